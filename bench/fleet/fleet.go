@@ -165,8 +165,8 @@ type bots struct {
 }
 
 // Heartbeat implements simulator.Service.
-func (b bots) Heartbeat(ctx context.Context, beat ingest.Heartbeat, _ time.Duration) (ingest.HeartbeatResponse, error) {
-	response, err := b.Service.Heartbeat(ctx, beat, 0)
+func (b bots) Heartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, _ time.Duration) (ingest.HeartbeatResponse, error) {
+	response, err := b.Service.Heartbeat(ctx, bot, beat, 0)
 	if err == nil && len(response.Commands) == 0 {
 		err = retry.Sleep(ctx, b.interval)
 	}

@@ -44,20 +44,36 @@ func (c Consumer) WebhookSecrets() []webhook.Secret {
 	return secrets
 }
 
-// Caller identifies the sender of an authenticated request.
+// Caller identifies the sender of an authenticated request: an API key, or a user of the
+// dashboard.
 type Caller struct {
-	KeyID      uuid.UUID
-	KeyName    string // what people recognize the key by
+	KeyID      uuid.UUID // uuid.Nil for a user
+	KeyName    string    // what people recognize the key by
+	Email      string    // of a user; empty for a key
+	UserID     uuid.UUID // the user, or to whom the key belongs; uuid.Nil for a key of the team
 	ConsumerID uuid.UUID
 	Mode       job.Mode
 	Scope      Scope
+	Reference  bool // it is a key of the API reference
+}
+
+// CallerOf returns a user as a caller. Live and test jobs are separate.
+func CallerOf(user User, mode job.Mode) Caller {
+	return Caller{Email: user.Email, UserID: user.ID, ConsumerID: user.ConsumerID, Mode: mode, Scope: user.Role.Scope()}
 }
 
 // Actor returns the caller as an actor in audit logs.
-func (c Caller) Actor() string { return "key " + c.KeyName }
+func (c Caller) Actor() string {
+	if c.Email != "" {
+		return c.Email
+	}
+	return "key " + c.KeyName
+}
 
 // manages reports whether the caller may manage keys of a mode.
-func (c Caller) manages(mode job.Mode) bool { return c.Mode == job.Live || mode == job.Test }
+func (c Caller) manages(mode job.Mode) bool {
+	return c.Mode == job.Live || mode == job.Test || c.Email != ""
+}
 
 // NewConsumer returns a consumer to insert. An empty webhook secret is generated.
 func NewConsumer(name, email, webhookSecret string, now time.Time) Consumer {

@@ -38,6 +38,8 @@ type Key struct {
 	Hash       string // hex SHA-256 of the key
 	CreatedAt  time.Time
 	CreatedBy  string    // e-mail of the user, or CommandLine; empty when unknown
+	UserID     uuid.UUID // to whom it belongs: it ends with the user; uuid.Nil: the team
+	Reference  bool      // of the API reference, which it cannot outlive: it creates no keys
 	LastUsedAt time.Time // zero when never used; precise to a minute
 	ExpiresAt  time.Time // zero for a key that does not expire
 	RevokedAt  time.Time // zero while it is valid
@@ -45,6 +47,14 @@ type Key struct {
 
 // label returns what people recognize the key by.
 func (k Key) label() string { return cmp.Or(k.Name, k.Prefix+"…") }
+
+// Limit returns the key with what it may do while its owner has a role.
+func (k Key) Limit(role Role) Key {
+	if limit := role.Scope(); !limit.Allows(k.Scope) {
+		k.Scope = limit
+	}
+	return k
+}
 
 // Expired reports whether the key has expired.
 func (k Key) Expired(now time.Time) bool { return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt) }
@@ -73,6 +83,7 @@ type KeyOptions struct {
 	Name      string    // up to 100 characters
 	Scope     Scope     // AdminScope if empty
 	ExpiresAt time.Time // zero for never
+	Reference bool      // of the API reference
 }
 
 // maxKeyName is the maximum length of a key's name, in characters.
@@ -91,7 +102,7 @@ func (o KeyOptions) Set(key *Key, now time.Time) error {
 	if !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now) {
 		return &job.Error{Code: job.InvalidInput, Message: "the key would expire in the past", Path: []any{"expiresAt"}}
 	}
-	key.Name, key.Scope, key.ExpiresAt = o.Name, cmp.Or(o.Scope, AdminScope), o.ExpiresAt
+	key.Name, key.Scope, key.ExpiresAt, key.Reference = o.Name, cmp.Or(o.Scope, AdminScope), o.ExpiresAt, o.Reference
 	return nil
 }
 
@@ -193,8 +204,8 @@ func (k *Keys) IssueWith(ctx context.Context, consumer, email string, mode job.M
 	return key, secret, nil
 }
 
-// maxKeys is how many keys that are not revoked a consumer may have when it creates one with another
-// key.
+// maxKeys is how many valid keys may belong to a user, and to the team itself, when another one is
+// created.
 const maxKeys = 100
 
 // Of returns the keys that a caller may see and revoke, newest first: those of its consumer that
@@ -207,11 +218,22 @@ func (k *Keys) Of(ctx context.Context, caller Caller) ([]Key, error) {
 	return slices.DeleteFunc(keys, func(key Key) bool { return !key.RevokedAt.IsZero() || !caller.manages(key.Mode) }), nil
 }
 
-// Create creates a key for the consumer of a caller, and returns its secret. A test key creates
-// only test keys. The error is a *job.Error with InvalidInput or InvalidState.
+// All returns all keys of a consumer, newest first.
+func (k *Keys) All(ctx context.Context, consumerID uuid.UUID) ([]Key, error) {
+	return k.Store.ConsumerKeys(ctx, consumerID)
+}
+
+// Create creates a key that belongs to whom the caller belongs, and returns its secret. A test
+// key creates only test keys, a key of the API reference none, and nobody one that may do more
+// than the caller. The error is a *job.Error with InvalidInput or InvalidState.
 func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options KeyOptions) (Key, string, error) {
-	if !caller.manages(mode) {
+	switch {
+	case caller.Reference:
+		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a key of the API reference cannot create keys"}
+	case !caller.manages(mode):
 		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a test key cannot create a live key"}
+	case !caller.Scope.Allows(cmp.Or(options.Scope, AdminScope)):
+		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a key cannot be allowed more than its creator"}
 	}
 	existing, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
 	if err != nil {
@@ -219,14 +241,15 @@ func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options
 	}
 	valid := 0
 	for _, key := range existing {
-		if key.RevokedAt.IsZero() {
+		if key.RevokedAt.IsZero() && !key.Expired(k.Now()) && key.UserID == caller.UserID {
 			valid++
 		}
 	}
 	if valid >= maxKeys {
-		return Key{}, "", &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("the team has %d keys; revoke one first", valid)}
+		return Key{}, "", &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("there are %d keys; revoke one first", valid)}
 	}
 	key, secret := NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())
+	key.UserID = caller.UserID
 	if err := options.Set(&key, k.Now()); err != nil {
 		return Key{}, "", err
 	}
@@ -288,5 +311,8 @@ func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) 
 	if now := k.Now(); now.Sub(key.LastUsedAt) >= lastUsedPrecision {
 		_ = k.Store.TouchKey(ctx, key.ID, now) // best effort: requests that only read work on a full disk
 	}
-	return Caller{KeyID: key.ID, KeyName: key.label(), ConsumerID: key.ConsumerID, Mode: key.Mode, Scope: key.Scope}, nil
+	return Caller{
+		KeyID: key.ID, KeyName: key.label(), UserID: key.UserID, ConsumerID: key.ConsumerID,
+		Mode: key.Mode, Scope: key.Scope, Reference: key.Reference,
+	}, nil
 }

@@ -68,14 +68,14 @@ func (r *Recovery) Invite(ctx context.Context, consumerID uuid.UUID, email strin
 // SetRole changes the role of a user.
 func (r *Recovery) SetRole(ctx context.Context, email string, role Role) error {
 	return r.change(ctx, email, "changed the role of a user", func(u User) error {
-		return r.users.SetRole(ctx, User{ConsumerID: u.ConsumerID}, u.ID, role)
+		return r.users.SetRole(ctx, User{ConsumerID: u.ConsumerID, Operator: true}, u.ID, role)
 	})
 }
 
 // Remove deletes a user with all sessions. It returns a *job.Error with InvalidState
 // for the only operator.
 func (r *Recovery) Remove(ctx context.Context, email string) error {
-	return r.change(ctx, email, "removed a user", func(u User) error { return r.store.RemoveUser(ctx, u.ConsumerID, u.ID, time.Time{}) })
+	return r.change(ctx, email, "removed a user", func(u User) error { return r.store.RemoveUser(ctx, u.ConsumerID, u.ID, false) })
 }
 
 // change does something with a user.

@@ -58,10 +58,10 @@ type UserStore interface {
 	SetIdentity(ctx context.Context, id uuid.UUID, identity Identity) error
 	// SetPassword ends all sessions of the user except the one with that hash.
 	SetPassword(ctx context.Context, id uuid.UUID, passwordHash, keepSession string) error
-	// RemoveUser removes a user of the consumer, all sessions of the user and, if
-	// revokeKeys is not zero, revokes the keys that the user created at that time.
-	// The error is a *job.Error for the last operator and for unknown users.
-	RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error
+	// RemoveUser removes a user of the consumer, with all sessions and keys of the user, unless
+	// the team keeps the keys. The error is a *job.Error for the last operator and for unknown
+	// users.
+	RemoveUser(ctx context.Context, consumerID, id uuid.UUID, keepKeys bool) error
 	// SetRole returns a *job.Error with NotFound for a user of another consumer.
 	SetRole(ctx context.Context, consumerID, id uuid.UUID, role Role) error
 
@@ -196,36 +196,43 @@ func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
 }
 
 // Remove removes a user of the same consumer and ends all of the user's
-// sessions, and with revokeKeys revokes the keys that the user created. Users
-// cannot remove themselves, and only operators can remove operators.
-func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bool) error {
+// sessions and keys, and of the keys that were made with these. With keepKeys, the keys
+// belong to the team from then on. Users cannot remove themselves, and only operators can
+// remove operators.
+func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, keepKeys bool) error {
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot remove yourself"}
 	}
-	if !by.Operator {
-		users, err := u.settings.Store.ConsumerUsers(ctx, by.ConsumerID)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(users, func(user User) bool { return user.ID == id && user.Operator }) {
-			return &job.Error{Code: job.InvalidState, Message: "only an operator can remove an operator"}
-		}
-	}
-	var at time.Time
-	if revokeKeys {
-		at = u.settings.Now()
+	if err := u.checkOperator(ctx, by, id); err != nil {
+		return err
 	}
 	defer u.settings.Revocations.Announce()
-	return u.settings.Store.RemoveUser(ctx, by.ConsumerID, id, at)
+	return u.settings.Store.RemoveUser(ctx, by.ConsumerID, id, keepKeys)
 }
 
-// SetRole changes the role of another user of the same consumer.
+// checkOperator returns an error if a user is an operator and who changes the user is none.
+func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error {
+	if by.Operator {
+		return nil
+	}
+	users, err := u.settings.Store.ConsumerUsers(ctx, by.ConsumerID)
+	if err == nil && slices.ContainsFunc(users, func(user User) bool { return user.ID == id && user.Operator }) {
+		err = &job.Error{Code: job.InvalidState, Message: "only an operator can remove an operator or change the role of one"}
+	}
+	return err
+}
+
+// SetRole changes the role of another user of the same consumer. Only operators can change
+// that of an operator.
 func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) error {
 	if !slices.Contains(Roles(), role) {
 		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"}}
 	}
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot change your own role", Path: []any{"role"}}
+	}
+	if err := u.checkOperator(ctx, by, id); err != nil {
+		return err
 	}
 	return u.settings.Store.SetRole(ctx, by.ConsumerID, id, role)
 }

@@ -156,7 +156,7 @@ func (w *Service) changeAccess(c *Calendar, patch AccessPatch) error {
 // Choices returns the calendars that the owner of a calendar of the caller can choose
 // instead. The error may be a *calendarapi.Error.
 func (w *Service) Choices(ctx context.Context, caller account.Caller, id uuid.UUID) ([]calendarapi.Listed, error) {
-	c, err := w.Store.Calendar(ctx, caller.ConsumerID, id)
+	c, err := w.Store.Calendar(ctx, caller, id)
 	if err != nil || c.Provider == Feed {
 		return nil, err
 	}

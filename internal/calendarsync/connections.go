@@ -80,12 +80,12 @@ func invalid(message string, path ...any) error {
 
 // Calendar returns a calendar of the caller.
 func (w *Service) Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, error) {
-	return w.Store.Calendar(ctx, caller.ConsumerID, id)
+	return w.Store.Calendar(ctx, caller, id)
 }
 
 // Calendars returns the calendars of the caller, oldest first.
 func (w *Service) Calendars(ctx context.Context, caller account.Caller) ([]Calendar, error) {
-	return w.Store.Calendars(ctx, caller.ConsumerID)
+	return w.Store.Calendars(ctx, caller)
 }
 
 // Patch changes a calendar. Fields that are nil do not change.
@@ -103,7 +103,7 @@ type Patch struct {
 // Change changes a calendar of the caller, which is read again soon. Other settings of
 // jobs apply to those that are created later.
 func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (Calendar, error) {
-	c, err := w.Store.ChangeCalendar(ctx, caller.ConsumerID, id, w.Now(), func(c *Calendar) error {
+	c, err := w.Store.ChangeCalendar(ctx, caller, id, w.Now(), func(c *Calendar) error {
 		if patch.Address != nil {
 			if c.Provider != Feed {
 				return invalid("a calendar of "+c.Provider.Title()+" has no address", "icsUrl")
@@ -142,7 +142,7 @@ func set[T any](value, with *T) {
 // Disconnect deletes a calendar of the caller. The jobs that it has created and whose
 // meetings are not in another calendar are cancelled soon.
 func (w *Service) Disconnect(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	if err := w.Store.DeleteCalendar(ctx, caller.ConsumerID, id, w.Now()); err != nil {
+	if err := w.Store.DeleteCalendar(ctx, caller, id, w.Now()); err != nil {
 		return err
 	}
 	w.Wake()
@@ -151,7 +151,7 @@ func (w *Service) Disconnect(ctx context.Context, caller account.Caller, id uuid
 
 // SyncNow reads a calendar of the caller now.
 func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, Changes, error) {
-	c, ok, err := w.Store.ClaimCalendar(ctx, caller.ConsumerID, id, w.Now().Add(lease))
+	c, ok, err := w.Store.ClaimCalendar(ctx, caller, id, w.Now().Add(lease))
 	if err != nil {
 		return Calendar{}, Changes{}, err
 	}
@@ -160,7 +160,7 @@ func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UU
 	}
 	c, changes, err := w.sync(ctx, c)
 	if errors.Is(err, errLeaseLost) { // it was changed, and is read again
-		c, err = w.Store.Calendar(ctx, caller.ConsumerID, id)
+		c, err = w.Store.Calendar(ctx, caller, id)
 	}
 	return c, changes, err
 }
@@ -168,7 +168,7 @@ func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UU
 // Events returns the meetings of a calendar of the caller that end after from and start
 // before to, by their start: 500 at most.
 func (w *Service) Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]Event, error) {
-	c, err := w.Store.Calendar(ctx, caller.ConsumerID, id)
+	c, err := w.Store.Calendar(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ const maxListed = 500
 // Override saves whether a person wants a bot for an event; nil if the rules decide. It
 // returns the event with the new decision.
 func (w *Service) Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (Event, error) {
-	c, err := w.Store.Calendar(ctx, caller.ConsumerID, calendar)
+	c, err := w.Store.Calendar(ctx, caller, calendar)
 	if err != nil {
 		return Event{}, err
 	}

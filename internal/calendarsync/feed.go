@@ -2,13 +2,10 @@ package calendarsync
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -26,13 +23,6 @@ const (
 	maxAddress   = 2048
 )
 
-// Network limits which calendars can be read.
-type Network struct {
-	Allow    []netip.Prefix // networks in addition to the public internet
-	OwnHosts []string       // names of this machine
-	Proxy    *url.URL       // nil without a forward proxy
-}
-
 // feedError is why a calendar cannot be read, for people.
 type feedError struct {
 	reason     string
@@ -46,10 +36,9 @@ func (e *feedError) Error() string { return e.reason }
 type feeds struct{ client *http.Client }
 
 // newFeeds returns a reader that dials through a guard, also after redirects.
-func newFeeds(network Network) *feeds {
-	guard := &dialguard.Guard{Allow: network.Allow, OwnHosts: network.OwnHosts, Timeout: dialTime}
+func newFeeds(network dialguard.Network) *feeds {
 	return &feeds{&http.Client{
-		Transport: guard.Transport(network.Proxy), Timeout: feedTime,
+		Transport: network.Transport(dialTime), Timeout: feedTime,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > maxRedirects:
@@ -145,17 +134,5 @@ func connectError(ctx context.Context, err error) error {
 	if known, ok := errors.AsType[*feedError](err); ok {
 		return known
 	}
-	if refused, ok := errors.AsType[*dialguard.RefusedError](err); ok {
-		return &feedError{reason: fmt.Sprintf("the host %q is refused: it is not a public address; an operator can allow its network with STANDIN_WEBHOOK_ALLOW_CIDRS", refused.Host)}
-	}
-	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
-		return &feedError{reason: fmt.Sprintf("the host %q is not known", unknown.Name)}
-	}
-	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return &feedError{reason: fmt.Sprintf("the server did not respond within %s", feedTime)}
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return &feedError{reason: "the certificate of the server is not valid"}
-	}
-	return &feedError{reason: "the connection to the server failed"}
+	return &feedError{reason: "the calendar could not be fetched: " + dialguard.Public(err)}
 }

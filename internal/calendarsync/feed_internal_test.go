@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"standin/internal/dialguard"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func (r redirect) RoundTrip(request *http.Request) (*http.Response, error) {
 // an encrypted connection.
 func TestRedirectWithoutEncryption(t *testing.T) {
 	t.Parallel()
-	f := newFeeds(Network{})
+	f := newFeeds(dialguard.Network{})
 	f.client.Transport = redirect("http://calendar.test/ann.ics")
 	_, _, _, err := f.read(context.Background(), "https://calendar.test/ann.ics", Validators{})
 	if err == nil || !strings.Contains(err.Error(), "without encryption") {

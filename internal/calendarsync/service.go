@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/calendarapi"
+	"standin/internal/dialguard"
 	"standin/internal/retry"
 	"standin/internal/webhook"
 )
@@ -35,14 +36,14 @@ const (
 // not exist or belongs to another consumer results in a *job.Error with NotFound.
 type Store interface {
 	InsertCalendar(ctx context.Context, c Calendar) error
-	Calendar(ctx context.Context, consumer, id uuid.UUID) (Calendar, error)
-	Calendars(ctx context.Context, consumer uuid.UUID) ([]Calendar, error)
-	ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time, change func(*Calendar) error) (Calendar, error)
-	DeleteCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time) error
+	Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, error)
+	Calendars(ctx context.Context, caller account.Caller) ([]Calendar, error)
+	ChangeCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time, change func(*Calendar) error) (Calendar, error)
+	DeleteCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time) error
 	RemoveCalendar(ctx context.Context, c Calendar) error
 
 	ClaimDueCalendar(ctx context.Context, now, until time.Time) (Calendar, bool, error)
-	ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until time.Time) (Calendar, bool, error)
+	ClaimCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, until time.Time) (Calendar, bool, error)
 	// WriteSync runs fn in a transaction, which it may call more than once.
 	WriteSync(ctx context.Context, fn func(context.Context, SyncTx) error) error
 	ReplaceSealed(ctx context.Context, c Calendar, sealed string) error
@@ -80,7 +81,7 @@ type Settings struct {
 	Store        Store
 	Jobs         Jobs
 	Key          Key
-	Network      Network
+	Network      dialguard.Network
 	APIs         calendarapi.Settings
 	BaseURL      string   // of the service
 	MeetingHosts []string // hosts of meetings beside those of the platforms

@@ -119,7 +119,7 @@ func TestLostLease(t *testing.T) {
 		h.set("/ann.ics", planning+friday+meet)
 		id := h.connect(t, "/ann.ics", nil)
 		h.reading = func() {
-			if _, ok, err := h.store.ClaimCalendar(context.Background(), h.caller.ConsumerID, id, h.time().Add(time.Hour)); !ok || err != nil {
+			if _, ok, err := h.store.ClaimCalendar(context.Background(), h.caller, id, h.time().Add(time.Hour)); !ok || err != nil {
 				t.Errorf("claim the calendar: %t, %v", ok, err)
 			}
 		}
@@ -269,7 +269,7 @@ func TestFailingFeed(t *testing.T) {
 
 	for _, address := range []string{"http://10.0.0.1/x.ics", h.server.URL + "/redirect.ics"} {
 		refused := h.connect(t, "/x", func(c *calendarsync.Connection) { c.Address = address })
-		if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil || !strings.Contains(c.Error, "it is not a public address") {
+		if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil || !strings.Contains(c.Error, "is refused: it has a private address") {
 			t.Errorf("%s leads to a private address: %s, %v", address, c.Error, err)
 		}
 	}
@@ -299,7 +299,7 @@ func TestSealedAddress(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.connect(t, "/ann.ics", nil)
-	c, err := h.store.Calendar(t.Context(), h.caller.ConsumerID, id)
+	c, err := h.store.Calendar(t.Context(), h.caller, id)
 	if err != nil || strings.Contains(fmt.Sprintf("%+v", c), h.server.URL+"/ann") {
 		t.Errorf("stored %+v, %v", c, err)
 	}

@@ -43,7 +43,7 @@ func Version() int {
 // without these limits. The command must not have a parent-death signal.
 func Start(command *exec.Cmd, access Access) error {
 	version := Version()
-	if version == 0 {
+	if version == 0 && !access.NoSockets {
 		return command.Start()
 	}
 	started := make(chan error, 1)
@@ -51,7 +51,13 @@ func Start(command *exec.Cmd, access Access) error {
 		// The limits apply to this thread, from which the command inherits them.
 		// The thread ends with the goroutine, because it stays locked.
 		runtime.LockOSThread()
-		err := restrictThread(version, access)
+		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err == nil && version > 0 {
+			err = restrictThread(version, access)
+		}
+		if err == nil && access.NoSockets {
+			err = denySockets()
+		}
 		if err == nil {
 			err = command.Start()
 		}
@@ -90,11 +96,39 @@ func restrictThread(version int, access Access) error {
 			}
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
-	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
 		return fmt.Errorf("restrict access to files: %w", errno)
+	}
+	return nil
+}
+
+// denySockets makes the system calls fail by which the current thread could get a socket
+// (seccomp(2)), and all calls of another architecture.
+func denySockets() error {
+	architecture, known := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	if !known {
+		return nil
+	}
+	const number, arch = 0, 4 // offsets in struct seccomp_data
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	program := []unix.SockFilter{load(arch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: architecture, Jt: 1}, {}, load(number)}
+	denied := []uint32{unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_IO_URING_SETUP}
+	for i, call := range denied {
+		skipped := uint8(len(denied) - i + 1) //nolint:gosec // small
+		program = append(program, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: skipped})
+	}
+	const firstX32 = 0x40000000
+	refuse := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)}
+	program = append(program,
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: firstX32, Jt: 1},
+		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}, refuse)
+	program[2] = refuse
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}                                         //nolint:gosec // small
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&filter))) //nolint:gosec // a system call takes addresses
+	if errno != 0 {
+		return fmt.Errorf("deny sockets: %w", errno)
 	}
 	return nil
 }

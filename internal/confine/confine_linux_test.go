@@ -2,6 +2,7 @@ package confine_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,15 @@ func TestConfinedProgramThatReachesMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	other := exec.Command("sleep", "60")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -58,13 +68,15 @@ func TestConfinedProgramThatReachesMore(t *testing.T) {
 		"looks into a process":                 {fmt.Sprintf("readlink /proc/%d/exe", other.Process.Pid), false},
 		"ends a process that it did not start": {fmt.Sprintf("kill -0 %d", other.Process.Pid), false},
 		"child reads a secret":                 {"sh -c 'cat " + secret + "'", false},
+		"lists the secrets of containers":      {"ls /run", false},
+		"connects to a server":                 {"exec 3<>/dev/tcp/127.0.0.1/" + port, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var output strings.Builder
-			command := exec.Command("sh", "-c", test.script)
+			command := exec.Command("bash", "-c", test.script)
 			command.Stdout, command.Stderr = &output, &output
-			err := confine.Start(command, confine.Access{Read: []string{input, filepath.Join(data, "missing")}, Write: []string{own}})
+			err := confine.Start(command, confine.Access{Read: []string{input, filepath.Join(data, "missing")}, Write: []string{own}, NoSockets: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -117,7 +117,7 @@ func newCalendarForm(session account.Session) calendarForm {
 
 func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, status int, shown calendarsView) (err error) {
 	shown.Providers = d.settings.Calendars.Providers()
-	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), caller(session.User, job.Live)); err != nil {
+	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), account.CallerOf(session.User, job.Live)); err != nil {
 		return err
 	}
 	return req.showStatus(status, "calendars", "Calendars", shown)
@@ -130,7 +130,7 @@ func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) e
 	var c calendarsync.Calendar
 	if problem == "" {
 		var err error
-		c, err = d.settings.Calendars.Connect(req.r.Context(), caller(session.User, job.Live), calendarsync.Connection{
+		c, err = d.settings.Calendars.Connect(req.r.Context(), account.CallerOf(session.User, job.Live), calendarsync.Connection{
 			Name: form.Name, Address: form.Address, Email: form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
 		})
 		if problem, err = calendarProblem(err); err != nil {
@@ -140,7 +140,7 @@ func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) e
 	if problem != "" {
 		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
 	}
-	return d.readCalendar(req, caller(session.User, job.Live), c.ID)
+	return d.readCalendar(req, account.CallerOf(session.User, job.Live), c.ID)
 }
 
 // calendarProblem returns what a user can correct, as a sentence, or the error.

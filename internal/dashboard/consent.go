@@ -54,7 +54,7 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 			return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
 		}
 	}
-	value, err := encodeState(state)
+	value, err := d.sealState(consentCookie, session.Hash, state)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 
 // finishConsent connects the calendar for which a user has given permission.
 func (d *Dashboard) finishConsent(req *pageRequest, session account.Session) error {
-	state, ok := d.consentStateOf(req.r)
+	state, ok := d.consentStateOf(req.r, session)
 	req.setCookie(consentCookie, "", 0) // valid for one callback
 	query := req.r.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
@@ -92,7 +92,7 @@ func (d *Dashboard) finishConsent(req *pageRequest, session account.Session) err
 	if problem != "" {
 		return d.refuseConsent(req, session, state, problem)
 	}
-	return d.readCalendar(req, caller(session.User, job.Live), id)
+	return d.readCalendar(req, account.CallerOf(session.User, job.Live), id)
 }
 
 // refuseConsent shows why a calendar is not connected.
@@ -108,7 +108,7 @@ func (d *Dashboard) refuseConsent(req *pageRequest, session account.Session, sta
 // connectConsented connects a new calendar, or a known one again. The problem is what the
 // user can correct.
 func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState, refreshToken string) (id uuid.UUID, problem string, err error) {
-	calendars, as, none := d.settings.Calendars, caller(session.User, job.Live), ""
+	calendars, as, none := d.settings.Calendars, account.CallerOf(session.User, job.Live), ""
 	var c calendarsync.Calendar
 	if state.Calendar == "" {
 		rules, problem := state.Form.rules()
@@ -132,8 +132,8 @@ func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, 
 }
 
 // consentStateOf reads the state from its cookie.
-func (d *Dashboard) consentStateOf(r *http.Request) (consentState, bool) {
+func (d *Dashboard) consentStateOf(r *http.Request, session account.Session) (consentState, bool) {
 	var state consentState
-	ok := d.readState(r, consentCookie, &state)
+	ok := d.readState(r, consentCookie, session.Hash, &state)
 	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.settings.Calendars.Providers(), state.Provider)
 }

@@ -23,6 +23,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/account/device"
+	"standin/internal/calendarsync"
 	"standin/internal/host"
 	"standin/internal/httpmw"
 	"standin/internal/job"
@@ -86,13 +87,6 @@ type Accounts interface {
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 }
 
-// Keys creates, lists and revokes API keys. It is implemented by store.Store.
-type Keys interface {
-	InsertKey(ctx context.Context, key account.Key) error
-	ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error)
-	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
-}
-
 // Search finds jobs, and reads what was said in them. It is implemented by store.Store.
 type Search interface {
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
@@ -127,7 +121,8 @@ type Settings struct {
 	Jobs       Jobs
 	Recordings Recordings
 	Accounts   Accounts
-	Keys       Keys
+	Keys       *account.Keys
+	Sealer     calendarsync.Key // of cookies with the state of a visit elsewhere
 	Audit      account.AuditStore
 	Search     Search
 	Usage      Usage
@@ -153,6 +148,7 @@ type Settings struct {
 	Bodies         *httpmw.Bodies // of this process
 	CostlyReads    *httpmw.Budget // by consumer
 	Revocations    *account.Revocations
+	Unavailable    func(error) bool // reports whether an error may end by itself
 	Now            func() time.Time
 	Log            *slog.Logger
 	Limits         Limits // zero fields have their defaults

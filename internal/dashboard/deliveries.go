@@ -35,7 +35,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) e
 		Event: query.Get("event"), State: query.Get("state"), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
 		From: query.Get("from"), To: query.Get("to"),
 	}
-	as := caller(session.User, shown.Mode)
+	as := account.CallerOf(session.User, shown.Mode)
 	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State)}
 	var err error
 	if filter.From, filter.To, err = dayRange(shown.From, shown.To); err != nil {

@@ -39,7 +39,7 @@ func (d *Dashboard) viewEndpoint(e webhook.Endpoint) endpointView {
 	case lifecycle.Dead:
 		v.State, v.Tone = "dead", "bad"
 	}
-	if e.Registered() && !e.Enabled {
+	if e.Registered && !e.Enabled {
 		v.State, v.Tone = "disabled", "still"
 	}
 	if e.Failures > 0 {
@@ -100,7 +100,7 @@ func chosenEvents(form url.Values) []string {
 
 func (d *Dashboard) createEndpoint(req *pageRequest, session account.Session) error {
 	form, mode := req.r.PostForm, modeOf(req.r.URL.Query())
-	created, err := d.settings.Webhooks.RegisterEndpoint(req.r.Context(), caller(session.User, mode), lifecycle.NewEndpoint{
+	created, err := d.settings.Webhooks.RegisterEndpoint(req.r.Context(), account.CallerOf(session.User, mode), lifecycle.NewEndpoint{
 		URL: strings.TrimSpace(form.Get("url")), Events: chosenEvents(form), Description: strings.TrimSpace(form.Get("description")),
 	})
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {

@@ -77,16 +77,11 @@ func newJobRow(j job.Job, details lifecycle.Details) jobRow {
 	return row
 }
 
-// caller returns the API caller for a user. Live and test jobs are separate.
-func caller(user account.User, mode job.Mode) account.Caller {
-	return account.Caller{ConsumerID: user.ConsumerID, Mode: mode}
-}
-
 // inModes returns what read finds for a user in the first of some modes, and the caller to act
 // as. It returns missing if read finds nothing.
 func inModes[T any](user account.User, missing error, read func(account.Caller) (T, error), modes ...job.Mode) (found T, as account.Caller, err error) {
 	for _, mode := range modes {
-		as = caller(user, mode)
+		as = account.CallerOf(user, mode)
 		if found, err = read(as); !job.ErrorIs(err, job.NotFound) {
 			return found, as, err
 		}
@@ -174,7 +169,7 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 		list.Jobs = matching(list.Jobs, filter)
 	} else {
 		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
-		list.Jobs, next, err = d.settings.Jobs.Jobs(req.r.Context(), caller(user, list.Mode), filter, page)
+		list.Jobs, next, err = d.settings.Jobs.Jobs(req.r.Context(), account.CallerOf(user, list.Mode), filter, page)
 	}
 	if err != nil {
 		return list, err

@@ -32,7 +32,7 @@ func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
 }
 
 func (d *Dashboard) showKeys(req *pageRequest, session account.Session, status int, shown keysView) (err error) {
-	if shown.Keys, err = d.settings.Keys.ConsumerKeys(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Keys, err = d.settings.Keys.All(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
 	shown.Now = d.settings.Now()
@@ -60,21 +60,17 @@ func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
 // createKey creates a key and shows it in the response to the form, and nowhere
 // else.
 func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
-	mode := modeOf(req.r.PostForm)
-	key, secret := account.NewKey(session.User.ConsumerID, mode, session.User.Email, d.settings.Now())
+	mode, secret := modeOf(req.r.PostForm), ""
 	options, err := d.keyOptions(req.r.PostForm)
 	if err == nil {
-		err = options.Set(&key, d.settings.Now())
+		_, secret, err = d.settings.Keys.Create(req.r.Context(), account.CallerOf(session.User, mode), mode, options)
 	}
-	if job.ErrorIs(err, job.InvalidInput) {
+	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
 		status, problem := req.describe(err)
 		return d.showKeys(req, session, status, keysView{Problem: problem, Name: options.Name})
 	}
 	if err != nil {
 		return err
-	}
-	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
-		return fmt.Errorf("store a key: %w", err)
 	}
 	command := fmt.Sprintf(`curl -fsS %s/api/v1/jobs \
   -H "Authorization: Bearer %s" \
@@ -89,12 +85,8 @@ func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return notFound("There is no such key.")
 	}
-	known, err := d.settings.Keys.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, id, d.settings.Now())
-	if err != nil {
+	if err := d.settings.Keys.Revoke(req.r.Context(), account.CallerOf(session.User, job.Live), id); err != nil {
 		return err
-	}
-	if !known {
-		return notFound("There is no such key.")
 	}
 	d.settings.Revocations.Announce()
 	return req.redirect("/keys?note=key-revoked")
@@ -135,14 +127,14 @@ func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) erro
 	if !ok {
 		return expiredFlow()
 	}
-	key, secret := account.NewKey(session.User.ConsumerID, modeOf(req.r.PostForm), session.User.Email, d.settings.Now())
-	key.Name, key.Scope = "standin login", session.User.Role.Scope()
-	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
-		return fmt.Errorf("store a key: %w", err)
+	as := account.CallerOf(session.User, modeOf(req.r.PostForm))
+	key, secret, err := d.settings.Keys.Create(req.r.Context(), as, as.Mode, account.KeyOptions{Name: "standin login", Scope: as.Scope})
+	if err != nil {
+		return err
 	}
 	if err := d.settings.Flows.Complete(req.r.Context(), nonce, secret, session.User.Email); err != nil {
 		// Nobody received the key.
-		_, revokeErr := d.settings.Keys.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
+		revokeErr := d.settings.Keys.Revoke(req.r.Context(), as, key.ID)
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
 			return expiredFlow()
 		}

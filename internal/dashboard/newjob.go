@@ -154,7 +154,7 @@ func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
 		form.Problem, form.ExternalID = problem, strings.TrimSpace(values.Get("externalId"))
 		return req.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
 	}
-	made, replayed, err := d.settings.Jobs.Create(req.r.Context(), caller(session.User, form.Mode), request)
+	made, replayed, err := d.settings.Jobs.Create(req.r.Context(), account.CallerOf(session.User, form.Mode), request)
 	if err != nil {
 		return fmt.Errorf("send a bot: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ type OIDCSettings struct {
 	Issuer           string `env:"STANDIN_OIDC_ISSUER" placeholder:"https://…" help:"OpenID Connect provider for dashboard sign-in; the redirect URI is {base_url}/signin/oidc/callback. Default: none."`
 	ClientID         string `env:"STANDIN_OIDC_CLIENT_ID" help:"OpenID Connect client ID."`
 	ClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" help:"OpenID Connect client secret. Prefer the environment variable."`
+	TrustEmails      bool   `name:"trust-emails" env:"STANDIN_OIDC_TRUST_EMAILS" help:"Accept email addresses that the provider does not call verified, as Entra ID does not. Set it only if your organization alone chooses the addresses of its users."`
 	ClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" type:"existingfile" help:"File with the OpenID Connect client secret."`
 }
 
@@ -101,7 +101,7 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 		return &pageError{http.StatusBadGateway, "The sign-in service is not available. Try again in a moment, or sign in with your password."}
 	}
 	state := oidcState{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.r.URL.Query().Get("next"))}
-	value, err := encodeState(state)
+	value, err := d.sealState(oidcCookie, "", state)
 	if err != nil {
 		return err
 	}
@@ -143,27 +143,29 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 // oidcStateOf reads the state from its cookie.
 func (d *Dashboard) oidcStateOf(r *http.Request) (oidcState, bool) {
 	var state oidcState
-	ok := d.readState(r, oidcCookie, &state)
+	ok := d.readState(r, oidcCookie, "", &state)
 	return state, ok && state.State != "" && state.Nonce != "" && state.Verifier != ""
 }
 
-// encodeState encodes the state of a visit at a provider for a cookie, as readState reads it.
-func encodeState(state any) (string, error) {
+// sealState encrypts the state of a visit at a provider for a cookie, as readState reads it.
+// session is that of the user, or empty.
+func (d *Dashboard) sealState(cookie, session string, state any) (string, error) {
 	encoded, err := json.Marshal(state)
 	if err != nil {
 		return "", fmt.Errorf("encode a visit at a provider: %w", err)
 	}
-	return base64.RawURLEncoding.EncodeToString(encoded), nil
+	return d.settings.Sealer.Seal(cookie+" "+session, string(encoded)), nil
 }
 
-// readState reads the state of a visit at a provider from its cookie.
-func (d *Dashboard) readState(r *http.Request, cookie string, state any) bool {
+// readState reads the state of a visit at a provider from its cookie, which this service has
+// set for the session.
+func (d *Dashboard) readState(r *http.Request, cookie, session string, state any) bool {
 	kept, err := r.Cookie(d.cookieName(cookie))
 	if err != nil {
 		return false
 	}
-	encoded, err := base64.RawURLEncoding.DecodeString(kept.Value)
-	return err == nil && json.Unmarshal(encoded, state) == nil
+	opened, err := d.settings.Sealer.Open(cookie+" "+session, kept.Value)
+	return err == nil && json.Unmarshal([]byte(opened), state) == nil
 }
 
 // oidcUser returns the user whom the provider authenticated. It connects the identity
@@ -174,7 +176,8 @@ func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (ac
 	if err != nil {
 		return account.User{}, err
 	}
-	user, err := users.SignInOIDC(ctx, identity, claims.Email, claims.Verified, claims.Name)
+	trusted := bool(claims.Verified) || d.oidc.settings.TrustEmails
+	user, err := users.SignInOIDC(ctx, identity, claims.Email, trusted, claims.Name)
 	if !errors.Is(err, account.ErrHasPassword) {
 		return user, err
 	}
@@ -182,14 +185,23 @@ func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (ac
 	if sessionErr != nil {
 		return account.User{}, err
 	}
-	return users.LinkOIDC(ctx, session.User, identity, claims.Email, claims.Verified)
+	return users.LinkOIDC(ctx, session.User, identity, claims.Email, trusted)
 }
 
 // oidcClaims are the claims of an ID token that the dashboard reads.
 type oidcClaims struct {
-	Email    string `json:"email"`
-	Verified bool   `json:"email_verified"`
-	Name     string `json:"name"`
+	Email    string   `json:"email"`
+	Verified verified `json:"email_verified"`
+	Name     string   `json:"name"`
+}
+
+// verified is the claim email_verified: true, or the text "true", which some providers send.
+type verified bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *verified) UnmarshalJSON(encoded []byte) error {
+	*v = string(encoded) == "true" || string(encoded) == `"true"`
+	return nil
 }
 
 // identify exchanges the code for an ID token and verifies it.

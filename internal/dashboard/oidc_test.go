@@ -167,7 +167,7 @@ func TestSignInWithOIDC(t *testing.T) {
 	if _, err := h.users().Invite(t.Context(), ada, "grace@example.test", false); err != nil {
 		t.Fatal(err)
 	}
-	as := func(subject, email string, verified bool) {
+	as := func(subject, email string, verified any) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.claims = map[string]any{"sub": subject, "email": email, "email_verified": verified, "name": "Some <b>body</b>"}
@@ -206,7 +206,7 @@ func TestSignInWithOIDC(t *testing.T) {
 	signsIn("a connected user without an e-mail address", true)
 	as("sub-else", "ada@example.test", true)
 	signsIn("another identity with the user's e-mail address", false)
-	as("sub-grace", "grace@example.test", true)
+	as("sub-grace", "grace@example.test", "true") // as a text, which some providers send
 	signsIn("an invited person", true)
 
 	for name, change := range map[string]func(map[string]any){
@@ -237,6 +237,25 @@ func TestSignInWithOIDC(t *testing.T) {
 	refused := one.get("/signin/oidc/callback?error=access_denied&state=" + url.QueryEscape(between(back, "state=")))
 	if refused.status != http.StatusUnauthorized {
 		t.Errorf("callback with an error: %d", refused.status)
+	}
+}
+
+// TestTrustedEmails checks that an operator can accept the email addresses of a provider that does
+// not say whether it has verified them.
+func TestTrustedEmails(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []bool{false, true} {
+		p := startProvider(t)
+		p.claims = map[string]any{"sub": "sub-grace", "email": "grace@example.test", "name": "Grace"}
+		h := newHarness(t, func(s *service.Settings) {
+			s.OIDC = dashboard.OIDCSettings{Issuer: p.url, ClientID: "standin", ClientSecret: "s3cret", TrustEmails: trusted}
+		})
+		if _, err := h.users().Invite(t.Context(), h.ada(), "grace@example.test", false); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.signIn(h.person()); (got.status == http.StatusSeeOther) != trusted {
+			t.Errorf("trusted %v: %d %s", trusted, got.status, got.body)
+		}
 	}
 }
 

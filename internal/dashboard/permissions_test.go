@@ -58,7 +58,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	carol := f.signedIn("carol@example.test")
 	f.checkOffers(account.Viewer)
 	f.checkOffers(account.Member)
-	carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil).want(t, "a member removes an operator", http.StatusConflict, "Only an operator can remove an operator.")
+	carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil).want(t, "a member removes an operator", http.StatusConflict, "Only an operator can remove an operator or change the role of one.")
 }
 
 var (

@@ -37,18 +37,19 @@ func (d *Dashboard) referenceSession(req *pageRequest) error {
 // createReferenceKey creates a test key with the scope of the user's role, with which the API
 // reference sends requests.
 func (d *Dashboard) createReferenceKey(req *pageRequest, session account.Session) error {
-	now := d.settings.Now()
-	key, secret := account.NewKey(session.User.ConsumerID, job.Test, session.User.Email, now)
-	key.Name, key.Scope, key.ExpiresAt = referenceKey, session.User.Role.Scope(), now.Add(referenceKeyLife)
-	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
-		return fmt.Errorf("store a key of the API reference: %w", err)
+	as := account.CallerOf(session.User, job.Test)
+	key, secret, err := d.settings.Keys.Create(req.r.Context(), as, job.Test, account.KeyOptions{
+		Name: referenceKey, Scope: as.Scope, ExpiresAt: d.settings.Now().Add(referenceKeyLife), Reference: true,
+	})
+	if err != nil {
+		return err
 	}
 	return req.writeJSON(map[string]any{"key": secret, "expiresAt": job.Timestamp(key.ExpiresAt)})
 }
 
 // withoutExpired removes the expired keys of the API reference from a list.
 func withoutExpired(keys []account.Key, now time.Time) []account.Key {
-	return slices.DeleteFunc(keys, func(key account.Key) bool { return key.Name == referenceKey && key.Expired(now) })
+	return slices.DeleteFunc(keys, func(key account.Key) bool { return key.Reference && key.Expired(now) })
 }
 
 // writeJSON responds with a JSON object.

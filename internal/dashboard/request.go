@@ -164,7 +164,7 @@ func (req *pageRequest) fail(err error) {
 		return
 	}
 	status, message := req.describe(err)
-	if status == http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError {
 		req.d.settings.Log.Error("page failed", "request_id", req.ID, "error", err)
 	}
 	_ = req.showStatus(status, "error", "Error", errorView{http.StatusText(status), message})
@@ -218,6 +218,10 @@ func (req *pageRequest) describe(err error) (int, string) {
 		if status, known := statuses[own.Code]; known {
 			return status, text.Sentence(own.Message)
 		}
+	}
+	if req.d.settings.Unavailable(err) {
+		req.Header().Set("Retry-After", "5")
+		return http.StatusServiceUnavailable, "The service cannot use its database or its storage at the moment. Try again. Quote " + req.ID + " when you report it."
 	}
 	return http.StatusInternalServerError, "Something went wrong on our side. Quote " + req.ID + " when you report it."
 }

@@ -67,7 +67,7 @@ func (d *Dashboard) routeCalendars() {
 	d.viewer("GET /calendars", d.calendarsPage)
 	d.member("POST /calendars", d.connectCalendar)
 	d.member("POST /calendars/consent", d.askConsent)
-	d.viewer("GET /calendars/callback", d.finishConsent)
+	d.member("GET /calendars/callback", d.finishConsent)
 	d.viewer("GET /calendars/{id}", d.ofCalendar(d.calendarPage))
 	d.member("POST /calendars/{id}", d.ofCalendar(d.changeCalendar))
 	d.member("GET /calendars/{id}/choices", d.ofCalendar(d.choicesPage))

@@ -54,7 +54,7 @@ func TestScale(t *testing.T) {
 		}
 		deep = html.UnescapeString(next[1])
 	}
-	endpoint := "&endpoint=" + webhook.EndpointID(ada.ConsumerID, scaleURL).String()
+	endpoint := "&endpoint=" + webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String()
 	const jobRow, deliveryRow, match, entry, failure = `id="job-`, `<td data-name="Event"`, `<li><a href="/jobs/`, `<td data-name="Who"`, `<td data-name="Why"`
 	for _, one := range []struct {
 		name, path, row string
@@ -97,8 +97,8 @@ func TestScale(t *testing.T) {
 		{"deliveries of a job", "/webhooks/deliveries?job=" + last.String(), deliveryRow, -1},
 		{"deliveries of a day", "/webhooks/deliveries?from=2031-01-01&to=2031-01-02", deliveryRow, 0},
 		{"webhooks", "/webhooks", `<td data-name="Endpoint"`, 2},
-		{"a dead endpoint", "/webhooks/endpoints/" + webhook.EndpointID(ada.ConsumerID, deadURL).String(), deliveryRow, 25},
-		{"an endpoint", "/webhooks/endpoints/" + webhook.EndpointID(ada.ConsumerID, scaleURL).String(), deliveryRow, 25},
+		{"a dead endpoint", "/webhooks/endpoints/" + webhook.EndpointID(ada.ConsumerID, job.Live, deadURL).String(), deliveryRow, 25},
+		{"an endpoint", "/webhooks/endpoints/" + webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String(), deliveryRow, 25},
 		{"operator", "/operator", failure, min(15, jobs/20)},
 		{"running bots", "/operator/bots", `<td data-name="Job"`, 0},
 		{"alerts", "/operator/alerts", `<td data-name="Rule"`, 6},
@@ -179,7 +179,7 @@ func fillJobs(h *harness, ada account.User, jobs int) (last uuid.UUID) {
 	}
 	defer db.Close()
 	owner, later := ada.ConsumerID.String(), now.AddDate(10, 0, 0).UnixMilli()
-	key, deadKey := webhook.EndpointKey(ada.ConsumerID, scaleURL), webhook.EndpointKey(ada.ConsumerID, deadURL)
+	key, deadKey := webhook.EndpointKey(ada.ConsumerID, job.Live, scaleURL), webhook.EndpointKey(ada.ConsumerID, job.Live, deadURL)
 	for _, statement := range []struct {
 		text string
 		args []any
@@ -191,8 +191,8 @@ func fillJobs(h *harness, ada account.User, jobs int) (last uuid.UUID) {
 		{`INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, due_at, attempt, failures)
 			SELECT 'dlv_d' || id, id, id, consumer_id, mode, ?, ?, 'job.status_changed', 2, created_at, 2, '{}', ?, 5, 5 FROM jobs WHERE rowid % 10 = 0`,
 			[]any{deadURL, deadKey, later}},
-		{`INSERT INTO webhook_endpoints (key, id, consumer_id, url, last_try_at, failures, failing_since, probe_at) VALUES (?, ?, ?, ?, 1, 0, NULL, NULL), (?, ?, ?, ?, 1, 9, 1, ?)`,
-			[]any{key, webhook.EndpointID(ada.ConsumerID, scaleURL).String(), owner, scaleURL, deadKey, webhook.EndpointID(ada.ConsumerID, deadURL).String(), owner, deadURL, later}},
+		{`INSERT INTO webhook_endpoints (key, id, consumer_id, mode, url, last_try_at, failures, failing_since, probe_at) VALUES (?, ?, ?, 'live', ?, 1, 0, NULL, NULL), (?, ?, ?, 'live', ?, 1, 9, 1, ?)`,
+			[]any{key, webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String(), owner, scaleURL, deadKey, webhook.EndpointID(ada.ConsumerID, job.Live, deadURL).String(), owner, deadURL, later}},
 		{`INSERT INTO audit_log (id, consumer_id, at, actor, action, target) SELECT id, consumer_id, created_at, 'ada@example.test', 'sent a bot', id FROM jobs`, nil},
 		{`INSERT INTO search_texts (id, job_id, owner, kind, start_ms, speaker, text)
 			SELECT created_at * 1048576 + rowid % 1048576, id, ?, 'caption', 0, 'Bob', 'The budget of word' || SUBSTR(external_id, 10) FROM jobs`, []any{hex.EncodeToString(ada.ConsumerID[:]) + "live"}},

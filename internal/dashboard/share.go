@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,6 +79,7 @@ func (d *Dashboard) sharedJob(req *pageRequest) (job.Job, error) {
 
 // sharedView is the data of the page of a shared recording.
 type sharedView struct {
+	Title     string // whoever has the link reads no other name of the job
 	Job       job.Job
 	Recording *recordingView
 }
@@ -100,7 +103,8 @@ func (d *Dashboard) sharedPage(req *pageRequest) error {
 		return notFound("The recording was deleted.")
 	}
 	req.Header().Set("X-Robots-Tag", "noindex")
-	return req.show("shared", jobTitle(found), sharedView{found, shown})
+	title := cmp.Or(clip(strings.TrimSpace(found.Title()), maxTitle), "Recording")
+	return req.show("shared", title, sharedView{title, found, shown})
 }
 
 // sharedMedia sends a file of a shared recording.

@@ -57,7 +57,7 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 		if !session.User.Role.Allows(needed) {
 			return &pageError{http.StatusForbidden, fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed)}
 		}
-		if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
+		if !isRead(req.r.Method) {
 			if err := req.parseForm(maxForm); err != nil {
 				return err
 			}
@@ -67,12 +67,15 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 		}
 		req.chooseMode()
 		err = handle(req, session)
-		if err == nil && req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
+		if err == nil {
 			d.audit(req, session)
 		}
 		return err
 	}
 }
+
+// isRead reports whether requests with a method change nothing.
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // modeLifetime is how long a browser remembers the mode that its user chose.
 const modeLifetime = 365 * 24 * time.Hour

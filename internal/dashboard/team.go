@@ -67,7 +67,7 @@ func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error 
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.settings.Users.Remove(req.r.Context(), session.User, id, req.r.PostForm.Has("revokeKeys")); err != nil {
+	if err := d.settings.Users.Remove(req.r.Context(), session.User, id, req.r.PostForm.Has("keepKeys")); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=removed")

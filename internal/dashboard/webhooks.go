@@ -71,7 +71,7 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 	}
 	shown.Mode = modeOf(req.r.URL.Query())
 	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	endpoints, next, err := d.settings.Webhooks.Endpoints(req.r.Context(), caller(session.User, shown.Mode), page)
+	endpoints, next, err := d.settings.Webhooks.Endpoints(req.r.Context(), account.CallerOf(session.User, shown.Mode), page)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package dialguard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -26,7 +27,7 @@ const (
 type ownAddresses struct {
 	mutex      sync.Mutex
 	interfaces []netip.Addr
-	named      []netip.Addr // the last known ones, if a name cannot be resolved now
+	named      []netip.Addr // the last known ones; nil before the names were resolved
 	until      time.Time
 }
 
@@ -39,8 +40,14 @@ func (o *ownAddresses) contains(ctx context.Context, address netip.Addr, resolve
 		if err != nil {
 			return false, err
 		}
-		o.interfaces, o.named = interfaces, lookupAll(ctx, resolver, hosts, o.named)
-		if ctx.Err() == nil {
+		named, err := lookupAll(ctx, resolver, hosts)
+		switch {
+		case err == nil:
+			o.named = named
+		case o.named == nil: // it could be any address
+			return false, errors.New("the names of this machine cannot be resolved now")
+		}
+		if o.interfaces = interfaces; ctx.Err() == nil {
 			o.until = now.Add(ownLifetime)
 		}
 	}
@@ -62,20 +69,20 @@ func interfaceAddresses() ([]netip.Addr, error) {
 	return addresses, nil
 }
 
-// lookupAll returns the addresses of all hosts, or known if one of them cannot
-// be resolved.
-func lookupAll(ctx context.Context, resolver *net.Resolver, hosts []string, known []netip.Addr) []netip.Addr {
+// lookupAll returns the addresses of all hosts. Names that do not exist have none.
+func lookupAll(ctx context.Context, resolver *net.Resolver, hosts []string) ([]netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownLookupTimeout)
 	defer cancel()
-	var addresses []netip.Addr
+	addresses := []netip.Addr{}
 	for _, host := range hosts {
 		found, err := resolver.LookupNetIP(ctx, "ip", host)
-		if err != nil {
-			return known
+		unknown := (*net.DNSError)(nil)
+		if exists := !errors.As(err, &unknown) || !unknown.IsNotFound; err != nil && exists {
+			return nil, err
 		}
 		for _, address := range found {
 			addresses = append(addresses, address.Unmap())
 		}
 	}
-	return addresses
+	return addresses, nil
 }

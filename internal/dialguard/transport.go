@@ -37,6 +37,19 @@ func (g *Guard) Transport(proxy *url.URL) *http.Transport {
 	return transport
 }
 
+// Network is what the service may reach for its consumers.
+type Network struct {
+	Allow    []netip.Prefix // that are not public
+	OwnHosts []string       // names of this machine
+	Proxy    *url.URL       // nil: servers are dialed directly
+}
+
+// Transport returns a transport to what consumers name, which takes up to a timeout to connect.
+func (n Network) Transport(timeout time.Duration) *http.Transport {
+	guard := &Guard{Allow: n.Allow, OwnHosts: n.OwnHosts, Timeout: timeout}
+	return guard.Transport(n.Proxy)
+}
+
 // NoRedirects is an http.Client.CheckRedirect that follows no redirect: what a request
 // carries is for its host alone.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -60,7 +60,7 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 // beat sends a heartbeat of a job's first bot.
 func (h *harness) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 	t.Helper()
-	if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &stats}, 0); err != nil {
+	if _, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{Stats: &stats}, 0); err != nil {
 		t.Fatal(err)
 	}
 }

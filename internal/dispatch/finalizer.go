@@ -48,15 +48,21 @@ func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
 	return f.summarize(ctx, r.ID, manifest)
 }
 
-// summarize saves the summary of a manifest.
+// summarize saves the summary of a manifest. What was stored of a recording that was deleted
+// meanwhile is deleted.
 func (f *Finalizer) summarize(ctx context.Context, id uuid.UUID, m recording.Manifest) error {
-	return f.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	deleted := false
+	err := f.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
-		if err != nil || !r.RecordingDeletedAt.IsZero() {
+		if deleted = !r.RecordingDeletedAt.IsZero(); err != nil || deleted {
 			return err
 		}
 		return tx.ChangeSummary(ctx, id, m.Summarize)
 	})
+	if err == nil && deleted {
+		err = f.Files.DeleteRecording(ctx, id)
+	}
+	return err
 }
 
 // HasMedia implements Recordings.
@@ -135,7 +141,7 @@ func (f *Finalizer) facts(ctx context.Context, r job.Record) (build.ManifestInpu
 	}
 	facts := build.ManifestInput{Job: r.Job, Consents: consents(requests, entries), Texts: texts}
 	for _, e := range entries {
-		if e.Source != job.SourceBot {
+		if e.Source != job.SourceBot || e.Reason == job.StaleAttempt {
 			continue
 		}
 		switch at := (recording.Instant{Time: e.EmittedAt}); e.Kind {

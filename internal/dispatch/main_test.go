@@ -116,8 +116,8 @@ func (b *bots) Stop(_ context.Context, jobID uuid.UUID, attempt int) error {
 func (h *harness) reportStops(t *testing.T) {
 	t.Helper()
 	h.bots.stopped = func(id uuid.UUID, attempt int) {
-		_, err := h.Ingest(context.WithoutCancel(t.Context()), ingest.Event{
-			Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(),
+		_, err := h.Ingest(context.WithoutCancel(t.Context()), ingest.Simulated(id, attempt), ingest.Event{
+			Kind: job.BotExited, EmittedAt: h.clock.Now(),
 			Data: json.RawMessage(`{"endReason":"bot_stopped","detail":"The bot's process was asked to stop."}`),
 		})
 		if err != nil {
@@ -317,8 +317,8 @@ func (h *harness) untilCleanedUp(t *testing.T, id uuid.UUID) job.Record {
 // sendEvent sends an event as an attempt's bot.
 func (h *harness) sendEvent(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
 	t.Helper()
-	answer, err := h.Ingest(t.Context(), ingest.Event{
-		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(), Data: json.RawMessage(data),
+	answer, err := h.Ingest(t.Context(), ingest.Simulated(id, attempt), ingest.Event{
+		Kind: kind, EmittedAt: h.clock.Now(), Data: json.RawMessage(data),
 	})
 	if err != nil || !answer.Applied {
 		t.Fatalf("%s: %+v (%v)", kind, answer, err)

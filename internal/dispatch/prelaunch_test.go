@@ -156,7 +156,7 @@ func TestChangeWithdrawsPrelaunchedBot(t *testing.T) {
 func (h *harness) checkVoid(t *testing.T, id uuid.UUID, attempt int) {
 	t.Helper()
 	entries := len(h.kinds(t, id))
-	answer, err := h.Ingest(t.Context(), ingest.Event{Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now()})
+	answer, err := h.Ingest(t.Context(), ingest.Simulated(id, attempt), ingest.Event{Kind: job.BotExited, EmittedAt: h.clock.Now()})
 	if err != nil || answer.Applied || answer.Reason != job.StaleAttempt || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
 		t.Errorf("response to an event of a withdrawn bot: %+v (%v)", answer, err)
 	}
@@ -221,7 +221,7 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		stop()
 		beat := func() ingest.HeartbeatResponse {
 			t.Helper()
-			answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
+			answer, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,8 +232,8 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		}
 		h.clock.Set(r.JoinAt.Add(-time.Millisecond))
 		for _, kind := range job.BotTriggers() {
-			_, err := h.Ingest(t.Context(), ingest.Event{
-				Kind: kind, JobID: id.String(), EmittedAt: h.clock.Now(), Data: json.RawMessage(`{"failureCode":"internal_error"}`),
+			_, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), ingest.Event{
+				Kind: kind, EmittedAt: h.clock.Now(), Data: json.RawMessage(`{"failureCode":"internal_error"}`),
 			})
 			if !job.ErrorIs(err, job.TooEarly) {
 				t.Errorf("%s before joinAt: %v", kind, err)
@@ -451,7 +451,7 @@ func (h *harness) move(t *testing.T, id uuid.UUID, joinAt time.Time) {
 // checkStale checks that a bot of a job is told to leave.
 func (h *harness) checkStale(t *testing.T, id uuid.UUID, attempt int) {
 	t.Helper()
-	answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: attempt}, 0)
+	answer, err := h.Heartbeat(t.Context(), ingest.Simulated(id, attempt), ingest.Heartbeat{}, 0)
 	if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
 		t.Errorf("response to a heartbeat of an old bot: %+v (%v)", answer, err)
 	}

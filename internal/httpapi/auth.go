@@ -72,7 +72,7 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		if !caller.Scope.Allows(needed) {
 			return forbidden(caller.Scope, needed)
 		}
-		if err := handle(w, r, caller); err != nil {
+		if err := a.once(w, r, caller, handle); err != nil {
 			return err
 		}
 		a.audit(r, caller)

@@ -21,25 +21,24 @@ import (
 	"standin/internal/recording"
 )
 
-// Bots serves bots whose token was checked. A job that does not exist results
-// in a *job.Error with InvalidInput and the path jobId.
+// Bots serves bots. A job that does not exist results in a *job.Error with InvalidInput and
+// the path jobId.
 type Bots interface {
-	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
-	IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error)
+	Ingest(ctx context.Context, bot ingest.Bot, event ingest.Event) (ingest.EventResponse, error)
+	IngestTexts(ctx context.Context, bot ingest.Bot, texts ingest.Texts) (ingest.TextsResponse, error)
 	// Heartbeat holds its response for up to wait. When ctx ends earlier, it
 	// returns the error of ctx.
-	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
-	// AdmitUpload returns nil when media of the job's bots may be stored.
-	AdmitUpload(ctx context.Context, jobID uuid.UUID) error
-	// AdmitSound returns nil when the bot of the attempt may send live sound.
-	AdmitSound(ctx context.Context, jobID uuid.UUID, attempt int) error
-	// AdmitOutput returns the job's options of output, which may be nil, when a bot of the
-	// job may read what it plays and shows.
-	AdmitOutput(ctx context.Context, jobID uuid.UUID) (*job.OutputOptions, error)
-	// SaveScreenshot replaces the picture of the meeting page of an attempt's bot.
-	SaveScreenshot(ctx context.Context, jobID uuid.UUID, attempt int, image []byte) error
-	// UploadQuota returns what the bots of a job may upload in all.
-	UploadQuota(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error)
+	Heartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
+	// AdmitUpload returns what the bots of the job may upload in all, if media of this one may
+	// be stored.
+	AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error)
+	// AdmitSound returns nil when the bot may send live sound.
+	AdmitSound(ctx context.Context, bot ingest.Bot) error
+	// AdmitOutput returns the job's options of output, which may be nil, when the bot may read
+	// what it plays and shows.
+	AdmitOutput(ctx context.Context, bot ingest.Bot) (*job.OutputOptions, error)
+	// SaveScreenshot replaces the picture of the bot's meeting page.
+	SaveScreenshot(ctx context.Context, bot ingest.Bot, image []byte) error
 }
 
 // maxWait bounds how long the response to a heartbeat is held.
@@ -47,23 +46,21 @@ const maxWait = 60 * time.Second
 
 func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 	event := ingest.Event{Data: json.RawMessage("{}")}
-	sender, err := a.readBotMessage(w, r, "ingestEvent", &event)
+	bot, err := a.readBotMessage(w, r, "ingestEvent", &event)
 	if err != nil {
 		return err
 	}
-	event.JobID = sender.String()
-	response, err := a.settings.Bots.Ingest(r.Context(), event)
+	response, err := a.settings.Bots.Ingest(r.Context(), bot, event)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
 func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
 	var texts ingest.Texts
-	sender, err := a.readBotMessage(w, r, "ingestTexts", &texts)
+	bot, err := a.readBotMessage(w, r, "ingestTexts", &texts)
 	if err != nil {
 		return err
 	}
-	texts.JobID = sender.String()
-	response, err := a.settings.Bots.IngestTexts(r.Context(), texts)
+	response, err := a.settings.Bots.IngestTexts(r.Context(), bot, texts)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
@@ -74,16 +71,15 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	httpmw.RecordOf(r).Level = slog.LevelDebug
 	var beat ingest.Heartbeat
 	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
-	sender, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)
+	bot, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)
 	if err != nil {
 		return err
 	}
-	beat.JobID = sender.String()
 	if err := parameters.Decode(&query); err != nil {
 		return err
 	}
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
-	response, err := a.holdHeartbeat(r.Context(), beat, wait)
+	response, err := a.holdHeartbeat(r.Context(), bot, beat, wait)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
@@ -92,36 +88,38 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 const maxUnidentified = 64 << 10
 
 // readBotMessage reads and checks the message of a bot, and decodes it into the struct
-// that into points to. It returns the bot's job. more are issues of the rest of the
+// that into points to. It returns the bot. more are issues of the rest of the
 // request.
 //
 // The token is bound to the job and the attempt in the message, so the order of the
 // checks is: no bearer 401; unreadable JSON, or jobId or attempt missing or malformed
 // 400; wrong token 401; other issues 400. The message is decoded after its token was
 // checked, because a decoded message takes much more memory.
-func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string, into any, more ...api.Issue) (jobID uuid.UUID, err error) {
+func (a *API) readBotMessage(
+	w http.ResponseWriter, r *http.Request, operationID string, into any, more ...api.Issue,
+) (bot ingest.Bot, err error) {
 	token, ok := bearer(r)
 	if !ok {
-		return uuid.Nil, invalidToken()
+		return bot, invalidToken()
 	}
 	body, release, err := a.readBody(w, r)
 	if err != nil {
-		return uuid.Nil, err
+		return bot, err
 	}
 	defer release()
 	identity := a.settings.Description.FindIdentity(body)
 	identified := len(identity.Issues) == 0
 	if !identified && len(body) > maxUnidentified {
-		return uuid.Nil, invalid(identity.Issues)
+		return bot, invalid(identity.Issues)
 	}
 	if identified {
-		if jobID, err = a.checkToken(r, identity, token); err != nil {
-			return uuid.Nil, err
+		if bot, err = a.checkToken(r, identity, token); err != nil {
+			return bot, err
 		}
 	}
 	done, err := a.decodeTurn(r, body)
 	if err != nil {
-		return uuid.Nil, err
+		return bot, err
 	}
 	defer done()
 	checked := a.settings.Description.CheckRequest(operationID, body)
@@ -129,65 +127,78 @@ func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID
 		if len(checked.Issues) == 0 {
 			checked = identity
 		}
-		return uuid.Nil, invalid(checked.Issues)
+		return bot, invalid(checked.Issues)
 	}
 	checked.Issues = append(checked.Issues, more...)
-	return jobID, decode(w, checked, into)
+	return bot, decode(w, checked, into)
 }
 
 // checkToken checks the token of a bot's message against the job and the attempt that the
-// message names, and returns the job.
-func (a *API) checkToken(r *http.Request, identity api.Checked, token string) (uuid.UUID, error) {
+// message names, and returns the bot.
+func (a *API) checkToken(r *http.Request, identity api.Checked, token string) (ingest.Bot, error) {
 	var sender struct {
 		JobID   uuid.UUID `json:"jobId"`
 		Attempt int       `json:"attempt"`
 	}
 	if err := identity.Decode(&sender); err != nil {
-		return uuid.Nil, err
+		return ingest.Bot{}, err
 	}
-	httpmw.RecordOf(r).JobID = sender.JobID
-	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) { // computed over the lower-case form
-		return uuid.Nil, invalidToken()
+	return a.authenticateBot(r, sender.JobID, sender.Attempt, token)
+}
+
+// authenticateBot returns the bot whose token this is.
+func (a *API) authenticateBot(r *http.Request, jobID uuid.UUID, attempt int, token string) (ingest.Bot, error) {
+	httpmw.RecordOf(r).JobID = jobID
+	bot, ok := ingest.Authenticate(a.settings.SigningKey, jobID, attempt, token)
+	if !ok {
+		return bot, invalidToken()
 	}
-	return sender.JobID, nil
+	return bot, nil
 }
 
 // holdHeartbeat waits for the response to a heartbeat. When the service shuts
 // down, it repeats the heartbeat without waiting.
-func (a *API) holdHeartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
+func (a *API) holdHeartbeat(
+	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration,
+) (ingest.HeartbeatResponse, error) {
 	if wait == 0 {
-		return a.settings.Bots.Heartbeat(ctx, beat, 0)
+		return a.settings.Bots.Heartbeat(ctx, bot, beat, 0)
 	}
 	holding, stop := a.untilDrain(ctx)
-	response, err := a.settings.Bots.Heartbeat(holding, beat, wait)
+	response, err := a.settings.Bots.Heartbeat(holding, bot, beat, wait)
 	stop()
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return a.settings.Bots.Heartbeat(ctx, beat, 0)
+		return a.settings.Bots.Heartbeat(ctx, bot, beat, 0)
 	}
 	return response, err
 }
 
 func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
-	id, attempt, err := a.botInPath(r, uploadIssues(r))
+	bot, err := a.botInPath(r, uploadIssues(r))
 	if err != nil {
 		return err
 	}
 	if r.ContentLength > a.settings.MaxUploadBytes {
 		return tooLarge(a.settings.MaxUploadBytes)
 	}
-	if err := a.settings.Bots.AdmitUpload(r.Context(), id); err != nil {
+	quota, err := a.settings.Bots.AdmitUpload(r.Context(), bot)
+	if err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
-	done, err := a.reserveUpload(r, id)
+	done, err := a.reserveUpload(r, bot.JobID(), quota)
 	if err != nil {
 		return err
 	}
 	content := newStallReader(w, r.Body, a.settings.Timeouts)
 	stored, err := a.settings.Recordings.PutUpload(
-		r.Context(), id, attempt, r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.settings.MaxUploadBytes)
+		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.settings.MaxUploadBytes)
 	done(err == nil && stored.New)
 	if err != nil {
 		return uploadError(err, content.err)
+	}
+	// The recording may have been deleted meanwhile.
+	if _, err := a.settings.Bots.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
+		return errors.Join(err, a.settings.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})
 	return nil
@@ -195,11 +206,7 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 
 // reserveUpload reserves an upload in its job's quota. One of unknown length
 // counts with the maximum.
-func (a *API) reserveUpload(r *http.Request, id uuid.UUID) (done func(stored bool), err error) {
-	quota, err := a.settings.Bots.UploadQuota(r.Context(), id)
-	if err != nil {
-		return nil, fmt.Errorf("determine the upload quota: %w", err)
-	}
+func (a *API) reserveUpload(r *http.Request, id uuid.UUID, quota recording.UploadQuota) (done func(stored bool), err error) {
 	size := r.ContentLength
 	if size < 0 {
 		size = a.settings.MaxUploadBytes
@@ -211,33 +218,29 @@ func (a *API) reserveUpload(r *http.Request, id uuid.UUID) (done func(stored boo
 	return done, err
 }
 
-// botInPath returns the job and the attempt in the path, and checks the token that is bound
-// to them. rest are the issues of the rest of the request.
-func (a *API) botInPath(r *http.Request, rest []api.Issue) (jobID uuid.UUID, attempt int, err error) {
+// botInPath returns the bot of the job and the attempt in the path, whose token it checks.
+// rest are the issues of the rest of the request.
+func (a *API) botInPath(r *http.Request, rest []api.Issue) (bot ingest.Bot, err error) {
 	token, ok := bearer(r)
 	if !ok {
-		return uuid.Nil, 0, invalidToken()
+		return bot, invalidToken()
 	}
 	var issues []api.Issue
-	jobID, ok = parseID(r.PathValue("jobId"))
+	jobID, ok := parseID(r.PathValue("jobId"))
 	if !ok {
 		issues = append(issues, issue("format", "must be a UUID", "jobId")...)
 	}
-	number, err := strconv.ParseUint(r.PathValue("attempt"), 10, 31)
+	attempt, err := strconv.ParseUint(r.PathValue("attempt"), 10, 31)
 	if err != nil {
 		issues = append(issues, issue("type", "must be an integer from 0 to 2147483647", "attempt")...)
 	}
 	if len(issues) > 0 {
-		return uuid.Nil, 0, invalid(append(issues, rest...))
+		return bot, invalid(append(issues, rest...))
 	}
-	httpmw.RecordOf(r).JobID = jobID
-	if !ingest.ValidToken(a.settings.SigningKey, jobID.String(), int(number), token) {
-		return uuid.Nil, 0, invalidToken()
+	if bot, err = a.authenticateBot(r, jobID, int(attempt), token); err == nil && len(rest) > 0 {
+		err = invalid(rest)
 	}
-	if len(rest) > 0 {
-		return uuid.Nil, 0, invalid(rest)
-	}
-	return jobID, int(number), nil
+	return bot, err
 }
 
 // checksumForm is the form of a SHA-256 in hex.

@@ -41,6 +41,9 @@ type errorBody struct {
 // errorsPage is the part of the guide that explains the error codes.
 const errorsPage = "/docs/guide/api.html#errors"
 
+// outageWait is how long clients are asked to wait when the service lacks something.
+const outageWait = 5 * time.Second
+
 // invalid returns the error for a request with issues.
 func invalid(issues []api.Issue) error {
 	message := issues[0].Sentence()
@@ -128,12 +131,14 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if !record.Fail(r, err) {
 		return
 	}
-	status, body := errorResponse(err, record.ID)
+	status, body := a.errorResponse(err, record.ID)
 	own := new(failure)
 	errors.As(err, &own)
 	switch status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(outageWait)))
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.retryAfter)))
 	}
@@ -154,13 +159,14 @@ func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err err
 	return nil
 }
 
-// errorResponse returns the status and the body for an error.
-func errorResponse(err error, requestID string) (int, errorBody) {
+// errorResponse returns the status and the body for an error: all that a caller reads of it.
+func (a *API) errorResponse(err error, requestID string) (int, errorBody) {
+	docURL := a.settings.BaseURL + errorsPage
 	if own := (*failure)(nil); errors.As(err, &own) {
-		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues, DocURL: errorsPage}
+		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues, DocURL: docURL}
 	}
 	if own := (*job.Error)(nil); errors.As(err, &own) {
-		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message), DocURL: errorsPage}
+		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message), DocURL: docURL}
 		switch own.Code {
 		case job.InvalidInput:
 			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
@@ -179,8 +185,14 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 			return http.StatusServiceUnavailable, body
 		}
 	}
+	if a.settings.Unavailable != nil && a.settings.Unavailable(err) {
+		return http.StatusServiceUnavailable, errorBody{
+			DocURL: docURL, Error: string(job.Unavailable),
+			Message: "The service cannot use its database or its storage at the moment. Try again. Quote " + requestID + " when you report it.",
+		}
+	}
 	return http.StatusInternalServerError, errorBody{
-		DocURL:  errorsPage,
+		DocURL:  docURL,
 		Error:   "internal_server_error",
 		Message: "Something went wrong on our side. Quote " + requestID + " when you report it.",
 	}

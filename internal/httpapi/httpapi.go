@@ -73,14 +73,18 @@ type Settings struct {
 	Readiness   Readiness
 	Tracer      Tracer // nil when there are no traces
 
+	Requests Requests
+	Sealer   calendarsync.Key // of answers that are kept
+
 	Revocations *account.Revocations // nil when there are none
 	SigningKey  []byte               // signs the bots' tokens
 
 	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 
-	Bodies         *httpmw.Bodies // of this process; new when nil
-	CostlyReads    *httpmw.Budget // by consumer; new when nil
-	MaxUploadBytes int64          // of a file; 32 GiB when 0, far more than a recording of a day
+	Bodies         *httpmw.Bodies   // of this process; new when nil
+	CostlyReads    *httpmw.Budget   // by consumer; new when nil
+	MaxUploadBytes int64            // of a file; 32 GiB when 0, far more than a recording of a day
+	Unavailable    func(error) bool // reports whether an error may end by itself; nil: none may
 	Log            *slog.Logger
 }
 

@@ -72,7 +72,7 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	httpmw.RecordOf(r).JobID = created.ID
 	status := http.StatusCreated
 	if created.replayed {
-		w.Header().Set("Idempotent-Replayed", "true")
+		w.Header().Set(replayedHeader, "true")
 		status = http.StatusOK
 	} else {
 		w.Header().Set("Location", "/api/v1/jobs/"+created.ID.String())

@@ -263,7 +263,7 @@ func (a *API) createItem(ctx context.Context, r *http.Request, caller account.Ca
 	}
 	if err != nil {
 		id := httpmw.RecordOf(r).ID
-		status, body := errorResponse(err, id)
+		status, body := a.errorResponse(err, id)
 		if status == http.StatusInternalServerError {
 			a.settings.Log.Error("cannot create a job of a batch", "request", id, "error", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -116,24 +117,47 @@ func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, caller account.C
 	return nil
 }
 
-// auditActions are what keys do, by the pattern of the operation, for the audit log. The jobs of a
-// team are not in it: they have their own history.
+// auditActions are what keys do, by the pattern of the operation, in words for the audit log. An
+// operation that changes something and is neither here nor excepted is recorded by its pattern.
 var auditActions = map[string]string{
-	"POST /api/v1/keys":                  "created an API key",
-	"DELETE /api/v1/keys/{id}":           "revoked an API key",
-	"POST /api/v1/webhook-secret/rotate": "rotated the webhook secret",
-	"DELETE /api/v1/jobs/{id}/recording": "deleted a recording",
-	"POST /api/v1/calendars":             "connected a calendar",
-	"DELETE /api/v1/calendars/{id}":      "disconnected a calendar",
+	"POST /api/v1/keys":                                        "created an API key",
+	"DELETE /api/v1/keys/{id}":                                 "revoked an API key",
+	"POST /api/v1/webhook-secret/rotate":                       "rotated the webhook secret",
+	"POST /api/v1/webhook-endpoints":                           "added a webhook endpoint",
+	"PATCH /api/v1/webhook-endpoints/{id}":                     "changed a webhook endpoint",
+	"DELETE /api/v1/webhook-endpoints/{id}":                    "deleted a webhook endpoint",
+	"POST /api/v1/webhook-endpoints/{id}/retry":                "retried a webhook endpoint",
+	"POST /api/v1/webhook-endpoints/{id}/redeliver":            "sent webhooks again",
+	"POST /api/v1/webhook-deliveries/redeliver":                "sent webhooks again",
+	"POST /api/v1/deliveries/{deliveryId}/redeliver":           "sent a webhook again",
+	"POST /api/v1/jobs/{id}/deliveries/{deliveryId}/redeliver": "sent a webhook again",
+	"DELETE /api/v1/jobs/{id}/recording":                       "deleted a recording",
+	"POST /api/v1/calendars":                                   "connected a calendar",
+	"PATCH /api/v1/calendars/{id}":                             "changed a calendar",
+	"PATCH /api/v1/calendars/{id}/events/{eventId}":            "changed whether a meeting is recorded",
+	"DELETE /api/v1/calendars/{id}":                            "disconnected a calendar",
+}
+
+// unaudited reports whether an operation leaves no entry: reads, examples, and what the history
+// of a job has, with the name of the key.
+func unaudited(pattern string) bool {
+	method, path, _ := strings.Cut(pattern, " ")
+	switch {
+	case method == http.MethodGet, method == http.MethodHead:
+		return true
+	case pattern == "POST /mcp", pattern == "POST /api/v1/jobs", strings.HasPrefix(path, "/api/v1/jobs/"):
+		return auditActions[pattern] == ""
+	}
+	return pattern == "POST /api/v1/webhook-endpoints/{id}/test" || pattern == "POST /api/v1/calendars/{id}/sync"
 }
 
 // audit adds what a key has done to the audit log of the team.
 func (a *API) audit(r *http.Request, caller account.Caller) {
-	action, known := auditActions[r.Pattern]
-	if !known {
+	if unaudited(r.Pattern) {
 		return
 	}
-	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, r.PathValue("id"), time.Now())
+	action := cmp.Or(auditActions[r.Pattern], r.Pattern)
+	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, cmp.Or(r.PathValue("id"), r.PathValue("deliveryId")), time.Now())
 	if err := a.settings.Audit.AppendAudit(r.Context(), entry); err != nil {
 		a.settings.Log.Error("cannot write to the audit log", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
 	}

@@ -307,7 +307,7 @@ func (a *API) awaitScreenshot(ctx context.Context, caller account.Caller, id uui
 
 // ingestScreenshot stores a picture of a bot's meeting page.
 func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
-	id, attempt, err := a.botInPath(r, nil)
+	bot, err := a.botInPath(r, nil)
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
 	if size, err := jpeg.DecodeConfig(bytes.NewReader(image)); err != nil || size.Width > maxScreenshotSide || size.Height > maxScreenshotSide {
 		return invalid(issue("contentMediaType", fmt.Sprintf("must be a JPEG of at most %d pixels in each direction", maxScreenshotSide)))
 	}
-	if err := a.settings.Bots.SaveScreenshot(r.Context(), id, attempt, image); err != nil {
+	if err := a.settings.Bots.SaveScreenshot(r.Context(), bot, image); err != nil {
 		return fmt.Errorf("save a picture of a page: %w", err)
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})

@@ -172,11 +172,11 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil && !own {
 		issues = issue("format", "must be a UUID", "commandId")
 	}
-	id, _, err := a.botInPath(r, issues)
+	bot, err := a.botInPath(r, issues)
 	if err != nil {
 		return err
 	}
-	options, err := a.settings.Bots.AdmitOutput(r.Context(), id)
+	options, err := a.settings.Bots.AdmitOutput(r.Context(), bot)
 	if err != nil {
 		return fmt.Errorf("admit a bot: %w", err)
 	}
@@ -185,7 +185,7 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if own {
 		content, size, err = a.ownOutput(r.Context(), name, options)
 	} else {
-		content, size, err = a.settings.Recordings.OpenOutput(r.Context(), id, command)
+		content, size, err = a.settings.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return &job.Error{Code: job.NotFound, Message: "no such output"}

@@ -31,6 +31,7 @@ type Recordings interface {
 	SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (signedURL string, ok bool, err error)
 	OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error)
 	ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error)
+	DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) error
 	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
 }
 

@@ -74,9 +74,9 @@ func newCORS(origins []string) (func(http.Handler) http.Handler, error) {
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
-		AllowedHeaders: []string{"Authorization", "Content-Type", "Last-Event-ID", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"},
+		AllowedHeaders: []string{"Authorization", "Content-Type", idempotencyHeader, "Last-Event-ID", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"},
 		ExposedHeaders: []string{
-			"X-Request-Id", warningHeader, ignoredFieldsHeader, "Idempotent-Replayed", "Location", "Retry-After",
+			"X-Request-Id", warningHeader, ignoredFieldsHeader, replayedHeader, "Location", "Retry-After",
 			"ETag", "Accept-Ranges", "Content-Range", "Content-Length",
 		},
 		MaxAge: int((2 * time.Hour).Seconds()),

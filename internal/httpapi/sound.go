@@ -15,6 +15,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/httpmw"
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/retry"
 	"standin/internal/sound"
@@ -23,7 +24,7 @@ import (
 // Sound serves the live sound of meetings. It is implemented by sound.Service.
 type Sound interface {
 	// ServeBot serves the connection of a bot until it ends.
-	ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid.UUID, attempt int)
+	ServeBot(ctx context.Context, conn *websocket.Conn, bot ingest.Bot)
 	// Subscribe returns the sound of a job from now on.
 	Subscribe(jobID uuid.UUID, wanted sound.Wanted) *sound.Subscription
 	// OtherNode returns the URL of the node to which the bot of a job is connected; empty if
@@ -36,19 +37,19 @@ const soundRecheck = 5 * time.Second
 
 // ingestSound accepts the connection of a bot for live sound.
 func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
-	id, attempt, err := a.botInPath(r, nil)
+	bot, err := a.botInPath(r, nil)
 	if err != nil {
 		return err
 	}
 	httpmw.RecordOf(r).Level = slog.LevelDebug
-	if err := a.settings.Bots.AdmitSound(r.Context(), id, attempt); err != nil {
+	if err := a.settings.Bots.AdmitSound(r.Context(), bot); err != nil {
 		return fmt.Errorf("admit the sound of a bot: %w", err)
 	}
 	conn, err := accept(w, r)
 	if err != nil {
 		return err
 	}
-	a.untilDrained(r, func(ctx context.Context) { a.settings.Sound.ServeBot(ctx, conn, id, attempt) })
+	a.untilDrained(r, func(ctx context.Context) { a.settings.Sound.ServeBot(ctx, conn, bot) })
 	return nil
 }
 

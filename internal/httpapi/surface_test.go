@@ -181,7 +181,7 @@ func TestBotSurface(t *testing.T) {
 // limitedBots may upload one file.
 type limitedBots struct{ httpapi.Bots }
 
-func (limitedBots) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuota, error) {
+func (limitedBots) AdmitUpload(context.Context, ingest.Bot) (recording.UploadQuota, error) {
 	return recording.UploadQuota{Files: 1, Bytes: 1 << 20}, nil
 }
 

@@ -63,8 +63,8 @@ type endpointBody struct {
 
 func newEndpointBody(e webhook.Endpoint) endpointBody {
 	body := endpointBody{
-		ID: e.ID, URL: e.URL, Registered: e.Registered(), Events: append([]string{}, e.Events...), Description: e.Description,
-		Enabled: e.Enabled || !e.Registered(), CreatedAt: job.NullTimestamp(e.CreatedAt),
+		ID: e.ID, URL: e.URL, Registered: e.Registered, Events: append([]string{}, e.Events...), Description: e.Description,
+		Enabled: e.Enabled || !e.Registered, CreatedAt: job.NullTimestamp(e.CreatedAt),
 		State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: job.NullTimestamp(e.FailingSince),
 		LastTryAt: job.NullTimestamp(e.LastTryAt), LastError: nullText(e.LastError),
 		LastDeliveredAt: job.NullTimestamp(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: job.NullTimestamp(e.NextTryAt),

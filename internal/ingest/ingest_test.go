@@ -12,33 +12,43 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/google/uuid"
+
 	"standin/internal/ingest"
 )
 
-const jobID = "0193a1b2-0000-7000-8000-000000000001"
+var jobID = uuid.MustParse("0193a1b2-0000-7000-8000-000000000001")
 
+// TestToken checks the token of a bot against the specification, and that no other token is
+// that of the bot. The hex digits have no case.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	key := []byte("signing key")
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(jobID + ":12"))
-	token := ingest.Token(key, jobID, 12)
+	mac.Write([]byte(jobID.String() + ":12"))
+	token := ingest.Token(key, jobID.String(), 12)
 	if want := hex.EncodeToString(mac.Sum(nil)); token != want {
 		t.Fatalf("got %s, want %s", token, want)
 	}
-	if !ingest.ValidToken(key, jobID, 12, token) {
-		t.Error("the token is not valid")
-	}
-	for name, valid := range map[string]bool{
-		"another attempt": ingest.ValidToken(key, jobID, 1, token),
-		"another job":     ingest.ValidToken(key, strings.Replace(jobID, "1", "2", 1), 12, token),
-		"another key":     ingest.ValidToken([]byte("another"), jobID, 12, token),
-		"empty":           ingest.ValidToken(key, jobID, 12, ""),
-		"cut short":       ingest.ValidToken(key, jobID, 12, token[:63]),
-		"extended":        ingest.ValidToken(key, jobID, 12, token+"0"),
+	for name, test := range map[string]struct {
+		key     string
+		job     uuid.UUID
+		attempt int
+		token   string
+		valid   bool
+	}{
+		"the bot":         {"signing key", jobID, 12, token, true},
+		"upper case":      {"signing key", jobID, 12, strings.ToUpper(token), true},
+		"another attempt": {"signing key", jobID, 1, token, false},
+		"another job":     {"signing key", uuid.New(), 12, token, false},
+		"another key":     {"another", jobID, 12, token, false},
+		"empty":           {"signing key", jobID, 12, "", false},
+		"cut short":       {"signing key", jobID, 12, token[:63], false},
+		"extended":        {"signing key", jobID, 12, token + "0", false},
 	} {
-		if valid {
-			t.Errorf("%s: accepted", name)
+		bot, valid := ingest.Authenticate([]byte(test.key), test.job, test.attempt, test.token)
+		if valid != test.valid || valid && (bot.JobID() != jobID || bot.Attempt() != 12) || !valid && bot != (ingest.Bot{}) {
+			t.Errorf("%s: %v %v", name, bot, valid)
 		}
 	}
 }
@@ -119,14 +129,5 @@ func TestReportJSON(t *testing.T) {
 	var back ingest.Report
 	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, report) {
 		t.Errorf("decoded as %+v (%v)", back, err)
-	}
-}
-
-// TestValidTokenAcceptsUpperCaseHex: the hex digits of a token have no case.
-func TestValidTokenAcceptsUpperCaseHex(t *testing.T) {
-	t.Parallel()
-	token := ingest.Token([]byte("key"), jobID, 1)
-	if !ingest.ValidToken([]byte("key"), jobID, 1, strings.ToUpper(token)) || ingest.ValidToken([]byte("key"), jobID, 2, token) {
-		t.Error("an upper-case token is refused, or the token of another attempt is accepted")
 	}
 }

@@ -15,7 +15,7 @@ import (
 type Usage struct {
 	Completed, Failed, Cancelled int
 	Recorded                     time.Duration // length of the recordings
-	Bots                         time.Duration // from the first event of each bot until its job ended
+	Bots                         time.Duration // from the first event of a job's bots until they have left the meeting
 	StoredBytes                  int64         // of recordings that were stored
 	DeletedBytes                 int64         // of recordings that were deleted
 }
@@ -45,8 +45,9 @@ func (u Usage) Plus(other Usage) Usage {
 	return u
 }
 
-// UsageOfEnd returns the usage of a job that ends at a time in a status.
-func UsageOfEnd(to Status, startedAt, now time.Time) (u Usage) {
+// UsageOf returns the usage of a job whose status changes at a time. The time of its bots ends when
+// they have left the meeting, not when the recording is finalized.
+func UsageOf(from, to Status, startedAt, now time.Time) (u Usage) {
 	switch to {
 	case Completed:
 		u.Completed = 1
@@ -55,7 +56,7 @@ func UsageOfEnd(to Status, startedAt, now time.Time) (u Usage) {
 	case Cancelled:
 		u.Cancelled = 1
 	}
-	if !startedAt.IsZero() {
+	if left := to.Teardown() || to.Terminal(); left && !from.Teardown() && !startedAt.IsZero() {
 		u.Bots = max(0, now.Sub(startedAt))
 	}
 	return u

@@ -141,12 +141,12 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	return result, nil
 }
 
-// countUsage adds what an event says about the job to the usage of its consumer: that it has
-// ended, and what was recorded.
+// countUsage adds what an event says about the job to the usage of its consumer: that its bots have
+// left the meeting, that it has ended, and what was recorded.
 func (c *Change) countUsage(ctx context.Context, result job.Result, attached bool) error {
 	var usage job.Usage
-	if result.Changed() && result.To.Terminal() {
-		usage = job.UsageOfEnd(result.To, c.StartedAt, c.Now)
+	if result.Changed() {
+		usage = job.UsageOf(result.From, result.To, c.StartedAt, c.Now)
 	}
 	if attached {
 		progress, err := c.tx.Progress(ctx, []uuid.UUID{c.ID})
@@ -215,7 +215,7 @@ func (c *Change) emitToEndpoints(ctx context.Context, e webhook.Event) error {
 }
 
 // deliver counts an event and puts it into the outbox.
-func (c *Change) deliver(ctx context.Context, e webhook.Event, owner *jobOwner, targets []string) error {
+func (c *Change) deliver(ctx context.Context, e webhook.Event, owner *jobOwner, targets []webhook.Target) error {
 	c.Sequence++
 	c.emitted = c.emitted || len(targets) > 0
 	return webhook.Insert(ctx, c.tx, webhook.Delivery{

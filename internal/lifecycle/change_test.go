@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/store"
@@ -159,7 +160,7 @@ func TestIngestAtOnce(t *testing.T) {
 			failing := i == 7
 			for range 2 { // the second is a duplicate
 				all.Go(func() {
-					_, err := h.Ingest(t.Context(), botEvent(id, 0, 1, job.BotJoined, `{"n":1}`))
+					_, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), botEvent(id, 0, 1, job.BotJoined, `{"n":1}`))
 					if failing != job.ErrorIs(err, job.OverQuota) || !failing && err != nil {
 						t.Errorf("event of job %d: %v", i, err)
 					}

@@ -31,7 +31,7 @@ func TestClose(t *testing.T) {
 		var callers sync.WaitGroup
 		for _, id := range ids[1:] {
 			callers.Go(func() {
-				if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
+				if _, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 0); err != nil {
 					t.Errorf("a heartbeat that waited: %v", err)
 				}
 			})
@@ -49,7 +49,7 @@ func TestClose(t *testing.T) {
 			}
 		}
 		callers.Wait()
-		if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: ids[0].String()}, 0); !errors.Is(err, batch.ErrClosed) {
+		if _, err := h.Heartbeat(t.Context(), ingest.Simulated(ids[0], 0), ingest.Heartbeat{}, 0); !errors.Is(err, batch.ErrClosed) {
 			t.Errorf("a heartbeat after Close: %v", err)
 		}
 	})

@@ -35,7 +35,7 @@ const (
 func (s *Service) RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
 	var command uuid.UUID
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if err := checkControllable(c, caller); err != nil {
+		if err := checkControllable(c.Job, caller); err != nil {
 			return err
 		}
 		waiting, found, err := c.tx.PendingCommand(ctx, id, ingest.RequestRecordingPermission)
@@ -90,7 +90,7 @@ func (s *Service) PinParticipant(ctx context.Context, caller account.Caller, id 
 func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind, args any) (uuid.UUID, error) {
 	var command uuid.UUID
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
-		if err := checkControllable(c, caller); err != nil {
+		if err := checkControllable(c.Job, caller); err != nil {
 			return err
 		}
 		if undispatched(c.Status) && needsBot(kind) {
@@ -186,15 +186,15 @@ func (c *Change) settleCommands(ctx context.Context) error {
 
 // checkControllable returns an error if the caller cannot give the job's bot
 // commands.
-func checkControllable(c *Change, caller account.Caller) error {
-	if err := checkOwner(c.Job, caller); err != nil {
+func checkControllable(j job.Job, caller account.Caller) error {
+	if err := checkOwner(j, caller); err != nil {
 		return err
 	}
 	switch {
-	case c.Status.Terminal():
-		return &job.Error{Code: job.InvalidState, Message: "the job has ended: it is " + string(c.Status)}
-	case c.Status.Teardown():
-		return &job.Error{Code: job.InvalidState, Message: "the bot has left the meeting: the job is " + string(c.Status)}
+	case j.Status.Terminal():
+		return &job.Error{Code: job.InvalidState, Message: "the job has ended: it is " + string(j.Status)}
+	case j.Status.Teardown():
+		return &job.Error{Code: job.InvalidState, Message: "the bot has left the meeting: the job is " + string(j.Status)}
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	}
 	answers := make(chan ingest.HeartbeatResponse, 1)
 	go func() {
-		answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Executing: []string{executing.String()}}, time.Minute)
+		answer, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{Executing: []string{executing.String()}}, time.Minute)
 		if err != nil {
 			t.Error(err)
 		}
@@ -298,8 +298,8 @@ func TestCommandOutcomes(t *testing.T) {
 	reported := h.begun(t)
 	commands = queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
 	for range 2 { // the second heartbeat repeats the first one
-		_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{
-			JobID: reported.String(), Acked: append(commands, uuid.NewString()), Failed: map[string]string{commands[1]: "no such\x00 participant"},
+		_, err := h.Heartbeat(t.Context(), ingest.Simulated(reported, 0), ingest.Heartbeat{
+			Acked: append(commands, uuid.NewString()), Failed: map[string]string{commands[1]: "no such\x00 participant"},
 		}, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -175,18 +175,18 @@ func TestUploadAfterDeletion(t *testing.T) {
 	h := newSQLiteHarness(t)
 	id := h.begun(t)
 	h.ingest(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
-	if err := h.AdmitUpload(t.Context(), id); err != nil {
+	if _, err := h.AdmitUpload(t.Context(), ingest.Simulated(id, 0)); err != nil {
 		t.Fatalf("upload before the deletion: %v", err)
 	}
 	if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.AdmitUpload(t.Context(), id); !job.ErrorIs(err, job.InvalidState) {
+	if _, err := h.AdmitUpload(t.Context(), ingest.Simulated(id, 0)); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("an upload after the deletion: %v", err)
 	}
 	completed := h.begun(t)
 	h.ingest(t, botEvent(completed, 0, 9, job.ManifestFinalized, ""))
-	if err := h.AdmitUpload(t.Context(), completed); !job.ErrorIs(err, job.InvalidState) {
+	if _, err := h.AdmitUpload(t.Context(), ingest.Simulated(completed, 0)); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("an upload after completion: %v", err)
 	}
 }
@@ -212,7 +212,7 @@ func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil || h.stored(t, id) {
 		t.Errorf("after the bot has exited: %v", err)
 	}
-	answer, err := h.Ingest(t.Context(), botEvent(id, 0, 9, job.ManifestFinalized, ""))
+	answer, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), botEvent(id, 0, 9, job.ManifestFinalized, ""))
 	if err != nil || !answer.OK {
 		t.Errorf("a late event: %+v, %v", answer, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/store"
 )
 
 // Details are what is known about a job beside its fields.
@@ -108,23 +107,6 @@ func (s *Service) Screenshot(ctx context.Context, caller account.Caller, id uuid
 		return job.Screenshot{}, nil
 	}
 	return found, nil
-}
-
-// SaveScreenshot replaces the picture of the meeting page of an attempt's bot.
-func (s *Service) SaveScreenshot(ctx context.Context, id uuid.UUID, attempt int, image []byte) error {
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		r, err := tx.LockJob(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case s.tokenExpired(r.Status, r.StatusSince):
-			return errTokenExpired()
-		case s.NoScreenshots || attempt < r.Attempt || !hasPage(r.Status):
-			return &job.Error{Code: job.InvalidState, Message: "no picture of the page is wanted"}
-		}
-		return tx.SaveScreenshot(ctx, id, s.Now(), image)
-	})
-	return ingestError(err)
 }
 
 // hasPage reports whether the bot of a job has a meeting page, or may have.

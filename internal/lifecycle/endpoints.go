@@ -39,7 +39,7 @@ func (s *Service) RegisterEndpoint(ctx context.Context, caller account.Caller, r
 		return webhook.Endpoint{}, &job.Error{Code: job.InvalidInput, Message: "the URL must start with https:// or http:// and include a host", Path: []any{"url"}}
 	}
 	e := webhook.Endpoint{
-		ID: webhook.EndpointID(caller.ConsumerID, request.URL), ConsumerID: caller.ConsumerID, URL: request.URL, Mode: caller.Mode,
+		ID: webhook.EndpointID(caller.ConsumerID, caller.Mode, request.URL), ConsumerID: caller.ConsumerID, URL: request.URL, Mode: caller.Mode,
 		Events: request.Events, Description: request.Description, Enabled: !request.Disabled, CreatedAt: s.Now(),
 	}
 	if err := checkEndpoint(&e); err != nil {
@@ -72,7 +72,7 @@ func (s *Service) Endpoint(ctx context.Context, caller account.Caller, id uuid.U
 // registeredEndpoint returns an endpoint that the caller can change.
 func (s *Service) registeredEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error) {
 	e, err := s.Endpoint(ctx, caller, id)
-	if err == nil && !e.Registered() {
+	if err == nil && !e.Registered {
 		err = &job.Error{Code: job.InvalidState, Message: "only jobs name this URL; register it to choose its events"}
 	}
 	return e, err
@@ -109,7 +109,8 @@ func (s *Service) ChangeEndpoint(ctx context.Context, caller account.Caller, id 
 	return s.Endpoint(ctx, caller, id)
 }
 
-// DeleteEndpoint deletes a registered endpoint. Its waiting deliveries fail.
+// DeleteEndpoint deletes a registered endpoint. The deliveries that wait only because of it
+// fail.
 func (s *Service) DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	e, err := s.registeredEndpoint(ctx, caller, id)
 	if err != nil {
@@ -209,7 +210,7 @@ func checkedDeliveryID(id string) string {
 
 // Endpoints returns the endpoints that the consumer has registered for the caller's mode and
 // the URLs of jobs to which webhooks have been sent, with their state, and the cursor of the
-// next page. Live and test keys share the URLs of jobs.
+// next page.
 func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []webhook.Endpoint, next string, err error) {
 	return readPage(page, endpointList, func(after position, limit int) ([]webhook.Endpoint, bool, error) {
 		return s.Store.ListEndpoints(ctx, caller.ConsumerID, caller.Mode, after.id, limit, s.Now())

@@ -30,17 +30,17 @@ func TestEndpointEvents(t *testing.T) {
 	h.walk(t, id, job.BotJoined)
 	ada, ben := ingest.LiveParticipant{ID: "p1", Name: "Ada", Speaking: true}, ingest.LiveParticipant{ID: "p2", Name: "Ben"}
 	for _, roster := range [][]ingest.LiveParticipant{{ada}, {ada, ben}, {ada, ben}, {ben}} {
-		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{Roster: &ingest.LiveRoster{Participants: roster}}}
-		if _, err := h.Heartbeat(t.Context(), beat, 0); err != nil {
+		beat := ingest.Heartbeat{Stats: &ingest.Stats{Roster: &ingest.LiveRoster{Participants: roster}}}
+		if _, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), beat, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	chat := ingest.Texts{JobID: id.String(), Texts: []ingest.Text{
+	chat := ingest.Texts{Texts: []ingest.Text{
 		{ID: "1", Kind: job.ChatText, Text: "Hello", StartedAt: time.Now(), EndedAt: time.Now()},
 		{ID: "2", Kind: job.CaptionText, Text: "Hello", StartedAt: time.Now(), EndedAt: time.Now()},
 	}}
 	for range 2 { // a repetition changes nothing
-		if _, err := h.IngestTexts(t.Context(), chat); err != nil {
+		if _, err := h.IngestTexts(t.Context(), ingest.Simulated(id, 0), chat); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -35,14 +35,12 @@ const (
 // Heartbeat records a bot's heartbeat and its acknowledgements, and answers with
 // the waiting commands, without those that the bot is executing. Without any it holds
 // the answer until a command is queued or wait is over.
-func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
-	id, err := parseJobID(beat.JobID)
-	if err != nil {
-		return ingest.HeartbeatResponse{}, err
-	}
-	notified, stop := s.hub.listen(id, beat.Attempt)
+func (s *Service) Heartbeat(
+	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration,
+) (ingest.HeartbeatResponse, error) {
+	notified, stop := s.hub.listen(bot)
 	defer stop()
-	response, err := s.recordHeartbeat(ctx, id, beat)
+	response, err := s.recordHeartbeat(ctx, bot, beat)
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	for err == nil && len(response.Commands) == 0 && wait > 0 {
@@ -53,7 +51,7 @@ func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 		case <-ctx.Done():
 			wait = 0
 		}
-		response, err = s.readResponse(ctx, id, beat)
+		response, err = s.readResponse(ctx, bot, beat.Executing)
 	}
 	if err != nil {
 		return ingest.HeartbeatResponse{}, ingestError(err)
@@ -72,8 +70,8 @@ func heartbeatSeconds(waiting int) int {
 
 // recordHeartbeat saves a heartbeat, and returns what depends on the job in its
 // response. Heartbeats that only report that the bot runs share a transaction.
-func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
-	h, err := newHeartbeat(id, beat, s.Now())
+func (s *Service) recordHeartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
+	h, err := newHeartbeat(bot, beat, s.Now())
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
@@ -96,21 +94,33 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 	var c *Change
 	var settled bool
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		r, err := tx.LockJob(ctx, h.id)
+		settled = false // of a repeated transaction
+		r, err := tx.LockJob(ctx, h.bot.JobID())
 		if err != nil {
 			return err
 		}
 		c = s.newChange(tx, r)
-		if settled, err = c.settleAcked(ctx, beat); err != nil {
+		from, err := s.admit(h.bot, store.BotJobOf(r))
+		if err != nil {
 			return err
 		}
-		if err := c.recordStats(ctx, beat); err != nil {
-			return err
+		if commanded, ok := from.commanded(); ok {
+			if settled, err = c.settleAcked(ctx, commanded, beat); err != nil {
+				return err
+			}
+		}
+		if current, err := from.current(); err == nil {
+			if err := c.emitRoster(ctx, current, beat.Stats); err != nil {
+				return err
+			}
+			if err := c.recordUpload(ctx, current, beat.Stats); err != nil {
+				return err
+			}
 		}
 		if err := c.saveSequence(ctx); err != nil {
 			return err
 		}
-		j, err := tx.BotJob(ctx, h.id)
+		j, err := tx.BotJob(ctx, r.ID)
 		if err != nil {
 			return err
 		}
@@ -120,9 +130,9 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 		return err
 	}
 	if settled {
-		s.Events.Publish(event.CommandSettled{JobID: h.id})
+		s.Events.Publish(event.CommandSettled{JobID: c.ID})
 	}
-	s.deleteOutput(ctx, h.id, c.played)
+	s.deleteOutput(ctx, c.ID, c.played)
 	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}
@@ -131,7 +141,7 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 
 // settleAcked gives the commands that a heartbeat acknowledges their outcome. It reports
 // whether one of them was waiting.
-func (c *Change) settleAcked(ctx context.Context, beat ingest.Heartbeat) (settled bool, err error) {
+func (c *Change) settleAcked(ctx context.Context, _ commandedBot, beat ingest.Heartbeat) (settled bool, err error) {
 	for _, id := range beat.Acked {
 		one, err := c.settleCommand(ctx, id, beat.Failed[id])
 		if err != nil {
@@ -142,20 +152,8 @@ func (c *Change) settleAcked(ctx context.Context, beat ingest.Heartbeat) (settle
 	return settled, nil
 }
 
-// recordStats records what the statistics of the latest attempt's bot say about the
-// meeting and its upload.
-func (c *Change) recordStats(ctx context.Context, beat ingest.Heartbeat) error {
-	if beat.Attempt < c.Attempt {
-		return nil
-	}
-	if err := c.emitRoster(ctx, beat.Stats); err != nil {
-		return err
-	}
-	return c.recordUpload(ctx, beat.Stats)
-}
-
 // recordUpload records each tenth of a recording that its bot has uploaded.
-func (c *Change) recordUpload(ctx context.Context, stats *ingest.Stats) error {
+func (c *Change) recordUpload(ctx context.Context, _ currentBot, stats *ingest.Stats) error {
 	if stats == nil || stats.FinalBytes <= 0 || c.Status != job.MediaUploading {
 		return nil
 	}
@@ -182,7 +180,7 @@ func (c *Change) previousStats() (previous ingest.Stats, err error) {
 
 // emitRoster emits who has joined or left the meeting, and who has started or stopped
 // speaking, since the heartbeat before.
-func (c *Change) emitRoster(ctx context.Context, stats *ingest.Stats) error {
+func (c *Change) emitRoster(ctx context.Context, _ currentBot, stats *ingest.Stats) error {
 	if stats == nil || stats.Roster == nil {
 		return nil
 	}
@@ -222,39 +220,43 @@ func (c *Change) emitRoster(ctx context.Context, stats *ingest.Stats) error {
 }
 
 // readResponse returns what depends on the job in the response to a heartbeat.
-func (s *Service) readResponse(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
+func (s *Service) readResponse(ctx context.Context, bot ingest.Bot, executing []string) (ingest.HeartbeatResponse, error) {
 	if ctx.Err() != nil {
 		return ingest.HeartbeatResponse{}, ctx.Err()
 	}
-	j, err := s.Store.BotJob(ctx, id)
+	j, err := s.Store.BotJob(ctx, bot.JobID())
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	return s.respond(ctx, &s.Store.Reader, j, beat.Attempt, beat.Executing)
+	from, err := s.admit(bot, j)
+	if err != nil {
+		return ingest.HeartbeatResponse{}, err
+	}
+	return s.respond(ctx, &s.Store.Reader, from, executing)
 }
 
 // respond returns what depends on the job in the response to a heartbeat.
-func (s *Service) respond(ctx context.Context, db *store.Reader, j store.BotJob, attempt int, executing []string) (ingest.HeartbeatResponse, error) {
-	commands, err := commandsFor(ctx, db, j, attempt)
+func (s *Service) respond(ctx context.Context, db *store.Reader, to knownBot, executing []string) (ingest.HeartbeatResponse, error) {
+	commands, err := commandsFor(ctx, db, to)
 	commands = slices.DeleteFunc(commands, func(c ingest.Command) bool { return slices.Contains(executing, c.ID) })
-	watched := !s.NoScreenshots && attempt >= j.Attempt && hasPage(j.Status) && j.Watched.After(s.Now())
-	return ingest.HeartbeatResponse{Status: j.Status, Commands: commands, Screenshots: watched}, err
+	watched := !s.NoScreenshots && to.attending() == nil && to.job.Watched.After(s.Now())
+	return ingest.HeartbeatResponse{Status: to.job.Status, Commands: commands, Screenshots: watched}, err
 }
 
 // commandsFor returns the commands for a bot: the queue of its job, or to leave the
 // meeting when a later attempt has been started or the job has failed. A bot that was
 // launched before joinAt gets none before then.
-func commandsFor(ctx context.Context, db *store.Reader, j store.BotJob, attempt int) ([]ingest.Command, error) {
-	switch {
-	case j.Prelaunch == job.Prelaunched && attempt >= j.Attempt:
+func commandsFor(ctx context.Context, db *store.Reader, to knownBot) ([]ingest.Command, error) {
+	switch j := to.job; {
+	case j.Prelaunch == job.Prelaunched && to.Attempt() >= j.Attempt:
 		return []ingest.Command{}, nil // they wait for joinAt, like those of a job without a bot
-	case attempt < j.Attempt || j.Status == job.Failed:
-		id := uuid.NewSHA1(j.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
+	case to.Attempt() < j.Attempt || j.Status == job.Failed:
+		id := uuid.NewSHA1(j.ID, fmt.Appendf(nil, "leave %d", to.Attempt())) // always the same, so that it is executed once
 		return []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}, nil
 	case !j.Commands:
 		return []ingest.Command{}, nil
 	}
-	return db.PendingCommands(ctx, j.ID)
+	return db.PendingCommands(ctx, to.JobID())
 }
 
 const (
@@ -270,8 +272,7 @@ const (
 
 // heartbeat is a heartbeat with its result. It may share its transaction.
 type heartbeat struct {
-	id        uuid.UUID
-	attempt   int
+	bot       ingest.Bot
 	executing []string
 	at        time.Time
 	stats     json.RawMessage
@@ -284,8 +285,8 @@ type heartbeat struct {
 
 // newHeartbeat returns a heartbeat to record. It must be recorded alone if it acknowledges
 // commands or reports an upload, which change more than the heartbeat of the job.
-func newHeartbeat(id uuid.UUID, beat ingest.Heartbeat, at time.Time) (*heartbeat, error) {
-	h := &heartbeat{id: id, attempt: beat.Attempt, executing: beat.Executing, at: at, alone: len(beat.Acked) > 0}
+func newHeartbeat(bot ingest.Bot, beat ingest.Heartbeat, at time.Time) (*heartbeat, error) {
+	h := &heartbeat{bot: bot, executing: beat.Executing, at: at, alone: len(beat.Acked) > 0}
 	if beat.Stats == nil {
 		return h, nil
 	}
@@ -303,12 +304,13 @@ func (s *Service) recordHeartbeats(group []*heartbeat) {
 	ids := make([]uuid.UUID, 0, len(group))
 	latest := make(map[uuid.UUID]*heartbeat, len(group))
 	for _, h := range group {
-		if latest[h.id] != nil {
+		id := h.bot.JobID()
+		if latest[id] != nil {
 			h.alone = true // the other one is recorded first
 			continue
 		}
-		latest[h.id] = h
-		ids = append(ids, h.id)
+		latest[id] = h
+		ids = append(ids, id)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), heartbeatTimeout) // the heartbeats have different contexts
 	defer cancel()
@@ -336,17 +338,17 @@ func (s *Service) recordHeartbeats(group []*heartbeat) {
 }
 
 // record records a heartbeat of a job that is locked.
-func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *heartbeat) (err error) {
-	h.response, h.err = ingest.HeartbeatResponse{Status: j.Status}, nil
-	if s.tokenExpired(j.Status, j.StatusSince) {
-		h.err = errTokenExpired()
-		return nil
+func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *heartbeat) error {
+	var from knownBot
+	if from, h.err = s.admit(h.bot, j); h.err != nil {
+		return nil //nolint:nilerr // it is that of one heartbeat: the others of the transaction are recorded
 	}
-	if h.attempt >= j.Attempt {
-		if err := tx.SaveHeartbeat(ctx, h.id, h.at, h.stats); err != nil {
+	if from.Attempt() >= j.Attempt {
+		if err := tx.SaveHeartbeat(ctx, j.ID, h.at, h.stats); err != nil {
 			return err
 		}
 	}
-	h.response, err = s.respond(ctx, &tx.Reader, j, h.attempt, h.executing)
+	var err error
+	h.response, err = s.respond(ctx, &tx.Reader, from, h.executing)
 	return err
 }

@@ -27,7 +27,7 @@ func (h *harness) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) (co
 // beat sends a heartbeat that is answered immediately.
 func beat(t *testing.T, s *lifecycle.Service, id uuid.UUID, attempt int, acked ...string) ingest.HeartbeatResponse {
 	t.Helper()
-	answer, err := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: attempt, Acked: acked}, 0)
+	answer, err := s.Heartbeat(t.Context(), ingest.Simulated(id, attempt), ingest.Heartbeat{Acked: acked}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOpenHeartbeat(t *testing.T) {
 				id := h.begun(t)
 				commands := make(chan []ingest.Command, 1)
 				go func() {
-					answer, _ := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 5*time.Minute)
+					answer, _ := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 5*time.Minute)
 					commands <- answer.Commands
 				}()
 				h.untilHeartbeat(t, id) // the heartbeat request is open
@@ -137,13 +137,13 @@ func TestOpenHeartbeatEnds(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.begun(t)
-	answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 20*time.Millisecond)
+	answer, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 20*time.Millisecond)
 	if err != nil || !answer.OK || answer.Commands == nil || len(answer.Commands) != 0 || answer.Status != job.Dispatching {
 		t.Errorf("after the wait time: %+v (%v)", answer, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String()}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := h.Heartbeat(ctx, ingest.Simulated(id, 0), ingest.Heartbeat{}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("after cancellation: %v", err)
 	}
 }
@@ -179,24 +179,13 @@ func TestHeartbeatKeepsStats(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.begun(t)
-	_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: 7}}, 0)
+	_, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{Stats: &ingest.Stats{BytesRecorded: 7}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	beat(t, h.Service, id, 0)
 	if stats := string(h.Record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
 		t.Errorf("stored: %s", stats)
-	}
-}
-
-// TestHeartbeatOfUnknownJob checks that the heartbeat of an unknown job gets the same
-// error as an event.
-func TestHeartbeatOfUnknownJob(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	for _, id := range []string{uuid.NewString(), "job 7"} {
-		_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id}, time.Minute)
-		checkUnknown(t, id, err)
 	}
 }
 
@@ -208,8 +197,8 @@ func TestUploadProgressOnTimeline(t *testing.T) {
 	id := h.begun(t)
 	report := func(done, total int64) {
 		t.Helper()
-		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{FinalBytes: total, FinalBytesSent: done}}
-		if _, err := h.Heartbeat(t.Context(), beat, 0); err != nil {
+		beat := ingest.Heartbeat{Stats: &ingest.Stats{FinalBytes: total, FinalBytesSent: done}}
+		if _, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), beat, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

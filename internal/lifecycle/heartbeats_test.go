@@ -31,7 +31,7 @@ func TestHeartbeatsTogether(t *testing.T) {
 		for i, id := range append(ids, unknown) {
 			for range 2 {
 				all.Go(func() {
-					answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: int64(i)}}, 0)
+					answer, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{Stats: &ingest.Stats{BytesRecorded: int64(i)}}, 0)
 					want := [...][]ingest.CommandKind{{}, {ingest.PauseRecording}, {ingest.LeaveCall}, {}}[i%4]
 					switch {
 					case id == unknown:
@@ -62,7 +62,7 @@ func TestHeartbeatOfLockedJob(t *testing.T) {
 	r, other := withLockedJob(t, func(h *harness, started *sync.WaitGroup, locked, free uuid.UUID) error {
 		started.Go(func() { beat(t, h.Service, locked, 0) })
 		for range 3 {
-			if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: free.String()}, 0); err != nil {
+			if _, err := h.Heartbeat(t.Context(), ingest.Simulated(free, 0), ingest.Heartbeat{}, 0); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/retry"
 	"standin/internal/store"
@@ -57,8 +58,8 @@ func (h *hub) close() {
 // listen returns a channel that receives a value after notify is called for the
 // job, or when polling finds a command for the bot of the attempt, and a function
 // to stop listening. Notifications that were not received yet are merged into one.
-func (h *hub) listen(id uuid.UUID, attempt int) (notified <-chan struct{}, stop func()) {
-	l := &listener{attempt: attempt, notified: retry.NewSignal()}
+func (h *hub) listen(bot ingest.Bot) (notified <-chan struct{}, stop func()) {
+	id, l := bot.JobID(), &listener{attempt: bot.Attempt(), notified: retry.NewSignal()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listeners[id] == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -59,21 +60,19 @@ func TestIngestRejections(t *testing.T) {
 	})
 }
 
-// TestIngestUnknownJob checks that an event of an unknown job fails with the path
-// jobId.
+// TestIngestUnknownJob checks that messages of an unknown job fail with the path jobId.
 func TestIngestUnknownJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	for name, id := range map[string]string{"unknown": uuid.NewString(), "no UUID": "job 7"} {
-		e := botEvent(uuid.New(), 1, 0, job.BotExited, `{"failureCode":"meeting_ended"}`)
-		e.JobID = id
-		for _, kind := range []job.Trigger{job.BotJoined, job.BotExited, job.ManifestFinalized} {
-			e.Kind = kind
-			_, err := h.Ingest(t.Context(), e)
-			checkUnknown(t, name+", "+string(kind), err)
-		}
+	bot := ingest.Simulated(uuid.New(), 1)
+	for _, kind := range []job.Trigger{job.BotJoined, job.BotExited, job.ManifestFinalized} {
+		_, err := h.Ingest(t.Context(), bot, botEvent(bot.JobID(), 1, 0, kind, `{"failureCode":"meeting_ended"}`))
+		checkUnknown(t, string(kind), err)
 	}
-	checkUnknown(t, "an upload", h.AdmitUpload(t.Context(), uuid.New()))
+	_, err := h.AdmitUpload(t.Context(), bot)
+	checkUnknown(t, "an upload", err)
+	_, err = h.Heartbeat(t.Context(), bot, ingest.Heartbeat{}, time.Minute)
+	checkUnknown(t, "a heartbeat", err)
 }
 
 // checkUnknown checks that the error names the field jobId.

@@ -98,7 +98,7 @@ func botEvent(id uuid.UUID, attempt, n int, kind job.Trigger, data string) inges
 // ingest sends an event to the service.
 func (h *harness) ingest(t world.T, e ingest.Event) ingest.EventResponse {
 	t.Helper()
-	answer, err := h.Ingest(context.Background(), e)
+	answer, err := h.Ingest(context.Background(), ingest.Simulated(uuid.MustParse(e.JobID), e.Attempt), e)
 	if err != nil {
 		t.Fatalf("%s of attempt %d: %v", e.Kind, e.Attempt, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/calendar"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
@@ -26,7 +27,7 @@ const byHand = "not recorded: its bot was cancelled"
 
 // schedule finds, moves or creates the job of an event.
 func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decision, error) {
-	c, err := s.tx.Calendar(ctx, s.ConsumerID, e.CalendarID)
+	c, err := s.tx.Calendar(ctx, account.Caller{ConsumerID: s.ConsumerID, Mode: job.Live}, e.CalendarID)
 	if err != nil {
 		return decision{}, err
 	}

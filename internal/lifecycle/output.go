@@ -37,8 +37,11 @@ type Output struct {
 // Output makes the job's bot play a sound, after those that wait, or show a picture. A job
 // without the option output is a *job.Error with InvalidState.
 func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUID, output Output) (uuid.UUID, error) {
-	checking := func(ctx context.Context, c *Change) error { return checkOutput(ctx, c, caller) }
-	if _, err := s.Change(ctx, id, checking); err != nil {
+	r, err := s.Store.Job(ctx, id)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if err := checkOutput(ctx, &s.Store.Reader, r, caller); err != nil { // before anything is made
 		return uuid.Nil, err
 	}
 	command := uuid.Must(uuid.NewV7())
@@ -51,8 +54,8 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 			return uuid.Nil, fmt.Errorf("store output: %w", err)
 		}
 	}
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if err := checkOutput(ctx, c, caller); err != nil {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
 			return err
 		}
 		return c.queueAs(ctx, command, output.Kind, output.Args)
@@ -67,7 +70,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 func (s *Service) StopOutput(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
 	var command uuid.UUID
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
-		if err := checkOutput(ctx, c, caller); err != nil {
+		if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
 			return err
 		}
 		command, err = c.queueForConsumer(ctx, ingest.StopOutput, nil)
@@ -77,18 +80,18 @@ func (s *Service) StopOutput(ctx context.Context, caller account.Caller, id uuid
 }
 
 // checkOutput returns an error if the caller cannot make the job's bot play or show anything.
-func checkOutput(ctx context.Context, c *Change, caller account.Caller) error {
-	if err := checkControllable(c, caller); err != nil {
+func checkOutput(ctx context.Context, db *store.Reader, r job.Record, caller account.Caller) error {
+	if err := checkControllable(r.Job, caller); err != nil {
 		return err
 	}
-	options, err := outputOptions(ctx, &c.tx.Reader, c.Record)
+	options, err := outputOptions(ctx, db, r)
 	if err != nil {
 		return err
 	}
 	if options == nil {
 		return &job.Error{Code: job.InvalidState, Message: "the job does not allow output: create it with output: {}"}
 	}
-	waiting, err := c.tx.PendingCommands(ctx, c.ID)
+	waiting, err := db.PendingCommands(ctx, r.ID)
 	if err != nil {
 		return err
 	}
@@ -96,19 +99,6 @@ func checkOutput(ctx context.Context, c *Change, caller account.Caller) error {
 		return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d commands wait for the bot", len(waiting))}
 	}
 	return nil
-}
-
-// AdmitOutput returns the job's or its consumer's options of output, which may be nil, when a
-// bot of the job may read what it plays and shows.
-func (s *Service) AdmitOutput(ctx context.Context, id uuid.UUID) (*job.OutputOptions, error) {
-	r, err := s.Store.Job(ctx, id)
-	switch {
-	case err != nil:
-		return nil, ingestError(err)
-	case s.tokenExpired(r.Status, r.StatusSince):
-		return nil, errTokenExpired()
-	}
-	return outputOptions(ctx, &s.Store.Reader, r)
 }
 
 // outputOptions returns the output options of a job, or else of its consumer; nil if neither

@@ -22,9 +22,10 @@ func TestBotTokenAfterJobEnd(t *testing.T) {
 	ended := h.Record(t, id).StatusSince
 	for after, expired := range map[time.Duration]bool{24*time.Hour - time.Second: false, 24*time.Hour + time.Second: true} {
 		s := h.NewService(t, func() time.Time { return ended.Add(after) })
-		_, eventErr := s.Ingest(t.Context(), botEvent(id, 0, 1, job.BotExited, ""))
-		_, beatErr := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
-		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": s.AdmitUpload(t.Context(), id)} {
+		_, eventErr := s.Ingest(t.Context(), ingest.Simulated(id, 0), botEvent(id, 0, 1, job.BotExited, ""))
+		_, beatErr := s.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 0)
+		_, uploadErr := s.AdmitUpload(t.Context(), ingest.Simulated(id, 0))
+		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": uploadErr} {
 			if job.ErrorIs(err, job.Unauthorized) != expired {
 				t.Errorf("%s after %s: %v", name, after, err)
 			}
@@ -64,7 +65,7 @@ func TestEventQuota(t *testing.T) {
 		id := h.begun(t)
 		h.setEvents(t, id, before.events, before.bytes)
 		h.ingest(t, botEvent(id, 0, 0, job.BotJoined, data))
-		if _, err := h.Ingest(t.Context(), botEvent(id, 0, 1, job.BotInMeeting, data)); !job.ErrorIs(err, job.OverQuota) {
+		if _, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), botEvent(id, 0, 1, job.BotInMeeting, data)); !job.ErrorIs(err, job.OverQuota) {
 			t.Errorf("%s: an event beyond the quota: %v", name, err)
 		}
 		if r := h.Record(t, id); r.BotEvents != before.events+1 || r.BotEventBytes != before.bytes+int64(len(data)) {
@@ -80,7 +81,7 @@ func TestUploadQuota(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
-	quota, err := h.UploadQuota(t.Context(), id)
+	quota, err := h.AdmitUpload(t.Context(), ingest.Simulated(id, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ func TestStalledDatabase(t *testing.T) {
 		id := h.begun(t)
 		operations := map[string]func(ctx context.Context) error{
 			"heartbeat": func(ctx context.Context) error {
-				_, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String()}, 0)
+				_, err := h.Heartbeat(ctx, ingest.Simulated(id, 0), ingest.Heartbeat{}, 0)
 				return err
 			},
 			"heartbeat that acknowledges a command": func(ctx context.Context) error {
-				_, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String(), Acked: []string{"1"}}, 0)
+				_, err := h.Heartbeat(ctx, ingest.Simulated(id, 0), ingest.Heartbeat{Acked: []string{"1"}}, 0)
 				return err
 			},
 			"change": func(ctx context.Context) error {
@@ -34,7 +34,7 @@ func TestStalledDatabase(t *testing.T) {
 				return err
 			},
 			"event": func(ctx context.Context) error {
-				_, err := h.Ingest(ctx, botEvent(id, 0, 0, job.BotJoined, ""))
+				_, err := h.Ingest(ctx, ingest.Simulated(id, 0), botEvent(id, 0, 0, job.BotJoined, ""))
 				return err
 			},
 			"command": func(ctx context.Context) error {

@@ -14,29 +14,35 @@ import (
 // request changes nothing. It stores nothing, and returns the reason, for the bot
 // of an earlier attempt and once the recording is finalized or deleted. A job
 // that does not exist is a *job.Error with InvalidInput.
-func (s *Service) IngestTexts(ctx context.Context, message ingest.Texts) (ingest.TextsResponse, error) {
-	id, err := parseJobID(message.JobID)
-	if err != nil {
-		return ingest.TextsResponse{}, err
-	}
-	texts := meetingTexts(message)
+func (s *Service) IngestTexts(ctx context.Context, bot ingest.Bot, message ingest.Texts) (ingest.TextsResponse, error) {
+	texts := meetingTexts(bot, message)
 	var reason job.Reason
 	var stored []job.MeetingText
 	var c *Change
-	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		stored = nil // of a repeated transaction
-		r, err := tx.LockJob(ctx, id)
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		stored, reason = nil, "" // of a repeated transaction
+		r, err := tx.LockJob(ctx, bot.JobID())
 		if err != nil {
 			return err
 		}
 		c = s.newChange(tx, r)
-		if reason, err = s.admitTexts(r, message.Attempt); err != nil || reason != "" {
+		from, err := s.admit(bot, store.BotJobOf(r))
+		switch {
+		case err != nil:
+			return err
+		case r.Prelaunch == job.Prelaunched && bot.Attempt() >= r.Attempt && c.Now.Before(r.JoinAt):
+			return &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report texts from then on"}
+		}
+		if reason = admitText(r, bot.Attempt()); reason != "" {
+			return nil
+		}
+		if stored, err = tx.AppendTexts(ctx, r.ID, texts); err != nil {
 			return err
 		}
-		if stored, err = tx.AppendTexts(ctx, id, texts); err != nil {
-			return err
+		if current, err := from.current(); err == nil {
+			return c.emitChat(ctx, current, stored)
 		}
-		return c.emitChat(ctx, stored)
+		return nil
 	})
 	if err != nil {
 		return ingest.TextsResponse{}, ingestError(err)
@@ -45,13 +51,13 @@ func (s *Service) IngestTexts(ctx context.Context, message ingest.Texts) (ingest
 		s.Events.Publish(event.DeliveryDue{})
 	}
 	if len(stored) > 0 {
-		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})
+		s.Events.Publish(event.TextsStored{JobID: c.ID, Texts: stored})
 	}
 	return ingest.TextsResponse{OK: true, Stored: len(stored), Reason: reason}, nil
 }
 
 // emitChat emits an event for each chat message.
-func (c *Change) emitChat(ctx context.Context, texts []job.MeetingText) error {
+func (c *Change) emitChat(ctx context.Context, _ currentBot, texts []job.MeetingText) error {
 	for _, t := range texts {
 		if t.Kind != job.ChatText {
 			continue
@@ -71,18 +77,6 @@ func (c *Change) saveSequence(ctx context.Context) error {
 	return c.tx.SaveJob(ctx, c.Record)
 }
 
-// admitTexts returns why texts of an attempt's bot must not be stored, if they
-// must not.
-func (s *Service) admitTexts(r job.Record, attempt int) (job.Reason, error) {
-	switch {
-	case s.tokenExpired(r.Status, r.StatusSince):
-		return "", errTokenExpired()
-	case r.Prelaunch == job.Prelaunched && attempt >= r.Attempt && s.Now().Before(r.JoinAt):
-		return "", &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report texts from then on"}
-	}
-	return admitText(r, attempt), nil
-}
-
 // admitText returns why texts of an attempt come too late, if they do.
 func admitText(r job.Record, attempt int) job.Reason {
 	switch {
@@ -95,11 +89,11 @@ func admitText(r job.Record, attempt int) job.Reason {
 }
 
 // meetingTexts converts texts of a request.
-func meetingTexts(message ingest.Texts) []job.MeetingText {
+func meetingTexts(bot ingest.Bot, message ingest.Texts) []job.MeetingText {
 	texts := make([]job.MeetingText, len(message.Texts))
 	for i, t := range message.Texts {
 		texts[i] = job.MeetingText{
-			Attempt: message.Attempt, Kind: t.Kind, ID: t.ID, ParticipantID: t.ParticipantID, Author: t.Author,
+			Attempt: bot.Attempt(), Kind: t.Kind, ID: t.ID, ParticipantID: t.ParticipantID, Author: t.Author,
 			Text: t.Text, Language: t.Language, StartedAt: t.StartedAt, EndedAt: t.EndedAt,
 		}
 		if texts[i].EndedAt.Before(t.StartedAt) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/job"
 	"standin/internal/retry"
 )
 
@@ -34,6 +35,26 @@ func (h *Hub) Follow(ctx context.Context, id uuid.UUID, handle func(Event) error
 		case <-changed:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// FollowStatus calls handle with the status of a job, now and whenever it changes, until ctx
+// ends. The status of a job that was asked for permission is the one before.
+func (h *Hub) FollowStatus(ctx context.Context, id uuid.UUID, handle func(job.Status)) {
+	feed, leave := h.Join(id)
+	defer leave()
+	var last job.Status
+	for {
+		status, changed := feed.Status()
+		if status.Job != last {
+			last = status.Job
+			handle(last)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

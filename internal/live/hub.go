@@ -122,12 +122,13 @@ type step struct {
 
 // Status is the state of a feed beside its events.
 type Status struct {
-	Ready        bool   // the feed has read the database
-	Tail         Cursor // position after the last event
-	Participants []byte // JSON of Participants; nil when unknown
-	Speaking     []byte // JSON of Speaking; nil when unknown
-	End          []byte // JSON of End, once the job has ended
-	Gone         bool   // the job was erased
+	Ready        bool       // the feed has read the database
+	Tail         Cursor     // position after the last event
+	Participants []byte     // JSON of Participants; nil when unknown
+	Speaking     []byte     // JSON of Speaking; nil when unknown
+	End          []byte     // JSON of End, once the job has ended
+	Gone         bool       // the job was erased
+	Job          job.Status // of the job; the one before a permission request that is open
 }
 
 // Status returns the state of the feed, and a channel that is closed at its next
@@ -233,6 +234,9 @@ func (f *Feed) refresh(ctx context.Context) error {
 	status := f.status
 	f.mu.Unlock()
 	status.Participants, status.Speaking = present(r)
+	if status.Job = r.Status; r.Status == job.PermissionRequested {
+		status.Job = r.PreviousStatus
+	}
 	for more := true; more; {
 		var events []Event
 		before := status.Tail
@@ -269,7 +273,7 @@ func (f *Feed) update(steps []step, status Status) {
 }
 
 func equal(a, b Status) bool {
-	return a.Ready == b.Ready && a.Gone == b.Gone && a.Tail == b.Tail && bytes.Equal(a.End, b.End) &&
+	return a.Ready == b.Ready && a.Job == b.Job && a.Gone == b.Gone && a.Tail == b.Tail && bytes.Equal(a.End, b.End) &&
 		bytes.Equal(a.Participants, b.Participants) && bytes.Equal(a.Speaking, b.Speaking)
 }
 

@@ -82,7 +82,11 @@ func (t *Tools) newServer(ctx context.Context, api *client.Client, following *su
 			call, cancel := context.WithCancel(call)
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)() // the SDK does not cancel calls of agents that are gone
-			return next(call, method, request)
+			result, err = next(call, method, request)
+			if called, ok := result.(*mcp.CallToolResult); ok && called.IsError {
+				explainArguments(called)
+			}
+			return result, err
 		}
 	})
 	s := session{api}

@@ -1,8 +1,10 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -28,6 +30,41 @@ func define[In, Out any](description mcp.Tool, restrict func(map[string]*jsonsch
 			out, err := call(s, ctx, request, in)
 			return nil, out, err
 		})
+	}
+}
+
+// wrongArgument finds the name of an argument, and what is wrong with it, in an error of the SDK:
+// of a schema, or of decoding.
+var wrongArgument = regexp.MustCompile(`validating /properties/(\w+)\S*: (?:validating \S+ )*(\w+)` +
+	`|Go struct field \w+\.\w+\.(\w+) of type (\S+)` +
+	`|(?:missing|additional) properties:? \["(\w+)`)
+
+// explainArguments replaces the SDK's text about an argument, which names Go types and parts of
+// schemas, with a sentence from which an agent can correct the call.
+func explainArguments(result *mcp.CallToolResult) {
+	for i, content := range result.Content {
+		said, ok := content.(*mcp.TextContent)
+		if !ok {
+			continue
+		}
+		found := wrongArgument.FindStringSubmatch(said.Text)
+		if found == nil {
+			continue
+		}
+		name, problem := cmp.Or(found[1], found[3], found[5]), "has another type than the schema of the tool says"
+		switch cmp.Or(found[2], found[4], found[5]) {
+		case found[5]:
+			problem = "is missing, or the tool has no such argument"
+		case "minLength", "maxLength":
+			problem = "is shorter or longer than the schema of the tool allows"
+		case "minimum", "maximum":
+			problem = "is lower or higher than the schema of the tool allows"
+		case "enum":
+			problem = "is none of the values that the schema of the tool lists"
+		case "time.Time":
+			problem = "must be a time such as 2026-11-28T15:04:05Z"
+		}
+		result.Content[i] = &mcp.TextContent{Text: "The argument " + name + " " + problem + "."}
 	}
 }
 

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"strings"
+	"unicode"
 
 	"standin/internal/text"
 )
@@ -21,12 +22,17 @@ func label() labeled { return labeled{warning} }
 // characters that people do not see: a model could take them for instructions.
 func quote(s string, limit int) string {
 	return text.CleanLine(strings.Map(func(r rune) rune {
-		if r >= tagFirst && r <= tagLast {
+		if invisible(r) {
 			return -1
 		}
 		return r
 	}, s), limit)
 }
 
-// Unicode's tag characters spell ASCII text invisibly.
-const tagFirst, tagLast = 0xE0000, 0xE007F
+// invisible reports whether a character has no form of its own: it is a Default_Ignorable_Code_Point
+// (https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point), such as tags and
+// variation selectors, which can spell any text.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && (r < 0xFFF9 || r > 0xFFFB)
+}

@@ -1,11 +1,13 @@
 package service_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,27 +53,152 @@ func contractCredentials(t *testing.T, h *contractHarness) {
 	}
 }
 
-// contractForeign checks that every path below a job returns 404
-// for a job of another consumer, of the other mode, and for invalid IDs.
+// contractForeign checks that what a path names does not exist for a key of another team and for
+// one of the other mode: every operation of the description that has something in its path. Below
+// a job, neither do invalid IDs.
 func contractForeign(t *testing.T, h *contractHarness) {
-	bodies := map[string]string{"patchJob": `{}`, "transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`, "playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`, "setCamera": `{"none":true}`, "shareScreen": `{"none":true}`}
-	own := h.create(t, h.ada, contractJob(contractFuture))
-	jobs := []string{
-		h.create(t, h.bob, contractJob(contractFuture)), h.create(t, h.adasTest, contractJob(contractFuture)), // of another consumer and of the other mode
-		uuid.NewString(), "x", "{" + own + "}", strings.ReplaceAll(own, "-", ""), "\x00",
+	bodies := map[string]string{
+		"transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`, "playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`, "setCamera": `{"none":true}`, "shareScreen": `{"none":true}`,
+		"patchCalendarEvent": `{"override":true}`, "testWebhookEndpoint": `{"event":"job.failed"}`, "redeliverToEndpoint": `{"since":"2026-01-01T00:00:00Z"}`,
+	}
+	own := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"http://127.0.0.1:1/hook"}`))
+	cancelled := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"http://127.0.0.1:1/hook"}`))
+	h.call(t, 204, h.ada, "cancelJob", "", cancelled)
+	_, rest, _ := strings.Cut(string(h.call(t, 200, h.ada, "listDeliveries", "", cancelled).body), `"deliveryId":"`)
+	delivery, _, _ := strings.Cut(rest, `"`)
+	named := map[string]string{ // by the beginning of the path
+		"/api/v1/jobs/{id}": own, "/api/v1/calendars/{id}": h.connectCalendar(t), "/api/v1/deliveries/{deliveryId}": delivery,
+		"/api/v1/webhook-endpoints/{id}": h.call(t, 201, h.ada, "createWebhookEndpoint", `{"url":"https://hooks.example.com/foreign","events":["*"]}`).text(t, "id"),
+		"/api/v1/keys/{id}":              h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
 	}
 	requests := 0
 	for _, operation := range h.description.Operations() {
-		if !strings.HasPrefix(operation.Path, "/api/v1/jobs/{id}") {
+		if operation.Security != "apiKey" || !strings.Contains(operation.Path, "{") {
+			continue
+		}
+		id := ""
+		for beginning, of := range named {
+			if strings.HasPrefix(operation.Path, beginning) {
+				id = of
+			}
+		}
+		if id == "" {
+			t.Errorf("%s: name what is in its path", operation.ID)
 			continue
 		}
 		requests++
-		for _, id := range jobs {
-			h.call(t, 404, h.ada, operation.ID, bodies[operation.ID], h.to(operation, id).in...)
+		body := cmp.Or(bodies[operation.ID], map[bool]string{true: `{}`}[operation.Method == http.MethodPatch])
+		for _, other := range []string{h.bob, h.adasTest} {
+			h.call(t, 404, other, operation.ID, body, h.to(operation, id).in...)
+		}
+		for _, invalid := range []string{uuid.NewString(), "x", "{" + own + "}", strings.ReplaceAll(own, "-", ""), "\x00"} {
+			if id == own {
+				h.call(t, 404, h.ada, operation.ID, body, h.to(operation, invalid).in...)
+			}
 		}
 	}
-	if requests < 16 {
-		t.Errorf("only %d operations are below a job", requests)
+	if requests < 40 {
+		t.Errorf("only %d operations name something", requests)
+	}
+}
+
+// contractIdempotency checks that a POST with an Idempotency-Key is executed once for each team and
+// mode, that its key is not for another request, and that what was refused can be corrected.
+func contractIdempotency(t *testing.T, h *contractHarness) {
+	once := map[string]string{"Idempotency-Key": uuid.NewString()}
+	send := func(status int, bearer, op, body string) contractResponse {
+		t.Helper()
+		return h.expect(t, status, contractRequest{op: op, bearer: bearer, body: body, header: once})
+	}
+	send(400, h.ada, "createKey", `{"name":""}`)
+	first := send(201, h.ada, "createKey", `{"name":"once"}`)
+	again := send(201, h.ada, "createKey", `{"name":"once"}`)
+	if string(first.body) != string(again.body) || first.header.Get("Idempotent-Replayed") != "" || again.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("repeated: %s %s, %v", first.body, again.body, again.header)
+	}
+	send(409, h.ada, "createKey", `{"name":"twice"}`)
+	send(409, h.ada, "createCalendar", `{"name":"once"}`)
+	for _, other := range []string{h.adasTest, h.bob} {
+		if made := send(201, other, "createKey", `{"name":"once"}`); made.text(t, "id") == first.text(t, "id") || made.header.Get("Idempotent-Replayed") != "" {
+			t.Errorf("another key of the same name: %s", made.body)
+		}
+	}
+	once["Idempotency-Key"] = strings.Repeat("x", 256)
+	send(400, h.ada, "createKey", `{"name":"long"}`)
+	once["Idempotency-Key"] = uuid.NewString()
+	var made sync.Map // IDs of what concurrent requests have created
+	var sending sync.WaitGroup
+	for range 8 {
+		sending.Go(func() {
+			if answer := h.do(t, contractRequest{op: "createKey", bearer: h.ada, body: `{"name":"race"}`, header: once}); answer.status == http.StatusCreated {
+				made.Store(answer.text(t, "id"), true)
+			} else if answer.status != http.StatusConflict {
+				t.Errorf("%d %s", answer.status, answer.body)
+			}
+		})
+	}
+	sending.Wait()
+	keys := 0
+	made.Range(func(any, any) bool { keys++; return true })
+	if keys != 1 {
+		t.Errorf("%d keys were made by one request", keys)
+	}
+}
+
+// contractAudit checks that every operation with which a key changes something of its team is in the
+// audit log, but those of jobs, which have a history of their own, and those that change nothing.
+func contractAudit(t *testing.T, h *contractHarness) {
+	unchanged := []string{"testWebhookEndpoint", "syncCalendar"}
+	admin, _ := h.newKey(t, "audited", job.Live)
+	cancelled := h.create(t, admin, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"http://127.0.0.1:1/hook"}`))
+	h.call(t, 204, admin, "cancelJob", "", cancelled)
+	_, rest, _ := strings.Cut(string(h.call(t, 200, admin, "listDeliveries", "", cancelled).body), `"deliveryId":"`)
+	delivery, _, _ := strings.Cut(rest, `"`)
+	endpoint := h.call(t, 201, admin, "createWebhookEndpoint", `{"url":"https://hooks.example.com/audited","events":["*"]}`).text(t, "id")
+	calendar := h.call(t, 201, admin, "createCalendar", contractCalendarBody).text(t, "id")
+	key := h.call(t, 201, admin, "createKey", `{"name":"audited"}`).text(t, "id")
+	requests := map[string]contractRequest{
+		"createWebhookEndpoint": {body: `{"url":"https://hooks.example.com/again","events":["*"]}`}, "patchWebhookEndpoint": {in: []string{endpoint}, body: `{"enabled":true}`},
+		"retryWebhookEndpoint": {in: []string{endpoint}}, "redeliverToEndpoint": {in: []string{endpoint}, body: `{"since":"2026-01-01T00:00:00Z"}`},
+		"redeliverFailed": {body: `{"from":"2026-01-01T00:00:00Z"}`}, "redeliverDelivery": {in: []string{delivery}}, "rotateWebhookSecret": {}, "createKey": {body: `{"name":"again"}`},
+		"createCalendar": {body: contractCalendarBody}, "patchCalendar": {in: []string{calendar}, body: `{"name":"Bea"}`},
+		"deleteCalendar": {in: []string{calendar}}, "deleteWebhookEndpoint": {in: []string{endpoint}}, "revokeKey": {in: []string{key}},
+	}
+	for _, operation := range h.description.Operations() {
+		if operation.Security != "apiKey" || operation.Method == http.MethodGet || operation.Method == http.MethodHead || strings.HasPrefix(operation.Path, "/api/v1/jobs") || slices.Contains(unchanged, operation.ID) {
+			continue
+		}
+		request, known := requests[operation.ID]
+		if !known {
+			if operation.ID != "patchCalendarEvent" { // contractCalendars has an event
+				t.Errorf("%s changes something: send it here", operation.ID)
+			}
+			continue
+		}
+		if operation.Method == http.MethodDelete {
+			continue // at the end
+		}
+		h.checkAudited(t, admin, operation.ID, request)
+	}
+	for _, deleting := range []string{"deleteCalendar", "deleteWebhookEndpoint", "revokeKey"} {
+		h.checkAudited(t, admin, deleting, requests[deleting])
+	}
+}
+
+// checkAudited sends a request that must succeed, or wait for something, and checks that it is the newest
+// entry of the audit log.
+func (h *contractHarness) checkAudited(t *testing.T, admin, operation string, request contractRequest) {
+	t.Helper()
+	newest := func() string {
+		text := string(h.call(t, 200, admin, "listAuditLog?limit=1", "").body)
+		return text
+	}
+	before := newest()
+	request.op, request.bearer = operation, admin
+	answer := h.do(t, request)
+	waiting := operation == "redeliverDelivery" && answer.status == http.StatusConflict
+	if after := newest(); !waiting && (answer.status >= 300 || after == before) {
+		t.Errorf("%s: %d %s, and the audit log still ends with %s", operation, answer.status, answer.body, after)
 	}
 }
 

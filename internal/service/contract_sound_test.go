@@ -19,6 +19,7 @@ import (
 // contractSound tests listenToJob and ingestSound of api/openapi.yaml.
 func contractSound(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(""))
+	h.sendEvent(t, id, "lifecycle.joined", "")
 	listen := contractRequest{op: "listenToJob", in: []string{id}, bearer: h.ada}
 	send := contractRequest{op: "ingestSound", in: []string{id, "0"}, bearer: contractToken(id, 0)}
 	h.expect(t, 426, listen)
@@ -30,7 +31,6 @@ func contractSound(t *testing.T, h *contractHarness) {
 	h.call(t, 400, contractToken(id, 0), "ingestSound", "", id, "x")
 	h.call(t, 401, contractToken(id, 0), "ingestSound", "", id, "1")
 
-	h.sendEvent(t, id, "lifecycle.joined", "")
 	mixed, both := h.listen(t, id, "sampleRate=48000"), h.listen(t, id, "audio=both&sampleRate=8000")
 	startedAt := time.Now().UTC().Truncate(time.Millisecond)
 	bot := h.connectBot(t, id, startedAt)
@@ -111,6 +111,7 @@ func (h *contractHarness) listen(t *testing.T, id, query string) contractSocket 
 // connectBot connects a bot.
 func (h *contractHarness) connectBot(t *testing.T, id string, startedAt time.Time) contractSocket {
 	t.Helper()
+	h.sendEvent(t, id, "lifecycle.recording_started", "")
 	socket := h.connect(t, contractRequest{op: "ingestSound", in: []string{id, "0"}, bearer: contractToken(id, 0)})
 	socket.tell(t, ingest.SoundMessage{Type: ingest.SoundStart, StartedAt: startedAt})
 	return socket

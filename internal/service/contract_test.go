@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,
 			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive, "pending": contractPending, "streams": contractStreams,
 			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,
-			"credentials": contractCredentials, "foreign jobs": contractForeign, "issues": contractIssues,
+			"credentials": contractCredentials, "foreign keys": contractForeign, "idempotency": contractIdempotency, "audit log": contractAudit, "issues": contractIssues,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -212,7 +212,7 @@ func TestLiveWords(t *testing.T) {
 			if data := m.entries(t, test.kind); len(data) != 1 || !strings.Contains(data[0], test.entry) || strings.Contains(data[0], "secret") {
 				t.Errorf("the timeline has %v", data)
 			}
-			if status := m.call(t, 200, m.ada, "getJob", "", m.id).text(t, "status"); status != "joining" {
+			if status := m.call(t, 200, m.ada, "getJob", "", m.id).text(t, "status"); status != "recording_started" {
 				t.Errorf("the job is %s", status)
 			}
 		})

@@ -3,9 +3,11 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"syscall"
 	"time"
 
 	"standin/api"
@@ -20,7 +22,15 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/mail"
 	"standin/internal/mcpserver"
+	"standin/internal/recording/storage"
+	"standin/internal/store"
 )
+
+// isOutage reports whether an error is of the database, the storage or a disk, and may end by
+// itself.
+func isOutage(err error) bool {
+	return store.IsUnavailable(err) || storage.IsUnavailable(err) || errors.Is(err, syscall.ENOSPC)
+}
 
 // buildServer builds the HTTP API and the dashboard.
 func (s *Service) buildServer(machine *host.Reader) error {
@@ -35,10 +45,10 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	apiSettings := httpapi.Settings{
 		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: s.jobs, Controls: s.jobs, History: s.jobs, Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound, Webhooks: s.jobs, Bots: s.jobs,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
-		Invites: s.invites, Calendars: s.calendars, Tester: tester,
+		Invites: s.invites, Calendars: s.calendars, Tester: tester, Requests: s.store, Sealer: s.calendars.Key,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
-		Log: settings.Log,
+		Unavailable: isOutage, Log: settings.Log,
 	}
 	if settings.PaymentWebhookSecret != "" {
 		apiSettings.Payments = &billing.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
@@ -57,12 +67,12 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Audit: s.store, Search: s.store, Operator: s.store,
+		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.Keys, Sealer: s.calendars.Key, Audit: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
 		Webhooks: s.jobs, Tester: tester,
 		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Usage: s.store, Shares: s.store, ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
-		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Unavailable: isOutage, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)

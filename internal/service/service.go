@@ -22,6 +22,7 @@ import (
 	"standin/internal/alert"
 	"standin/internal/calendarsync"
 	"standin/internal/dashboard"
+	"standin/internal/dialguard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
 	"standin/internal/launch"
@@ -62,7 +63,7 @@ type Service struct {
 	storage   *storage.Recordings
 
 	// Built by build.
-	network     calendarsync.Network  // that webhooks, calendars and files may be in
+	network     dialguard.Network     // that webhooks, calendars and files may be in
 	process     *process.Launcher     // nil with another launcher
 	engine      launch.RemoteLauncher // nil unless bots run in containers
 	simulator   *simulator.Launcher   // of the jobs of test keys

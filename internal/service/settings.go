@@ -76,7 +76,7 @@ type Settings struct {
 	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new teams. Default: a random secret for each. Prefer the environment variable."`
 	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" group:"Webhooks:" help:"Networks that webhooks, connected calendars and requests for audio files may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
 	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" group:"Webhooks:" help:"Also store response bodies of private webhook destinations. By default, only status and latency are stored."`
-	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" group:"Webhooks:" help:"Forward proxy for webhooks and connected calendars; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
+	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" group:"Webhooks:" help:"Forward proxy for webhooks, connected calendars and files that bots play or show; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
 	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" group:"Payments:" help:"Signing secret of the payment provider's webhooks. If unset, the endpoint returns 503. Prefer the environment variable."`
 	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`

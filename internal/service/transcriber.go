@@ -89,7 +89,7 @@ func (s *Service) newOutputMaker() (*speech.Maker, error) {
 		return nil, fmt.Errorf("STANDIN_SPEECH_ALLOW_CIDRS: %w", err)
 	}
 	maker, err := speech.NewMaker(speech.Settings{
-		Config: s.settings.Speech, AllowSpeech: server, AllowFiles: s.network.Allow, OwnHosts: s.network.OwnHosts, Dir: filepath.Join(s.settings.DataDir, "sounds"),
+		Config: s.settings.Speech, AllowSpeech: server, Files: s.network, Dir: filepath.Join(s.settings.DataDir, "sounds"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure speech: %w", err)

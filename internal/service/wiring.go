@@ -135,17 +135,17 @@ func (s *Service) newCalendars() (*calendarsync.Service, error) {
 }
 
 // newNetwork returns what the service may reach for its consumers.
-func (s *Service) newNetwork() (calendarsync.Network, error) {
+func (s *Service) newNetwork() (dialguard.Network, error) {
 	allow, err := s.webhookAllow()
 	if err != nil {
-		return calendarsync.Network{}, err
+		return dialguard.Network{}, err
 	}
 	s.settings.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
 	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
-		return calendarsync.Network{}, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
+		return dialguard.Network{}, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
 	}
-	return calendarsync.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy}, nil
+	return dialguard.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy}, nil
 }
 
 // newSender returns the sender of webhooks.

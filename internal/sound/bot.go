@@ -32,6 +32,7 @@ type bot struct {
 	conn   *websocket.Conn
 	cancel context.CancelCauseFunc
 	wake   retry.Signal
+	served chan struct{} // closed when the connection and what it caused have ended
 
 	mu      sync.Mutex
 	wanted  *Wanted  // not sent yet
@@ -39,14 +40,24 @@ type bot struct {
 	stop    bool     // StopPlaying was called before playing
 }
 
-// ServeBot serves the connection of a bot, until it has left the meeting or the
-// connection ends. origin returns the start of the job's recording, given the start that
-// the bot reports. connected is called, with a context that ends with the connection, once
-// sound may arrive; ServeBot waits until it has returned.
-func (h *Hub) ServeBot(
-	ctx context.Context, conn *websocket.Conn, job uuid.UUID,
-	origin func(ctx context.Context, startedAt time.Time) (time.Time, error), connected func(context.Context),
-) error {
+// Callbacks are what a Hub asks and tells about the connection of a bot.
+type Callbacks struct {
+	// Origin returns the start of the job's recording, given the start that the bot reports.
+	Origin func(ctx context.Context, startedAt time.Time) (time.Time, error)
+	// Silent reports whether sound that arrives now is discarded. Nil discards none.
+	Silent func(context.Context) bool
+	// Connected is called once sound may arrive, with a context that ends with the connection.
+	// ServeBot waits until it has returned.
+	Connected func(context.Context)
+	// Announce is called before Connected, and with false once no bot of the job is connected
+	// any more. It may be nil.
+	Announce func(connected bool)
+}
+
+// ServeBot serves the connection of a bot, until it has left the meeting or the connection
+// ends. The connection of the job's previous bot, with what it has caused, ends before
+// anything is announced.
+func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID, on Callbacks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn.SetReadLimit(maxBotMessage)
@@ -54,18 +65,29 @@ func (h *Hub) ServeBot(
 	if err != nil {
 		return err
 	}
-	if startedAt, err = origin(ctx, startedAt); err != nil {
+	if startedAt, err = on.Origin(ctx, startedAt); err != nil {
 		return fmt.Errorf("find the start of the recording: %w", err)
 	}
-	b := &bot{conn: conn, cancel: cancel, wake: retry.NewSignal()}
-	h.connect(job, b)
+	b := &bot{conn: conn, cancel: cancel, wake: retry.NewSignal(), served: make(chan struct{})}
+	if previous := h.connect(job, b); previous != nil {
+		<-previous.served
+	}
+	defer h.finish(job, b)
+	if on.Announce != nil {
+		on.Announce(true)
+		defer func() {
+			if !h.Connected(job) { // a bot that connects from now on waits for this one
+				on.Announce(false)
+			}
+		}()
+	}
 	var running sync.WaitGroup
 	running.Go(func() { cancel(b.send(ctx)) })
 	running.Go(func() { cancel(wsconn.KeepAlive(ctx, conn)) })
 	streaming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var streams sync.WaitGroup
-	streams.Go(func() { connected(streaming) })
-	left, err := h.receive(ctx, job, b, startedAt)
+	streams.Go(func() { on.Connected(streaming) })
+	left, err := h.receive(ctx, job, b, startedAt, on.Silent)
 	h.disconnect(job, b, left)
 	if cause := context.Cause(ctx); cause != nil && !left {
 		err = cause
@@ -103,7 +125,9 @@ func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
 
 // receive distributes the sound of a bot. It reports whether the bot has left the
 // meeting.
-func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Time) (left bool, err error) {
+func (h *Hub) receive(
+	ctx context.Context, job uuid.UUID, b *bot, origin time.Time, silent func(context.Context) bool,
+) (left bool, err error) {
 	participants := make(map[int]*Participant)
 	var speaker *Participant
 	for {
@@ -116,7 +140,7 @@ func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Ti
 			if err != nil {
 				return false, err
 			}
-			if start := frame.At.Sub(origin); start >= 0 {
+			if start := frame.At.Sub(origin); start >= 0 && (silent == nil || !silent(ctx)) {
 				published := Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, At: frame.At, PCM: frame.PCM}
 				if frame.Source == 0 {
 					published.Speaker = speaker

@@ -73,6 +73,7 @@ func NewHub() *Hub { return &Hub{metrics: newMetrics(), connections: make(map[uu
 type connections struct {
 	subscribers map[*Subscription]struct{}
 	bot         *bot // nil while none is connected
+	last        *bot // that was connected last; nil when it is served
 }
 
 // connectionsOf returns the connections of a job, and adds the job if it has none yet.
@@ -87,7 +88,7 @@ func (h *Hub) connectionsOf(job uuid.UUID) *connections {
 
 // removeUnused removes a job that has no connections any more.
 func (h *Hub) removeUnused(job uuid.UUID) {
-	if c := h.connections[job]; c != nil && c.bot == nil && len(c.subscribers) == 0 {
+	if c := h.connections[job]; c != nil && c.last == nil && len(c.subscribers) == 0 {
 		delete(h.connections, job)
 	}
 }
@@ -246,16 +247,19 @@ func (h *Hub) publish(job uuid.UUID, from *bot, frame Frame) {
 	}
 }
 
-// connect makes a bot the one of its job.
-func (h *Hub) connect(job uuid.UUID, b *bot) {
+// connect makes a bot the one of its job, and ends the connection of the one before. It
+// returns the bot that must be served to its end first; nil if there is none.
+func (h *Hub) connect(job uuid.UUID, b *bot) (previous *bot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.connectionsOf(job)
 	if c.bot != nil {
 		c.bot.cancel(errReplaced)
 	}
-	c.bot = b
+	previous = c.last
+	c.bot, c.last = b, b
 	b.want(c.wanted())
+	return previous
 }
 
 // disconnect removes a bot, and ends the sound if the bot has left the meeting.
@@ -272,5 +276,15 @@ func (h *Hub) disconnect(job uuid.UUID, b *bot, left bool) {
 			s.end()
 		}
 	}
-	h.removeUnused(job)
+}
+
+// finish lets the next bot of a job be served.
+func (h *Hub) finish(job uuid.UUID, b *bot) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.connections[job]; c.last == b {
+		c.last = nil
+		h.removeUnused(job)
+	}
+	close(b.served)
 }

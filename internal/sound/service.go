@@ -4,12 +4,17 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
+	"standin/internal/job"
 	"standin/internal/live"
+	"standin/internal/retry"
 )
 
 // Recordings knows when recordings started.
@@ -33,6 +38,9 @@ type Live interface {
 	// Follow calls handle with the events of a job from now on, and with who is in the meeting
 	// and who speaks, until ctx ends.
 	Follow(ctx context.Context, jobID uuid.UUID, handle func(live.Event) error) error
+	// FollowStatus calls handle with the status of a job, now and whenever it changes, until
+	// ctx ends.
+	FollowStatus(ctx context.Context, jobID uuid.UUID, handle func(job.Status))
 }
 
 // Service serves the bots that connect to this node.
@@ -50,32 +58,82 @@ type Service struct {
 	Log       *slog.Logger
 }
 
+// beginTimeout is how long the first sound of a bot waits until the service knows that it records.
+const beginTimeout = 2 * time.Second
+
 // ServeBot serves the connection of a bot, until it has left the meeting, the connection
-// ends, or ctx ends.
-func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid.UUID, attempt int) {
+// ends, or ctx ends. Sound that arrives while the job's recording is not running, by what the
+// service knows, is discarded: nobody hears what was said before consent or in a pause.
+func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, from ingest.Bot) {
+	jobID, attempt := from.JobID(), from.Attempt()
+	gate := &gate{live: s.Live, job: jobID}
+	defer gate.close()
 	var start time.Time
-	origin := func(ctx context.Context, startedAt time.Time) (_ time.Time, err error) {
-		start, err = s.Recordings.RecordingStart(ctx, jobID, attempt, startedAt)
-		return start, err
-	}
-	err := s.Hub.ServeBot(ctx, conn, jobID, origin, func(ctx context.Context) {
-		s.setNode(ctx, jobID, s.NodeURL)
-		if s.Connected != nil {
-			s.Connected(jobID, attempt, start)
-		}
-		s.runStreams(ctx, jobID, start)
+	err := s.Hub.ServeBot(ctx, conn, jobID, Callbacks{
+		Origin: func(ctx context.Context, startedAt time.Time) (_ time.Time, err error) {
+			start, err = s.Recordings.RecordingStart(ctx, jobID, attempt, startedAt)
+			return start, err
+		},
+		Silent: func(ctx context.Context) bool { return !gate.open(ctx) },
+		Connected: func(ctx context.Context) {
+			if s.Connected != nil {
+				s.Connected(jobID, attempt, start)
+			}
+			s.runStreams(ctx, jobID, start)
+		},
+		Announce: func(connected bool) { s.setNode(ctx, jobID, connected) },
 	})
-	if !s.Hub.Connected(jobID) {
-		s.setNode(ctx, jobID, "")
-	}
 	s.Log.Debug("live sound connection of a bot ended", "job", jobID, "attempt", attempt, "error", err)
+}
+
+// gate knows whether the recording of a job is running. It follows the job from the first
+// sound on.
+type gate struct {
+	live      Live
+	job       uuid.UUID
+	recording atomic.Bool
+	stop      context.CancelFunc // nil before the first sound
+	following sync.WaitGroup
+}
+
+// open reports whether the recording is running. Only the receiver of the sound may call it.
+func (g *gate) open(ctx context.Context) bool {
+	if g.stop == nil {
+		ctx, g.stop = context.WithCancel(ctx)
+		begun := retry.NewSignal()
+		g.following.Go(func() {
+			g.live.FollowStatus(ctx, g.job, func(status job.Status) {
+				g.recording.Store(status == job.RecordingStarted)
+				if status == job.RecordingStarted {
+					begun.Send()
+				}
+			})
+		})
+		select {
+		case <-begun:
+		case <-time.After(beginTimeout):
+		case <-ctx.Done():
+		}
+	}
+	return g.recording.Load()
+}
+
+func (g *gate) close() {
+	if g.stop != nil {
+		g.stop()
+	}
+	g.following.Wait()
 }
 
 // setNode tells the other nodes that the bot of a job is connected to this one, or no
 // longer.
-func (s *Service) setNode(ctx context.Context, jobID uuid.UUID, url string) {
+func (s *Service) setNode(ctx context.Context, jobID uuid.UUID, connected bool) {
 	if s.NodeURL == "" {
 		return
+	}
+	url := ""
+	if connected {
+		url = s.NodeURL
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

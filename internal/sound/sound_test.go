@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,8 @@ const frameTime = ingest.SoundFrameDuration
 type jobs struct {
 	job job.Job
 
+	statuses []job.Status // one after the other
+
 	mu      sync.Mutex
 	changes []job.StreamChange
 	changed chan struct{}
@@ -59,6 +62,13 @@ func (*jobs) RecordingStart(_ context.Context, _ uuid.UUID, _ int, startedAt tim
 func (*jobs) Follow(ctx context.Context, _ uuid.UUID, _ func(live.Event) error) error {
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+func (j *jobs) FollowStatus(ctx context.Context, _ uuid.UUID, handle func(job.Status)) {
+	for _, status := range j.statuses {
+		handle(status)
+	}
+	<-ctx.Done()
 }
 
 // nodes remembers the node of the job.
@@ -94,7 +104,7 @@ type harness struct {
 
 func newHarness(t *testing.T, streams ...job.StreamOptions) *harness {
 	t.Helper()
-	h := &harness{T: t, nodes: new(nodes), ended: make(chan struct{}, 10), jobs: &jobs{changed: make(chan struct{}, 100)}}
+	h := &harness{T: t, nodes: new(nodes), ended: make(chan struct{}, 10), jobs: &jobs{changed: make(chan struct{}, 100), statuses: []job.Status{job.RecordingStarted}}}
 	h.jobs.job = job.Job{ID: uuid.New(), Options: job.Options{Streams: streams}}
 	h.service = &sound.Service{
 		Hub: sound.NewHub(), Recordings: h.jobs, Jobs: h.jobs, Live: h.jobs, Client: http.DefaultClient, NodeURL: "http://node.test", Nodes: h.nodes,
@@ -105,7 +115,7 @@ func newHarness(t *testing.T, streams ...job.StreamOptions) *harness {
 		if err != nil {
 			return
 		}
-		h.service.ServeBot(r.Context(), conn, h.jobs.job.ID, 0)
+		h.service.ServeBot(r.Context(), conn, ingest.Simulated(h.jobs.job.ID, 0))
 		h.ended <- struct{}{}
 	}))
 	t.Cleanup(server.Close)
@@ -276,6 +286,68 @@ func TestReplacedBot(t *testing.T) {
 	cancel()
 	if _, _, err := s.Next(waiting); !errors.Is(err, context.Canceled) {
 		t.Errorf("the sound of a lost bot has ended: %v", err)
+	}
+}
+
+// TestPause checks that nobody hears what a bot sends before its recording has begun or while
+// it is paused.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		statuses []job.Status
+		heard    bool
+	}{
+		{[]job.Status{job.RecordingStarted}, true},
+		{[]job.Status{job.InMeeting}, false},
+		{[]job.Status{job.RecordingPaused}, false},
+		{[]job.Status{job.RecordingPaused, job.RecordingStarted}, true},
+	} {
+		t.Run(fmt.Sprint(test.statuses), func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t)
+			h.jobs.statuses = test.statuses
+			s := h.service.Subscribe(h.jobs.job.ID, sound.WantedBy(job.StreamMixed))
+			defer s.Close()
+			bot := h.bot()
+			h.frame(bot, 0, 1)
+			h.leave(bot)
+			if _, _, err := s.Next(t.Context()); (err == nil) != test.heard {
+				t.Errorf("the sound is followed by %v", err)
+			}
+		})
+	}
+}
+
+// TestStreamsInTurn checks that a stream to a receiver ends, on the timeline too, before that of
+// the bot that replaces another one begins.
+func TestStreamsInTurn(t *testing.T) {
+	t.Parallel()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		for err == nil {
+			_, _, err = conn.Read(r.Context())
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	h := newHarness(t, job.StreamOptions{URL: receiver.URL})
+	for n := range 3 {
+		h.awaitWant(h.bot(), ingest.SoundWanted{Mixed: true})
+		for range min(2*n, 1) + 1 {
+			<-h.jobs.changed
+		}
+	}
+	h.jobs.mu.Lock()
+	defer h.jobs.mu.Unlock()
+	var states []job.StreamState
+	for _, change := range h.jobs.changes {
+		states = append(states, change.State)
+	}
+	connected, lost := job.StreamConnected, job.StreamDisconnected
+	if want := []job.StreamState{connected, lost, connected, lost, connected}; !slices.Equal(states, want) {
+		t.Errorf("the stream is %v, want %v", states, want)
+	}
+	if url, _ := h.nodes.SoundNode(t.Context(), h.jobs.job.ID); url != "http://node.test" {
+		t.Errorf("with a bot here, %q is announced", url)
 	}
 }
 

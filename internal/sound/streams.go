@@ -185,9 +185,9 @@ func (s *stream) dial(ctx context.Context) (*websocket.Conn, error) {
 	case response == nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("no response within %v", dialTimeout)
 	case response == nil && errors.As(err, new(*dialguard.RefusedError)):
-		return nil, fmt.Errorf("%w: %s", errStreamFailed, webhook.ErrorText(err))
+		return nil, fmt.Errorf("%w: %s", errStreamFailed, dialguard.Public(err))
 	case response == nil:
-		return nil, errors.New(webhook.ErrorText(unwrapAll(err)))
+		return nil, errors.New(dialguard.Public(unwrapAll(err)))
 	case response.StatusCode == http.StatusGone:
 		return nil, fmt.Errorf("%w: the receiver responded with the status 410", errStreamFailed)
 	}

@@ -64,10 +64,9 @@ const (
 // Settings configure a Maker.
 type Settings struct {
 	Config
-	AllowSpeech []netip.Prefix // networks of Config.AllowCIDRs
-	AllowFiles  []netip.Prefix // networks from which files are fetched although they are not public
-	OwnHosts    []string       // see dialguard.Guard
-	Dir         string         // of temporary files; it is emptied
+	AllowSpeech []netip.Prefix    // networks of Config.AllowCIDRs
+	Files       dialguard.Network // from which files are fetched
+	Dir         string            // of temporary files; it is emptied
 }
 
 // Maker makes sounds and pictures, in the forms of ingest.OutputPath. Its errors are a
@@ -86,8 +85,8 @@ func NewMaker(settings Settings) (*Maker, error) {
 	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
 	m := &Maker{
 		settings: settings, turns: make(chan struct{}, concurrency),
-		speech: newHTTPClient(&dialguard.Guard{Allow: settings.AllowSpeech, Timeout: dialTimeout}, 0),
-		files:  newHTTPClient(&dialguard.Guard{Allow: settings.AllowFiles, OwnHosts: settings.OwnHosts, Timeout: dialTimeout}, maxRedirects),
+		speech: newHTTPClient(dialguard.Network{Allow: settings.AllowSpeech}, 0),
+		files:  newHTTPClient(settings.Files, maxRedirects),
 	}
 	if err := errors.Join(os.RemoveAll(settings.Dir), os.MkdirAll(settings.Dir, 0o700)); err != nil {
 		return nil, fmt.Errorf("empty the folder of sounds: %w", err)
@@ -112,8 +111,8 @@ func NewMaker(settings Settings) (*Maker, error) {
 }
 
 // newHTTPClient returns a client that connects to allowed addresses only.
-func newHTTPClient(guard *dialguard.Guard, redirects int) *http.Client {
-	transport := guard.Transport(nil)
+func newHTTPClient(network dialguard.Network, redirects int) *http.Client {
+	transport := network.Transport(dialTimeout)
 	transport.MaxIdleConnsPerHost = concurrency
 	return &http.Client{
 		Transport: transport,
@@ -317,21 +316,12 @@ func readBounded(body io.Reader) ([]byte, error) {
 	return content, err
 }
 
-// describe returns what a caller may know of an error of a request: no addresses of
-// internal networks.
+// describe returns what a caller may know of an error of a request.
 func describe(ctx context.Context, err error) string {
-	refused := (*dialguard.RefusedError)(nil)
-	switch {
-	case errors.As(err, &refused):
-		return "the host is refused: " + refused.Reason()
-	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
+	if ctx.Err() != nil {
 		return "it took too long"
 	}
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err
-	}
-	return text.CleanLine(err.Error(), maxErrorText)
+	return dialguard.Public(err)
 }
 
 func invalid(field []any, message string) error {

@@ -70,7 +70,7 @@ func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, 
 // botJobQuery ends with WHERE.
 const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, ` + hasCommands + `,
 	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id),
-	EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.mode <> '' AND e.enabled = 1 AND e.live = 1)
+	EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.registered = 1 AND e.enabled = 1 AND e.live = 1)
 	FROM jobs WHERE `
 
 // botJobs returns some jobs. rest is the end of the query.

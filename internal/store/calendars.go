@@ -7,10 +7,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
 )
+
+// ownCalendars selects the calendars of a caller: $1 is the consumer and $2 the mode of the
+// key. Calendars send live bots, so that none exists for a test key.
+const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND deleted = 0`
 
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
 	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
@@ -46,22 +51,25 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 	})
 }
 
-// Calendar returns a calendar of a consumer, or a *job.Error with NotFound.
-func (db *Reader) Calendar(ctx context.Context, consumer, id uuid.UUID) (calendarsync.Calendar, error) {
-	return one(ctx, db, "calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer)
+// Calendar returns a calendar of the caller, or a *job.Error with NotFound.
+func (db *Reader) Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error) {
+	return one(ctx, db, "calendar", scanCalendar, `SELECT `+calendarColumns+ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
 }
 
-// Calendars returns the calendars of a consumer, oldest first. It uses the index
+// Calendars returns the calendars of the caller, oldest first. It uses the index
 // calendars_consumer.
-func (db *Reader) Calendars(ctx context.Context, consumer uuid.UUID) ([]calendarsync.Calendar, error) {
-	return list(ctx, db, "list calendars", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE consumer_id = $1 AND deleted = 0 ORDER BY id`, consumer)
+func (db *Reader) Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error) {
+	return list(ctx, db, "list calendars", scanCalendar, `SELECT `+calendarColumns+ownCalendars+` ORDER BY id`, caller.ConsumerID, caller.Mode)
 }
 
 // ChangeCalendar changes the settings of a calendar with change, and makes it due. A sync
 // that runs with the former settings is repeated.
-func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time, change func(*calendarsync.Calendar) error) (changed calendarsync.Calendar, err error) {
+func (s *Store) ChangeCalendar(
+	ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time, change func(*calendarsync.Calendar) error,
+) (changed calendarsync.Calendar, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		c, err := one(ctx, &tx.Reader, "calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`+tx.dialect.ForUpdate, id, consumer)
+		query := `SELECT ` + calendarColumns + ownCalendars + ` AND id = $3` + tx.dialect.ForUpdate
+		c, err := one(ctx, &tx.Reader, "calendar", scanCalendar, query, caller.ConsumerID, caller.Mode, id)
 		if err != nil {
 			return err
 		}
@@ -79,9 +87,10 @@ func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now 
 
 // DeleteCalendar hides a calendar, and makes it and its events due, so that their jobs
 // are cancelled. It returns a *job.Error with NotFound without one.
-func (s *Store) DeleteCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time) error {
+func (s *Store) DeleteCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		err := tx.change(ctx, "calendar", `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1 WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer, millis(now))
+		err := tx.change(ctx, "calendar", `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1
+			WHERE id = (SELECT id`+ownCalendars+` AND id = $4)`, caller.ConsumerID, caller.Mode, millis(now), id)
 		if err != nil {
 			return err
 		}
@@ -92,18 +101,20 @@ func (s *Store) DeleteCalendar(ctx context.Context, consumer, id uuid.UUID, now 
 // ClaimDueCalendar leases the calendar that has been due for the longest time; false when
 // none is due. It uses the index calendars_due.
 func (s *Store) ClaimDueCalendar(ctx context.Context, now, until time.Time) (calendarsync.Calendar, bool, error) {
-	return s.claimCalendar(ctx, until, `due_at <= $1 ORDER BY due_at LIMIT 1`, millis(now))
+	return s.claimCalendar(ctx, until, ` FROM calendars WHERE due_at <= $1 ORDER BY due_at LIMIT 1`, millis(now))
 }
 
-// ClaimCalendar leases a calendar of a consumer, also if it is not due or another lease
+// ClaimCalendar leases a calendar of the caller, also if it is not due or another lease
 // of it is valid, which then is lost. It reports false if there is none.
-func (s *Store) ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until time.Time) (calendarsync.Calendar, bool, error) {
-	return s.claimCalendar(ctx, until, `id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer)
+func (s *Store) ClaimCalendar(
+	ctx context.Context, caller account.Caller, id uuid.UUID, until time.Time,
+) (calendarsync.Calendar, bool, error) {
+	return s.claimCalendar(ctx, until, ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
 }
 
 func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string, args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, &tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE `+which+tx.dialect.SkipLocked, args...)
+		claimed, ok, err = first(ctx, &tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+which+tx.dialect.SkipLocked, args...)
 		if !ok || err != nil {
 			return err
 		}

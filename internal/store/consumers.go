@@ -232,13 +232,13 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 
 // InsertKey implements account.Store.
 func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
-	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt))
+	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by, expires_at, user_id, reference)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt), uuid.NullUUID{UUID: k.UserID, Valid: k.UserID != uuid.Nil}, boolInt(k.Reference))
 }
 
-const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.expires_at, k.revoked_at
-	FROM api_keys k JOIN consumers c ON c.id = k.consumer_id `
+const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.expires_at, k.revoked_at,
+	k.user_id, k.reference, u.role FROM api_keys k JOIN consumers c ON c.id = k.consumer_id LEFT JOIN users u ON u.id = k.user_id `
 
 const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
 
@@ -282,8 +282,13 @@ func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
 func scanKey(row sqldb.Row) (k account.Key, err error) {
+	var owner uuid.NullUUID
+	var role sql.NullString
 	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
-		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt})
+		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt}, &owner, &k.Reference, &role)
+	if k.UserID = owner.UUID; owner.Valid {
+		k = k.Limit(account.Role(role.String))
+	}
 	return k, err
 }
 

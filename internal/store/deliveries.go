@@ -13,13 +13,13 @@ import (
 	"standin/internal/webhook"
 )
 
-const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, subject, mode)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12)`
+const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, subject, mode, by_endpoint)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12, $13)`
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
 	return tx.exec(ctx, "insert a delivery", insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
-		webhook.EndpointKey(d.ConsumerID, d.URL), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), d.Subject(), d.Mode)
+		d.EndpointKey(), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), d.Subject(), d.Mode, boolInt(d.ByEndpoint))
 }
 
 const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
@@ -78,7 +78,7 @@ func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Ti
 				AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.subject = deliveries.subject AND ahead.sequence < deliveries.sequence
 					AND ahead.endpoint = $1 AND ahead.state = 'waiting' AND ahead.not_before > $2 AND ahead.due_at <= $3)
 			ORDER BY emitted_at, sequence, id LIMIT 1)`+tx.dialect.SkipLocked,
-		webhook.EndpointKey(d.ConsumerID, d.URL), millis(now), millis(now.Add(webhook.BlocksWithin)))
+		d.EndpointKey(), millis(now), millis(now.Add(webhook.BlocksWithin)))
 }
 
 const (

@@ -196,7 +196,7 @@ func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode
 		c.and("d.job_id = %s", filter.JobID)
 	}
 	if filter.URL != "" {
-		c.and("d.endpoint = %s", webhook.EndpointKey(consumer, filter.URL))
+		c.and("d.endpoint = %s", webhook.EndpointKey(consumer, mode, filter.URL))
 	}
 	c.within("d.emitted_at", filter.From, filter.To)
 	return list(ctx, db, "find failed deliveries", scanColumn[string], `

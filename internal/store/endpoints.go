@@ -30,7 +30,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return err
 		}
 		var registered int
-		err := tx.queryRow(ctx, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND mode <> ''`,
+		err := tx.queryRow(ctx, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND registered = 1`,
 			e.ConsumerID, e.Mode).Scan(&registered)
 		if err != nil {
 			return err
@@ -39,18 +39,18 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("there are %d endpoints, which is the maximum", MaxEndpoints)}
 		}
 		n, err := tx.affected(ctx, "register a webhook endpoint", `
-			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, live, description, enabled, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-			ON CONFLICT (key) DO UPDATE SET mode = excluded.mode, events = excluded.events, live = excluded.live, description = excluded.description,
+			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, live, description, enabled, created_at, registered)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1)
+			ON CONFLICT (key) DO UPDATE SET registered = 1, events = excluded.events, live = excluded.live, description = excluded.description,
 				enabled = excluded.enabled, created_at = excluded.created_at
-			WHERE webhook_endpoints.mode = ''`,
-			webhook.EndpointKey(e.ConsumerID, e.URL), webhook.EndpointID(e.ConsumerID, e.URL), e.ConsumerID, e.URL, e.Mode,
+			WHERE webhook_endpoints.registered = 0`,
+			webhook.EndpointKey(e.ConsumerID, e.Mode, e.URL), webhook.EndpointID(e.ConsumerID, e.Mode, e.URL), e.ConsumerID, e.URL, e.Mode,
 			strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled), millis(e.CreatedAt))
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return &job.Error{Code: job.InvalidState, Message: "the URL is registered already, for live or for test jobs"}
+			return &job.Error{Code: job.InvalidState, Message: "the URL is registered already"}
 		}
 		return nil
 	})
@@ -59,18 +59,19 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 // UpdateEndpoint changes the choice of events, the description and whether events are sent
 // to a registered endpoint.
 func (s *Store) UpdateEndpoint(ctx context.Context, e webhook.Endpoint) error {
-	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5 WHERE key = $1 AND mode <> ''`,
+	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5 WHERE key = $1 AND registered = 1`,
 		e.Key, strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled))
 }
 
-// DeleteEndpoint deletes a registered endpoint. Its waiting deliveries fail.
+// DeleteEndpoint deletes a registered endpoint. The deliveries that wait only because of it
+// fail; those whose job names the URL go on.
 func (s *Store) DeleteEndpoint(ctx context.Context, e webhook.Endpoint, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		if err := tx.exec(ctx, "delete a webhook endpoint", `DELETE FROM webhook_endpoints WHERE key = $1`, e.Key); err != nil {
 			return err
 		}
 		return tx.exec(ctx, "fail the deliveries of a deleted endpoint", `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $2, end_reason = 'the endpoint was deleted'
-			WHERE endpoint = $1 AND state = 'waiting'`, e.Key, millis(now))
+			WHERE endpoint = $1 AND by_endpoint = 1 AND state = 'waiting'`, e.Key, millis(now))
 	})
 }
 
@@ -91,7 +92,7 @@ func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) er
 
 // selectTakers selects the registered endpoints of a consumer for a mode to which events are
 // sent. It uses the index webhook_endpoints_registered.
-const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND mode <> '' AND enabled = 1 ORDER BY key`
+const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND registered = 1 AND enabled = 1 ORDER BY key`
 
 // EnabledEndpoints implements webhook.ConsumerTx.
 func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]webhook.Endpoint, error) {
@@ -157,14 +158,14 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 	updates := make(map[string]*endpointUpdate)
 	for _, r := range results {
 		delivered := r.Verdict.Outcome == webhook.Delivered
-		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
+		key := r.Delivery.EndpointKey()
 		update := updates[key]
 		if delivered && !r.UpdateEndpoint && update == nil {
 			continue
 		}
 		if update == nil {
-			update = &endpointUpdate{Endpoint: webhook.Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, URL: r.Delivery.URL}}
-			update.ID = webhook.EndpointID(update.ConsumerID, update.URL)
+			update = &endpointUpdate{Endpoint: webhook.Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, Mode: r.Delivery.Mode, URL: r.Delivery.URL}}
+			update.ID = webhook.EndpointID(update.ConsumerID, update.Mode, update.URL)
 			updates[key] = update
 		}
 		update.LastTryAt, update.Latency = endOf(r.Try), r.Try.Latency
@@ -185,8 +186,8 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 	failed := update.LastStatus != 0 || update.LastError != "" || update.Failures > 0
 	return tx.exec(ctx, "save a webhook endpoint", `
-		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status, last_error, last_delivered_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $14, $9, $10, $11)
+		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status, last_error, last_delivered_at, mode)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $14, $9, $10, $11, $15)
 		ON CONFLICT (key) DO UPDATE SET
 			failures = CASE WHEN $12 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
 			failing_since = CASE WHEN $12 = 1 THEN excluded.failing_since ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
@@ -196,7 +197,7 @@ func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 			last_error = CASE WHEN $13 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
 			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
 		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt), millis(update.LastTryAt),
-		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed), update.Latency.Milliseconds())
+		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed), update.Latency.Milliseconds(), update.Mode)
 }
 
 // resumeBatch is how many deliveries one transaction makes due, so that other
@@ -225,7 +226,7 @@ func (s *Store) resumeRecovered(ctx context.Context, results []webhook.Result) e
 		}
 	}
 	for _, r := range results {
-		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
+		key := r.Delivery.EndpointKey()
 		if !r.Resume || slices.Contains(dead, key) {
 			continue
 		}
@@ -285,13 +286,13 @@ func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after
 // that is due makes a dead endpoint be probed; otherwise the next try is of one that is not
 // blocked. It uses the index deliveries_waiting.
 const selectEndpoints = `
-	SELECT e.key, e.id, e.consumer_id, e.url, e.mode, e.events, e.description, e.enabled, e.created_at,
+	SELECT e.key, e.id, e.consumer_id, e.url, e.mode, e.registered, e.events, e.description, e.enabled, e.created_at,
 		e.failures, e.failing_since, e.probe_at, e.last_try_at, e.latency_ms, e.last_status, e.last_error, e.last_delivered_at,
 		(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
 		CASE WHEN e.failures >= $2 THEN (SELECT MIN(w.due_at) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting')
 			ELSE (SELECT MIN(d.due_at) FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting'
 				AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `)) END
-	FROM webhook_endpoints e WHERE e.consumer_id = $3 AND e.mode IN ('', $4)`
+	FROM webhook_endpoints e WHERE e.consumer_id = $3 AND e.mode = $4`
 
 // ListEndpoints returns up to limit of a consumer's endpoints after a key, and whether there
 // are more: those that it has registered for a mode, and the URLs of jobs that have been
@@ -312,7 +313,7 @@ func scanEndpoint(now time.Time) func(sqldb.Row) (webhook.Endpoint, error) {
 	return func(row sqldb.Row) (e webhook.Endpoint, err error) {
 		var events string
 		var probeAt time.Time
-		err = row.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &events, &e.Description, &e.Enabled, timeColumn{&e.CreatedAt},
+		err = row.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled, timeColumn{&e.CreatedAt},
 			&e.Failures, timeColumn{&e.FailingSince}, timeColumn{&probeAt}, timeColumn{&e.LastTryAt}, durationColumn{&e.Latency}, &e.LastStatus, &e.LastError,
 			timeColumn{&e.LastDeliveredAt}, &e.Waiting, timeColumn{&e.NextTryAt})
 		e.Events = strings.Fields(events)

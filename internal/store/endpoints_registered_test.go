@@ -21,7 +21,7 @@ func register(t *testing.T, s *store.Store, consumer uuid.UUID, url string, even
 	if err := s.RegisterEndpoint(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Endpoint(t.Context(), consumer, job.Live, webhook.EndpointID(consumer, url), now)
+	found, err := s.Endpoint(t.Context(), consumer, job.Live, webhook.EndpointID(consumer, job.Live, url), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +54,8 @@ func TestRegisterEndpoint(t *testing.T) {
 		if e.Failures != 1 || !e.Enabled || !slices.Equal(e.Events, []string{"bot.*"}) || !e.CreatedAt.Equal(now) || e.Waiting != 1 {
 			t.Errorf("registered %+v", e)
 		}
-		for _, mode := range []job.Mode{job.Live, job.Test} {
-			e.Mode = mode
-			if err := s.RegisterEndpoint(t.Context(), e); !job.ErrorIs(err, job.InvalidState) {
-				t.Errorf("register for %s again: %v", mode, err)
-			}
+		if err := s.RegisterEndpoint(t.Context(), e); !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("register again: %v", err)
 		}
 		if _, err := s.Endpoint(t.Context(), r.ConsumerID, job.Test, e.ID, now); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the endpoint of the other mode: %v", err)
@@ -72,13 +69,34 @@ func TestRegisterEndpoint(t *testing.T) {
 			t.Errorf("enabled %v, %v", enabled, err)
 		}
 		checkOwner(t, s, r)
+		asked := newDelivery(r, 2, url)
+		asked.ByEndpoint = true
+		post(t, s, asked)
+		test := e
+		test.Mode = job.Test // an endpoint of its own, at the same URL
+		if err := s.RegisterEndpoint(t.Context(), test); err != nil {
+			t.Fatal(err)
+		}
+		test.Key = webhook.EndpointKey(test.ConsumerID, test.Mode, test.URL)
+		waiting := func(want ...webhook.DeliveryState) {
+			t.Helper()
+			left, _, err := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10, now)
+			states := make([]webhook.DeliveryState, len(left))
+			for i, d := range left {
+				states[i] = d.State
+			}
+			if err != nil || !slices.Equal(states, want) {
+				t.Errorf("the deliveries are %v (%v), want %v", states, err, want)
+			}
+		}
+		if err := s.DeleteEndpoint(t.Context(), test, now); err != nil {
+			t.Fatal(err)
+		}
+		waiting(webhook.DeliveryWaiting, webhook.DeliveryWaiting)
 		if err := s.DeleteEndpoint(t.Context(), e, now); err != nil {
 			t.Fatal(err)
 		}
-		left, _, err := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10, now)
-		if err != nil || left[0].State != webhook.DeliveryFailed || left[0].EndReason == "" {
-			t.Errorf("the waiting delivery of a deleted endpoint: %+v, %v", left, err)
-		}
+		waiting(webhook.DeliveryWaiting, webhook.DeliveryFailed) // the job names the URL of the first
 		for n := range store.MaxEndpoints {
 			register(t, s, r.ConsumerID, fmt.Sprintf("https://%d.test/", n), "*")
 		}
@@ -174,7 +192,7 @@ func TestDeliveryLog(t *testing.T) {
 		}{
 			"none":      {webhook.LogFilter{}, []string{id(9), id(8), id(7), id(6), id(5), id(4), id(3), id(2), id(1)}},
 			"event":     {webhook.LogFilter{Event: webhook.JobFailed}, []string{id(9), id(6), id(3)}},
-			"endpoint":  {webhook.LogFilter{Endpoint: webhook.EndpointID(r.ConsumerID, b)}, []string{id(8), id(5), id(2)}},
+			"endpoint":  {webhook.LogFilter{Endpoint: webhook.EndpointID(r.ConsumerID, job.Live, b)}, []string{id(8), id(5), id(2)}},
 			"job":       {webhook.LogFilter{JobID: other.ID}, []string{id(9), id(6), id(3)}},
 			"failed":    {webhook.LogFilter{State: webhook.DeliveryFailed}, []string{id(2)}},
 			"delivered": {webhook.LogFilter{State: webhook.DeliveryDelivered}, []string{id(3), id(1)}},
@@ -222,7 +240,7 @@ func TestProbeTime(t *testing.T) {
 				t.Fatalf("record: %v, lost %v", err, lost)
 			}
 		}
-		id := webhook.EndpointID(r.ConsumerID, url)
+		id := webhook.EndpointID(r.ConsumerID, job.Live, url)
 		check := func(want time.Time) {
 			t.Helper()
 			e, err := s.Endpoint(t.Context(), r.ConsumerID, job.Live, id, now)
@@ -235,7 +253,7 @@ func TestProbeTime(t *testing.T) {
 		if claimed := claimDeliveries(t, s, now); len(claimed) > 0 {
 			t.Errorf("claimed %+v before the probe", claimed)
 		}
-		if err := s.RetryEndpoint(t.Context(), webhook.EndpointKey(r.ConsumerID, url), now); err != nil {
+		if err := s.RetryEndpoint(t.Context(), webhook.EndpointKey(r.ConsumerID, job.Live, url), now); err != nil {
 			t.Fatal(err)
 		}
 		check(now)

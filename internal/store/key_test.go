@@ -41,7 +41,7 @@ func TestRevokedKeysAreRefusedByEveryNode(t *testing.T) {
 				return s.RetireConsumer(ctx, key.ConsumerID, time.Now())
 			},
 			"keys of a user": func(ctx context.Context, s *store.Store, key account.Key) error {
-				return s.RemoveUser(ctx, key.ConsumerID, user.ID, time.Now())
+				return s.RemoveUser(ctx, key.ConsumerID, user.ID, false)
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -49,6 +49,7 @@ func TestRevokedKeysAreRefusedByEveryNode(t *testing.T) {
 				key, secret, err := nodes[0].Issue(t.Context(), name+uuid.NewString(), "", job.Live)
 				if name == "keys of a user" {
 					key, secret = account.NewKey(user.ConsumerID, job.Live, user.Email, time.Now())
+					key.UserID = user.ID
 					err = stores[0].InsertKey(t.Context(), key)
 				}
 				if err != nil {

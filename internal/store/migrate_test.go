@@ -26,9 +26,10 @@ const (
 
 // exampleRows has a row for each table, with the columns that have no default.
 var exampleRows = map[string]string{
-	"consumers": `(id, name, email, webhook_secret, created_at) VALUES ('` + rowConsumer + `', 'ada', 'ada@example.test', 'whsec_c2VjcmV0', 1700000000000)`,
-	"api_keys":  `(id, consumer_id, mode, prefix, hash, created_at) VALUES ('` + rowKey + `', '` + rowConsumer + `', 'live', 'standin_live_ab', 'hash', 1700000000000)`,
-	"audit_log": `(id, consumer_id, at, actor, action, target) VALUES ('entry', '` + rowConsumer + `', 1700000000000, 'ada@example.test', 'created an API key', '')`,
+	"consumers":     `(id, name, email, webhook_secret, created_at) VALUES ('` + rowConsumer + `', 'ada', 'ada@example.test', 'whsec_c2VjcmV0', 1700000000000)`,
+	"kept_requests": `(consumer_id, mode, key, hash, at) VALUES ('` + rowConsumer + `', 'live', 'key', 'hash', 1700000000000)`,
+	"api_keys":      `(id, consumer_id, mode, prefix, hash, created_at) VALUES ('` + rowKey + `', '` + rowConsumer + `', 'live', 'standin_live_ab', 'hash', 1700000000000)`,
+	"audit_log":     `(id, consumer_id, at, actor, action, target) VALUES ('entry', '` + rowConsumer + `', 1700000000000, 'ada@example.test', 'created an API key', '')`,
 	"jobs": `(id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name, join_at, created_at, on_status_change, on_finalize,
 		metadata, auto_leave, status, status_since, wake_at, sequence) VALUES ('` + rowJob + `', '` + rowConsumer + `', 'live', 'first', 'hash', 'https://meet.google.com/abc-defg-hij',
 		'meet', 'Standin', 1900000000000, 1700000000000, 'https://hooks.example.test/', '', '{"team":"research"}', '{"afterSoloSeconds":60}', 'scheduled', 1700000000000, 1900000000000, 1)`,
@@ -48,7 +49,7 @@ var exampleRows = map[string]string{
 	"payment_customers":    `(id, consumer) VALUES ('cus_1', 'ada')`,
 	"device_flows":         `(nonce_hash, client_address, created_at, expires_at) VALUES ('hash', '127.0.0.1', 1700000000000, 1700000000000)`,
 	"device_flow_lock":     "", // the migration inserts its row
-	"webhook_endpoints":    `(key, id, consumer_id, url, failures, last_try_at, last_status, last_error) VALUES ('key', 'id', '` + rowConsumer + `', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
+	"webhook_endpoints":    `(key, id, consumer_id, mode, url, failures, last_try_at, last_status, last_error) VALUES ('key', 'id', '` + rowConsumer + `', 'live', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
 	"alerts":               `(name, firing, sent_at) VALUES ('disk node', 1, 1)`,
 	"nodes":                `(id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms) VALUES ('node', 'one', '', 1, 1, 0, 1, '', 0)`,
 	"users":                `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer + `', 'ada@example.test', 'Ada', 1, 1, 1700000000000)`,

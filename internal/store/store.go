@@ -106,6 +106,10 @@ func (s *Store) Check(ctx context.Context) error {
 // IsDiskFull reports whether a write failed because the disk of the database is full.
 func IsDiskFull(err error) bool { return sqlite.IsDiskFull(err) || postgres.IsDiskFull(err) }
 
+// IsUnavailable reports whether an error of the database may end by itself: it does not
+// answer, is locked, cannot use its file, or has no space.
+func IsUnavailable(err error) bool { return sqlite.IsUnavailable(err) || postgres.IsUnavailable(err) }
+
 // NewNotifier returns the notifier of this node. Its Run calls receive.
 func (s *Store) NewNotifier(receive func(postgres.Notification), log *slog.Logger) *postgres.Notifier {
 	return postgres.NewNotifier(s.postgres, receive, log)

@@ -63,14 +63,13 @@ func (s *Store) SetPassword(ctx context.Context, id uuid.UUID, passwordHash, kee
 }
 
 // RemoveUser implements account.UserStore.
-func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error {
+func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, keepKeys bool) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		if err := tx.checkOtherOperator(ctx, id); err != nil {
 			return err
 		}
-		if !revokeKeys.IsZero() {
-			err := tx.exec(ctx, "revoke the keys of a user", `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
-				AND created_by = (SELECT email FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID, millis(revokeKeys))
+		if keepKeys {
+			err := tx.exec(ctx, "pass the keys of a user on", `UPDATE api_keys SET user_id = NULL WHERE consumer_id = $2 AND user_id = $1 AND reference = 0`, id, consumerID)
 			if err != nil {
 				return err
 			}
@@ -232,6 +231,12 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 			if err := tx.exec(ctx, "delete the expired rows of "+table, `DELETE FROM `+table+` WHERE expires_at <= $1`, millis(now)); err != nil {
 				return err
 			}
+		}
+		if err := tx.exec(ctx, "delete expired keys of the API reference", `DELETE FROM api_keys WHERE reference = 1 AND expires_at <= $1`, millis(now)); err != nil {
+			return err
+		}
+		if err := tx.exec(ctx, "delete old answers", `DELETE FROM kept_requests WHERE at <= $1`, millis(now.Add(-account.KeptLifetime))); err != nil {
+			return err
 		}
 		return tx.exec(ctx, "delete old entries of audit logs", `DELETE FROM audit_log WHERE at <= $1`, millis(now.Add(-account.AuditLifetime)))
 	})

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -199,8 +200,9 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestRemoveUser checks that removing a user ends its sessions and revokes its keys,
-// and that the only operator cannot be removed.
+// TestRemoveUser checks that removing a user ends its sessions, its keys and those that were made
+// with them, that these keys may never do more than the user, and that the only operator cannot be
+// removed.
 func TestRemoveUser(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
@@ -233,25 +235,85 @@ func TestRemoveUser(t *testing.T) {
 		if _, err := users.Session(t.Context(), secret); err != nil {
 			t.Fatalf("bob's session: %v", err)
 		}
-		keys := make(map[string]account.Key) // by their creators
-		for _, by := range []string{ada.Email, bob.Email, account.CommandLine} {
-			key, _ := account.NewKey(ada.ConsumerID, job.Live, by, now)
-			if err := s.InsertKey(t.Context(), key); err != nil {
+		keys := &account.Keys{Store: s, Now: func() time.Time { return now }}
+		secrets := make(map[string]string) // of keys, by whom they were made
+		for name, by := range map[string]account.Caller{
+			"ada": account.CallerOf(ada, job.Live), "bob": account.CallerOf(bob, job.Live), "the team": {ConsumerID: ada.ConsumerID, Mode: job.Live, Scope: account.AdminScope},
+		} {
+			_, made, err := keys.Create(t.Context(), by, job.Live, account.KeyOptions{Scope: account.JobsScope})
+			if err != nil {
 				t.Fatal(err)
 			}
-			keys[by] = key
+			secrets[name] = made
+			if by, err = keys.Authenticate(t.Context(), made); err != nil {
+				t.Fatal(err)
+			}
+			if _, secrets["a key of "+name], err = keys.Create(t.Context(), by, job.Test, account.KeyOptions{Scope: account.ReadScope}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := users.Remove(t.Context(), ada, bob.ID, true); err != nil {
+		if err := users.SetRole(t.Context(), ada, bob.ID, account.Viewer); err != nil {
+			t.Fatal(err)
+		}
+		if limited, err := keys.Authenticate(t.Context(), secrets["bob"]); err != nil || limited.Scope != account.ReadScope {
+			t.Errorf("the key of a member who became a viewer has the scope %q (%v)", limited.Scope, err)
+		}
+		if err := users.Remove(t.Context(), ada, bob.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := users.Session(t.Context(), secret); !job.ErrorIs(err, job.Unauthorized) {
 			t.Errorf("the session of a removed user: %v", err)
 		}
-		for by, key := range keys {
-			got, err := s.KeyByHash(t.Context(), key.Hash)
-			if err != nil || got.CreatedBy != by || got.RevokedAt.IsZero() != (by != bob.Email) {
-				t.Errorf("key created by %s: %+v, %v", by, got, err)
+		for name, made := range secrets {
+			if _, err := keys.Authenticate(t.Context(), made); job.ErrorIs(err, job.Unauthorized) != strings.HasSuffix(name, "bob") {
+				t.Errorf("after the removal of bob, %s: %v", name, err)
 			}
+		}
+	})
+}
+
+// TestKeepKeys checks that the keys of a removed user can stay, as keys of the team, but not those
+// of the API reference, and that nobody makes a key that may do more than its maker.
+func TestKeepKeys(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		users, _ := newUsers(s)
+		ada := createFirstUser(t, users)
+		token, err := users.InviteAs(t.Context(), ada, "bob@example.test", account.Member, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, as := &account.Keys{Store: s, Now: func() time.Time { return now }}, account.CallerOf(bob, job.Live)
+		if _, _, err := keys.Create(t.Context(), as, job.Live, account.KeyOptions{}); !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("a member made a key of an admin: %v", err)
+		}
+		_, kept, err := keys.Create(t.Context(), as, job.Live, account.KeyOptions{Scope: as.Scope})
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := account.KeyOptions{Scope: as.Scope, ExpiresAt: now.Add(time.Hour), Reference: true}
+		_, reference, err := keys.Create(t.Context(), as, job.Test, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller, err := keys.Authenticate(t.Context(), reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := keys.Create(t.Context(), caller, job.Test, account.KeyOptions{Scope: account.ReadScope}); !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("a key of the API reference made a key: %v", err)
+		}
+		if err := users.Remove(t.Context(), ada, bob.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if team, err := keys.Authenticate(t.Context(), kept); err != nil || team.UserID != uuid.Nil || team.Scope != account.JobsScope {
+			t.Errorf("a key that was kept: %+v, %v", team, err)
+		}
+		if _, err := keys.Authenticate(t.Context(), reference); !job.ErrorIs(err, job.Unauthorized) {
+			t.Errorf("a key of the API reference after its user was removed: %v", err)
 		}
 	})
 }

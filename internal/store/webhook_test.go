@@ -53,7 +53,7 @@ func TestEndpoints(t *testing.T) {
 			byURL[e.URL] = e
 		}
 		want := webhook.Endpoint{
-			Key: webhook.EndpointKey(r.ConsumerID, bad), ID: webhook.EndpointID(r.ConsumerID, bad), ConsumerID: r.ConsumerID, URL: bad, Events: []string{},
+			Key: webhook.EndpointKey(r.ConsumerID, job.Live, bad), ID: webhook.EndpointID(r.ConsumerID, job.Live, bad), ConsumerID: r.ConsumerID, Mode: job.Live, URL: bad, Events: []string{},
 			Failures: 1, FailingSince: now, LastTryAt: now.Add(time.Second), Latency: time.Second, LastStatus: 503, LastError: "answered 🎥 \\0", Waiting: 3, NextTryAt: now,
 		}
 		if !reflect.DeepEqual(byURL[bad], want) {

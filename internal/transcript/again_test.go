@@ -43,7 +43,7 @@ func TestTranscribeAgain(t *testing.T) {
 	media, path := tone(t, "recording.m4a", 4*time.Second)
 	to := &dictated{texts: []string{"guten Morgan", "guten Morgen"}}
 	h := newHarness(t, to.ServeHTTP)
-	h.Service.Transcribe = true
+	h.Transcribe = true
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
 	caller := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}
 	options := job.TranscriptionOptions{Model: "large", Language: "de-DE", Keyterms: []string{"Frau Özdemir", "Standin"}}

@@ -76,7 +76,7 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 			t.Fatal(err)
 		}
 	}
-	if err := h.World.Storage.PutManifest(ctx, r.ID, m); err != nil {
+	if err := h.Storage.PutManifest(ctx, r.ID, m); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, h.clock.Now()) }); err != nil {
@@ -88,7 +88,7 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 // document returns the stored transcript; false without one.
 func (h *harness) document(t *testing.T, id uuid.UUID) (Document, bool) {
 	t.Helper()
-	content, size, _, err := h.World.Storage.OpenMedia(t.Context(), id, FileName)
+	content, size, _, err := h.Storage.OpenMedia(t.Context(), id, FileName)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return Document{}, false
 	}

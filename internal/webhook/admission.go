@@ -74,7 +74,7 @@ func (a *admission) admits(e *endpoint) bool {
 
 // endpoint returns the copy of the delivery's endpoint.
 func (a *admission) endpoint(d Delivery) *endpoint {
-	key := EndpointKey(d.ConsumerID, d.URL)
+	key := d.EndpointKey()
 	if e := a.endpoints[key]; e != nil {
 		return e
 	}

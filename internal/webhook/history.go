@@ -79,10 +79,11 @@ type Endpoint struct {
 	Key        string    // EndpointKey
 	ID         uuid.UUID // EndpointID
 	ConsumerID uuid.UUID
+	Mode       job.Mode // it receives events of jobs of this mode
 	URL        string
 
+	Registered bool // by the consumer; otherwise only jobs name the URL
 	// Of a registered endpoint:
-	Mode        job.Mode // it receives events of jobs of this mode; empty if only jobs name the URL
 	Events      []string // what it takes; see Takes
 	Description string
 	Enabled     bool // events are sent to it
@@ -98,6 +99,3 @@ type Endpoint struct {
 	Waiting         int64         // deliveries waiting for this endpoint
 	NextTryAt       time.Time     // or when a running try counts as lost; never in the past; zero if none is waiting
 }
-
-// Registered reports whether the consumer has registered the endpoint.
-func (e Endpoint) Registered() bool { return e.Mode != "" }

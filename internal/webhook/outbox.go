@@ -22,6 +22,7 @@ type Delivery struct {
 	ConsumerID uuid.UUID
 	Mode       job.Mode // of the job; live for an event of the consumer
 	URL        string
+	ByEndpoint bool // only because a registered endpoint takes the event
 	Event      string
 	Sequence   int64 // number of the event within its job or else its consumer, as in Data
 	EmittedAt  time.Time
@@ -45,6 +46,9 @@ func (d Delivery) Subject() uuid.UUID {
 	}
 	return d.JobID
 }
+
+// EndpointKey identifies the endpoint of the delivery.
+func (d Delivery) EndpointKey() string { return EndpointKey(d.ConsumerID, d.Mode, d.URL) }
 
 // Try is one request for a delivery.
 type Try struct {
@@ -104,20 +108,20 @@ type Result struct {
 // then, and waiting deliveries are sent when it responds again.
 const DeadAfterFailures = 5
 
-// EndpointKey identifies the endpoint of a consumer at a URL. It is short
+// EndpointKey identifies the endpoint of a consumer at a URL for jobs of a mode. It is short
 // printable ASCII, for indexes and cursors; the URL of a job may not be.
-func EndpointKey(consumer uuid.UUID, address string) string {
+func EndpointKey(consumer uuid.UUID, mode job.Mode, address string) string {
 	const longest = 512
 	if len(address) > longest || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		sum := sha256.Sum256([]byte(address))
 		address = "sha256:" + hex.EncodeToString(sum[:])
 	}
-	return consumer.String() + " " + address
+	return consumer.String() + " " + string(mode) + " " + address
 }
 
-// EndpointID is the ID of the endpoint of a consumer at a URL in the API.
-func EndpointID(consumer uuid.UUID, address string) uuid.UUID {
-	return uuid.NewSHA1(consumer, []byte(address))
+// EndpointID is the ID in the API of the endpoint of a consumer at a URL for jobs of a mode.
+func EndpointID(consumer uuid.UUID, mode job.Mode, address string) uuid.UUID {
+	return uuid.NewSHA1(consumer, []byte(string(mode)+" "+address))
 }
 
 // Outbox stores deliveries. They are inserted in the transaction of the change that
@@ -205,14 +209,14 @@ type Inserter interface {
 
 // Insert puts an event into the outbox, once for each target. template has the other
 // fields of the deliveries.
-func Insert(ctx context.Context, tx Inserter, template Delivery, e Event, targets []string) error {
+func Insert(ctx context.Context, tx Inserter, template Delivery, e Event, targets []Target) error {
 	data, err := e.Data(template.Sequence)
 	if err != nil {
 		return err
 	}
 	template.Event, template.Data = e.Name, data
 	for _, target := range targets {
-		template.ID, template.URL = NewDeliveryID(), target
+		template.ID, template.URL, template.ByEndpoint = NewDeliveryID(), target.URL, target.ByEndpoint
 		if err := tx.InsertDelivery(ctx, template); err != nil {
 			return err
 		}
@@ -220,11 +224,21 @@ func Insert(ctx context.Context, tx Inserter, template Delivery, e Event, target
 	return nil
 }
 
-// Takers adds the URLs of the endpoints that take an event to targets, each once.
-func Takers(targets []string, endpoints []Endpoint, event string) []string {
+// Target is where an event goes.
+type Target struct {
+	URL        string
+	ByEndpoint bool // only because a registered endpoint takes the event
+}
+
+// Takers returns the URLs that a job names and those of the endpoints that take an event,
+// each once.
+func Takers(named []string, endpoints []Endpoint, event string) (targets []Target) {
+	for _, url := range named {
+		targets = append(targets, Target{URL: url})
+	}
 	for _, endpoint := range endpoints {
-		if Takes(endpoint.Events, event) && !slices.Contains(targets, endpoint.URL) {
-			targets = append(targets, endpoint.URL)
+		if Takes(endpoint.Events, event) && !slices.Contains(named, endpoint.URL) {
+			targets = append(targets, Target{endpoint.URL, true})
 		}
 	}
 	return targets

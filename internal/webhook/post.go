@@ -25,9 +25,6 @@ import (
 // MaxResponseBody is how much of a response body is read and kept.
 const MaxResponseBody = 1 << 10
 
-// allowSetting is the setting that admits networks the dial guard refuses.
-const allowSetting = "STANDIN_WEBHOOK_ALLOW_CIDRS"
-
 const (
 	userAgent       = "Standin"
 	dialTimeout     = 5 * time.Second // leaves time for the request itself
@@ -72,7 +69,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 
 	request, err := p.request(ctx, delivery, try.StartedAt)
 	if err != nil {
-		try.Error = errorText(err)
+		try.Error = dialguard.Public(err)
 		return try, response{unusable: errors.New(try.Error)}
 	}
 	public := false
@@ -82,7 +79,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 		},
 	})))
 	if err != nil {
-		try.Latency, try.Error, try.LoggedError = time.Since(started), errorText(err), logText(err)
+		try.Latency, try.Error, try.LoggedError = time.Since(started), dialguard.Public(err), logText(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			try.Error = fmt.Sprintf("no response within %s", p.settings.TryTimeout)
 		}
@@ -171,32 +168,6 @@ func RequestOf(delivery Delivery, at time.Time) (Request, error) {
 	}
 	return Request{delivery.URL, header, body}, nil
 }
-
-// errorText describes to a consumer why a try failed. It leaves out the URL, whose query
-// may contain secrets of the receiver, and addresses, which would show what names resolve
-// to in the network of the service.
-func errorText(err error) string {
-	if refused := (*dialguard.RefusedError)(nil); errors.As(err, &refused) {
-		if refused.Address == "" {
-			return "webhook " + refused.Error()
-		}
-		return fmt.Sprintf("webhook host %q is refused: it has a %s address; %s lists the networks that are allowed", refused.Host, refused.Kind, allowSetting)
-	}
-	if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
-		return text.CleanLine(fmt.Sprintf("lookup %s: %s", unknown.Name, unknown.Err), maxError)
-	}
-	if failed := (*net.OpError)(nil); errors.As(err, &failed) {
-		return text.CleanLine(failed.Op+": "+failed.Err.Error(), maxError)
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "the connection was closed without a response"
-	}
-	return text.CleanLine(strings.TrimPrefix(dialguard.WithoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "), maxError)
-}
-
-// ErrorText describes to a consumer why the client of webhooks cannot connect to a host,
-// without the URL and addresses.
-func ErrorText(err error) string { return strings.TrimPrefix(errorText(err), "webhook ") }
 
 // logText describes to the operator why a try failed, with addresses and without the URL.
 func logText(err error) string { return text.CleanLine(dialguard.WithoutURL(err).Error(), maxError) }

@@ -86,7 +86,7 @@ func (s *scheduler) belowLimit() bool { return s.all.waiting() <= s.limits.queue
 
 // endpoint returns the state of the delivery's endpoint.
 func (s *scheduler) endpoint(d Delivery) *endpoint {
-	key := EndpointKey(d.ConsumerID, d.URL)
+	key := d.EndpointKey()
 	if e := s.endpoints[key]; e != nil {
 		return e
 	}

@@ -357,7 +357,7 @@ func TestIdleEndpointsAreForgotten(t *testing.T) {
 	if len(s.endpoints) > maxEndpoints || len(s.hosts) > maxEndpoints {
 		t.Errorf("%d endpoints and %d hosts are remembered", len(s.endpoints), len(s.hosts))
 	}
-	if s.endpoints[EndpointKey(consumer, "https://running.example/")] == nil {
+	if s.endpoints[EndpointKey(consumer, "", "https://running.example/")] == nil {
 		t.Error("an endpoint with a try in flight is forgotten")
 	}
 }

@@ -38,11 +38,10 @@ type consent struct {
 	required bool // nothing is recorded without permission
 	timeout  time.Duration
 
-	permitted      bool
-	commands       []string          // open requests, by command id; "" is the bot's own
-	askedBy        meeting.AskMethod // how the host was asked; "" until then
-	askedAt        time.Time         // when the host was first asked
-	recordedBefore bool              // the platform was recording before the host was asked
+	permitted bool
+	commands  []string          // open requests, by command id; "" is the bot's own
+	askedBy   meeting.AskMethod // how the host was asked; "" until then
+	askedAt   time.Time         // when the host was first asked
 
 	seen       map[string]bool // ids of all chat messages so far
 	seenBefore map[string]bool // ids of the chat messages before the host was asked
@@ -103,7 +102,7 @@ func (c *consent) ask(ctx context.Context, page *meetingPage, command *ingest.Co
 	c.askedBy = ""
 	page.pageQueue.add(ctx, task{
 		name: "ask for permission", timeout: page.timeouts.Command, command: command,
-		shouldRun: func() bool { c.prepare(page.last.seen); return c.open() },
+		shouldRun: func() bool { c.prepare(); return c.open() },
 		do: func(ctx context.Context) (err error) {
 			by, err = page.adapter.AskPermission(ctx, page.tab, page.displayName)
 			return err
@@ -126,8 +125,8 @@ func (c *consent) ask(ctx context.Context, page *meetingPage, command *ingest.Co
 }
 
 // prepare remembers the state before the question: nothing in it is an answer.
-func (c *consent) prepare(last meeting.Observation) {
-	c.askedBy, c.recordedBefore = "", last.Recorded
+func (c *consent) prepare() {
+	c.askedBy = ""
 	c.seenBefore = maps.Clone(c.seen)
 }
 
@@ -154,8 +153,8 @@ func (c *consent) noteChat(seen meeting.Observation) {
 	}
 }
 
-// findAnswer returns the answer that a page shows. The platform's own notices
-// count however the host was asked.
+// findAnswer returns the answer that a page shows. The platform's notice that the meeting is
+// recorded is none: it may be about another recording.
 func (c *consent) findAnswer(seen meeting.Observation) (consentAnswer, bool) {
 	switch {
 	case !c.open() || c.askedBy == "":
@@ -164,8 +163,6 @@ func (c *consent) findAnswer(seen meeting.Observation) (consentAnswer, bool) {
 		return consentAnswer{granted, "The host allowed it on the page."}, true
 	case seen.Permission == meeting.Refused:
 		return consentAnswer{denied, "The host refused it on the page."}, true
-	case seen.Recorded && !c.recordedBefore:
-		return consentAnswer{granted, "The platform says that the meeting is being recorded."}, true
 	case c.askedBy == meeting.AskByChat && len(c.seen) < maxSeen:
 		if reply, ok := captions.FindReply(seen.Chat, c.seenBefore); ok && reply.Granted {
 			return consentAnswer{granted, reply.Detail}, true

@@ -44,14 +44,13 @@ func TestFindAnswer(t *testing.T) {
 		"asked by the page, chat":         {meeting.AskByPage, seen(), seen("Ada: yes"), ""},
 		"asked by the page, granted":      {meeting.AskByPage, seen(), meeting.Observation{Permission: meeting.Granted}, granted},
 		"asked by the page, refused":      {meeting.AskByPage, seen(), meeting.Observation{Permission: meeting.Refused}, denied},
-		"the platform starts recording":   {meeting.AskByChat, seen(), meeting.Observation{Recorded: true}, granted},
-		"the platform recorded before":    {meeting.AskByChat, meeting.Observation{Recorded: true}, meeting.Observation{Recorded: true}, ""},
+		"another recording begins":        {meeting.AskByChat, seen(), meeting.Observation{Recorded: true}, ""},
 		"not asked yet, granted already":  {"", seen(), meeting.Observation{Permission: meeting.Granted}, ""},
 		"not asked yet, somebody says ok": {"", seen(), seen(question, "Ada: ok"), ""},
 	} {
 		c := consent{commands: []string{"command"}}
 		c.noteChat(test.before)
-		c.prepare(test.before)
+		c.prepare()
 		c.askedBy = test.by
 		c.noteChat(test.now)
 		got, ok := c.findAnswer(test.now)
@@ -74,7 +73,7 @@ func TestSecondRequest(t *testing.T) {
 		if i == 1 {
 			chat = append(chat, chatOf("me: May I record again?", "Ada: no")...)
 		}
-		c.prepare(meeting.Observation{Chat: chat})
+		c.prepare()
 		c.askedBy = meeting.AskByChat
 		now := meeting.Observation{Chat: chat}
 		c.noteChat(now)

@@ -317,18 +317,18 @@ var errBusy = errors.New("busy")
 
 func (u *unsteady) busy() bool { return u.calls.Add(1)%3 == 0 }
 
-func (u *unsteady) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
+func (u *unsteady) Ingest(ctx context.Context, bot ingest.Bot, event ingest.Event) (ingest.EventResponse, error) {
 	if u.busy() {
 		return ingest.EventResponse{}, errBusy
 	}
-	return u.Service.Ingest(ctx, event)
+	return u.Service.Ingest(ctx, bot, event)
 }
 
-func (u *unsteady) AdmitUpload(ctx context.Context, id uuid.UUID) error {
+func (u *unsteady) AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error) {
 	if u.busy() {
-		return errBusy
+		return recording.UploadQuota{}, errBusy
 	}
-	return u.Service.AdmitUpload(ctx, id)
+	return u.Service.AdmitUpload(ctx, bot)
 }
 
 func TestReportsAreRetried(t *testing.T) {

@@ -28,9 +28,12 @@ const (
 // errSuperseded reports that another attempt has started or the job has ended.
 var errSuperseded = errors.New("superseded by another attempt or the end of the job")
 
+// sender returns the bot as the service knows it.
+func (b *bot) sender() ingest.Bot { return ingest.Simulated(b.assignment.JobID, b.assignment.Attempt) }
+
 // emit sends an event to the service, in the order and number of the scenario.
 func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
-	event := ingest.Event{Kind: kind, JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, EmittedAt: b.clock.eventTime()}
+	event := ingest.Event{Kind: kind, EmittedAt: b.clock.eventTime()}
 	if data != nil {
 		var err error
 		if event.Data, err = json.Marshal(data); err != nil {
@@ -58,7 +61,7 @@ func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
 func (b *bot) send(ctx context.Context, event ingest.Event) error {
 	var response ingest.EventResponse
 	err := retryRequest(ctx, func() (err error) {
-		response, err = b.settings.Service.Ingest(ctx, event)
+		response, err = b.settings.Service.Ingest(ctx, b.sender(), event)
 		return err
 	})
 	if err != nil {
@@ -87,9 +90,8 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 // beat sends a heartbeat, with retries, and queues the commands of the response. repeated
 // reports that it has only commands that were queued before.
 func (b *bot) beat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (repeated bool, err error) {
-	beat.JobID, beat.Attempt = b.assignment.JobID.String(), b.assignment.Attempt
 	err = retryRequest(ctx, func() error {
-		response, err := b.settings.Service.Heartbeat(ctx, beat, wait)
+		response, err := b.settings.Service.Heartbeat(ctx, b.sender(), beat, wait)
 		repeated = !b.commandQueue.add(response.Commands) && len(response.Commands) > 0
 		return err
 	})
@@ -147,7 +149,7 @@ func (b *bot) uploadReport(ctx context.Context, files ...recording.File) error {
 
 func (b *bot) upload(ctx context.Context, name, sha256Hex string, content []byte) error {
 	err := retryRequest(ctx, func() error {
-		if err := b.settings.Service.AdmitUpload(ctx, b.assignment.JobID); err != nil {
+		if _, err := b.settings.Service.AdmitUpload(ctx, b.sender()); err != nil {
 			return err
 		}
 		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, bytes.NewReader(content), sha256Hex, int64(len(content)))

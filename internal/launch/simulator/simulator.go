@@ -24,11 +24,11 @@ import (
 
 // Service receives the reports of simulated bots.
 type Service interface {
-	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
-	IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error)
-	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
-	// AdmitUpload returns nil if media of the job may be stored.
-	AdmitUpload(ctx context.Context, jobID uuid.UUID) error
+	Ingest(ctx context.Context, bot ingest.Bot, event ingest.Event) (ingest.EventResponse, error)
+	IngestTexts(ctx context.Context, bot ingest.Bot, texts ingest.Texts) (ingest.TextsResponse, error)
+	Heartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
+	// AdmitUpload returns no error if media of the bot may be stored.
+	AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error)
 }
 
 // Uploads stores the media of simulated bots.

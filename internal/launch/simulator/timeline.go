@@ -158,9 +158,9 @@ func (b *bot) sendTexts(ctx context.Context) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	message := ingest.Texts{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Texts: texts}
+	message := ingest.Texts{Texts: texts}
 	err := retryRequest(ctx, func() error {
-		_, err := b.settings.Service.IngestTexts(ctx, message)
+		_, err := b.settings.Service.IngestTexts(ctx, b.sender(), message)
 		return err
 	})
 	if err != nil {

@@ -120,7 +120,9 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	command.Env = toolEnvironment(os.Environ())
 	command.WaitDelay = pipeCloseDelay
 	setProcessGroup(command)
-	if err = confine.Start(command, confine.Access{Read: folders([]string{program}), Write: folders(arguments)}); err == nil {
+	served := slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "http://") }) // see serveFile
+	access := confine.Access{Read: folders([]string{program}), Write: folders(arguments), NoSockets: !served}
+	if err = confine.Start(command, access); err == nil {
 		err = command.Wait()
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {

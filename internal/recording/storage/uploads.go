@@ -66,6 +66,15 @@ func (r *Recordings) PutUpload(
 	return stored, nil
 }
 
+// DeleteUpload deletes an upload. It may be repeated.
+func (r *Recordings) DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) error {
+	key, err := uploadKey(jobID, attempt, name)
+	if err != nil {
+		return err
+	}
+	return r.deleteObject(ctx, key)
+}
+
 // confirmUpload reads the whole body and compares it with the stored upload of the
 // same name.
 func (r *Recordings) confirmUpload(ctx context.Context, key string, upload *hashingReader, stored recording.StoredObject) (recording.StoredObject, error) {

@@ -21,22 +21,6 @@ CREATE TABLE consumers (
 );
 CREATE INDEX consumers_email ON consumers (lower(email));
 
-CREATE TABLE api_keys (
-    id           TEXT PRIMARY KEY,
-    consumer_id  TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
-    mode         TEXT NOT NULL CHECK (mode IN ('live', 'test')),
-    prefix       TEXT NOT NULL,
-    hash         TEXT NOT NULL UNIQUE,
-    created_at   BIGINT NOT NULL,
-    created_by   TEXT NOT NULL DEFAULT '', -- e-mail of a user, or "command line"; empty when unknown
-    last_used_at BIGINT,
-    revoked_at   BIGINT,
-    name         TEXT NOT NULL DEFAULT '',
-    scope        TEXT NOT NULL DEFAULT 'admin',
-    expires_at   BIGINT
-);
-CREATE INDEX api_keys_consumer ON api_keys (consumer_id, id);
-
 CREATE TABLE users (
     id              TEXT PRIMARY KEY,
     consumer_id     TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
@@ -53,6 +37,37 @@ CREATE TABLE users (
 );
 CREATE INDEX users_consumer ON users (consumer_id, email);
 CREATE UNIQUE INDEX users_identity ON users (oidc_issuer, oidc_subject) WHERE oidc_issuer <> '';
+
+CREATE TABLE api_keys (
+    id           TEXT PRIMARY KEY,
+    consumer_id  TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
+    mode         TEXT NOT NULL CHECK (mode IN ('live', 'test')),
+    prefix       TEXT NOT NULL,
+    hash         TEXT NOT NULL UNIQUE,
+    created_at   BIGINT NOT NULL,
+    created_by   TEXT NOT NULL DEFAULT '', -- e-mail of a user, or "command line"; empty when unknown
+    last_used_at BIGINT,
+    revoked_at   BIGINT,
+    name         TEXT NOT NULL DEFAULT '',
+    scope        TEXT NOT NULL DEFAULT 'admin',
+    expires_at   BIGINT,
+    user_id      TEXT REFERENCES users (id) ON DELETE CASCADE, -- to whom it belongs; NULL: the team
+    reference    BIGINT NOT NULL DEFAULT 0 -- 1: of the API reference
+);
+CREATE INDEX api_keys_consumer ON api_keys (consumer_id, id);
+CREATE INDEX api_keys_user ON api_keys (user_id) WHERE user_id IS NOT NULL;
+
+-- Requests with an Idempotency-Key.
+CREATE TABLE kept_requests (
+    consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
+    mode        TEXT NOT NULL CHECK (mode IN ('live', 'test')),
+    key         TEXT NOT NULL,
+    hash        TEXT NOT NULL, -- of the operation and the body
+    at          BIGINT NOT NULL,
+    answer      TEXT NOT NULL DEFAULT '', -- encrypted; empty while it is being made
+    PRIMARY KEY (consumer_id, mode, key)
+);
+CREATE INDEX kept_requests_expiry ON kept_requests (at);
 
 CREATE TABLE sessions (
     hash         TEXT PRIMARY KEY, -- hex SHA-256; only the cookie has the secret
@@ -415,6 +430,7 @@ CREATE TABLE deliveries (
     mode        TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     url         TEXT NOT NULL,
     endpoint    TEXT NOT NULL, -- webhook.EndpointKey: of limited length
+    by_endpoint BIGINT NOT NULL DEFAULT 0, -- 1: only because a registered endpoint takes the event
     event       TEXT NOT NULL,
     sequence    BIGINT NOT NULL,
     emitted_at  BIGINT NOT NULL,
@@ -458,9 +474,10 @@ CREATE TABLE webhook_endpoints (
     key               TEXT PRIMARY KEY,
     id                TEXT NOT NULL UNIQUE,
     consumer_id       TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
+    mode              TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     url               TEXT NOT NULL,
+    registered        BIGINT NOT NULL DEFAULT 0, -- 0: only jobs name the URL
     -- of a registered endpoint:
-    mode              TEXT NOT NULL DEFAULT '' CHECK (mode IN ('', 'live', 'test')), -- empty: only jobs name the URL
     events            TEXT NOT NULL DEFAULT '', -- that it takes, separated by spaces
     live              BIGINT NOT NULL DEFAULT 0, -- 1: these include what heartbeats of bots report
     description       TEXT NOT NULL DEFAULT '',
@@ -476,8 +493,8 @@ CREATE TABLE webhook_endpoints (
     last_error        TEXT NOT NULL DEFAULT '',
     last_delivered_at BIGINT                     -- within a minute
 );
-CREATE INDEX webhook_endpoints_consumer ON webhook_endpoints (consumer_id, key);
-CREATE INDEX webhook_endpoints_registered ON webhook_endpoints (consumer_id, mode, key) WHERE mode <> '';
+CREATE INDEX webhook_endpoints_consumer ON webhook_endpoints (consumer_id, mode, key);
+CREATE INDEX webhook_endpoints_registered ON webhook_endpoints (consumer_id, mode, key) WHERE registered = 1;
 CREATE INDEX webhook_endpoints_failing ON webhook_endpoints (failing_since) WHERE failing_since IS NOT NULL;
 
 -- Alerts to operators, of all nodes.

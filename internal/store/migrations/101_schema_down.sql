@@ -27,6 +27,7 @@ DROP TABLE device_flows;
 DROP TABLE audit_log;
 DROP TABLE invitations;
 DROP TABLE sessions;
-DROP TABLE users;
+DROP TABLE kept_requests;
 DROP TABLE api_keys;
+DROP TABLE users;
 DROP TABLE consumers;

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -145,4 +146,17 @@ func isConflict(err error) bool {
 func IsDiskFull(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "53100"
+}
+
+// IsUnavailable reports whether the server cannot be reached, or lacks something (class 53), is
+// being stopped (class 57) or has an error of its system (class 58)
+// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+func IsUnavailable(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err)
 }

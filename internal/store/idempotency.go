@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/store/sqldb"
+)
+
+// ClaimRequest implements httpapi.Requests.
+func (s *Store) ClaimRequest(
+	ctx context.Context, r account.KeptRequest, abandoned time.Time,
+) (kept account.KeptRequest, claimed bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		kept = r
+		n, err := tx.affected(ctx, "claim a request", `INSERT INTO kept_requests (consumer_id, mode, key, hash, at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (consumer_id, mode, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, answer = ''
+			WHERE kept_requests.at <= $6 OR kept_requests.answer = '' AND kept_requests.at <= $7`,
+			r.ConsumerID, r.Mode, r.Key, r.Hash, millis(r.At), millis(r.At.Add(-account.KeptLifetime)), millis(abandoned))
+		if claimed = n == 1; err != nil || claimed {
+			return err
+		}
+		kept, err = one(ctx, &tx.Reader, "request", func(row sqldb.Row) (account.KeptRequest, error) {
+			found := r
+			err := row.Scan(&found.Hash, &found.Answer, timeColumn{&found.At})
+			return found, err
+		}, `SELECT hash, answer, at FROM kept_requests WHERE consumer_id = $1 AND mode = $2 AND key = $3`, r.ConsumerID, r.Mode, r.Key)
+		return err
+	})
+	return kept, claimed, err
+}
+
+// KeepAnswer implements httpapi.Requests.
+func (s *Store) KeepAnswer(ctx context.Context, r account.KeptRequest) error {
+	return s.exec(ctx, "keep an answer", `UPDATE kept_requests SET answer = $5 WHERE consumer_id = $1 AND mode = $2 AND key = $3 AND hash = $4`,
+		r.ConsumerID, r.Mode, r.Key, r.Hash, r.Answer)
+}
+
+// ForgetRequest implements httpapi.Requests.
+func (s *Store) ForgetRequest(ctx context.Context, r account.KeptRequest) error {
+	return s.exec(ctx, "forget a request", `
+		DELETE FROM kept_requests WHERE consumer_id = $1 AND mode = $2 AND key = $3 AND hash = $4 AND answer = ''`,
+		r.ConsumerID, r.Mode, r.Key, r.Hash)
+}
