@@ -72,11 +72,13 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		if !caller.Scope.Allows(needed) {
 			return forbidden(caller.Scope, needed)
 		}
-		if err := a.once(w, r, caller, handle); err != nil {
-			return err
-		}
-		a.audit(r, caller)
-		return nil
+		return a.once(w, r, caller, func(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+			if err := handle(w, r, caller); err != nil {
+				return err
+			}
+			a.audit(w, r, caller)
+			return nil
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/httpmw"
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // meBody is the response of the getMe operation.
@@ -77,10 +78,19 @@ func newKeyBody(key account.Key) keyBody {
 }
 
 func (a *API) listKeys(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listKeys", &query); err != nil {
+		return err
+	}
 	keys, err := a.settings.Keys.Of(r.Context(), caller)
+	if err != nil {
+		return err
+	}
+	keys, next, err := lifecycle.PageOf(query.page(), lifecycle.KeyList, keys, func(key account.Key) (int64, uuid.UUID) { return -key.CreatedAt.UnixMilli(), key.ID })
 	return a.respond(w, http.StatusOK, struct {
 		Keys []keyBody `json:"keys"`
-	}{bodiesOf(keys, newKeyBody)}, err)
+		Next *string   `json:"nextCursor"`
+	}{bodiesOf(keys, newKeyBody), nullText(next)}, err)
 }
 
 func (a *API) createKey(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -127,8 +137,7 @@ var auditActions = map[string]string{
 	"PATCH /api/v1/webhook-endpoints/{id}":                     "changed a webhook endpoint",
 	"DELETE /api/v1/webhook-endpoints/{id}":                    "deleted a webhook endpoint",
 	"POST /api/v1/webhook-endpoints/{id}/retry":                "retried a webhook endpoint",
-	"POST /api/v1/webhook-endpoints/{id}/redeliver":            "sent webhooks again",
-	"POST /api/v1/webhook-deliveries/redeliver":                "sent webhooks again",
+	"POST /api/v1/deliveries/redeliver":                        "sent webhooks again",
 	"POST /api/v1/deliveries/{deliveryId}/redeliver":           "sent a webhook again",
 	"POST /api/v1/jobs/{id}/deliveries/{deliveryId}/redeliver": "sent a webhook again",
 	"DELETE /api/v1/jobs/{id}/recording":                       "deleted a recording",
@@ -152,12 +161,14 @@ func unaudited(pattern string) bool {
 }
 
 // audit adds what a key has done to the audit log of the team.
-func (a *API) audit(r *http.Request, caller account.Caller) {
+func (a *API) audit(w http.ResponseWriter, r *http.Request, caller account.Caller) {
 	if unaudited(r.Pattern) {
 		return
 	}
 	action := cmp.Or(auditActions[r.Pattern], r.Pattern)
-	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, cmp.Or(r.PathValue("id"), r.PathValue("deliveryId")), time.Now())
+	created := w.Header().Get("Location")
+	target := cmp.Or(r.PathValue("id"), r.PathValue("deliveryId"), created[strings.LastIndex(created, "/")+1:])
+	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, target, time.Now())
 	if err := a.settings.Audit.AppendAudit(r.Context(), entry); err != nil {
 		a.settings.Log.Error("cannot write to the audit log", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
 	}

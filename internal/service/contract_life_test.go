@@ -180,6 +180,12 @@ func contractAudit(t *testing.T, h *contractHarness) {
 		}
 		h.checkAudited(t, admin, operation.ID, request)
 	}
+	twice := contractRequest{op: "createCalendar", bearer: admin, body: contractCalendarBody, header: map[string]string{"Idempotency-Key": "audited"}}
+	h.expect(t, 201, twice)
+	made := h.expect(t, 201, twice).text(t, "id")
+	if log := h.call(t, 200, admin, "listAuditLog?limit=100", ""); strings.Count(string(log.body), `"connected a calendar","target":"`+made) != 1 {
+		t.Errorf("a request that was repeated is not in the audit log once: %s", log.body)
+	}
 	for _, deleting := range []string{"deleteCalendar", "deleteWebhookEndpoint", "revokeKey"} {
 		h.checkAudited(t, admin, deleting, requests[deleting])
 	}
