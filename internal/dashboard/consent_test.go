@@ -77,6 +77,17 @@ func TestConsent(t *testing.T) {
 			ada.get(consent(t, ada, "/calendars", "deny", form)).want(t, "denied", http.StatusBadRequest, "gave no permission")
 			callback := consent(t, ada, "/calendars", "allow", form)
 			bob.get(callback).want(t, "a callback for somebody else", http.StatusBadRequest, "not started in this browser")
+			address, err := url.Parse(h.BaseURL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			mallory := h.signedIn("bob@example.test")
+			for _, cookie := range ada.http.Jar.Cookies(address) {
+				if strings.HasSuffix(cookie.Name, "standin_calendar") {
+					mallory.http.Jar.SetCookies(address, []*http.Cookie{cookie})
+				}
+			}
+			mallory.get(callback).want(t, "a callback with the state of another session", http.StatusBadRequest, "not started in this browser")
 			got := ada.get(callback)
 			page := got.header.Get("Location")
 			if got.status != http.StatusSeeOther || !strings.HasPrefix(page, "/calendars/") {

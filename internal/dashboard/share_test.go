@@ -24,6 +24,9 @@ func TestShare(t *testing.T) {
 	if got.status != http.StatusOK || !strings.Contains(got.body, "quarterly budget") || media == nil {
 		t.Fatalf("the shared page: %d %s", got.status, got.body)
 	}
+	if strings.Contains(got.body, "standup-0412") || !strings.Contains(got.body, "<h1 class=\"break\">Recording</h1>") {
+		t.Error("the shared page shows the external ID, or no title")
+	}
 	if got := visitor.get(html.UnescapeString(media[1])); got.status != http.StatusOK || got.header.Get("Content-Type") != "video/mp4" {
 		t.Errorf("the video: %d %s", got.status, got.header.Get("Content-Type"))
 	}

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 
+	"standin/internal/dialguard"
 	"standin/internal/job"
 	"standin/internal/speech"
 )
@@ -44,5 +46,28 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("error is %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestProxy checks that files of consumers are fetched through the proxy of the operator.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.String()
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	t.Cleanup(proxy.Close)
+	address, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker, err := speech.NewMaker(speech.Settings{Files: dialguard.Network{Proxy: address}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = maker.Sound(t.Context(), speech.File{URI: "http://files.example/a.mp3"})
+	if got := <-asked; got != "http://files.example/a.mp3" || !strings.Contains(err.Error(), "answered 418") {
+		t.Errorf("the proxy was asked for %s: %v", got, err)
 	}
 }

@@ -111,6 +111,9 @@ func TestUnreadableSQLite(t *testing.T) {
 	if store.IsDiskFull(err) {
 		t.Errorf("reported as a full disk: %v", err)
 	}
+	if !store.IsUnavailable(err) {
+		t.Errorf("not reported as an outage: %v", err)
+	}
 }
 
 // TestDamagedSQLite checks a database with a damaged page.

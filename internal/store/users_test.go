@@ -225,11 +225,14 @@ func TestRemoveUser(t *testing.T) {
 			id   uuid.UUID
 			want job.ErrorCode
 		}{
-			"own account": {ada, ada.ID, job.InvalidInput}, "the only operator": {bob, ada.ID, job.InvalidState},
+			"own account": {ada, ada.ID, job.InvalidInput}, "an operator, as another user": {bob, ada.ID, job.InvalidState},
 			"user of another consumer": {stranger, bob.ID, job.NotFound}, "unknown user": {ada, uuid.Must(uuid.NewV7()), job.NotFound},
 		} {
 			if err := users.Remove(t.Context(), try.by, try.id, false); !job.ErrorIs(err, try.want) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("remove %s: %v", name, err)
+			}
+			if err := users.SetRole(t.Context(), try.by, try.id, account.Viewer); !job.ErrorIs(err, try.want) {
+				t.Errorf("change the role of %s: %v", name, err)
 			}
 		}
 		if _, err := users.Session(t.Context(), secret); err != nil {
@@ -305,6 +308,12 @@ func TestKeepKeys(t *testing.T) {
 		}
 		if _, _, err := keys.Create(t.Context(), caller, job.Test, account.KeyOptions{Scope: account.ReadScope}); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("a key of the API reference made a key: %v", err)
+		}
+		if err := s.DeleteExpired(t.Context(), now.Add(2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := s.ConsumerKeys(t.Context(), bob.ConsumerID); err != nil || len(left) != 1 {
+			t.Errorf("after the expiry of a key of the API reference there are %d keys (%v)", len(left), err)
 		}
 		if err := users.Remove(t.Context(), ada, bob.ID, true); err != nil {
 			t.Fatal(err)
