@@ -1,20 +1,29 @@
 package dispatch_test
 
 import (
+	"context"
+	"encoding/json"
 	"sync"
 	"testing"
 	"time"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // TestManifestTimeline checks that the manifest of a bot without a report is built
-// from the events that the service received.
+// from the events that the service received, but not from those of a bot that was replaced.
 func TestManifestTimeline(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.run(t)
-	id := h.launched(t)
+	id := h.NewJob(t).ID
+	for range 2 {
+		h.Update(t, id, func(ctx context.Context, c *lifecycle.Change) error {
+			_, err := c.StartAttempt(ctx, "", "", "")
+			return err
+		})
+	}
 	began := h.clock.Now()
 	for i, step := range []struct {
 		kind job.Trigger
@@ -24,7 +33,11 @@ func TestManifestTimeline(t *testing.T) {
 		{job.BotRecordingStopped, ""}, {job.BotExited, `{"endReason":"host_ended","detail":"The call ended."}`}, {job.ManifestFinalized, ""},
 	} {
 		h.clock.Set(began.Add(time.Duration(i) * time.Second))
-		h.sendEvent(t, id, 0, step.kind, step.data)
+		h.sendEvent(t, id, 1, step.kind, step.data)
+		late := ingest.Event{Kind: step.kind, EmittedAt: began.Add(time.Hour), Data: json.RawMessage(`{"endReason":"removed"}`)}
+		if answer, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), late); err != nil || answer.Applied {
+			t.Fatalf("%s of the replaced bot: %+v, %v", step.kind, answer, err)
+		}
 	}
 	m := h.manifest(t, id)
 	for what, got := range map[string][2]time.Time{
