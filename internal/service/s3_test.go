@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,4 +103,36 @@ func TestRecordingsOnS3(t *testing.T) {
 		return h.do(t, contractRequest{op: "getManifest", in: []string{id}, bearer: key}).status == http.StatusNotFound
 	})
 	waitUntil(t, "the deletion of all objects", func() bool { return objects() == 0 })
+}
+
+// TestUploadDuringDeletionOnS3 checks that an upload that was admitted before its recording was
+// deleted leaves nothing in the object store. It sets environment variables, so it does not run in
+// parallel.
+func TestUploadDuringDeletionOnS3(t *testing.T) {
+	for name, value := range s3test.Environment() {
+		t.Setenv(name, value)
+	}
+	objects := s3test.Start(t)
+	settings := contractSettings(t)
+	settings.StorageURL, settings.OpenS3 = objects.Address(), s3.Open
+	h := openContractHarness(t, newContractCoverage(), settings)
+	id := h.create(t, h.ada, contractJob(""))
+	h.sendEvent(t, id, "lifecycle.recording_started", "")
+	h.sendEvent(t, id, "lifecycle.exited", `{"failureCode":"internal_error"}`)
+	h.awaitStatus(t, h.ada, id, job.Failed)
+	var once sync.Once
+	objects.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, id) {
+			once.Do(func() { h.call(t, 204, h.ada, "deleteRecording", "", id) })
+		}
+		return s3test.Fault{}
+	})
+	upload := contractRequest{op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("media"), body: "media"}
+	h.expect(t, 409, upload)
+	_ = filepath.WalkDir(objects.Folder(), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && strings.Contains(path, id) {
+			t.Errorf("%s is stored after the deletion", path)
+		}
+		return nil
+	})
 }
