@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"os"
@@ -119,4 +120,28 @@ func (p *person) tokenOrNone() string {
 	_, rest, _ := strings.Cut(page.body, `name="token" value="`)
 	token, _, _ := strings.Cut(rest, `"`)
 	return token
+}
+
+// TestAuditOfForms checks that what users do with webhooks and calendars is in the audit log, a
+// calendar that a provider connects too.
+func TestAuditOfForms(t *testing.T) {
+	t.Parallel()
+	h, _ := newConsentHarness(t)
+	ada := h.signedIn(h.ada().Email)
+	made := ada.submit("/webhooks/new", "/webhooks/endpoints", url.Values{"url": {"https://hooks.example.test/"}, "events": {"job.failed"}})
+	endpoint := strings.Split(made.header.Get("Location"), "?")[0]
+	ada.submit(endpoint, endpoint, url.Values{"events": {"job.finalized"}, "enabled": {"on"}})
+	ada.submit(endpoint, endpoint+"/retry", nil)
+	ada.submit(endpoint, endpoint+"/delete", nil)
+	form := url.Values{"provider": {"google"}, "name": {"Ada"}, "record": {"all"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
+	calendar := ada.get(consent(t, ada, "/calendars", "allow", form)).header.Get("Location")
+	ada.submit(calendar, calendar, url.Values{"name": {"Bea"}, "record": {"all"}, "minParticipants": {"0"}, "optOut": {"#nobot"}})
+	log := html.UnescapeString(ada.get("/team/audit").body)
+	for _, entry := range []string{
+		"added a webhook endpoint", "changed a webhook endpoint", "webhook: retry", "webhook: delete", "connected a calendar", "changed a calendar",
+	} {
+		if !strings.Contains(log, entry) {
+			t.Errorf("the audit log lacks %q", entry)
+		}
+	}
 }
