@@ -336,3 +336,40 @@ func TestTextsAreBounded(t *testing.T) {
 		t.Errorf("only %d texts were found", seen)
 	}
 }
+
+// TestSchemaNames checks that no schema is named New and the name of another one: generators give
+// such names to functions.
+func TestSchemaNames(t *testing.T) {
+	t.Parallel()
+	root, _ := parsedDescription(t)
+	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
+	for name := range schemas {
+		if other, isNew := strings.CutPrefix(name, "New"); isNew && schemas[other] != nil {
+			t.Errorf("the schema %s is named like a function that makes a %s", name, other)
+		}
+	}
+}
+
+// TestListsHavePages checks that every list has a limit and a cursor, and the next one.
+func TestListsHavePages(t *testing.T) {
+	t.Parallel()
+	root, _ := parsedDescription(t)
+	lists := 0
+	walk("", root, func(pointer string, value any) {
+		operation, _ := value.(map[string]any)
+		id, _ := operation["operationId"].(string)
+		if !strings.HasPrefix(id, "list") || id == "listenToJob" {
+			return
+		}
+		lists++
+		text := fmt.Sprint(operation)
+		for _, part := range []string{"parameters/Cursor]", "parameters/Limit]", "Page]", "nextCursor:"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no %q", id, part)
+			}
+		}
+	})
+	if lists < 8 {
+		t.Errorf("only %d lists", lists)
+	}
+}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -85,13 +86,9 @@ func (c *Client) ConnectCalendar(ctx context.Context, calendar NewCalendar) (con
 	return connected, err
 }
 
-// Calendars returns all connected calendars, the oldest first.
-func (c *Client) Calendars(ctx context.Context) ([]Calendar, error) {
-	var response struct {
-		Calendars []Calendar `json:"calendars"`
-	}
-	_, err := c.call(ctx, request{method: http.MethodGet, path: calendarPath()}, &response)
-	return response.Calendars, err
+// Calendars iterates over the connected calendars, oldest first.
+func (c *Client) Calendars(ctx context.Context) iter.Seq2[Calendar, error] {
+	return pages[Calendar](ctx, c, calendarPath(), "calendars", url.Values{})
 }
 
 // Calendar returns a calendar.
@@ -134,13 +131,9 @@ func (c *Client) DisconnectCalendar(ctx context.Context, id string) error {
 	return err
 }
 
-// CalendarEvents returns the upcoming meetings of a calendar, by their start.
-func (c *Client) CalendarEvents(ctx context.Context, id string) ([]CalendarEvent, error) {
-	var response struct {
-		Events []CalendarEvent `json:"events"`
-	}
-	_, err := c.call(ctx, request{method: http.MethodGet, path: calendarPath(id, "events")}, &response)
-	return response.Events, err
+// CalendarEvents iterates over the upcoming meetings of a calendar, by their start.
+func (c *Client) CalendarEvents(ctx context.Context, id string) iter.Seq2[CalendarEvent, error] {
+	return pages[CalendarEvent](ctx, c, calendarPath(id, "events"), "events", url.Values{})
 }
 
 // OverrideEvent switches a meeting on or off; with nil, the rules decide.

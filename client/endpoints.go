@@ -56,14 +56,10 @@ type NewKey struct {
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 }
 
-// Keys returns the keys of the team that are not revoked. The key of the client needs the scope
-// admin.
-func (c *Client) Keys(ctx context.Context) ([]Key, error) {
-	var response struct {
-		Keys []Key `json:"keys"`
-	}
-	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "keys"}}, &response)
-	return response.Keys, err
+// Keys iterates over the keys of the team that are not revoked, newest first. The key of the client
+// needs the scope admin.
+func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
+	return pages[Key](ctx, c, []string{"api", "v1", "keys"}, "keys", url.Values{})
 }
 
 // CreateKey creates a key, whose secret cannot be read again. The key of the client needs the scope
@@ -105,14 +101,7 @@ type WebhookEndpoint struct {
 // WebhookEndpoints iterates over the registered endpoints, and the URLs of jobs that webhooks
 // were sent to.
 func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint, error] {
-	return pages(func(query url.Values) ([]WebhookEndpoint, *string, error) {
-		var page struct {
-			Endpoints  []WebhookEndpoint `json:"endpoints"`
-			NextCursor *string           `json:"nextCursor"`
-		}
-		_, err := c.call(ctx, request{method: http.MethodGet, path: endpointPath(), query: query}, &page)
-		return page.Endpoints, page.NextCursor, err
-	}, url.Values{})
+	return pages[WebhookEndpoint](ctx, c, endpointPath(), "endpoints", url.Values{})
 }
 
 // endpointPath returns the path of the endpoints, or of what is below it.
@@ -184,19 +173,6 @@ func (c *Client) RetryWebhookEndpoint(ctx context.Context, id string) (endpoint 
 	return endpoint, err
 }
 
-// RedeliverToEndpoint redelivers the webhooks of an endpoint that failed permanently and whose
-// events happened since a time, and returns their number.
-func (c *Client) RedeliverToEndpoint(ctx context.Context, id string, since time.Time) (int, error) {
-	var response struct {
-		Count int `json:"count"`
-	}
-	body := struct {
-		Since time.Time `json:"since"`
-	}{since}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: endpointPath(id, "redeliver"), body: body}, &response)
-	return response.Count, err
-}
-
 // DeliveryFilter selects deliveries. Zero fields match all of them.
 type DeliveryFilter struct {
 	Event      string
@@ -218,14 +194,12 @@ func (c *Client) TeamDeliveries(ctx context.Context, filter DeliveryFilter) iter
 			query.Set(name, value)
 		}
 	}
-	return pages(func(query url.Values) ([]Delivery, *string, error) {
-		var page struct {
-			Deliveries []Delivery `json:"deliveries"`
-			NextCursor *string    `json:"nextCursor"`
-		}
-		_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "deliveries"}, query: query}, &page)
-		return page.Deliveries, page.NextCursor, err
-	}, query)
+	return pages[Delivery](ctx, c, deliveryPath(), "deliveries", query)
+}
+
+// deliveryPath returns the path of the team's deliveries, or of what is below it.
+func deliveryPath(rest ...string) []string {
+	return append([]string{"api", "v1", "deliveries"}, rest...)
 }
 
 // queryTime returns a time as a query parameter; empty for the zero time.
@@ -248,24 +222,25 @@ type DeliveryDetails struct {
 
 // Delivery returns a delivery of the team.
 func (c *Client) Delivery(ctx context.Context, id string) (details DeliveryDetails, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "deliveries", id}}, &details)
+	_, err = c.call(ctx, request{method: http.MethodGet, path: deliveryPath(id)}, &details)
 	return details, err
 }
 
 // RedeliverDelivery sends a webhook of any kind again that was delivered or failed
 // permanently.
 func (c *Client) RedeliverDelivery(ctx context.Context, id string) (delivery Delivery, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "deliveries", id, "redeliver"}}, &delivery)
+	_, err = c.call(ctx, request{method: http.MethodPost, path: deliveryPath(id, "redeliver")}, &delivery)
 	return delivery, err
 }
 
 // FailedDeliveryFilter selects webhooks that failed permanently. Zero fields match
 // all of them, but at least one field must be set.
 type FailedDeliveryFilter struct {
-	JobID string     `json:"jobId,omitempty"`
-	URL   string     `json:"url,omitempty"`
-	From  *time.Time `json:"from,omitempty"` // time of the event, inclusive
-	To    *time.Time `json:"to,omitempty"`   // time of the event, exclusive
+	JobID      string     `json:"jobId,omitempty"`
+	EndpointID string     `json:"endpointId,omitempty"`
+	URL        string     `json:"url,omitempty"`
+	From       *time.Time `json:"from,omitempty"` // time of the event, inclusive
+	To         *time.Time `json:"to,omitempty"`   // time of the event, exclusive
 }
 
 // RedeliverFailed redelivers webhooks that failed permanently and returns their
@@ -274,7 +249,7 @@ func (c *Client) RedeliverFailed(ctx context.Context, filter FailedDeliveryFilte
 	var response struct {
 		Count int `json:"count"`
 	}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "webhook-deliveries", "redeliver"}, body: filter}, &response)
+	_, err := c.call(ctx, request{method: http.MethodPost, path: deliveryPath("redeliver"), body: filter}, &response)
 	return response.Count, err
 }
 

@@ -26,14 +26,7 @@ type TimelineEntry struct {
 
 // Timeline iterates over the history of a job, oldest first.
 func (c *Client) Timeline(ctx context.Context, id string) iter.Seq2[TimelineEntry, error] {
-	return pages(func(query url.Values) ([]TimelineEntry, *string, error) {
-		var page struct {
-			Entries    []TimelineEntry `json:"entries"`
-			NextCursor *string         `json:"nextCursor"`
-		}
-		_, err := c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "timeline"), query: query}, &page)
-		return page.Entries, page.NextCursor, err
-	}, url.Values{})
+	return pages[TimelineEntry](ctx, c, jobPath(id, "timeline"), "entries", url.Values{})
 }
 
 // Delivery is the delivery of an event to a webhook URL.
@@ -65,14 +58,7 @@ type Try struct {
 
 // Deliveries iterates over the webhooks of a job, in the order of their events.
 func (c *Client) Deliveries(ctx context.Context, id string) iter.Seq2[Delivery, error] {
-	return pages(func(query url.Values) ([]Delivery, *string, error) {
-		var page struct {
-			Deliveries []Delivery `json:"deliveries"`
-			NextCursor *string    `json:"nextCursor"`
-		}
-		_, err := c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "deliveries"), query: query}, &page)
-		return page.Deliveries, page.NextCursor, err
-	}, url.Values{})
+	return pages[Delivery](ctx, c, jobPath(id, "deliveries"), "deliveries", url.Values{})
 }
 
 // Redeliver sends a webhook again that was delivered or failed permanently.

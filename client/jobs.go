@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -175,25 +176,14 @@ func (f JobFilter) query() url.Values {
 // Jobs iterates over the jobs that match a filter, newest first. It stops at the
 // first error.
 func (c *Client) Jobs(ctx context.Context, filter JobFilter) iter.Seq2[Job, error] {
-	return jobs[Job](ctx, c, filter.query())
+	return pages[Job](ctx, c, jobPath(), "jobs", filter.query())
 }
 
 // JobsWithDetails iterates like Jobs, over jobs with their details.
 func (c *Client) JobsWithDetails(ctx context.Context, filter JobFilter) iter.Seq2[JobDetails, error] {
 	query := filter.query()
 	query.Set("expand", "details")
-	return jobs[JobDetails](ctx, c, query)
-}
-
-func jobs[T Job | JobDetails](ctx context.Context, c *Client, query url.Values) iter.Seq2[T, error] {
-	return pages(func(query url.Values) ([]T, *string, error) {
-		var page struct {
-			Jobs       []T     `json:"jobs"`
-			NextCursor *string `json:"nextCursor"`
-		}
-		_, err := c.call(ctx, request{method: http.MethodGet, path: jobPath(), query: query}, &page)
-		return page.Jobs, page.NextCursor, err
-	}, query)
+	return pages[JobDetails](ctx, c, jobPath(), "jobs", query)
 }
 
 // JobPatch changes a job that is not yet dispatched. A nil field does not change.
@@ -327,14 +317,20 @@ func jobPath(segments ...string) []string {
 	return path
 }
 
-// pages iterates over a list page by page.
-func pages[T any](fetch func(url.Values) ([]T, *string, error), query url.Values) iter.Seq2[T, error] {
+// pages iterates over a list page by page. Each page has its entries in a field.
+func pages[T any](ctx context.Context, c *Client, path []string, field string, query url.Values) iter.Seq2[T, error] {
 	const pageSize = 100
 	return func(yield func(T, error) bool) {
 		query.Set("limit", strconv.Itoa(pageSize))
 		query.Del("cursor")
 		for {
-			items, next, err := fetch(query)
+			var page map[string]json.RawMessage
+			var items []T
+			var next *string
+			_, err := c.call(ctx, request{method: http.MethodGet, path: path, query: query}, &page)
+			if err == nil {
+				err = errors.Join(json.Unmarshal(page[field], &items), json.Unmarshal(page["nextCursor"], &next))
+			}
 			if err != nil {
 				var none T
 				yield(none, err)

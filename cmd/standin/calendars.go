@@ -51,7 +51,7 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal, api *cli
 		return err
 	}
 	return syncCalendar(ctx, to, api, connected.ID, c.outputFlags, func(client.CalendarSync) error {
-		events, err := api.CalendarEvents(ctx, connected.ID) // the service may have read it before
+		events, err := collect(api.CalendarEvents(ctx, connected.ID), 0) // the service may have read it before
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ type calendarsListCommand struct{ apiFlags }
 
 // Run lists the calendars.
 func (c *calendarsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	calendars, err := api.Calendars(ctx)
+	calendars, err := collect(api.Calendars(ctx), 0)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ type calendarsEventsCommand struct {
 
 // Run lists the meetings.
 func (c *calendarsEventsCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	events, err := api.CalendarEvents(ctx, c.ID)
+	events, err := collect(api.CalendarEvents(ctx, c.ID), 0)
 	if err != nil {
 		return err
 	}

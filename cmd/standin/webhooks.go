@@ -50,15 +50,16 @@ func (f secretFlags) secret() (string, error) {
 
 type webhooksRedeliverCommand struct {
 	apiFlags
-	Job     string    `help:"Only webhooks of this job."`
-	Address string    `placeholder:"https://…" help:"Only webhooks to this URL."`
-	From    time.Time `placeholder:"TIME" help:"Only webhooks of events at or after this time."`
-	To      time.Time `placeholder:"TIME" help:"Only webhooks of events before this time."`
+	Job      string    `help:"Only webhooks of this job."`
+	Endpoint string    `help:"Only webhooks to this endpoint."`
+	Address  string    `placeholder:"https://…" help:"Only webhooks to this URL."`
+	From     time.Time `placeholder:"TIME" help:"Only webhooks of events at or after this time."`
+	To       time.Time `placeholder:"TIME" help:"Only webhooks of events before this time."`
 }
 
 // Run requests the redelivery.
 func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	filter := client.FailedDeliveryFilter{JobID: c.Job, URL: c.Address}
+	filter := client.FailedDeliveryFilter{JobID: c.Job, EndpointID: c.Endpoint, URL: c.Address}
 	if !c.From.IsZero() {
 		filter.From = &c.From
 	}
@@ -66,13 +67,13 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal, api *cl
 		filter.To = &c.To
 	}
 	if filter == (client.FailedDeliveryFilter{}) {
-		return errors.New("pass at least one of --job, --address, --from and --to")
+		return errors.New("pass at least one of --job, --endpoint, --address, --from and --to")
 	}
 	count, err := api.RedeliverFailed(ctx, filter)
 	if err != nil {
 		return err
 	}
-	return c.printRedelivered(to, count)
+	return c.printLine(to, map[string]int{"count": count}, fmt.Sprintf("%d webhooks will be redelivered", count))
 }
 
 type webhooksRotateSecretCommand struct{ apiFlags }

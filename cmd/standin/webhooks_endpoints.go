@@ -14,13 +14,12 @@ import (
 )
 
 type webhooksEndpointsCommand struct {
-	List      endpointsListCommand      `cmd:"" default:"withargs" help:"List webhook endpoints and their health. The default."`
-	Add       endpointsAddCommand       `cmd:"" help:"Register an endpoint for the events of all jobs."`
-	Set       endpointsSetCommand       `cmd:"" help:"Change what a registered endpoint takes, or switch it on or off."`
-	Remove    endpointsRemoveCommand    `cmd:"" help:"Delete a registered endpoint. Its pending webhooks fail."`
-	Test      endpointsTestCommand      `cmd:"" help:"Send a test event to an endpoint. Exit code 1 if it does not acknowledge it."`
-	Retry     endpointsRetryCommand     `cmd:"" help:"Send the pending webhooks of an endpoint now."`
-	Redeliver endpointsRedeliverCommand `cmd:"" help:"Redeliver the webhooks of an endpoint that failed permanently."`
+	List   endpointsListCommand   `cmd:"" default:"withargs" help:"List webhook endpoints and their health. The default."`
+	Add    endpointsAddCommand    `cmd:"" help:"Register an endpoint for the events of all jobs."`
+	Set    endpointsSetCommand    `cmd:"" help:"Change what a registered endpoint takes, or switch it on or off."`
+	Remove endpointsRemoveCommand `cmd:"" help:"Delete a registered endpoint. Its pending webhooks fail."`
+	Test   endpointsTestCommand   `cmd:"" help:"Send a test event to an endpoint. Exit code 1 if it does not acknowledge it."`
+	Retry  endpointsRetryCommand  `cmd:"" help:"Send the pending webhooks of an endpoint now."`
 }
 
 type endpointsListCommand struct{ apiFlags }
@@ -143,25 +142,6 @@ func (c *endpointsRetryCommand) Run(ctx context.Context, to terminal, api *clien
 		return err
 	}
 	return c.print(to, endpoint, func() error { return printEndpoints(to, endpoint) })
-}
-
-type endpointsRedeliverCommand struct {
-	endpointFlags
-	Since time.Time `required:"" placeholder:"TIME" help:"Only webhooks of events at or after this time."`
-}
-
-// Run requests the redelivery.
-func (c *endpointsRedeliverCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	count, err := api.RedeliverToEndpoint(ctx, c.ID, c.Since)
-	if err != nil {
-		return err
-	}
-	return c.printRedelivered(to, count)
-}
-
-// printRedelivered prints how many webhooks will be redelivered.
-func (f outputFlags) printRedelivered(to terminal, count int) error {
-	return f.printLine(to, map[string]int{"count": count}, fmt.Sprintf("%d webhooks will be redelivered", count))
 }
 
 type webhooksDeliveriesCommand struct {

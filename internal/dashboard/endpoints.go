@@ -185,7 +185,7 @@ func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as 
 		if err != nil {
 			return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
 		}
-		if _, err := d.settings.Webhooks.RedeliverSince(ctx, as, found.ID, since); err != nil {
+		if _, err := d.settings.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since}); err != nil {
 			return err
 		}
 		return req.redirect(endpointURL(found.ID, as.Mode, "redelivered-since"))

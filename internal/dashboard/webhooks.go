@@ -38,7 +38,7 @@ type Webhooks interface {
 	ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.EndpointPatch) (webhook.Endpoint, error)
 	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
-	RedeliverSince(ctx context.Context, caller account.Caller, id uuid.UUID, since time.Time) (int, error)
+	RedeliverFailed(ctx context.Context, caller account.Caller, which lifecycle.FailedDeliveries) (int, error)
 	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
 	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
 	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)

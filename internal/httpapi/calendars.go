@@ -13,6 +13,7 @@ import (
 	"standin/internal/calendarapi"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // Calendars connects and reads the calendars of consumers. It is implemented by
@@ -177,10 +178,19 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 }
 
 func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listCalendars", &query); err != nil {
+		return err
+	}
 	found, err := a.settings.Calendars.Calendars(r.Context(), caller)
+	if err != nil {
+		return err
+	}
+	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) { return c.CreatedAt.UnixMilli(), c.ID })
 	return a.respond(w, http.StatusOK, struct {
 		Calendars []calendarBody `json:"calendars"`
-	}{bodiesOf(found, newCalendarBody)}, err)
+		Next      *string        `json:"nextCursor"`
+	}{bodiesOf(found, newCalendarBody), nullText(next)}, err)
 }
 
 func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
@@ -237,6 +247,7 @@ func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller accoun
 
 func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var query struct {
+		pageQuery
 		From time.Time `json:"from"`
 		To   time.Time `json:"to"`
 	}
@@ -250,9 +261,14 @@ func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller 
 		query.To = time.Now().Add(2 * calendarsync.Window)
 	}
 	found, err := a.settings.Calendars.Events(r.Context(), caller, id, query.From, query.To)
+	if err != nil {
+		return err
+	}
+	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) { return e.Start.UnixMilli(), e.ID })
 	return a.respond(w, http.StatusOK, struct {
 		Events []calendarEventBody `json:"events"`
-	}{bodiesOf(found, newCalendarEventBody)}, err)
+		Next   *string             `json:"nextCursor"`
+	}{bodiesOf(found, newCalendarEventBody), nullText(next)}, err)
 }
 
 func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {

@@ -214,6 +214,9 @@ func (a *API) adapt(handle handler) http.Handler {
 	})
 }
 
+// fixedPaths returns the paths that are the path of another operation with an ID, too.
+func fixedPaths() []string { return []string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"} }
+
 // route registers a handler for every operation of the description, 405 for
 // the other methods of their paths, and 404 for all other paths.
 func (a *API) route() error {
@@ -258,11 +261,11 @@ func (a *API) route() error {
 		}
 		slices.Sort(methods)
 		refuse := forPages(shared, path, security[path], a.adapt(a.authenticated(security[path], methodNotAllowed(methods))))
-		if path != batchPath {
+		if !slices.Contains(fixedPaths(), path) {
 			a.mux.Handle(path, refuse)
 			continue
 		}
-		for _, method := range api.Methods() { // without a method, it would conflict with GET /api/v1/jobs/{id}
+		for _, method := range api.Methods() { // without a method, it would conflict with GET of the other path
 			if !slices.Contains(methods, method) {
 				a.mux.Handle(method+" "+path, refuse)
 			}

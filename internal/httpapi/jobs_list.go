@@ -184,9 +184,6 @@ func (a *API) getJobDetails(w http.ResponseWriter, r *http.Request, caller accou
 	return a.respond(w, http.StatusOK, newDetailedJob(j, details[j.ID]), err)
 }
 
-// batchPath is the path of createJobs, which is one of /api/v1/jobs/{id} too.
-const batchPath = "/api/v1/jobs/batch"
-
 // batchResult is the JobBatchItem schema of api/openapi.yaml.
 type batchResult struct {
 	Status   int        `json:"status"`

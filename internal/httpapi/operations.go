@@ -81,7 +81,6 @@ func (a *API) webhookHandlers() map[string]handler {
 		"deleteWebhookEndpoint": a.forScope(account.AdminScope, named("webhook endpoint", a.deleteWebhookEndpoint)),
 		"testWebhookEndpoint":   a.forConsumer(named("webhook endpoint", a.testWebhookEndpoint)),
 		"retryWebhookEndpoint":  a.forConsumer(named("webhook endpoint", a.retryWebhookEndpoint)),
-		"redeliverToEndpoint":   a.forConsumer(named("webhook endpoint", a.redeliverToEndpoint)),
 		"listTeamDeliveries":    a.forConsumer(a.listTeamDeliveries),
 		"getDelivery":           a.forConsumer(a.getDelivery),
 		"redeliverDelivery":     a.forConsumer(a.redeliverDelivery),

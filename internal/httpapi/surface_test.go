@@ -109,7 +109,7 @@ func TestConsumerSurface(t *testing.T) {
 		{"create with another job for the meeting", create(`{"externalId":"second","meetingUrl":"https://zoom.us/j/777","joinAt":"2999-01-01T00:01:00Z"}`), jobsPath, 201,
 			nil, nil, map[string]string{"X-Standin-Warning": "Job " + newAdaJob.String() + " is for the same meeting at this time: both send a bot."}},
 		{"list by two metadata values", request{"GET", jobsPath + "?metadata.a=1&metadata.a=2", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["metadata.a"]`}, nil, nil},
-		{"redeliver without a filter", request{"POST", "/api/v1/webhook-deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/webhook-deliveries/redeliver", 400, []string{`"code":"minProperties"`, "at least one known field"}, nil, nil},
+		{"redeliver without a filter", request{"POST", "/api/v1/deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/deliveries/redeliver", 400, []string{`"code":"minProperties"`, "at least one known field"}, nil, nil},
 		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, minimalJob2}, jobsPath, 201, nil, nil, nil},
 		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, minimalJob}, jobsPath, 201, nil, nil, nil},
 		{"401 before 413", request{"POST", jobsPath, "standin_live_eve", nil, strings.Repeat(" ", 2<<20)}, jobsPath, 401, nil, nil, map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}},

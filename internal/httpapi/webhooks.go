@@ -26,12 +26,11 @@ type Webhooks interface {
 	ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.EndpointPatch) (webhook.Endpoint, error)
 	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
-	RedeliverSince(ctx context.Context, caller account.Caller, id uuid.UUID, since time.Time) (int, error)
 
 	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
 	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
 	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)
-	RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error)
+	RedeliverFailed(ctx context.Context, caller account.Caller, which lifecycle.FailedDeliveries) (int, error)
 	RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error)
 }
 
@@ -183,24 +182,6 @@ func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 	return a.respond(w, http.StatusAccepted, newEndpointBody(e), err)
 }
 
-func (a *API) redeliverToEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request struct {
-		Since time.Time `json:"since"`
-	}
-	if err := a.readRequest(w, r, "redeliverToEndpoint", &request); err != nil {
-		return err
-	}
-	count, err := a.settings.Webhooks.RedeliverSince(r.Context(), caller, id, request.Since)
-	return a.writeCount(w, count, err)
-}
-
-// writeCount responds with the number of webhooks that will be redelivered.
-func (a *API) writeCount(w http.ResponseWriter, count int, err error) error {
-	return a.respond(w, http.StatusAccepted, struct {
-		Count int `json:"count"`
-	}{count}, err)
-}
-
 // deliveryQuery has the parameters of listTeamDeliveries.
 type deliveryQuery struct {
 	pageQuery
@@ -254,21 +235,21 @@ func (a *API) redeliverDelivery(w http.ResponseWriter, r *http.Request, caller a
 	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
-// redeliverRequest is the RedeliverFailedRequest schema of api/openapi.yaml.
-type redeliverRequest struct {
-	JobID uuid.UUID `json:"jobId"`
-	URL   string    `json:"url"`
-	From  time.Time `json:"from"`
-	To    time.Time `json:"to"`
-}
-
 func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var request redeliverRequest
+	var request struct {
+		JobID      uuid.UUID `json:"jobId"`
+		EndpointID uuid.UUID `json:"endpointId"`
+		URL        string    `json:"url"`
+		From       time.Time `json:"from"`
+		To         time.Time `json:"to"`
+	}
 	if err := a.readRequest(w, r, "redeliverFailed", &request); err != nil {
 		return err
 	}
-	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, webhook.FailedFilter(request))
-	return a.writeCount(w, count, err)
+	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, lifecycle.FailedDeliveries(request))
+	return a.respond(w, http.StatusAccepted, struct {
+		Count int `json:"count"`
+	}{count}, err)
 }
 
 func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller account.Caller) error {

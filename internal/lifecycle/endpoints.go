@@ -133,16 +133,6 @@ func (s *Service) RetryEndpoint(ctx context.Context, caller account.Caller, id u
 	return s.Endpoint(ctx, caller, id)
 }
 
-// RedeliverSince sends the deliveries of an endpoint again that failed permanently and whose
-// events happened since a time, and returns their number.
-func (s *Service) RedeliverSince(ctx context.Context, caller account.Caller, id uuid.UUID, since time.Time) (int, error) {
-	e, err := s.Endpoint(ctx, caller, id)
-	if err != nil {
-		return 0, err
-	}
-	return s.RedeliverFailed(ctx, caller, webhook.FailedFilter{URL: e.URL, From: since})
-}
-
 // DeliveryLog returns the caller's deliveries that match a filter, newest first and with
 // their attempts, and the cursor of the next page.
 func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
@@ -217,18 +207,35 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 	}, func(e webhook.Endpoint) position { return position{id: e.Key} })
 }
 
-// RedeliverFailed sends the caller's deliveries again that failed permanently and
-// match the filter, each with its ID and to its URL, and returns their number. An
-// empty filter, which would match every failed delivery, is a *job.Error with
-// InvalidInput.
-func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error) {
-	if filter == (webhook.FailedFilter{}) {
-		return 0, &job.Error{Code: job.InvalidInput, Message: "name a job, an address or a time span", Path: []any{}}
+// FailedDeliveries selects deliveries that failed permanently. Zero fields match all of them.
+type FailedDeliveries struct {
+	JobID      uuid.UUID
+	EndpointID uuid.UUID
+	URL        string
+	From       time.Time // time of the event, inclusive
+	To         time.Time // time of the event, exclusive
+}
+
+// RedeliverFailed sends the caller's deliveries again that failed permanently and match all
+// fields, each with its ID and to its URL, and returns their number. The error is a *job.Error
+// with NotFound without the job or the endpoint, or with InvalidInput without a field, which
+// would match every failed delivery.
+func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, which FailedDeliveries) (int, error) {
+	if which == (FailedDeliveries{}) {
+		return 0, &job.Error{Code: job.InvalidInput, Message: "name a job, an endpoint, a URL or a time range", Path: []any{}}
 	}
-	if filter.JobID != uuid.Nil {
-		if _, err := s.Job(ctx, caller, filter.JobID); err != nil {
+	if which.JobID != uuid.Nil {
+		if _, err := s.Job(ctx, caller, which.JobID); err != nil {
 			return 0, err
 		}
+	}
+	filter := webhook.FailedFilter{JobID: which.JobID, URL: which.URL, From: which.From, To: which.To}
+	if which.EndpointID != uuid.Nil {
+		e, err := s.Endpoint(ctx, caller, which.EndpointID)
+		if err != nil || which.URL != "" && which.URL != e.URL {
+			return 0, err
+		}
+		filter.URL = e.URL
 	}
 	count, err := s.Store.RedeliverFailed(ctx, caller.ConsumerID, caller.Mode, filter, s.Now())
 	if count > 0 {

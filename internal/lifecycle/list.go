@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -173,12 +174,21 @@ const (
 	deliveryList = 'd' // of a job
 	logList      = 'l' // of a consumer's deliveries
 	endpointList = 'e'
+
+	KeyList           = 'k'
+	CalendarList      = 'c'
+	CalendarEventList = 'm'
 )
 
 // position is where an entry is in its list. The zero position is before the first entry.
 type position struct {
 	number int64
 	id     string
+}
+
+// compare compares positions by number, then by ID.
+func (p position) compare(other position) int {
+	return cmp.Or(cmp.Compare(p.number, other.number), cmp.Compare(p.id, other.id))
 }
 
 // uuid returns the ID of an entry of a list whose IDs are UUIDs.
@@ -214,6 +224,25 @@ func readPage[T any](page Page, list byte, read func(after position, limit int) 
 		next = cursor(list, at(entries[len(entries)-1]))
 	}
 	return entries, next, nil
+}
+
+// PageOf returns a page of a short list that is read as a whole, and the cursor of the next one.
+// The list is ordered by what at returns of its entries: a number, such as the time in
+// milliseconds, and an ID for entries with the same number.
+func PageOf[T any](page Page, list byte, entries []T, at func(T) (number int64, id uuid.UUID)) ([]T, string, error) {
+	place := func(entry T) position {
+		number, id := at(entry)
+		return position{number, id.String()}
+	}
+	return readPage(page, list, func(after position, limit int) (rest []T, more bool, err error) {
+		for _, entry := range entries {
+			if page.Cursor == "" || place(entry).compare(after) > 0 {
+				rest = append(rest, entry)
+			}
+		}
+		slices.SortFunc(rest, func(a, b T) int { return place(a).compare(place(b)) })
+		return rest[:min(limit, len(rest))], len(rest) > limit, nil
+	}, place)
 }
 
 // cursor encodes the position of a page's last entry. It needs no protection: a list holds

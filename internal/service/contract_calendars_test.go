@@ -1,14 +1,18 @@
 package service_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/job"
 )
 
 // contractCalendarBody connects a calendar that cannot be read.
@@ -96,4 +100,71 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	h.call(t, 404, h.ada, "patchCalendarEvent", `{"override":true}`, id, id)
 	h.call(t, 204, h.ada, "deleteCalendar", "", in...)
 	h.call(t, 404, h.ada, "getCalendar", "", in...)
+}
+
+// contractPages checks that the pages of each list have all of its entries once, in its order.
+func contractPages(t *testing.T, h *contractHarness) {
+	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "BEGIN:VCALENDAR\r\n")
+		for i := range 3 { // two begin at the same time, and the one that begins first comes last
+			start := time.Now().Add(time.Duration(2-i/2) * 24 * time.Hour).UTC().Format("20060102T150405Z")
+			fmt.Fprintf(w, "BEGIN:VEVENT\r\nUID:%d\r\nSUMMARY:%d\r\nDTSTART:%s\r\nDURATION:PT1H\r\nEND:VEVENT\r\n", i, i, start)
+		}
+		fmt.Fprint(w, "END:VCALENDAR\r\n")
+	}))
+	t.Cleanup(feed.Close)
+	key, first := h.newKey(t, "pages", job.Live)
+	keys, calendars := []string{first.String()}, []string{}
+	for range 2 {
+		keys = append(keys, h.call(t, 201, key, "createKey", `{"name":"page"}`).text(t, "id"))
+		calendars = append(calendars, h.call(t, 201, key, "createCalendar", `{"name":"Ada","icsUrl":"`+feed.URL+`"}`).text(t, "id"))
+	}
+	slices.Reverse(keys)
+	h.call(t, 200, key, "syncCalendar", "", calendars[0])
+	if events := h.call(t, 200, key, "listCalendarEvents?limit=1", "", calendars[0]); !events.has(`"title":"2"`) {
+		t.Errorf("the first event: %s", events.body)
+	}
+	for op, want := range map[string][]string{"listKeys": keys, "listCalendars": calendars, "listCalendarEvents": nil} {
+		var in []string
+		if op == "listCalendarEvents" {
+			in = calendars[:1]
+		}
+		all := listedIDs(t, h.call(t, 200, key, op, "", in...))
+		if want != nil && !slices.Equal(all, want) || len(all) < 2 {
+			t.Errorf("%s: %v, want %v", op, all, want)
+		}
+		var paged []string
+		for query := "?limit=1"; query != ""; {
+			page := h.call(t, 200, key, op+query, "", in...)
+			paged, query = append(paged, listedIDs(t, page)...), ""
+			if next, _ := page.field(t, "nextCursor").(string); next != "" {
+				query = "?limit=1&cursor=" + next
+			}
+		}
+		if !slices.Equal(paged, all) {
+			t.Errorf("%s in pages of one: %v, want %v", op, paged, all)
+		}
+		h.call(t, 400, key, op+"?cursor=x", "", in...)
+		h.call(t, 400, key, op+"?limit=101", "", in...)
+	}
+}
+
+// listedIDs returns the IDs of the entries of a page.
+func listedIDs(t *testing.T, page contractResponse) (ids []string) {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(page.body, &fields); err != nil {
+		t.Fatal(err)
+	}
+	delete(fields, "nextCursor")
+	for _, encoded := range fields {
+		var entries []struct{ ID string }
+		if err := json.Unmarshal(encoded, &entries); err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			ids = append(ids, entry.ID)
+		}
+	}
+	return ids
 }

@@ -59,7 +59,7 @@ func contractCredentials(t *testing.T, h *contractHarness) {
 func contractForeign(t *testing.T, h *contractHarness) {
 	bodies := map[string]string{
 		"transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`, "playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`, "setCamera": `{"none":true}`, "shareScreen": `{"none":true}`,
-		"patchCalendarEvent": `{"override":true}`, "testWebhookEndpoint": `{"event":"job.failed"}`, "redeliverToEndpoint": `{"since":"2026-01-01T00:00:00Z"}`,
+		"patchCalendarEvent": `{"override":true}`, "testWebhookEndpoint": `{"event":"job.failed"}`,
 	}
 	own := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"http://127.0.0.1:1/hook"}`))
 	cancelled := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"http://127.0.0.1:1/hook"}`))
@@ -159,8 +159,7 @@ func contractAudit(t *testing.T, h *contractHarness) {
 	key := h.call(t, 201, admin, "createKey", `{"name":"audited"}`).text(t, "id")
 	requests := map[string]contractRequest{
 		"createWebhookEndpoint": {body: `{"url":"https://hooks.example.com/again","events":["*"]}`}, "patchWebhookEndpoint": {in: []string{endpoint}, body: `{"enabled":true}`},
-		"retryWebhookEndpoint": {in: []string{endpoint}}, "redeliverToEndpoint": {in: []string{endpoint}, body: `{"since":"2026-01-01T00:00:00Z"}`},
-		"redeliverFailed": {body: `{"from":"2026-01-01T00:00:00Z"}`}, "redeliverDelivery": {in: []string{delivery}}, "rotateWebhookSecret": {}, "createKey": {body: `{"name":"again"}`},
+		"retryWebhookEndpoint": {in: []string{endpoint}}, "redeliverFailed": {body: `{"from":"2026-01-01T00:00:00Z"}`}, "redeliverDelivery": {in: []string{delivery}}, "rotateWebhookSecret": {}, "createKey": {body: `{"name":"again"}`},
 		"createCalendar": {body: contractCalendarBody}, "patchCalendar": {in: []string{calendar}, body: `{"name":"Bea"}`},
 		"deleteCalendar": {in: []string{calendar}}, "deleteWebhookEndpoint": {in: []string{endpoint}}, "revokeKey": {in: []string{key}},
 	}

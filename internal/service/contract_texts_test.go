@@ -220,7 +220,9 @@ func (h *contractHarness) hostileAddresses(t *testing.T, hostile string) {
 	for _, op := range []string{"listTimeline", "listDeliveries"} {
 		refuse(contractRequest{op: op, in: []string{id}, bearer: h.ada, query: escapeQuery("cursor", plain)})
 	}
-	refuse(contractRequest{op: "listWebhookEndpoints", bearer: h.ada, query: escapeQuery("cursor", plain)})
+	for _, op := range []string{"listWebhookEndpoints", "listKeys", "listCalendars"} {
+		refuse(contractRequest{op: op, bearer: h.ada, query: escapeQuery("cursor", plain)})
+	}
 	for _, name := range []string{"cursor", "event", "endpointId", "jobId"} {
 		refuse(contractRequest{op: "listTeamDeliveries", bearer: h.ada, query: escapeQuery(name, plain)})
 	}

@@ -76,14 +76,16 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 		t.Errorf("registered %s, %v", created.body, created.header)
 	}
 	h.call(t, 409, key, "createWebhookEndpoint", registration)
-	since := `{"since":"2020-01-01T00:00:00Z"}`
-	for op, body := range map[string]string{"getWebhookEndpoint": "", "patchWebhookEndpoint": `{}`, "testWebhookEndpoint": `{}`, "retryWebhookEndpoint": "", "redeliverToEndpoint": since, "deleteWebhookEndpoint": ""} {
+	for op, body := range map[string]string{"getWebhookEndpoint": "", "patchWebhookEndpoint": `{}`, "testWebhookEndpoint": `{}`, "retryWebhookEndpoint": "", "deleteWebhookEndpoint": ""} {
 		h.call(t, 404, test, op, body, id)
 		h.call(t, 404, h.bob, op, body, id)
 	}
-	for op, body := range map[string]string{"patchWebhookEndpoint": `{"url":"https://example.com/"}`, "testWebhookEndpoint": `{"event":"nothing"}`, "redeliverToEndpoint": `{}`} {
+	for op, body := range map[string]string{"patchWebhookEndpoint": `{"url":"https://example.com/"}`, "testWebhookEndpoint": `{"event":"nothing"}`} {
 		h.call(t, 400, key, op, body, id)
 	}
+	ofEndpoint := `{"endpointId":"` + id + `"`
+	h.call(t, 404, test, "redeliverFailed", ofEndpoint+`}`)
+	h.call(t, 404, h.bob, "redeliverFailed", ofEndpoint+`}`)
 	tested := h.call(t, 200, key, "testWebhookEndpoint", `{"event":"chat.message"}`, id)
 	if tested.field(t, "acknowledged") != true || !hooks.has("chat.message") {
 		t.Errorf("tested: %s", tested.body)
@@ -129,7 +131,7 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 	h.call(t, 202, key, "redeliverDelivery", "", delivery)
 	h.call(t, 409, key, "redeliverDelivery", "", delivery) // it waits for its retry
 	h.call(t, 202, key, "retryWebhookEndpoint", "", id)
-	h.call(t, 202, key, "redeliverToEndpoint", since, id)
+	h.call(t, 202, key, "redeliverFailed", ofEndpoint+`,"from":"2020-01-01T00:00:00Z"}`)
 	ofJobs := ""
 	var page struct {
 		Endpoints []struct {
