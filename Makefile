@@ -5,6 +5,10 @@ BIN := bin/standin
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITH_POSTGRES := go run ./internal/testing/withpostgres
 ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+# Version of the Go vulnerability database, as a module.
+VULNDB ?= v0.0.0-20261105234957-e22db6528018
 
 # Duration of each fuzz target, or number of inputs such as 1000x.
 FUZZTIME ?= 60s
@@ -106,6 +110,11 @@ lint: ## Run golangci-lint and actionlint
 	cd client && $(GOLANGCI) run ./...
 	$(ACTIONLINT)
 
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for calls of functions with known vulnerabilities, with the Go version of releases (VULNDB=latest)
+	@database=$$(go mod download -json golang.org/x/vulndb@$(VULNDB) | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && test -n "$$database" && \
+		GOTOOLCHAIN=$$(sed -n 's/^toolchain //p' go.mod) $(GOVULNCHECK) -db "file://$$database/data/osv" ./...
+
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and parser, FUZZTIME each
 	scripts/fuzz.sh $(FUZZTIME)
@@ -206,11 +215,12 @@ collection: ## Write the JSON form, the Postman collection and the JSON Schemas 
 	go test ./api -run '^(TestCollection|TestSchemaFiles)$$' -count=1 -update
 
 .PHONY: check
-check: ## What CI runs: formatting, vet, lint, tests, the race detector, clients, short fuzzing
+check: ## What CI runs: formatting, vet, lint, vulnerabilities, tests, the race detector, clients, short fuzzing
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet ./...
 	cd client && go vet ./...
 	$(MAKE) lint
+	$(MAKE) vulnerabilities
 	$(MAKE) test
 	$(MAKE) race
 	@scripts/setup.sh clients
@@ -218,7 +228,8 @@ check: ## What CI runs: formatting, vet, lint, tests, the race detector, clients
 	$(MAKE) fuzz FUZZTIME=1000x
 
 .PHONY: check-long
-check-long: check ## The long form of CI: make check, all tests, schemathesis, generated clients, every bot scenario, 10 kills, and 60 faults
+check-long: check ## The long form of CI: make check, new vulnerabilities, all tests, schemathesis, generated clients, every bot scenario, 10 kills, and 60 faults
+	$(MAKE) vulnerabilities VULNDB=latest
 	$(MAKE) test-long
 	$(MAKE) mutations
 	$(MAKE) schemathesis

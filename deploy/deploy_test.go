@@ -239,6 +239,24 @@ func TestComposeCluster(t *testing.T) {
 	}
 }
 
+// TestReleaseInputs checks that images and binaries are built with the same Go version, and that
+// the workflows use actions by commit.
+func TestReleaseInputs(t *testing.T) {
+	t.Parallel()
+	toolchain := regexp.MustCompile(`(?m)^toolchain go(\S+)$`).FindStringSubmatch(string(read(t, "../go.mod")))
+	if toolchain == nil || !strings.Contains(string(read(t, "Dockerfile")), "FROM golang:"+toolchain[1]+"-") {
+		t.Errorf("go.mod has the toolchain %q, and the Dockerfile another", toolchain)
+	}
+	pinned := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d`)
+	for _, name := range []string{"ci.yml", "release.yml"} {
+		for _, action := range strings.Split(string(read(t, "../.github/workflows/"+name)), "uses: ")[1:] {
+			if !pinned.MatchString(action) {
+				t.Errorf("%s uses %.80s", name, action)
+			}
+		}
+	}
+}
+
 // TestVariables: the service reads every variable that the files set.
 func TestVariables(t *testing.T) {
 	t.Parallel()
