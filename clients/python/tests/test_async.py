@@ -386,7 +386,7 @@ async def test_webhook_endpoints() -> None:
         result = await standin.test_webhook_endpoint(endpoint.id)
         assert (result.event, result.acknowledged, bool(result.error)) == ("calendar.event_updated", False, True)
         assert (await standin.retry_webhook_endpoint(endpoint.id)).id == endpoint.id
-        assert await standin.redeliver_to_endpoint(endpoint.id, later()) == 0
+        assert await standin.redeliver_failed(m.FailedDeliveries(endpoint_id=endpoint.id)) == 0
         assert [delivery async for delivery in standin.list_team_deliveries(endpoint_id=endpoint.id)] == []
         with pytest.raises(NotFoundError):
             await standin.get_delivery("dlv_unknown")
@@ -400,7 +400,7 @@ async def test_keys() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         assert (await standin.get_usage()).total.jobs >= 0
         key = await standin.create_key(m.KeyCreate(name=str(uuid4()), scope=m.KeyScope.READ))
-        assert key.name in [other.name for other in await standin.list_keys()]
+        assert key.name in [other.name async for other in standin.list_keys()]
         async with AsyncStandin(URL, key.key) as reading:
             assert (await reading.me()).key.id == key.id
             await standin.revoke_key(key.id)
@@ -410,7 +410,7 @@ async def test_keys() -> None:
 
 async def test_calendars() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        assert await standin.list_calendars() == []
+        assert [calendar async for calendar in standin.list_calendars()] == []
         with pytest.raises(InvalidStateError):
             await standin.connect_calendar(m.CalendarCreate(name="Ada", ics_url="https://example.com/a.ics"))
         with pytest.raises(NotFoundError):

@@ -383,7 +383,7 @@ def test_webhook_endpoints() -> None:
         result = standin.test_webhook_endpoint(endpoint.id)
         assert (result.event, result.acknowledged, bool(result.error)) == ("calendar.event_updated", False, True)
         assert (standin.retry_webhook_endpoint(endpoint.id)).id == endpoint.id
-        assert standin.redeliver_to_endpoint(endpoint.id, later()) == 0
+        assert standin.redeliver_failed(m.FailedDeliveries(endpoint_id=endpoint.id)) == 0
         assert [delivery for delivery in standin.list_team_deliveries(endpoint_id=endpoint.id)] == []
         with pytest.raises(NotFoundError):
             standin.get_delivery("dlv_unknown")
@@ -407,7 +407,7 @@ def test_keys() -> None:
 
 def test_calendars() -> None:
     with Standin(URL, KEY) as standin:
-        assert standin.list_calendars() == []
+        assert [calendar for calendar in standin.list_calendars()] == []
         with pytest.raises(InvalidStateError):
             standin.connect_calendar(m.CalendarCreate(name="Ada", ics_url="https://example.com/a.ics"))
         with pytest.raises(NotFoundError):

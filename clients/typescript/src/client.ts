@@ -8,6 +8,7 @@ import type {
   CalendarPatch,
   CalendarSync,
   CameraPicture,
+  CreatedKey,
   Delivery,
   DeliveryDetails,
   FailedDeliveries,
@@ -25,7 +26,6 @@ import type {
   Manifest,
   Me,
   MediaFile,
-  NewKey,
   SharedPicture,
   SpeakText,
   TextMatch,
@@ -423,12 +423,6 @@ export class Standin {
     return (await api.retryWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) } })).data;
   }
 
-  /** Sends webhooks of an endpoint again that failed permanently, of events since a time, and returns their number. */
-  async redeliverToEndpoint(endpointId: string, since: Date): Promise<number> {
-    const body = { since: since.toISOString() };
-    return (await api.redeliverToEndpoint({ ...this.#call, path: { id: asId(endpointId) }, body })).data.count;
-  }
-
   /** Deletes a registered endpoint. Its pending webhooks fail. */
   async deleteWebhookEndpoint(endpointId: string): Promise<void> {
     await api.deleteWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) } });
@@ -457,13 +451,19 @@ export class Standin {
     return (await api.getUsage({ ...this.#call, query: days })).data as UsageReport; // not a table
   }
 
-  /** Returns the keys of the team that are not revoked. As for creating and revoking keys, this needs a key with the scope `admin`. */
-  async listKeys(): Promise<Key[]> {
-    return (await api.listKeys(this.#call)).data.keys;
+  /**
+   * Iterates over the keys of the team that are not revoked, newest first. As for creating and revoking keys, this needs a key
+   * with the scope `admin`.
+   */
+  listKeys(): AsyncGenerator<Key, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listKeys({ ...this.#call, query });
+      return { items: data.keys, next: data.nextCursor };
+    });
   }
 
   /** Creates a key. Its secret is in the result, and cannot be read again. */
-  async createKey(key: KeyCreate): Promise<NewKey> {
+  async createKey(key: KeyCreate): Promise<CreatedKey> {
     return (await api.createKey({ ...this.#call, body: key })).data;
   }
 
@@ -477,9 +477,12 @@ export class Standin {
     return (await api.createCalendar({ ...this.#call, body: calendar })).data;
   }
 
-  /** Returns the connected calendars, oldest first. */
-  async listCalendars(): Promise<Calendar[]> {
-    return (await api.listCalendars(this.#call)).data.calendars;
+  /** Iterates over the connected calendars, oldest first. */
+  listCalendars(): AsyncGenerator<Calendar, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listCalendars({ ...this.#call, query });
+      return { items: data.calendars, next: data.nextCursor };
+    });
   }
 
   /** Returns a calendar. */
@@ -502,9 +505,12 @@ export class Standin {
     await api.deleteCalendar({ ...this.#call, path: { id: asId(calendarId) } });
   }
 
-  /** Returns the upcoming meetings of a calendar, by their start. */
-  async listCalendarEvents(calendarId: string): Promise<CalendarEvent[]> {
-    return (await api.listCalendarEvents({ ...this.#call, path: { id: asId(calendarId) } })).data.events;
+  /** Iterates over the upcoming meetings of a calendar, by their start. */
+  listCalendarEvents(calendarId: string): AsyncGenerator<CalendarEvent, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listCalendarEvents({ ...this.#call, path: { id: asId(calendarId) }, query });
+      return { items: data.events, next: data.nextCursor };
+    });
   }
 
   /** Sends a bot to a meeting, or none. With null, the rules of the calendar decide. */

@@ -336,7 +336,7 @@ suite('conformance', { concurrency: true }, () => {
     const { event, acknowledged, error } = await standin.testWebhookEndpoint(id);
     assert.deepEqual([event, acknowledged, Boolean(error)], ['calendar.event_updated', false, true]);
     assert.equal((await standin.retryWebhookEndpoint(id)).id, id);
-    assert.equal(await standin.redeliverToEndpoint(id, new Date()), 0);
+    assert.equal(await standin.redeliverFailed({ endpointId: id }), 0);
     assert.deepEqual(await all(standin.listTeamDeliveries({ endpointId: id })), []);
     await assert.rejects(standin.getDelivery('dlv_unknown'), NotFoundError);
     await assert.rejects(standin.redeliverDelivery('dlv_unknown'), NotFoundError);
@@ -347,7 +347,7 @@ suite('conformance', { concurrency: true }, () => {
   test('keys', async () => {
     assert.ok((await standin.getUsage()).total.jobs >= 0);
     const key = await standin.createKey({ name: randomUUID(), scope: 'read' });
-    assert.ok((await standin.listKeys()).some(({ name }) => name === key.name));
+    assert.ok((await all(standin.listKeys())).some(({ name }) => name === key.name));
     const reading = new Standin({ baseUrl, apiKey: key.key });
     assert.equal((await reading.me()).key.id, key.id);
     await standin.revokeKey(key.id);
@@ -355,7 +355,7 @@ suite('conformance', { concurrency: true }, () => {
   });
 
   test('calendars', async () => {
-    assert.deepEqual(await standin.listCalendars(), []);
+    assert.deepEqual(await all(standin.listCalendars()), []);
     await assert.rejects(standin.connectCalendar({ name: 'Ada', icsUrl: 'https://example.com/a.ics' }), InvalidStateError);
     await assert.rejects(standin.getCalendar(unknown), NotFoundError);
   });

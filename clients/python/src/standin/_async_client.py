@@ -44,7 +44,6 @@ from .generated.api.history import (
     redeliver,
     redeliver_delivery,
     redeliver_failed,
-    redeliver_to_endpoint,
     retry_webhook_endpoint,
     rotate_webhook_secret,
     test_webhook_endpoint,
@@ -532,13 +531,6 @@ class AsyncStandin:
         response = await retry_webhook_endpoint.asyncio_detailed(as_id(endpoint_id), client=self.api)
         return parsed(response, models.WebhookEndpoint)
 
-    async def redeliver_to_endpoint(self, endpoint_id: UUID | str, since: datetime) -> int:
-        """Sends webhooks of an endpoint again that failed permanently, of events since a time, and returns their
-        number."""
-        body = models.RedeliverSince(since=since)
-        response = await redeliver_to_endpoint.asyncio_detailed(as_id(endpoint_id), client=self.api, body=body)
-        return parsed(response, models.RedeliveryResponse).count
-
     async def delete_webhook_endpoint(self, endpoint_id: UUID | str) -> None:
         """Deletes a registered endpoint. Its pending webhooks fail."""
         await delete_webhook_endpoint.asyncio_detailed(as_id(endpoint_id), client=self.api)
@@ -568,14 +560,22 @@ class AsyncStandin:
         response = await get_usage.asyncio_detailed(client=self.api, from_=first or UNSET, to=last or UNSET)
         return parsed(response, models.UsageReport)
 
-    async def list_keys(self) -> list[models.Key]:
-        """Returns the keys of the team that are not revoked. The key of this client needs the scope `admin`, also to
-        create and revoke keys."""
-        return parsed(await list_keys.asyncio_detailed(client=self.api), models.KeyList).keys
+    async def list_keys(self) -> AsyncIterator[models.Key]:
+        """Iterates over the keys of the team that are not revoked, newest first. The key of this client needs the scope
+        `admin`, also to create and revoke keys."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = await list_keys.asyncio_detailed(client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.KeyPage)
+            for key in page.keys:
+                yield key
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
 
-    async def create_key(self, key: models.KeyCreate) -> models.NewKey:
+    async def create_key(self, key: models.KeyCreate) -> models.CreatedKey:
         """Creates a key. Its secret is in the result, and cannot be read again."""
-        return parsed(await create_key.asyncio_detailed(client=self.api, body=key), models.NewKey)
+        return parsed(await create_key.asyncio_detailed(client=self.api, body=key), models.CreatedKey)
 
     async def revoke_key(self, key_id: UUID | str) -> None:
         """Revokes a key, which stops working immediately."""
@@ -585,9 +585,17 @@ class AsyncStandin:
         """Connects a calendar, whose meetings get bots as its rules say. Needs a live key."""
         return parsed(await create_calendar.asyncio_detailed(client=self.api, body=calendar), models.Calendar)
 
-    async def list_calendars(self) -> list[models.Calendar]:
-        """Returns the connected calendars, oldest first."""
-        return parsed(await list_calendars.asyncio_detailed(client=self.api), models.CalendarList).calendars
+    async def list_calendars(self) -> AsyncIterator[models.Calendar]:
+        """Iterates over the connected calendars, oldest first."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = await list_calendars.asyncio_detailed(client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.CalendarPage)
+            for calendar in page.calendars:
+                yield calendar
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
 
     async def get_calendar(self, calendar_id: UUID | str) -> models.Calendar:
         """Returns a calendar."""
@@ -606,10 +614,19 @@ class AsyncStandin:
         """Disconnects a calendar, and cancels the jobs that only it asked for."""
         await delete_calendar.asyncio_detailed(as_id(calendar_id), client=self.api)
 
-    async def list_calendar_events(self, calendar_id: UUID | str) -> list[models.CalendarEvent]:
-        """Returns the upcoming meetings of a calendar, by their start."""
-        response = await list_calendar_events.asyncio_detailed(as_id(calendar_id), client=self.api)
-        return parsed(response, models.CalendarEventList).events
+    async def list_calendar_events(self, calendar_id: UUID | str) -> AsyncIterator[models.CalendarEvent]:
+        """Iterates over the upcoming meetings of a calendar, by their start."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = await list_calendar_events.asyncio_detailed(
+                as_id(calendar_id), client=self.api, cursor=cursor, limit=_PAGE
+            )
+            page = parsed(response, models.CalendarEventPage)
+            for event in page.events:
+                yield event
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
 
     async def override_calendar_event(
         self, calendar_id: UUID | str, event_id: UUID | str, override: bool | None

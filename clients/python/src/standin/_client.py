@@ -44,7 +44,6 @@ from .generated.api.history import (
     redeliver,
     redeliver_delivery,
     redeliver_failed,
-    redeliver_to_endpoint,
     retry_webhook_endpoint,
     rotate_webhook_secret,
     test_webhook_endpoint,
@@ -524,13 +523,6 @@ class Standin:
         response = retry_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api)
         return parsed(response, models.WebhookEndpoint)
 
-    def redeliver_to_endpoint(self, endpoint_id: UUID | str, since: datetime) -> int:
-        """Sends webhooks of an endpoint again that failed permanently, of events since a time, and returns their
-        number."""
-        body = models.RedeliverSince(since=since)
-        response = redeliver_to_endpoint.sync_detailed(as_id(endpoint_id), client=self.api, body=body)
-        return parsed(response, models.RedeliveryResponse).count
-
     def delete_webhook_endpoint(self, endpoint_id: UUID | str) -> None:
         """Deletes a registered endpoint. Its pending webhooks fail."""
         delete_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api)
@@ -560,14 +552,22 @@ class Standin:
         response = get_usage.sync_detailed(client=self.api, from_=first or UNSET, to=last or UNSET)
         return parsed(response, models.UsageReport)
 
-    def list_keys(self) -> list[models.Key]:
-        """Returns the keys of the team that are not revoked. The key of this client needs the scope `admin`, also to
-        create and revoke keys."""
-        return parsed(list_keys.sync_detailed(client=self.api), models.KeyList).keys
+    def list_keys(self) -> Iterator[models.Key]:
+        """Iterates over the keys of the team that are not revoked, newest first. The key of this client needs the scope
+        `admin`, also to create and revoke keys."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_keys.sync_detailed(client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.KeyPage)
+            for key in page.keys:
+                yield key
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
 
-    def create_key(self, key: models.KeyCreate) -> models.NewKey:
+    def create_key(self, key: models.KeyCreate) -> models.CreatedKey:
         """Creates a key. Its secret is in the result, and cannot be read again."""
-        return parsed(create_key.sync_detailed(client=self.api, body=key), models.NewKey)
+        return parsed(create_key.sync_detailed(client=self.api, body=key), models.CreatedKey)
 
     def revoke_key(self, key_id: UUID | str) -> None:
         """Revokes a key, which stops working immediately."""
@@ -577,9 +577,17 @@ class Standin:
         """Connects a calendar, whose meetings get bots as its rules say. Needs a live key."""
         return parsed(create_calendar.sync_detailed(client=self.api, body=calendar), models.Calendar)
 
-    def list_calendars(self) -> list[models.Calendar]:
-        """Returns the connected calendars, oldest first."""
-        return parsed(list_calendars.sync_detailed(client=self.api), models.CalendarList).calendars
+    def list_calendars(self) -> Iterator[models.Calendar]:
+        """Iterates over the connected calendars, oldest first."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_calendars.sync_detailed(client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.CalendarPage)
+            for calendar in page.calendars:
+                yield calendar
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
 
     def get_calendar(self, calendar_id: UUID | str) -> models.Calendar:
         """Returns a calendar."""
@@ -598,10 +606,19 @@ class Standin:
         """Disconnects a calendar, and cancels the jobs that only it asked for."""
         delete_calendar.sync_detailed(as_id(calendar_id), client=self.api)
 
-    def list_calendar_events(self, calendar_id: UUID | str) -> list[models.CalendarEvent]:
-        """Returns the upcoming meetings of a calendar, by their start."""
-        response = list_calendar_events.sync_detailed(as_id(calendar_id), client=self.api)
-        return parsed(response, models.CalendarEventList).events
+    def list_calendar_events(self, calendar_id: UUID | str) -> Iterator[models.CalendarEvent]:
+        """Iterates over the upcoming meetings of a calendar, by their start."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_calendar_events.sync_detailed(
+                as_id(calendar_id), client=self.api, cursor=cursor, limit=_PAGE
+            )
+            page = parsed(response, models.CalendarEventPage)
+            for event in page.events:
+                yield event
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
 
     def override_calendar_event(
         self, calendar_id: UUID | str, event_id: UUID | str, override: bool | None

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTeamDeliveriesData, ListTeamDeliveriesErrors, ListTeamDeliveriesResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PatchWebhookEndpointData, PatchWebhookEndpointErrors, PatchWebhookEndpointResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverDeliveryData, RedeliverDeliveryErrors, RedeliverDeliveryResponses, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, RedeliverToEndpointData, RedeliverToEndpointErrors, RedeliverToEndpointResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RetryWebhookEndpointData, RetryWebhookEndpointErrors, RetryWebhookEndpointResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTeamDeliveriesData, ListTeamDeliveriesErrors, ListTeamDeliveriesResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PatchWebhookEndpointData, PatchWebhookEndpointErrors, PatchWebhookEndpointResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverDeliveryData, RedeliverDeliveryErrors, RedeliverDeliveryResponses, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RetryWebhookEndpointData, RetryWebhookEndpointErrors, RetryWebhookEndpointResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -498,7 +498,7 @@ export const createWebhookEndpoint = <ThrowOnError extends boolean = false>(opti
 /**
  * Delete a webhook endpoint
  *
- * Deletes a registered endpoint. Pending deliveries to its URL fail.
+ * Deletes a registered endpoint. Deliveries that wait only because of it fail; those to a URL that their job names go on.
  */
 export const deleteWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<DeleteWebhookEndpointData, ThrowOnError>): RequestResult<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).delete<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError>({
     security: [{
@@ -583,27 +583,6 @@ export const retryWebhookEndpoint = <ThrowOnError extends boolean = false>(optio
 });
 
 /**
- * Redeliver failed webhooks of an endpoint
- *
- * Redelivers the webhooks that failed permanently and whose events happened since a time, as `POST
- * /api/v1/webhook-deliveries/redeliver` does.
- *
- */
-export const redeliverToEndpoint = <ThrowOnError extends boolean = false>(options: Options<RedeliverToEndpointData, ThrowOnError>): RequestResult<RedeliverToEndpointResponses, RedeliverToEndpointErrors, ThrowOnError> => (options.client ?? client).post<RedeliverToEndpointResponses, RedeliverToEndpointErrors, ThrowOnError>({
-    security: [{
-            key: 'apiKey',
-            scheme: 'bearer',
-            type: 'http'
-        }],
-    url: '/api/v1/webhook-endpoints/{id}/redeliver',
-    ...options,
-    headers: {
-        'Content-Type': 'application/json',
-        ...options.headers
-    }
-});
-
-/**
  * List webhook deliveries
  *
  * All webhook deliveries of your team that match all given filters, newest event first, with their attempts: of jobs
@@ -618,6 +597,28 @@ export const listTeamDeliveries = <ThrowOnError extends boolean = false>(options
         }],
     url: '/api/v1/deliveries',
     ...options
+});
+
+/**
+ * Redeliver failed webhooks
+ *
+ * Redelivers webhooks of this key's mode that failed permanently and match all given fields. Each is sent with its
+ * `deliveryId`, in the order of the events of its job, and retried like any other delivery. Deliveries with 100
+ * attempts do not change. At least one field is required.
+ *
+ */
+export const redeliverFailed = <ThrowOnError extends boolean = false>(options: Options<RedeliverFailedData, ThrowOnError>): RequestResult<RedeliverFailedResponses, RedeliverFailedErrors, ThrowOnError> => (options.client ?? client).post<RedeliverFailedResponses, RedeliverFailedErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/deliveries/redeliver',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
@@ -651,29 +652,6 @@ export const redeliverDelivery = <ThrowOnError extends boolean = false>(options:
         }],
     url: '/api/v1/deliveries/{deliveryId}/redeliver',
     ...options
-});
-
-/**
- * Redeliver failed webhooks
- *
- * Redelivers webhooks that failed permanently and match all given fields, for jobs created with
- * keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
- * job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
- * one field is required.
- *
- */
-export const redeliverFailed = <ThrowOnError extends boolean = false>(options: Options<RedeliverFailedData, ThrowOnError>): RequestResult<RedeliverFailedResponses, RedeliverFailedErrors, ThrowOnError> => (options.client ?? client).post<RedeliverFailedResponses, RedeliverFailedErrors, ThrowOnError>({
-    security: [{
-            key: 'apiKey',
-            scheme: 'bearer',
-            type: 'http'
-        }],
-    url: '/api/v1/webhook-deliveries/redeliver',
-    ...options,
-    headers: {
-        'Content-Type': 'application/json',
-        ...options.headers
-    }
 });
 
 /**
@@ -712,8 +690,8 @@ export const getMe = <ThrowOnError extends boolean = false>(options?: Options<Ge
 /**
  * List API keys
  *
- * The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs the scope
- * `admin`.
+ * The keys of your consumer that are not revoked, newest first. With a test key, only test keys. The key of a user may do no
+ * more than the user, and ends with the user. Needs the scope `admin`.
  *
  */
 export const listKeys = <ThrowOnError extends boolean = false>(options?: Options<ListKeysData, ThrowOnError>): RequestResult<ListKeysResponses, ListKeysErrors, ThrowOnError> => (options?.client ?? client).get<ListKeysResponses, ListKeysErrors, ThrowOnError>({
@@ -729,8 +707,8 @@ export const listKeys = <ThrowOnError extends boolean = false>(options?: Options
 /**
  * Create an API key
  *
- * Creates a key for your consumer. The response has the key, which cannot be read again. A consumer may have 100 keys.
- * Needs the scope `admin`. A test key creates only test keys.
+ * Creates a key for your consumer. The response has the key, which cannot be read again. It belongs to the user to whom the key of
+ * the request belongs, or to the team. Each may have 100 keys. Needs the scope `admin`. A test key creates only test keys.
  *
  */
 export const createKey = <ThrowOnError extends boolean = false>(options: Options<CreateKeyData, ThrowOnError>): RequestResult<CreateKeyResponses, CreateKeyErrors, ThrowOnError> => (options.client ?? client).post<CreateKeyResponses, CreateKeyErrors, ThrowOnError>({

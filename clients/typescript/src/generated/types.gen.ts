@@ -2669,16 +2669,6 @@ export type WebhookTestResult = {
 };
 
 /**
- * Selects webhooks of an endpoint that failed permanently.
- */
-export type RedeliverSince = {
-    /**
-     * Only events at this time or later.
-     */
-    since: string;
-};
-
-/**
  * Selects webhooks that failed permanently and match all given fields.
  */
 export type FailedDeliveries = {
@@ -2686,6 +2676,10 @@ export type FailedDeliveries = {
      * The ID of the job.
      */
     jobId?: string;
+    /**
+     * The ID of the endpoint.
+     */
+    endpointId?: string;
     /**
      * The webhook URL, exactly as configured.
      */
@@ -2825,7 +2819,7 @@ export type Key = {
 /**
  * A new API key.
  */
-export type NewKey = {
+export type CreatedKey = {
     /**
      * The ID.
      */
@@ -2866,13 +2860,14 @@ export type NewKey = {
 };
 
 /**
- * API keys.
+ * A page of API keys.
  */
-export type KeyList = {
+export type KeyPage = {
     /**
-     * The keys.
+     * Newest first.
      */
     keys: Array<Key>;
+    nextCursor: NextCursor;
 };
 
 /**
@@ -2941,7 +2936,7 @@ export type Usage = {
      */
     recordedHours: number;
     /**
-     * The time from the first event of each bot until its job ended, in minutes.
+     * The time from the first event of a job until its bots have left the meeting, in minutes.
      */
     botMinutes: number;
     /**
@@ -3250,13 +3245,14 @@ export type Calendar = {
 };
 
 /**
- * All connected calendars.
+ * A page of connected calendars.
  */
-export type CalendarList = {
+export type CalendarPage = {
     /**
-     * The calendars, oldest first.
+     * Oldest first.
      */
     calendars: Array<Calendar>;
+    nextCursor: NextCursor;
 };
 
 /**
@@ -3357,13 +3353,14 @@ export type CalendarEvent = {
 };
 
 /**
- * The meetings of a calendar.
+ * A page of the meetings of a calendar.
  */
-export type CalendarEventList = {
+export type CalendarEventPage = {
     /**
      * The meetings, by their start.
      */
     events: Array<CalendarEvent>;
+    nextCursor: NextCursor;
 };
 
 /**
@@ -4713,6 +4710,11 @@ export type WebhookEndpointPatchWritable = {
 };
 
 /**
+ * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+ */
+export type IdempotencyKey = string;
+
+/**
  * The ID of the job.
  */
 export type JobId = string;
@@ -4847,6 +4849,12 @@ export type ListJobsResponse = ListJobsResponses[keyof ListJobsResponses];
 
 export type CreateJobData = {
     body: JobCreate;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/jobs';
@@ -4900,6 +4908,12 @@ export type CreateJobResponse = CreateJobResponses[keyof CreateJobResponses];
 
 export type CreateJobsData = {
     body: JobBatch;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/jobs/batch';
@@ -5183,6 +5197,12 @@ export type GetJobSettingsResponse = GetJobSettingsResponses[keyof GetJobSetting
 
 export type RequestRecordingPermissionData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5233,6 +5253,12 @@ export type RequestRecordingPermissionResponse = RequestRecordingPermissionRespo
 
 export type PauseRecordingData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5283,6 +5309,12 @@ export type PauseRecordingResponse = PauseRecordingResponses[keyof PauseRecordin
 
 export type ResumeRecordingData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5333,6 +5365,12 @@ export type ResumeRecordingResponse = ResumeRecordingResponses[keyof ResumeRecor
 
 export type StopRecordingData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5383,6 +5421,12 @@ export type StopRecordingResponse = StopRecordingResponses[keyof StopRecordingRe
 
 export type LeaveCallData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5433,6 +5477,12 @@ export type LeaveCallResponse = LeaveCallResponses[keyof LeaveCallResponses];
 
 export type SendChatMessageData = {
     body: ChatMessage;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5495,6 +5545,12 @@ export type SendChatMessageResponse = SendChatMessageResponses[keyof SendChatMes
 
 export type PlayAudioData = {
     body: PlayAudio;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5557,6 +5613,12 @@ export type PlayAudioResponse = PlayAudioResponses[keyof PlayAudioResponses];
 
 export type SpeakData = {
     body: SpeakText;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5623,6 +5685,12 @@ export type SpeakResponse = SpeakResponses[keyof SpeakResponses];
 
 export type StopOutputData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5797,6 +5865,12 @@ export type ShareScreenResponse = ShareScreenResponses[keyof ShareScreenResponse
 
 export type PinParticipantData = {
     body: PinnedParticipant;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -5969,6 +6043,12 @@ export type ListDeliveriesResponse = ListDeliveriesResponses[keyof ListDeliverie
 
 export type RedeliverData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -6069,6 +6149,12 @@ export type ListWebhookEndpointsResponse = ListWebhookEndpointsResponses[keyof L
 
 export type CreateWebhookEndpointData = {
     body: WebhookEndpointCreate;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/webhook-endpoints';
@@ -6276,6 +6362,12 @@ export type PatchWebhookEndpointResponse = PatchWebhookEndpointResponses[keyof P
 
 export type TestWebhookEndpointData = {
     body: WebhookTest;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the endpoint.
@@ -6334,6 +6426,12 @@ export type TestWebhookEndpointResponse = TestWebhookEndpointResponses[keyof Tes
 
 export type RetryWebhookEndpointData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the endpoint.
@@ -6377,64 +6475,6 @@ export type RetryWebhookEndpointResponses = {
 };
 
 export type RetryWebhookEndpointResponse = RetryWebhookEndpointResponses[keyof RetryWebhookEndpointResponses];
-
-export type RedeliverToEndpointData = {
-    body: RedeliverSince;
-    path: {
-        /**
-         * The ID of the endpoint.
-         */
-        id: string;
-    };
-    query?: never;
-    url: '/api/v1/webhook-endpoints/{id}/redeliver';
-};
-
-export type RedeliverToEndpointErrors = {
-    /**
-     * The request is invalid. The body lists every issue.
-     */
-    400: Error;
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * The scope of the key does not include this operation.
-     */
-    403: Error;
-    /**
-     * The resource does not exist or belongs to another consumer.
-     */
-    404: Error;
-    /**
-     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
-     */
-    408: Error;
-    /**
-     * The body is longer than allowed.
-     */
-    413: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type RedeliverToEndpointError = RedeliverToEndpointErrors[keyof RedeliverToEndpointErrors];
-
-export type RedeliverToEndpointResponses = {
-    /**
-     * The deliveries will be sent.
-     */
-    202: RedeliveryResponse;
-};
-
-export type RedeliverToEndpointResponse = RedeliverToEndpointResponses[keyof RedeliverToEndpointResponses];
 
 export type ListTeamDeliveriesData = {
     body?: never;
@@ -6506,103 +6546,17 @@ export type ListTeamDeliveriesResponses = {
 
 export type ListTeamDeliveriesResponse = ListTeamDeliveriesResponses[keyof ListTeamDeliveriesResponses];
 
-export type GetDeliveryData = {
-    body?: never;
-    path: {
-        /**
-         * The ID of the delivery.
-         */
-        deliveryId: string;
-    };
-    query?: never;
-    url: '/api/v1/deliveries/{deliveryId}';
-};
-
-export type GetDeliveryErrors = {
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * The resource does not exist or belongs to another consumer.
-     */
-    404: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type GetDeliveryError = GetDeliveryErrors[keyof GetDeliveryErrors];
-
-export type GetDeliveryResponses = {
-    /**
-     * The delivery.
-     */
-    200: DeliveryDetails;
-};
-
-export type GetDeliveryResponse = GetDeliveryResponses[keyof GetDeliveryResponses];
-
-export type RedeliverDeliveryData = {
-    body?: never;
-    path: {
-        /**
-         * The ID of the delivery.
-         */
-        deliveryId: string;
-    };
-    query?: never;
-    url: '/api/v1/deliveries/{deliveryId}/redeliver';
-};
-
-export type RedeliverDeliveryErrors = {
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * The scope of the key does not include this operation.
-     */
-    403: Error;
-    /**
-     * The resource does not exist or belongs to another consumer.
-     */
-    404: Error;
-    /**
-     * The state of the job does not allow the operation.
-     */
-    409: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type RedeliverDeliveryError = RedeliverDeliveryErrors[keyof RedeliverDeliveryErrors];
-
-export type RedeliverDeliveryResponses = {
-    /**
-     * The delivery will be sent.
-     */
-    202: Delivery;
-};
-
-export type RedeliverDeliveryResponse = RedeliverDeliveryResponses[keyof RedeliverDeliveryResponses];
-
 export type RedeliverFailedData = {
     body: FailedDeliveries;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
-    url: '/api/v1/webhook-deliveries/redeliver';
+    url: '/api/v1/deliveries/redeliver';
 };
 
 export type RedeliverFailedErrors = {
@@ -6651,8 +6605,112 @@ export type RedeliverFailedResponses = {
 
 export type RedeliverFailedResponse = RedeliverFailedResponses[keyof RedeliverFailedResponses];
 
+export type GetDeliveryData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the delivery.
+         */
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/api/v1/deliveries/{deliveryId}';
+};
+
+export type GetDeliveryErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetDeliveryError = GetDeliveryErrors[keyof GetDeliveryErrors];
+
+export type GetDeliveryResponses = {
+    /**
+     * The delivery.
+     */
+    200: DeliveryDetails;
+};
+
+export type GetDeliveryResponse = GetDeliveryResponses[keyof GetDeliveryResponses];
+
+export type RedeliverDeliveryData = {
+    body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The ID of the delivery.
+         */
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/api/v1/deliveries/{deliveryId}/redeliver';
+};
+
+export type RedeliverDeliveryErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type RedeliverDeliveryError = RedeliverDeliveryErrors[keyof RedeliverDeliveryErrors];
+
+export type RedeliverDeliveryResponses = {
+    /**
+     * The delivery will be sent.
+     */
+    202: Delivery;
+};
+
+export type RedeliverDeliveryResponse = RedeliverDeliveryResponses[keyof RedeliverDeliveryResponses];
+
 export type RotateWebhookSecretData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/webhook-secret/rotate';
@@ -6728,11 +6786,24 @@ export type GetMeResponse = GetMeResponses[keyof GetMeResponses];
 export type ListKeysData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
+    };
     url: '/api/v1/keys';
 };
 
 export type ListKeysErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
     /**
      * Missing or invalid credentials.
      */
@@ -6755,15 +6826,21 @@ export type ListKeysError = ListKeysErrors[keyof ListKeysErrors];
 
 export type ListKeysResponses = {
     /**
-     * The keys.
+     * A page of keys.
      */
-    200: KeyList;
+    200: KeyPage;
 };
 
 export type ListKeysResponse = ListKeysResponses[keyof ListKeysResponses];
 
 export type CreateKeyData = {
     body: KeyCreate;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/keys';
@@ -6810,7 +6887,7 @@ export type CreateKeyResponses = {
     /**
      * The key.
      */
-    201: NewKey;
+    201: CreatedKey;
 };
 
 export type CreateKeyResponse = CreateKeyResponses[keyof CreateKeyResponses];
@@ -7235,6 +7312,12 @@ export type GetTranscriptResponse = GetTranscriptResponses[keyof GetTranscriptRe
 
 export type TranscribeAgainData = {
     body: TranscriptionRequest;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the job.
@@ -7890,11 +7973,24 @@ export type ReadOutputResponse = ReadOutputResponses[keyof ReadOutputResponses];
 export type ListCalendarsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
+    };
     url: '/api/v1/calendars';
 };
 
 export type ListCalendarsErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
     /**
      * Missing or invalid credentials.
      */
@@ -7913,15 +8009,21 @@ export type ListCalendarsError = ListCalendarsErrors[keyof ListCalendarsErrors];
 
 export type ListCalendarsResponses = {
     /**
-     * The calendars.
+     * A page of calendars.
      */
-    200: CalendarList;
+    200: CalendarPage;
 };
 
 export type ListCalendarsResponse = ListCalendarsResponses[keyof ListCalendarsResponses];
 
 export type CreateCalendarData = {
     body: CalendarCreate;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/v1/calendars';
@@ -8095,10 +8197,6 @@ export type PatchCalendarErrors = {
      */
     408: Error;
     /**
-     * The state of the job does not allow the operation.
-     */
-    409: Error;
-    /**
      * The body is longer than allowed.
      */
     413: Error;
@@ -8125,6 +8223,12 @@ export type PatchCalendarResponse = PatchCalendarResponses[keyof PatchCalendarRe
 
 export type SyncCalendarData = {
     body?: never;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         /**
          * The ID of the calendar.
@@ -8186,6 +8290,14 @@ export type ListCalendarEventsData = {
          * Only meetings that start before this time. By default, all.
          */
         to?: string;
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
     };
     url: '/api/v1/calendars/{id}/events';
 };
@@ -8217,9 +8329,9 @@ export type ListCalendarEventsError = ListCalendarEventsErrors[keyof ListCalenda
 
 export type ListCalendarEventsResponses = {
     /**
-     * The meetings.
+     * A page of meetings.
      */
-    200: CalendarEventList;
+    200: CalendarEventPage;
 };
 
 export type ListCalendarEventsResponse = ListCalendarEventsResponses[keyof ListCalendarEventsResponses];

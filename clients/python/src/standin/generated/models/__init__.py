@@ -18,14 +18,14 @@ from .calendar_event_changed_data import CalendarEventChangedData
 from .calendar_event_changed_data_event import CalendarEventChangedDataEvent
 from .calendar_event_changed_event import CalendarEventChangedEvent
 from .calendar_event_changed_version import CalendarEventChangedVersion
-from .calendar_event_list import CalendarEventList
+from .calendar_event_page import CalendarEventPage
 from .calendar_event_patch import CalendarEventPatch
 from .calendar_event_sources_item import CalendarEventSourcesItem
 from .calendar_invite import CalendarInvite
 from .calendar_invite_platform import CalendarInvitePlatform
 from .calendar_invite_source import CalendarInviteSource
 from .calendar_job import CalendarJob
-from .calendar_list import CalendarList
+from .calendar_page import CalendarPage
 from .calendar_patch import CalendarPatch
 from .calendar_provider import CalendarProvider
 from .calendar_rules import CalendarRules
@@ -58,6 +58,8 @@ from .consent_request import ConsentRequest
 from .consent_request_outcome_type_1 import ConsentRequestOutcomeType1
 from .consent_request_outcome_type_2_type_1 import ConsentRequestOutcomeType2Type1
 from .consent_request_outcome_type_3_type_1 import ConsentRequestOutcomeType3Type1
+from .created_key import CreatedKey
+from .created_key_mode import CreatedKeyMode
 from .delivery import Delivery
 from .delivery_details import DeliveryDetails
 from .delivery_details_headers_item import DeliveryDetailsHeadersItem
@@ -148,8 +150,8 @@ from .job_webhooks import JobWebhooks
 from .key import Key
 from .key_create import KeyCreate
 from .key_create_mode import KeyCreateMode
-from .key_list import KeyList
 from .key_mode import KeyMode
+from .key_page import KeyPage
 from .key_scope import KeyScope
 from .list_jobs_expand_item import ListJobsExpandItem
 from .list_team_deliveries_state import ListTeamDeliveriesState
@@ -200,8 +202,6 @@ from .media_fault import MediaFault
 from .media_file import MediaFile
 from .media_file_kind import MediaFileKind
 from .meeting_text import MeetingText
-from .new_key import NewKey
-from .new_key_mode import NewKeyMode
 from .output_failure import OutputFailure
 from .output_file import OutputFile
 from .output_on_join import OutputOnJoin
@@ -231,7 +231,6 @@ from .recording_options_resolution import RecordingOptionsResolution
 from .recording_permission_response import RecordingPermissionResponse
 from .recording_permission_response_data import RecordingPermissionResponseData
 from .recording_permission_response_version import RecordingPermissionResponseVersion
-from .redeliver_since import RedeliverSince
 from .redelivery_response import RedeliveryResponse
 from .shared_picture import SharedPicture
 from .simulation import Simulation
@@ -304,14 +303,14 @@ __all__ = (
     "CalendarEventChangedDataEvent",
     "CalendarEventChangedEvent",
     "CalendarEventChangedVersion",
-    "CalendarEventList",
+    "CalendarEventPage",
     "CalendarEventPatch",
     "CalendarEventSourcesItem",
     "CalendarInvite",
     "CalendarInvitePlatform",
     "CalendarInviteSource",
     "CalendarJob",
-    "CalendarList",
+    "CalendarPage",
     "CalendarPatch",
     "CalendarProvider",
     "CalendarRules",
@@ -344,6 +343,8 @@ __all__ = (
     "ConsentRequestOutcomeType1",
     "ConsentRequestOutcomeType2Type1",
     "ConsentRequestOutcomeType3Type1",
+    "CreatedKey",
+    "CreatedKeyMode",
     "Delivery",
     "DeliveryDetails",
     "DeliveryDetailsHeadersItem",
@@ -432,8 +433,8 @@ __all__ = (
     "Key",
     "KeyCreate",
     "KeyCreateMode",
-    "KeyList",
     "KeyMode",
+    "KeyPage",
     "KeyScope",
     "ListedJob",
     "ListedJobAutoLeave",
@@ -484,8 +485,6 @@ __all__ = (
     "MeKey",
     "MeKeyMode",
     "MeService",
-    "NewKey",
-    "NewKeyMode",
     "OutputFailure",
     "OutputFile",
     "OutputOnJoin",
@@ -515,7 +514,6 @@ __all__ = (
     "RecordingPermissionResponse",
     "RecordingPermissionResponseData",
     "RecordingPermissionResponseVersion",
-    "RedeliverSince",
     "RedeliveryResponse",
     "SharedPicture",
     "Simulation",

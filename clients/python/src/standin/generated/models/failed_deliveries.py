@@ -20,12 +20,14 @@ class FailedDeliveries:
 
     Attributes:
         job_id (UUID | Unset): The ID of the job.
+        endpoint_id (UUID | Unset): The ID of the endpoint.
         url (str | Unset): The webhook URL, exactly as configured.
         from_ (datetime.datetime | Unset): Only events at this time or later.
         to (datetime.datetime | Unset): Only events before this time.
     """
 
     job_id: UUID | Unset = UNSET
+    endpoint_id: UUID | Unset = UNSET
     url: str | Unset = UNSET
     from_: datetime.datetime | Unset = UNSET
     to: datetime.datetime | Unset = UNSET
@@ -35,6 +37,10 @@ class FailedDeliveries:
         job_id: str | Unset = UNSET
         if not isinstance(self.job_id, Unset):
             job_id = str(self.job_id)
+
+        endpoint_id: str | Unset = UNSET
+        if not isinstance(self.endpoint_id, Unset):
+            endpoint_id = str(self.endpoint_id)
 
         url = self.url
 
@@ -51,6 +57,8 @@ class FailedDeliveries:
         field_dict.update({})
         if job_id is not UNSET:
             field_dict["jobId"] = job_id
+        if endpoint_id is not UNSET:
+            field_dict["endpointId"] = endpoint_id
         if url is not UNSET:
             field_dict["url"] = url
         if from_ is not UNSET:
@@ -70,6 +78,13 @@ class FailedDeliveries:
         else:
             job_id = UUID(_job_id)
 
+        _endpoint_id = d.pop("endpointId", UNSET)
+        endpoint_id: UUID | Unset
+        if isinstance(_endpoint_id, Unset):
+            endpoint_id = UNSET
+        else:
+            endpoint_id = UUID(_endpoint_id)
+
         url = d.pop("url", UNSET)
 
         _from_ = d.pop("from", UNSET)
@@ -88,6 +103,7 @@ class FailedDeliveries:
 
         failed_deliveries = cls(
             job_id=job_id,
+            endpoint_id=endpoint_id,
             url=url,
             from_=from_,
             to=to,

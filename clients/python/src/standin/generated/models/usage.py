@@ -21,7 +21,7 @@ class Usage:
         success_rate (float | None): The share of completed jobs among those that were not cancelled. Null without such
             jobs.
         recorded_hours (float): The length of the recordings, in hours.
-        bot_minutes (float): The time from the first event of each bot until its job ended, in minutes.
+        bot_minutes (float): The time from the first event of a job until its bots have left the meeting, in minutes.
         stored_bytes (int): The size of the recordings that were stored, in bytes.
         deleted_bytes (int): The size of the recordings that were deleted, in bytes.
     """

@@ -8,14 +8,17 @@ from ...client import AuthenticatedClient, Client
 from ...models.calendar import Calendar
 from ...models.calendar_create import CalendarCreate
 from ...models.error import Error
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     *,
     body: CalendarCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -95,6 +98,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: CalendarCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Calendar | Error]:
     """Connect a calendar
 
@@ -108,6 +112,7 @@ def sync_detailed(
     100 calendars can be connected. Needs a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (CalendarCreate): A calendar to connect.
 
     Raises:
@@ -120,6 +125,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -133,6 +139,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: CalendarCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Calendar | Error | None:
     """Connect a calendar
 
@@ -146,6 +153,7 @@ def sync(
     100 calendars can be connected. Needs a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (CalendarCreate): A calendar to connect.
 
     Raises:
@@ -159,6 +167,7 @@ def sync(
     return sync_detailed(
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -166,6 +175,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: CalendarCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Calendar | Error]:
     """Connect a calendar
 
@@ -179,6 +189,7 @@ async def asyncio_detailed(
     100 calendars can be connected. Needs a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (CalendarCreate): A calendar to connect.
 
     Raises:
@@ -191,6 +202,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -202,6 +214,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: CalendarCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Calendar | Error | None:
     """Connect a calendar
 
@@ -215,6 +228,7 @@ async def asyncio(
     100 calendars can be connected. Needs a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (CalendarCreate): A calendar to connect.
 
     Raises:
@@ -229,5 +243,6 @@ async def asyncio(
         await asyncio_detailed(
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -8,7 +8,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.calendar_event_list import CalendarEventList
+from ...models.calendar_event_page import CalendarEventPage
 from ...models.error import Error
 from ...types import UNSET, Response, Unset
 
@@ -18,6 +18,8 @@ def _get_kwargs(
     *,
     from_: datetime.datetime | Unset = UNSET,
     to: datetime.datetime | Unset = UNSET,
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
 ) -> dict[str, Any]:
 
     params: dict[str, Any] = {}
@@ -31,6 +33,10 @@ def _get_kwargs(
     if not isinstance(to, Unset):
         json_to = to.isoformat()
     params["to"] = json_to
+
+    params["cursor"] = cursor
+
+    params["limit"] = limit
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -47,9 +53,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> CalendarEventList | Error | None:
+) -> CalendarEventPage | Error | None:
     if response.status_code == 200:
-        response_200 = CalendarEventList.from_dict(response.json())
+        response_200 = CalendarEventPage.from_dict(response.json())
 
         return response_200
 
@@ -86,7 +92,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[CalendarEventList | Error]:
+) -> Response[CalendarEventPage | Error]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -101,7 +107,9 @@ def sync_detailed(
     client: AuthenticatedClient,
     from_: datetime.datetime | Unset = UNSET,
     to: datetime.datetime | Unset = UNSET,
-) -> Response[CalendarEventList | Error]:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Response[CalendarEventPage | Error]:
     """List the meetings of a calendar
 
      The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
@@ -112,19 +120,23 @@ def sync_detailed(
         id (UUID):
         from_ (datetime.datetime | Unset):
         to (datetime.datetime | Unset):
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[CalendarEventList | Error]
+        Response[CalendarEventPage | Error]
     """
 
     kwargs = _get_kwargs(
         id=id,
         from_=from_,
         to=to,
+        cursor=cursor,
+        limit=limit,
     )
 
     response = client.get_httpx_client().request(
@@ -140,7 +152,9 @@ def sync(
     client: AuthenticatedClient,
     from_: datetime.datetime | Unset = UNSET,
     to: datetime.datetime | Unset = UNSET,
-) -> CalendarEventList | Error | None:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> CalendarEventPage | Error | None:
     """List the meetings of a calendar
 
      The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
@@ -151,13 +165,15 @@ def sync(
         id (UUID):
         from_ (datetime.datetime | Unset):
         to (datetime.datetime | Unset):
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        CalendarEventList | Error
+        CalendarEventPage | Error
     """
 
     return sync_detailed(
@@ -165,6 +181,8 @@ def sync(
         client=client,
         from_=from_,
         to=to,
+        cursor=cursor,
+        limit=limit,
     ).parsed
 
 
@@ -174,7 +192,9 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     from_: datetime.datetime | Unset = UNSET,
     to: datetime.datetime | Unset = UNSET,
-) -> Response[CalendarEventList | Error]:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Response[CalendarEventPage | Error]:
     """List the meetings of a calendar
 
      The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
@@ -185,19 +205,23 @@ async def asyncio_detailed(
         id (UUID):
         from_ (datetime.datetime | Unset):
         to (datetime.datetime | Unset):
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[CalendarEventList | Error]
+        Response[CalendarEventPage | Error]
     """
 
     kwargs = _get_kwargs(
         id=id,
         from_=from_,
         to=to,
+        cursor=cursor,
+        limit=limit,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -211,7 +235,9 @@ async def asyncio(
     client: AuthenticatedClient,
     from_: datetime.datetime | Unset = UNSET,
     to: datetime.datetime | Unset = UNSET,
-) -> CalendarEventList | Error | None:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> CalendarEventPage | Error | None:
     """List the meetings of a calendar
 
      The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
@@ -222,13 +248,15 @@ async def asyncio(
         id (UUID):
         from_ (datetime.datetime | Unset):
         to (datetime.datetime | Unset):
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        CalendarEventList | Error
+        CalendarEventPage | Error
     """
 
     return (
@@ -237,5 +265,7 @@ async def asyncio(
             client=client,
             from_=from_,
             to=to,
+            cursor=cursor,
+            limit=limit,
         )
     ).parsed

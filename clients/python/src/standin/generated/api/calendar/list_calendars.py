@@ -5,26 +5,44 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.calendar_list import CalendarList
+from ...models.calendar_page import CalendarPage
 from ...models.error import Error
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
-def _get_kwargs() -> dict[str, Any]:
+def _get_kwargs(
+    *,
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["cursor"] = cursor
+
+    params["limit"] = limit
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
     _kwargs: dict[str, Any] = {
         "method": "get",
         "url": "/api/v1/calendars",
+        "params": params,
     }
 
     return _kwargs
 
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> CalendarList | Error | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> CalendarPage | Error | None:
     if response.status_code == 200:
-        response_200 = CalendarList.from_dict(response.json())
+        response_200 = CalendarPage.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 400:
+        response_400 = Error.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Error.from_dict(response.json())
@@ -49,7 +67,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[CalendarList | Error]:
+) -> Response[CalendarPage | Error]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -61,20 +79,29 @@ def _build_response(
 def sync_detailed(
     *,
     client: AuthenticatedClient,
-) -> Response[CalendarList | Error]:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Response[CalendarPage | Error]:
     """List connected calendars
 
      All calendars, oldest first.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[CalendarList | Error]
+        Response[CalendarPage | Error]
     """
 
-    kwargs = _get_kwargs()
+    kwargs = _get_kwargs(
+        cursor=cursor,
+        limit=limit,
+    )
 
     response = client.get_httpx_client().request(
         **kwargs,
@@ -86,41 +113,58 @@ def sync_detailed(
 def sync(
     *,
     client: AuthenticatedClient,
-) -> CalendarList | Error | None:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> CalendarPage | Error | None:
     """List connected calendars
 
      All calendars, oldest first.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        CalendarList | Error
+        CalendarPage | Error
     """
 
     return sync_detailed(
         client=client,
+        cursor=cursor,
+        limit=limit,
     ).parsed
 
 
 async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
-) -> Response[CalendarList | Error]:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Response[CalendarPage | Error]:
     """List connected calendars
 
      All calendars, oldest first.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[CalendarList | Error]
+        Response[CalendarPage | Error]
     """
 
-    kwargs = _get_kwargs()
+    kwargs = _get_kwargs(
+        cursor=cursor,
+        limit=limit,
+    )
 
     response = await client.get_async_httpx_client().request(**kwargs)
 
@@ -130,21 +174,29 @@ async def asyncio_detailed(
 async def asyncio(
     *,
     client: AuthenticatedClient,
-) -> CalendarList | Error | None:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> CalendarPage | Error | None:
     """List connected calendars
 
      All calendars, oldest first.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        CalendarList | Error
+        CalendarPage | Error
     """
 
     return (
         await asyncio_detailed(
             client=client,
+            cursor=cursor,
+            limit=limit,
         )
     ).parsed

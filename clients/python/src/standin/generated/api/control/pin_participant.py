@@ -10,15 +10,18 @@ from ...client import AuthenticatedClient, Client
 from ...models.command_queued_response import CommandQueuedResponse
 from ...models.error import Error
 from ...models.pinned_participant import PinnedParticipant
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
     body: PinnedParticipant,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -110,6 +113,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: PinnedParticipant,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Pin a participant
 
@@ -117,6 +121,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PinnedParticipant): The participant to pin.
 
     Raises:
@@ -130,6 +135,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -144,6 +150,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: PinnedParticipant,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Pin a participant
 
@@ -151,6 +158,7 @@ def sync(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PinnedParticipant): The participant to pin.
 
     Raises:
@@ -165,6 +173,7 @@ def sync(
         id=id,
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -173,6 +182,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: PinnedParticipant,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Pin a participant
 
@@ -180,6 +190,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PinnedParticipant): The participant to pin.
 
     Raises:
@@ -193,6 +204,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -205,6 +217,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: PinnedParticipant,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Pin a participant
 
@@ -212,6 +225,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PinnedParticipant): The participant to pin.
 
     Raises:
@@ -227,5 +241,6 @@ async def asyncio(
             id=id,
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -10,15 +10,18 @@ from ...client import AuthenticatedClient, Client
 from ...models.command_queued_response import CommandQueuedResponse
 from ...models.error import Error
 from ...models.play_audio import PlayAudio
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
     body: PlayAudio,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -110,6 +113,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: PlayAudio,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Play audio
 
@@ -127,6 +131,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PlayAudio): An audio file to play. Either `uri` or `data` is required.
 
     Raises:
@@ -140,6 +145,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -154,6 +160,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: PlayAudio,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Play audio
 
@@ -171,6 +178,7 @@ def sync(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PlayAudio): An audio file to play. Either `uri` or `data` is required.
 
     Raises:
@@ -185,6 +193,7 @@ def sync(
         id=id,
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -193,6 +202,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: PlayAudio,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Play audio
 
@@ -210,6 +220,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PlayAudio): An audio file to play. Either `uri` or `data` is required.
 
     Raises:
@@ -223,6 +234,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -235,6 +247,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: PlayAudio,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Play audio
 
@@ -252,6 +265,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (PlayAudio): An audio file to play. Either `uri` or `data` is required.
 
     Raises:
@@ -267,5 +281,6 @@ async def asyncio(
             id=id,
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -10,15 +10,18 @@ from ...client import AuthenticatedClient, Client
 from ...models.chat_message import ChatMessage
 from ...models.command_queued_response import CommandQueuedResponse
 from ...models.error import Error
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
     body: ChatMessage,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -110,6 +113,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: ChatMessage,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Send a chat message
 
@@ -119,6 +123,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (ChatMessage): A chat message.
 
     Raises:
@@ -132,6 +137,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -146,6 +152,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: ChatMessage,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Send a chat message
 
@@ -155,6 +162,7 @@ def sync(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (ChatMessage): A chat message.
 
     Raises:
@@ -169,6 +177,7 @@ def sync(
         id=id,
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -177,6 +186,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: ChatMessage,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Send a chat message
 
@@ -186,6 +196,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (ChatMessage): A chat message.
 
     Raises:
@@ -199,6 +210,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -211,6 +223,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: ChatMessage,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Send a chat message
 
@@ -220,6 +233,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (ChatMessage): A chat message.
 
     Raises:
@@ -235,5 +249,6 @@ async def asyncio(
             id=id,
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

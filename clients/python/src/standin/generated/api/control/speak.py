@@ -10,15 +10,18 @@ from ...client import AuthenticatedClient, Client
 from ...models.command_queued_response import CommandQueuedResponse
 from ...models.error import Error
 from ...models.speak_text import SpeakText
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
     body: SpeakText,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -115,6 +118,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: SpeakText,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Speak a text
 
@@ -123,6 +127,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (SpeakText): A text to speak.
 
     Raises:
@@ -136,6 +141,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -150,6 +156,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: SpeakText,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Speak a text
 
@@ -158,6 +165,7 @@ def sync(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (SpeakText): A text to speak.
 
     Raises:
@@ -172,6 +180,7 @@ def sync(
         id=id,
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -180,6 +189,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: SpeakText,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[CommandQueuedResponse | Error]:
     """Speak a text
 
@@ -188,6 +198,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (SpeakText): A text to speak.
 
     Raises:
@@ -201,6 +212,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -213,6 +225,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: SpeakText,
+    idempotency_key: str | Unset = UNSET,
 ) -> CommandQueuedResponse | Error | None:
     """Speak a text
 
@@ -221,6 +234,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (SpeakText): A text to speak.
 
     Raises:
@@ -236,5 +250,6 @@ async def asyncio(
             id=id,
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -8,14 +8,17 @@ from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.webhook_endpoint import WebhookEndpoint
 from ...models.webhook_endpoint_create import WebhookEndpointCreate
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     *,
     body: WebhookEndpointCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -99,6 +102,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: WebhookEndpointCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | WebhookEndpoint]:
     """Register a webhook endpoint
 
@@ -111,6 +115,7 @@ def sync_detailed(
     a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (WebhookEndpointCreate): A webhook endpoint to register.
 
     Raises:
@@ -123,6 +128,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -136,6 +142,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: WebhookEndpointCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | WebhookEndpoint | None:
     """Register a webhook endpoint
 
@@ -148,6 +155,7 @@ def sync(
     a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (WebhookEndpointCreate): A webhook endpoint to register.
 
     Raises:
@@ -161,6 +169,7 @@ def sync(
     return sync_detailed(
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -168,6 +177,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: WebhookEndpointCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | WebhookEndpoint]:
     """Register a webhook endpoint
 
@@ -180,6 +190,7 @@ async def asyncio_detailed(
     a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (WebhookEndpointCreate): A webhook endpoint to register.
 
     Raises:
@@ -192,6 +203,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -203,6 +215,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: WebhookEndpointCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | WebhookEndpoint | None:
     """Register a webhook endpoint
 
@@ -215,6 +228,7 @@ async def asyncio(
     a live key.
 
     Args:
+        idempotency_key (str | Unset):
         body (WebhookEndpointCreate): A webhook endpoint to register.
 
     Raises:
@@ -229,5 +243,6 @@ async def asyncio(
         await asyncio_detailed(
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -82,7 +82,8 @@ def sync_detailed(
 ) -> Response[Any | Error]:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Pending deliveries to its URL fail.
+     Deletes a registered endpoint. Deliveries that wait only because of it fail; those to a URL that
+    their job names go on.
 
     Args:
         id (UUID):
@@ -113,7 +114,8 @@ def sync(
 ) -> Any | Error | None:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Pending deliveries to its URL fail.
+     Deletes a registered endpoint. Deliveries that wait only because of it fail; those to a URL that
+    their job names go on.
 
     Args:
         id (UUID):
@@ -139,7 +141,8 @@ async def asyncio_detailed(
 ) -> Response[Any | Error]:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Pending deliveries to its URL fail.
+     Deletes a registered endpoint. Deliveries that wait only because of it fail; those to a URL that
+    their job names go on.
 
     Args:
         id (UUID):
@@ -168,7 +171,8 @@ async def asyncio(
 ) -> Any | Error | None:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Pending deliveries to its URL fail.
+     Deletes a registered endpoint. Deliveries that wait only because of it fail; those to a URL that
+    their job names go on.
 
     Args:
         id (UUID):

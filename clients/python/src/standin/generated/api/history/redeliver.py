@@ -9,13 +9,18 @@ from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.delivery import Delivery
 from ...models.error import Error
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     delivery_id: str,
+    *,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -25,6 +30,7 @@ def _get_kwargs(
         ),
     }
 
+    _kwargs["headers"] = headers
     return _kwargs
 
 
@@ -84,6 +90,7 @@ def sync_detailed(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Delivery | Error]:
     """Redeliver a webhook
 
@@ -94,6 +101,7 @@ def sync_detailed(
     Args:
         id (UUID):
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -106,6 +114,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         delivery_id=delivery_id,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -120,6 +129,7 @@ def sync(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Delivery | Error | None:
     """Redeliver a webhook
 
@@ -130,6 +140,7 @@ def sync(
     Args:
         id (UUID):
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -143,6 +154,7 @@ def sync(
         id=id,
         delivery_id=delivery_id,
         client=client,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -151,6 +163,7 @@ async def asyncio_detailed(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Delivery | Error]:
     """Redeliver a webhook
 
@@ -161,6 +174,7 @@ async def asyncio_detailed(
     Args:
         id (UUID):
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -173,6 +187,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         delivery_id=delivery_id,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -185,6 +200,7 @@ async def asyncio(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Delivery | Error | None:
     """Redeliver a webhook
 
@@ -195,6 +211,7 @@ async def asyncio(
     Args:
         id (UUID):
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -209,5 +226,6 @@ async def asyncio(
             id=id,
             delivery_id=delivery_id,
             client=client,
+            idempotency_key=idempotency_key,
         )
     ).parsed

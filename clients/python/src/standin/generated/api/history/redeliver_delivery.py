@@ -8,12 +8,17 @@ from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.delivery import Delivery
 from ...models.error import Error
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     delivery_id: str,
+    *,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -22,6 +27,7 @@ def _get_kwargs(
         ),
     }
 
+    _kwargs["headers"] = headers
     return _kwargs
 
 
@@ -80,6 +86,7 @@ def sync_detailed(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Delivery | Error]:
     """Redeliver a webhook of any kind
 
@@ -88,6 +95,7 @@ def sync_detailed(
 
     Args:
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -99,6 +107,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         delivery_id=delivery_id,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -112,6 +121,7 @@ def sync(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Delivery | Error | None:
     """Redeliver a webhook of any kind
 
@@ -120,6 +130,7 @@ def sync(
 
     Args:
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -132,6 +143,7 @@ def sync(
     return sync_detailed(
         delivery_id=delivery_id,
         client=client,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -139,6 +151,7 @@ async def asyncio_detailed(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Delivery | Error]:
     """Redeliver a webhook of any kind
 
@@ -147,6 +160,7 @@ async def asyncio_detailed(
 
     Args:
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -158,6 +172,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         delivery_id=delivery_id,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -169,6 +184,7 @@ async def asyncio(
     delivery_id: str,
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Delivery | Error | None:
     """Redeliver a webhook of any kind
 
@@ -177,6 +193,7 @@ async def asyncio(
 
     Args:
         delivery_id (str):
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -190,5 +207,6 @@ async def asyncio(
         await asyncio_detailed(
             delivery_id=delivery_id,
             client=client,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -8,18 +8,21 @@ from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.failed_deliveries import FailedDeliveries
 from ...models.redelivery_response import RedeliveryResponse
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     *,
     body: FailedDeliveries,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
-        "url": "/api/v1/webhook-deliveries/redeliver",
+        "url": "/api/v1/deliveries/redeliver",
     }
 
     _kwargs["json"] = body.to_dict()
@@ -99,15 +102,18 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: FailedDeliveries,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | RedeliveryResponse]:
     """Redeliver failed webhooks
 
-     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
-    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
-    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
-    one field is required.
+     Redelivers webhooks of this key's mode that failed permanently and match all given fields. Each is
+    sent with its
+    `deliveryId`, in the order of the events of its job, and retried like any other delivery. Deliveries
+    with 100
+    attempts do not change. At least one field is required.
 
     Args:
+        idempotency_key (str | Unset):
         body (FailedDeliveries): Selects webhooks that failed permanently and match all given
             fields.
 
@@ -121,6 +127,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -134,15 +141,18 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: FailedDeliveries,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | RedeliveryResponse | None:
     """Redeliver failed webhooks
 
-     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
-    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
-    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
-    one field is required.
+     Redelivers webhooks of this key's mode that failed permanently and match all given fields. Each is
+    sent with its
+    `deliveryId`, in the order of the events of its job, and retried like any other delivery. Deliveries
+    with 100
+    attempts do not change. At least one field is required.
 
     Args:
+        idempotency_key (str | Unset):
         body (FailedDeliveries): Selects webhooks that failed permanently and match all given
             fields.
 
@@ -157,6 +167,7 @@ def sync(
     return sync_detailed(
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -164,15 +175,18 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: FailedDeliveries,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | RedeliveryResponse]:
     """Redeliver failed webhooks
 
-     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
-    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
-    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
-    one field is required.
+     Redelivers webhooks of this key's mode that failed permanently and match all given fields. Each is
+    sent with its
+    `deliveryId`, in the order of the events of its job, and retried like any other delivery. Deliveries
+    with 100
+    attempts do not change. At least one field is required.
 
     Args:
+        idempotency_key (str | Unset):
         body (FailedDeliveries): Selects webhooks that failed permanently and match all given
             fields.
 
@@ -186,6 +200,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -197,15 +212,18 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: FailedDeliveries,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | RedeliveryResponse | None:
     """Redeliver failed webhooks
 
-     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
-    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
-    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
-    one field is required.
+     Redelivers webhooks of this key's mode that failed permanently and match all given fields. Each is
+    sent with its
+    `deliveryId`, in the order of the events of its job, and retried like any other delivery. Deliveries
+    with 100
+    attempts do not change. At least one field is required.
 
     Args:
+        idempotency_key (str | Unset):
         body (FailedDeliveries): Selects webhooks that failed permanently and match all given
             fields.
 
@@ -221,5 +239,6 @@ async def asyncio(
         await asyncio_detailed(
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -7,16 +7,23 @@ from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.webhook_secret import WebhookSecret
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
-def _get_kwargs() -> dict[str, Any]:
+def _get_kwargs(
+    *,
+    idempotency_key: str | Unset = UNSET,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
         "url": "/api/v1/webhook-secret/rotate",
     }
 
+    _kwargs["headers"] = headers
     return _kwargs
 
 
@@ -71,12 +78,16 @@ def _build_response(
 def sync_detailed(
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | WebhookSecret]:
     """Rotate the webhook secret
 
      Creates a new secret, which cannot be read again. For 24 hours every webhook is signed with
     both secrets, so that receivers can be updated one by one. Another rotation within that time
     invalidates the oldest secret immediately. Requires a live key.
+
+    Args:
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -86,7 +97,9 @@ def sync_detailed(
         Response[Error | WebhookSecret]
     """
 
-    kwargs = _get_kwargs()
+    kwargs = _get_kwargs(
+        idempotency_key=idempotency_key,
+    )
 
     response = client.get_httpx_client().request(
         **kwargs,
@@ -98,12 +111,16 @@ def sync_detailed(
 def sync(
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | WebhookSecret | None:
     """Rotate the webhook secret
 
      Creates a new secret, which cannot be read again. For 24 hours every webhook is signed with
     both secrets, so that receivers can be updated one by one. Another rotation within that time
     invalidates the oldest secret immediately. Requires a live key.
+
+    Args:
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -115,18 +132,23 @@ def sync(
 
     return sync_detailed(
         client=client,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
 async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | WebhookSecret]:
     """Rotate the webhook secret
 
      Creates a new secret, which cannot be read again. For 24 hours every webhook is signed with
     both secrets, so that receivers can be updated one by one. Another rotation within that time
     invalidates the oldest secret immediately. Requires a live key.
+
+    Args:
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -136,7 +158,9 @@ async def asyncio_detailed(
         Response[Error | WebhookSecret]
     """
 
-    kwargs = _get_kwargs()
+    kwargs = _get_kwargs(
+        idempotency_key=idempotency_key,
+    )
 
     response = await client.get_async_httpx_client().request(**kwargs)
 
@@ -146,12 +170,16 @@ async def asyncio_detailed(
 async def asyncio(
     *,
     client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | WebhookSecret | None:
     """Rotate the webhook secret
 
      Creates a new secret, which cannot be read again. For 24 hours every webhook is signed with
     both secrets, so that receivers can be updated one by one. Another rotation within that time
     invalidates the oldest secret immediately. Requires a live key.
+
+    Args:
+        idempotency_key (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -164,5 +192,6 @@ async def asyncio(
     return (
         await asyncio_detailed(
             client=client,
+            idempotency_key=idempotency_key,
         )
     ).parsed

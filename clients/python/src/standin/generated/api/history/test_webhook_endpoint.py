@@ -10,15 +10,18 @@ from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.webhook_test import WebhookTest
 from ...models.webhook_test_result import WebhookTestResult
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
     body: WebhookTest,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -105,6 +108,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: WebhookTest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | WebhookTestResult]:
     """Send a test event
 
@@ -114,6 +118,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (WebhookTest): A test event.
 
     Raises:
@@ -127,6 +132,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -141,6 +147,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: WebhookTest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | WebhookTestResult | None:
     """Send a test event
 
@@ -150,6 +157,7 @@ def sync(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (WebhookTest): A test event.
 
     Raises:
@@ -164,6 +172,7 @@ def sync(
         id=id,
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -172,6 +181,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: WebhookTest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | WebhookTestResult]:
     """Send a test event
 
@@ -181,6 +191,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (WebhookTest): A test event.
 
     Raises:
@@ -194,6 +205,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -206,6 +218,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: WebhookTest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | WebhookTestResult | None:
     """Send a test event
 
@@ -215,6 +228,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (WebhookTest): A test event.
 
     Raises:
@@ -230,5 +244,6 @@ async def asyncio(
             id=id,
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

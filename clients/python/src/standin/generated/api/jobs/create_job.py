@@ -8,14 +8,17 @@ from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.job import Job
 from ...models.job_create import JobCreate
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     *,
     body: JobCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -95,6 +98,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: JobCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | Job]:
     """Dispatch a bot
 
@@ -107,6 +111,7 @@ def sync_detailed(
     does a POST for a meeting that another job is for.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobCreate): A request to send a bot into a meeting.
 
     Raises:
@@ -119,6 +124,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -132,6 +138,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: JobCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | Job | None:
     """Dispatch a bot
 
@@ -144,6 +151,7 @@ def sync(
     does a POST for a meeting that another job is for.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobCreate): A request to send a bot into a meeting.
 
     Raises:
@@ -157,6 +165,7 @@ def sync(
     return sync_detailed(
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -164,6 +173,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: JobCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | Job]:
     """Dispatch a bot
 
@@ -176,6 +186,7 @@ async def asyncio_detailed(
     does a POST for a meeting that another job is for.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobCreate): A request to send a bot into a meeting.
 
     Raises:
@@ -188,6 +199,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -199,6 +211,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: JobCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | Job | None:
     """Dispatch a bot
 
@@ -211,6 +224,7 @@ async def asyncio(
     does a POST for a meeting that another job is for.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobCreate): A request to send a bot into a meeting.
 
     Raises:
@@ -225,5 +239,6 @@ async def asyncio(
         await asyncio_detailed(
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

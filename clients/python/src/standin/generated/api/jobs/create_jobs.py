@@ -8,14 +8,17 @@ from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.job_batch import JobBatch
 from ...models.job_batch_result import JobBatchResult
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     *,
     body: JobBatch,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -92,6 +95,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: JobBatch,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | JobBatchResult]:
     """Dispatch several bots
 
@@ -104,6 +108,7 @@ def sync_detailed(
     you can send the same batch again.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobBatch): Requests for several jobs.
 
     Raises:
@@ -116,6 +121,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -129,6 +135,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: JobBatch,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | JobBatchResult | None:
     """Dispatch several bots
 
@@ -141,6 +148,7 @@ def sync(
     you can send the same batch again.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobBatch): Requests for several jobs.
 
     Raises:
@@ -154,6 +162,7 @@ def sync(
     return sync_detailed(
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -161,6 +170,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: JobBatch,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | JobBatchResult]:
     """Dispatch several bots
 
@@ -173,6 +183,7 @@ async def asyncio_detailed(
     you can send the same batch again.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobBatch): Requests for several jobs.
 
     Raises:
@@ -185,6 +196,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -196,6 +208,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: JobBatch,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | JobBatchResult | None:
     """Dispatch several bots
 
@@ -208,6 +221,7 @@ async def asyncio(
     you can send the same batch again.
 
     Args:
+        idempotency_key (str | Unset):
         body (JobBatch): Requests for several jobs.
 
     Raises:
@@ -222,5 +236,6 @@ async def asyncio(
         await asyncio_detailed(
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

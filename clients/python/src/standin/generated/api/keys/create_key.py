@@ -5,17 +5,20 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.created_key import CreatedKey
 from ...models.error import Error
 from ...models.key_create import KeyCreate
-from ...models.new_key import NewKey
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     *,
     body: KeyCreate,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -30,9 +33,9 @@ def _get_kwargs(
     return _kwargs
 
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Error | NewKey | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> CreatedKey | Error | None:
     if response.status_code == 201:
-        response_201 = NewKey.from_dict(response.json())
+        response_201 = CreatedKey.from_dict(response.json())
 
         return response_201
 
@@ -82,7 +85,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
         return None
 
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Error | NewKey]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[CreatedKey | Error]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -95,14 +98,17 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: KeyCreate,
-) -> Response[Error | NewKey]:
+    idempotency_key: str | Unset = UNSET,
+) -> Response[CreatedKey | Error]:
     """Create an API key
 
-     Creates a key for your consumer. The response has the key, which cannot be read again. A consumer
-    may have 100 keys.
-    Needs the scope `admin`. A test key creates only test keys.
+     Creates a key for your consumer. The response has the key, which cannot be read again. It belongs to
+    the user to whom the key of
+    the request belongs, or to the team. Each may have 100 keys. Needs the scope `admin`. A test key
+    creates only test keys.
 
     Args:
+        idempotency_key (str | Unset):
         body (KeyCreate): A key to create.
 
     Raises:
@@ -110,11 +116,12 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Error | NewKey]
+        Response[CreatedKey | Error]
     """
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -128,14 +135,17 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: KeyCreate,
-) -> Error | NewKey | None:
+    idempotency_key: str | Unset = UNSET,
+) -> CreatedKey | Error | None:
     """Create an API key
 
-     Creates a key for your consumer. The response has the key, which cannot be read again. A consumer
-    may have 100 keys.
-    Needs the scope `admin`. A test key creates only test keys.
+     Creates a key for your consumer. The response has the key, which cannot be read again. It belongs to
+    the user to whom the key of
+    the request belongs, or to the team. Each may have 100 keys. Needs the scope `admin`. A test key
+    creates only test keys.
 
     Args:
+        idempotency_key (str | Unset):
         body (KeyCreate): A key to create.
 
     Raises:
@@ -143,12 +153,13 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Error | NewKey
+        CreatedKey | Error
     """
 
     return sync_detailed(
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -156,14 +167,17 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: KeyCreate,
-) -> Response[Error | NewKey]:
+    idempotency_key: str | Unset = UNSET,
+) -> Response[CreatedKey | Error]:
     """Create an API key
 
-     Creates a key for your consumer. The response has the key, which cannot be read again. A consumer
-    may have 100 keys.
-    Needs the scope `admin`. A test key creates only test keys.
+     Creates a key for your consumer. The response has the key, which cannot be read again. It belongs to
+    the user to whom the key of
+    the request belongs, or to the team. Each may have 100 keys. Needs the scope `admin`. A test key
+    creates only test keys.
 
     Args:
+        idempotency_key (str | Unset):
         body (KeyCreate): A key to create.
 
     Raises:
@@ -171,11 +185,12 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Error | NewKey]
+        Response[CreatedKey | Error]
     """
 
     kwargs = _get_kwargs(
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -187,14 +202,17 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: KeyCreate,
-) -> Error | NewKey | None:
+    idempotency_key: str | Unset = UNSET,
+) -> CreatedKey | Error | None:
     """Create an API key
 
-     Creates a key for your consumer. The response has the key, which cannot be read again. A consumer
-    may have 100 keys.
-    Needs the scope `admin`. A test key creates only test keys.
+     Creates a key for your consumer. The response has the key, which cannot be read again. It belongs to
+    the user to whom the key of
+    the request belongs, or to the team. Each may have 100 keys. Needs the scope `admin`. A test key
+    creates only test keys.
 
     Args:
+        idempotency_key (str | Unset):
         body (KeyCreate): A key to create.
 
     Raises:
@@ -202,12 +220,13 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Error | NewKey
+        CreatedKey | Error
     """
 
     return (
         await asyncio_detailed(
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

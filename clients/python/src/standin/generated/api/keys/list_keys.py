@@ -6,25 +6,43 @@ import httpx
 from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.error import Error
-from ...models.key_list import KeyList
-from ...types import Response
+from ...models.key_page import KeyPage
+from ...types import UNSET, Response, Unset
 
 
-def _get_kwargs() -> dict[str, Any]:
+def _get_kwargs(
+    *,
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> dict[str, Any]:
+
+    params: dict[str, Any] = {}
+
+    params["cursor"] = cursor
+
+    params["limit"] = limit
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
     _kwargs: dict[str, Any] = {
         "method": "get",
         "url": "/api/v1/keys",
+        "params": params,
     }
 
     return _kwargs
 
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Error | KeyList | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Error | KeyPage | None:
     if response.status_code == 200:
-        response_200 = KeyList.from_dict(response.json())
+        response_200 = KeyPage.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 400:
+        response_400 = Error.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Error.from_dict(response.json())
@@ -52,7 +70,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
         return None
 
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Error | KeyList]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Error | KeyPage]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -64,22 +82,31 @@ def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 def sync_detailed(
     *,
     client: AuthenticatedClient,
-) -> Response[Error | KeyList]:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Response[Error | KeyPage]:
     """List API keys
 
-     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
-    the scope
-    `admin`.
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. The
+    key of a user may do no
+    more than the user, and ends with the user. Needs the scope `admin`.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Error | KeyList]
+        Response[Error | KeyPage]
     """
 
-    kwargs = _get_kwargs()
+    kwargs = _get_kwargs(
+        cursor=cursor,
+        limit=limit,
+    )
 
     response = client.get_httpx_client().request(
         **kwargs,
@@ -91,45 +118,62 @@ def sync_detailed(
 def sync(
     *,
     client: AuthenticatedClient,
-) -> Error | KeyList | None:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Error | KeyPage | None:
     """List API keys
 
-     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
-    the scope
-    `admin`.
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. The
+    key of a user may do no
+    more than the user, and ends with the user. Needs the scope `admin`.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Error | KeyList
+        Error | KeyPage
     """
 
     return sync_detailed(
         client=client,
+        cursor=cursor,
+        limit=limit,
     ).parsed
 
 
 async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
-) -> Response[Error | KeyList]:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Response[Error | KeyPage]:
     """List API keys
 
-     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
-    the scope
-    `admin`.
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. The
+    key of a user may do no
+    more than the user, and ends with the user. Needs the scope `admin`.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Error | KeyList]
+        Response[Error | KeyPage]
     """
 
-    kwargs = _get_kwargs()
+    kwargs = _get_kwargs(
+        cursor=cursor,
+        limit=limit,
+    )
 
     response = await client.get_async_httpx_client().request(**kwargs)
 
@@ -139,23 +183,31 @@ async def asyncio_detailed(
 async def asyncio(
     *,
     client: AuthenticatedClient,
-) -> Error | KeyList | None:
+    cursor: str | Unset = UNSET,
+    limit: int | Unset = 20,
+) -> Error | KeyPage | None:
     """List API keys
 
-     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
-    the scope
-    `admin`.
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. The
+    key of a user may do no
+    more than the user, and ends with the user. Needs the scope `admin`.
+
+    Args:
+        cursor (str | Unset):
+        limit (int | Unset):  Default: 20.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Error | KeyList
+        Error | KeyPage
     """
 
     return (
         await asyncio_detailed(
             client=client,
+            cursor=cursor,
+            limit=limit,
         )
     ).parsed

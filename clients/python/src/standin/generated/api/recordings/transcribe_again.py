@@ -10,15 +10,18 @@ from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.transcription_queued import TranscriptionQueued
 from ...models.transcription_request import TranscriptionRequest
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
     body: TranscriptionRequest,
+    idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -110,6 +113,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     body: TranscriptionRequest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | TranscriptionQueued]:
     """Transcribe again
 
@@ -125,6 +129,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (TranscriptionRequest): How to transcribe a recording again.
 
     Raises:
@@ -138,6 +143,7 @@ def sync_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = client.get_httpx_client().request(
@@ -152,6 +158,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     body: TranscriptionRequest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | TranscriptionQueued | None:
     """Transcribe again
 
@@ -167,6 +174,7 @@ def sync(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (TranscriptionRequest): How to transcribe a recording again.
 
     Raises:
@@ -181,6 +189,7 @@ def sync(
         id=id,
         client=client,
         body=body,
+        idempotency_key=idempotency_key,
     ).parsed
 
 
@@ -189,6 +198,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     body: TranscriptionRequest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Response[Error | TranscriptionQueued]:
     """Transcribe again
 
@@ -204,6 +214,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (TranscriptionRequest): How to transcribe a recording again.
 
     Raises:
@@ -217,6 +228,7 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         id=id,
         body=body,
+        idempotency_key=idempotency_key,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -229,6 +241,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     body: TranscriptionRequest,
+    idempotency_key: str | Unset = UNSET,
 ) -> Error | TranscriptionQueued | None:
     """Transcribe again
 
@@ -244,6 +257,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        idempotency_key (str | Unset):
         body (TranscriptionRequest): How to transcribe a recording again.
 
     Raises:
@@ -259,5 +273,6 @@ async def asyncio(
             id=id,
             client=client,
             body=body,
+            idempotency_key=idempotency_key,
         )
     ).parsed

@@ -9,20 +9,20 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.created_key_mode import CreatedKeyMode
 from ..models.key_scope import KeyScope
-from ..models.new_key_mode import NewKeyMode
 
-T = TypeVar("T", bound="NewKey")
+T = TypeVar("T", bound="CreatedKey")
 
 
 @_attrs_define
-class NewKey:
+class CreatedKey:
     """A new API key.
 
     Attributes:
         id (UUID): The ID.
         name (str): What people call the key. May be empty.
-        mode (NewKeyMode): Whether its jobs join meetings, or run in the simulator.
+        mode (CreatedKeyMode): Whether its jobs join meetings, or run in the simulator.
         scope (KeyScope): What a key may do. `read` reads jobs, recordings and texts. `jobs` also sends and controls
             bots and deletes recordings.
             `admin` also manages keys and rotates the webhook secret. Keys have `admin` unless they were created with
@@ -37,7 +37,7 @@ class NewKey:
 
     id: UUID
     name: str
-    mode: NewKeyMode
+    mode: CreatedKeyMode
     scope: KeyScope
     prefix: str
     created_at: datetime.datetime
@@ -102,7 +102,7 @@ class NewKey:
 
         name = d.pop("name")
 
-        mode = NewKeyMode(d.pop("mode"))
+        mode = CreatedKeyMode(d.pop("mode"))
 
         scope = KeyScope(d.pop("scope"))
 
@@ -144,7 +144,7 @@ class NewKey:
 
         key = d.pop("key")
 
-        new_key = cls(
+        created_key = cls(
             id=id,
             name=name,
             mode=mode,
@@ -157,8 +157,8 @@ class NewKey:
             key=key,
         )
 
-        new_key.additional_properties = d
-        return new_key
+        created_key.additional_properties = d
+        return created_key
 
     @property
     def additional_keys(self) -> list[str]:

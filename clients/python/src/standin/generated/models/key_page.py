@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -10,18 +10,20 @@ if TYPE_CHECKING:
     from ..models.key import Key
 
 
-T = TypeVar("T", bound="KeyList")
+T = TypeVar("T", bound="KeyPage")
 
 
 @_attrs_define
-class KeyList:
-    """API keys.
+class KeyPage:
+    """A page of API keys.
 
     Attributes:
-        keys (list[Key]): The keys.
+        keys (list[Key]): Newest first.
+        next_cursor (None | str): The `cursor` of the next page, or null on the last page.
     """
 
     keys: list[Key]
+    next_cursor: None | str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -30,11 +32,15 @@ class KeyList:
             keys_item = keys_item_data.to_dict()
             keys.append(keys_item)
 
+        next_cursor: None | str
+        next_cursor = self.next_cursor
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "keys": keys,
+                "nextCursor": next_cursor,
             }
         )
 
@@ -52,12 +58,20 @@ class KeyList:
 
             keys.append(keys_item)
 
-        key_list = cls(
+        def _parse_next_cursor(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        next_cursor = _parse_next_cursor(d.pop("nextCursor"))
+
+        key_page = cls(
             keys=keys,
+            next_cursor=next_cursor,
         )
 
-        key_list.additional_properties = d
-        return key_list
+        key_page.additional_properties = d
+        return key_page
 
     @property
     def additional_keys(self) -> list[str]:

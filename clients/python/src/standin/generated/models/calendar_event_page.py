@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -10,18 +10,20 @@ if TYPE_CHECKING:
     from ..models.calendar_event import CalendarEvent
 
 
-T = TypeVar("T", bound="CalendarEventList")
+T = TypeVar("T", bound="CalendarEventPage")
 
 
 @_attrs_define
-class CalendarEventList:
-    """The meetings of a calendar.
+class CalendarEventPage:
+    """A page of the meetings of a calendar.
 
     Attributes:
         events (list[CalendarEvent]): The meetings, by their start.
+        next_cursor (None | str): The `cursor` of the next page, or null on the last page.
     """
 
     events: list[CalendarEvent]
+    next_cursor: None | str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -30,11 +32,15 @@ class CalendarEventList:
             events_item = events_item_data.to_dict()
             events.append(events_item)
 
+        next_cursor: None | str
+        next_cursor = self.next_cursor
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "events": events,
+                "nextCursor": next_cursor,
             }
         )
 
@@ -52,12 +58,20 @@ class CalendarEventList:
 
             events.append(events_item)
 
-        calendar_event_list = cls(
+        def _parse_next_cursor(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        next_cursor = _parse_next_cursor(d.pop("nextCursor"))
+
+        calendar_event_page = cls(
             events=events,
+            next_cursor=next_cursor,
         )
 
-        calendar_event_list.additional_properties = d
-        return calendar_event_list
+        calendar_event_page.additional_properties = d
+        return calendar_event_page
 
     @property
     def additional_keys(self) -> list[str]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -10,18 +10,20 @@ if TYPE_CHECKING:
     from ..models.calendar import Calendar
 
 
-T = TypeVar("T", bound="CalendarList")
+T = TypeVar("T", bound="CalendarPage")
 
 
 @_attrs_define
-class CalendarList:
-    """All connected calendars.
+class CalendarPage:
+    """A page of connected calendars.
 
     Attributes:
-        calendars (list[Calendar]): The calendars, oldest first.
+        calendars (list[Calendar]): Oldest first.
+        next_cursor (None | str): The `cursor` of the next page, or null on the last page.
     """
 
     calendars: list[Calendar]
+    next_cursor: None | str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -30,11 +32,15 @@ class CalendarList:
             calendars_item = calendars_item_data.to_dict()
             calendars.append(calendars_item)
 
+        next_cursor: None | str
+        next_cursor = self.next_cursor
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "calendars": calendars,
+                "nextCursor": next_cursor,
             }
         )
 
@@ -52,12 +58,20 @@ class CalendarList:
 
             calendars.append(calendars_item)
 
-        calendar_list = cls(
+        def _parse_next_cursor(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        next_cursor = _parse_next_cursor(d.pop("nextCursor"))
+
+        calendar_page = cls(
             calendars=calendars,
+            next_cursor=next_cursor,
         )
 
-        calendar_list.additional_properties = d
-        return calendar_list
+        calendar_page.additional_properties = d
+        return calendar_page
 
     @property
     def additional_keys(self) -> list[str]:

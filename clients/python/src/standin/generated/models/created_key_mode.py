@@ -1,7 +1,7 @@
 from enum import Enum
 
 
-class NewKeyMode(str, Enum):
+class CreatedKeyMode(str, Enum):
     LIVE = "live"
     TEST = "test"
 
