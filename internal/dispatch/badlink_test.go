@@ -29,6 +29,8 @@ func TestLinkWithoutMeeting(t *testing.T) {
 			t.Errorf("%s: %d bots were launched", link, n)
 		}
 	}
-	allowed := h.NewJob(t, func(r *lifecycle.NewJob) { r.MeetingURL = "https://meet.test/room" })
-	h.untilLaunched(t, allowed.ID, 0)
+	for _, link := range []string{"https://meet.test/room", "https://g.co/meet/weekly"} { // an allowed host, and a nickname
+		j := h.NewJob(t, func(r *lifecycle.NewJob) { r.MeetingURL = link })
+		h.untilLaunched(t, j.ID, 0)
+	}
 }

@@ -213,13 +213,13 @@ func (s situation) lateness(next decision) time.Duration {
 	return s.now.Sub(s.job.JoinAt)
 }
 
-// badLink returns why the meeting link cannot lead to a meeting, or "". The
+// badLink returns why the meeting link certainly leads to no meeting, or "". The
 // simulator opens no link.
 func (d *Dispatcher) badLink(r job.Record) string {
 	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
 		return ""
 	}
-	return meetinglink.Warning(r.MeetingURL, d.AllowedMeetingHosts...)
+	return meetinglink.Refusal(r.MeetingURL, d.AllowedMeetingHosts...)
 }
 
 var (

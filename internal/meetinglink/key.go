@@ -15,7 +15,7 @@ func Key(text string) string {
 	address, host := link.URL, HostOf(link.URL)
 	path := strings.TrimRight(address.Path, "/")
 	switch {
-	case InDomain(host, meetHosts...) && meetCode.MatchString(path):
+	case InDomain(host, meetHosts...) && meetingCode(path) != "":
 		return "meet " + path
 	case InDomain(host, zoomHosts...):
 		if parts := zoomNumber.FindStringSubmatch(path); parts != nil {

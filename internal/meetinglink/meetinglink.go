@@ -26,9 +26,10 @@ type Link struct {
 	URL      *url.URL // without redirectors
 	Platform job.Platform
 
-	// Warning is a sentence that says why the link cannot lead to a meeting; empty
-	// if it may.
+	// Warning is a sentence that says why the link does not seem to lead to a meeting;
+	// otherwise empty. Unsure reports whether only a bot can find out.
 	Warning string
+	Unsure  bool
 }
 
 // The errors of Resolve. They do not repeat the link, which may contain a
@@ -56,7 +57,7 @@ func Resolve(text string, allowedHosts ...string) (Link, error) {
 		if !isRedirect {
 			link := Link{URL: parsed, Platform: platformOf(parsed)}
 			repair(&link)
-			link.Warning = warning(link, allowedHosts)
+			link.Warning, link.Unsure = warning(link, allowedHosts)
 			return link, nil
 		}
 		if target == "" {

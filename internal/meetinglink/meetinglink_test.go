@@ -19,6 +19,7 @@ const (
 const (
 	ok      = "ok"
 	warning = "warning"
+	unsure  = "unsure"
 	invalid = "invalid"
 )
 
@@ -76,6 +77,9 @@ func TestResolve(t *testing.T) {
 			outcome = invalid
 		case got.Warning != "":
 			outcome = warning
+			if meetinglink.Refusal(test.text, "allowed.example", "*.wild.example", "127.0.0.1:4000") == "" {
+				outcome = unsure
+			}
 		}
 		if outcome != test.outcome || got.Platform != test.platform {
 			t.Errorf("%.200q: %s, platform %q (%s, %v), want %s, %q", test.text, outcome, got.Platform, got.Warning, err, test.outcome, test.platform)

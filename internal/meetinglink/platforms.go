@@ -51,8 +51,9 @@ func isPlatformHost(host string) bool {
 }
 
 var (
-	meetCode       = regexp.MustCompile(`^/(?:_meet/)?([a-z]{3})-?([a-z]{4})-?([a-z]{3})/?$`)
+	meetCode       = regexp.MustCompile(`^([a-z]{3})-?([a-z]{4})-?([a-z]{3})$`)
 	meetLookup     = regexp.MustCompile(`^/lookup/[^/]+/?$`)
+	meetPage       = regexp.MustCompile(`^/?(new|landing)?/?$`)
 	teamsMeeting   = regexp.MustCompile(`^/(l/meetup-join/.|light-meetings/launch|dl/launcher/launcher\.html|meet/\d|_#?/l/meetup-join/.)`)
 	zoomMeeting    = regexp.MustCompile(`^/(j|w|s|wc|my|launch)/.`)
 	zoomSpacedPath = regexp.MustCompile(`^/(j|w|s|wc|wc/join)/[\d ]+`)
@@ -68,8 +69,8 @@ func repair(link *Link) {
 		link.URL.Scheme, link.URL.Host, link.URL.Path, link.URL.RawPath = "https", meetHosts[0], strings.TrimPrefix(link.URL.Path, "/meet"), ""
 		repair(link)
 	case InDomain(host, meetHosts...):
-		if code := meetCode.FindStringSubmatch(strings.ToLower(link.URL.Path)); code != nil {
-			link.URL.Path, link.URL.RawPath = "/"+strings.Join(code[1:], "-"), ""
+		if code := meetingCode(link.URL.Path); code != "" {
+			link.URL.Path, link.URL.RawPath = "/"+code, ""
 		}
 	case InDomain(host, zoomHosts...):
 		repairZoom(link.URL)
@@ -79,6 +80,20 @@ func repair(link *Link) {
 			link.URL.RawQuery = query.Encode() // JSON that was pasted unencoded
 		}
 	}
+}
+
+// meetingCode returns the code of a Google Meet meeting in a path, with hyphens; empty without one.
+// Other parts of the path may be before it, such as the number of an account in /u/1/abc-defg-hij.
+// A code without hyphens is the last part. The names of lookups may look like codes.
+func meetingCode(path string) string {
+	parts := strings.Split(strings.Trim(strings.ToLower(path), "/"), "/")
+	for i, part := range parts {
+		code := meetCode.FindStringSubmatch(part)
+		if code != nil && parts[0] != "lookup" && (i == len(parts)-1 || strings.Contains(part, "-")) {
+			return strings.Join(code[1:], "-")
+		}
+	}
+	return ""
 }
 
 // separators removes what people write between the digits of a meeting number.
@@ -108,36 +123,36 @@ func repairZoom(address *url.URL) {
 	}
 }
 
-// warning returns why nobody can join the link, or "".
-func warning(link Link, allowedHosts []string) string {
+// warning returns why nobody can join the link, or "", and whether a bot has to find out.
+func warning(link Link, allowedHosts []string) (text string, unsure bool) {
 	host := HostOf(link.URL)
 	path := decodedPath(link.URL.Path)
 	switch {
 	case HostAllowed(link.URL, allowedHosts):
-		return ""
+		return "", false
 	case InDomain(host, meetHosts...):
-		if !meetCode.MatchString(path) && !meetLookup.MatchString(path) {
-			return "This Google Meet link has no meeting code, as in https://meet.google.com/abc-defg-hij."
+		if meetingCode(path) == "" && !meetLookup.MatchString(path) { // it may be a nickname
+			return "This Google Meet link has no meeting code, as in https://meet.google.com/abc-defg-hij.", !meetPage.MatchString(path)
 		}
 	case InDomain(host, teamsHosts...):
 		if !isTeamsMeeting(link.URL, path) {
-			return "This Microsoft Teams link is not a link to join a meeting."
+			return "This Microsoft Teams link is not a link to join a meeting.", false
 		}
 	case InDomain(host, zoomHosts...):
 		switch {
 		case strings.HasPrefix(path, "/u/"):
-			return "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."
+			return "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it.", false
 		case strings.Contains(path, "/register/"):
-			return "This Zoom link is a registration page. Register, and use the link in the confirmation."
+			return "This Zoom link is a registration page. Register, and use the link in the confirmation.", false
 		case host != "events.zoom.us" && !zoomMeeting.MatchString(path), strings.Trim(path, "/") == "":
-			return "This Zoom link is not a link to join a meeting."
+			return "This Zoom link is not a link to join a meeting.", false
 		case zoomByNumber.MatchString(path) && !zoomNumber.MatchString(path):
-			return "This Zoom link has no meeting number, as in https://zoom.us/j/1234567890."
+			return "This Zoom link has no meeting number, as in https://zoom.us/j/1234567890.", false
 		}
 	default:
-		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.", host)
+		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.", host), false
 	}
-	return ""
+	return "", false
 }
 
 func isTeamsMeeting(address *url.URL, path string) bool {
@@ -183,10 +198,18 @@ func HostAllowed(address *url.URL, entries []string) bool {
 	})
 }
 
-// Warning returns a sentence that says why a link cannot lead to a meeting, or "".
+// Warning returns a sentence that says why a link does not seem to lead to a meeting, or "".
 func Warning(text string, allowedHosts ...string) string {
 	_, warning := Describe(text, allowedHosts...)
 	return warning
+}
+
+// Refusal returns why a link certainly leads to no meeting, so that no bot is sent, or "".
+func Refusal(text string, allowedHosts ...string) string {
+	if link, err := Resolve(text, allowedHosts...); err == nil && link.Unsure {
+		return ""
+	}
+	return Warning(text, allowedHosts...)
 }
 
 // Describe returns PlatformOf and Warning of a link, which it resolves once.
