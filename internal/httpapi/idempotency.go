@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"standin/internal/account"
@@ -49,7 +50,7 @@ type keptAnswer struct {
 // was refused can be corrected, and one that failed can be repeated.
 func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller, handle consumerHandler) error {
 	key := r.Header.Get(idempotencyHeader)
-	if r.Method != http.MethodPost || key == "" {
+	if r.Method != http.MethodPost || key == "" || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
 		return handle(w, r, caller)
 	}
 	if err := text.CheckLine(key, maxIdempotencyKey); err != nil {
@@ -61,13 +62,14 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	}
 	release() // the handler reads it again
 	sum := sha256.Sum256(append([]byte(r.URL.RequestURI()+"\n"), body...))
+	hash := hex.EncodeToString(sum[:])
 	kept, claimed, err := a.settings.Requests.ClaimRequest(r.Context(), account.KeptRequest{
-		ConsumerID: caller.ConsumerID, Mode: caller.Mode, Key: key, Hash: hex.EncodeToString(sum[:]), At: time.Now(),
+		ConsumerID: caller.ConsumerID, Mode: caller.Mode, Key: key, Hash: hash, At: time.Now(),
 	}, time.Now().Add(-answerTime))
 	switch {
 	case err != nil:
 		return fmt.Errorf("claim a request: %w", err)
-	case !claimed && kept.Hash != hex.EncodeToString(sum[:]):
+	case !claimed && kept.Hash != hash:
 		return &job.Error{Code: job.InvalidState, Message: "this Idempotency-Key was used with another request"}
 	case !claimed && kept.Answer == "":
 		return &job.Error{Code: job.InvalidState, Message: "a request with this Idempotency-Key is being answered"}
