@@ -21,6 +21,7 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/calendarsync"
 	"standin/internal/httpmw"
 	"standin/internal/mcpserver"
@@ -260,7 +261,11 @@ func (a *API) route() error {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		refuse := forPages(shared, path, security[path], a.adapt(a.authenticated(security[path], methodNotAllowed(methods))))
+		handle := a.authenticated(security[path], methodNotAllowed(methods))
+		if security[path] == "paymentSignature" {
+			handle = a.signed(methodNotAllowed(methods))
+		}
+		refuse := forPages(shared, path, security[path], a.adapt(handle))
 		if !slices.Contains(fixedPaths(), path) {
 			a.mux.Handle(path, refuse)
 			continue
@@ -273,4 +278,18 @@ func (a *API) route() error {
 	}
 	a.mux.Handle("/", a.adapt(noSuchPath))
 	return nil
+}
+
+// signed serves a request whose payment signature is that of an empty body.
+func (a *API) signed(handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if a.settings.Payments == nil {
+			return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
+		}
+		signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
+		if _, err := a.settings.Payments.Receive(r.Context(), signature, nil); errors.Is(err, billing.ErrSignature) {
+			return failWithoutBody(w, r, http.StatusBadRequest, err)
+		}
+		return handle(w, r)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/account/billing"
 	"standin/internal/httpapi"
 	"standin/internal/ingest"
 )
@@ -44,9 +45,31 @@ func TestInvalidHTTP(t *testing.T) {
 		status  int
 	}{
 		"not HTTP":      {"hello\r\n\r\n", 400},
+		"no host":       {"GET /healthz HTTP/1.1\r\n\r\n", 400},
+		"bad path":      {"GET /api/v1/jobs/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
 		"large headers": {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", 431},
 	} {
-		if got := readAnswer(t, s.dial(test.request)); got.status != test.status {
+		got := readAnswer(t, s.dial(test.request))
+		if got.status != test.status || got.header.Get("X-Request-Id") != "" || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") { // as info.description says
+			t.Errorf("%s: %d %v %s", name, got.status, got.header, got.body)
+		}
+	}
+}
+
+// TestPaymentMethods checks that a wrong method of payments is refused after a wrong signature.
+func TestPaymentMethods(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	for name, test := range map[string]struct {
+		method, signature string
+		status            int
+	}{
+		"get":                             {"GET", "", 400},
+		"delete with a wrong signature":   {"DELETE", signedPayment("other", "")[billing.Header], 400},
+		"delete with the right signature": {"DELETE", signedPayment(paymentSecret, "")[billing.Header], 405},
+	} {
+		got := s.send(t, request{test.method, paymentRoute, "", map[string]string{billing.Header: test.signature}, ""})
+		if got.status != test.status || (got.body == "") != (test.status == 400) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}

@@ -150,7 +150,6 @@ func TestPathsAndMethods(t *testing.T) {
 		{"put jobs", request{"PUT", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD, POST"}},
 		{"put a job", request{"PUT", jobsPath + "/42", adasKey, nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
 		{"get an ingest path", request{"GET", ingest.EventPath, "x", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
-		{"get the payments' path", request{"GET", "/webhooks/payments", "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
 		{"patch a poll", request{"PATCH", "/api/v1/cli-auth/poll/%20%00%ff", "", nil, ""}, "", 405, wrong, nil, nil},
 		{"unknown path of a job", request{"POST", jobsPath + "/x/nothing", adasKey, nil, ""}, "", 404, notFound, nil, nil},
 		{"unknown method", request{"BREW", "/healthz", "", nil, ""}, "", 405, wrong, nil, nil},
