@@ -37,7 +37,14 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 			}
 			if number++; number > printed {
 				printed = number
-				if err := f.printEntry(to, entry); err != nil {
+				if err := f.printOne(to, entry, func() error {
+					text := entry.EmittedAt.Local().Format("15:04:05") + "  " + eventText(entry)
+					if entry.From != entry.To {
+						text += "  (" + entry.To + ")"
+					}
+					_, err := fmt.Fprintln(to.Out, oneLine(text))
+					return err
+				}); err != nil {
 					return err
 				}
 			}
@@ -74,16 +81,4 @@ func (f apiFlags) printRecorded(ctx context.Context, to terminal, api *client.Cl
 	}
 	fmt.Fprintf(to.Err, "Recorded %s · standin recordings download %s · %s\n", clock(*done.DurationSeconds), id, jobLink(api, id))
 	return nil
-}
-
-// printEntry prints an entry of the timeline.
-func (f apiFlags) printEntry(to terminal, entry client.TimelineEntry) error {
-	return f.printOne(to, entry, func() error {
-		text := entry.EmittedAt.Local().Format("15:04:05") + "  " + eventText(entry)
-		if entry.From != entry.To {
-			text += "  (" + entry.To + ")"
-		}
-		_, err := fmt.Fprintln(to.Out, oneLine(text))
-		return err
-	})
 }

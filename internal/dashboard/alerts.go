@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 
 	"standin/internal/account"
@@ -9,15 +8,6 @@ import (
 	"standin/internal/text"
 	"standin/internal/webhook"
 )
-
-// Alerts describes the alerts that the service sends to its operators, and sends a test alert. It
-// is implemented by alert.Watcher.
-type Alerts interface {
-	Options() alert.Options
-	Status(ctx context.Context) ([]alert.Status, error)
-	// Test sends a test alert and returns the errors by way: webhook and mail.
-	Test(ctx context.Context) map[string]error
-}
 
 // alertsView is the data of the page of alerts: what alerts there are, and where they go.
 type alertsView struct {

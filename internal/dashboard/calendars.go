@@ -1,14 +1,12 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -18,23 +16,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/text"
 )
-
-// Calendars connects and reads the calendars of consumers. It is implemented by
-// calendarsync.Service.
-type Calendars interface {
-	Connect(ctx context.Context, caller account.Caller, request calendarsync.Connection) (calendarsync.Calendar, error)
-	Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error)
-	Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error)
-	Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch calendarsync.Patch) (calendarsync.Calendar, error)
-	Disconnect(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
-	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
-	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
-	Choices(ctx context.Context, caller account.Caller, id uuid.UUID) ([]calendarapi.Listed, error)
-	Providers() []calendarapi.Provider
-	ConsentURL(p calendarapi.Provider, state, verifier string) string
-	Exchange(ctx context.Context, p calendarapi.Provider, code, verifier string) (refreshToken string, err error)
-}
 
 // calendarsView is the data of the page that lists calendars.
 type calendarsView struct {

@@ -23,13 +23,14 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/account/device"
+	"standin/internal/alert"
 	"standin/internal/calendarsync"
 	"standin/internal/host"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/mail"
 	"standin/internal/recording"
-	"standin/internal/webhook"
 )
 
 //go:embed pages/*.html
@@ -40,31 +41,6 @@ var styleCSS []byte
 
 //go:embed assets/standin.js
 var scriptJS []byte
-
-// Jobs manages the jobs of consumers. It is implemented by lifecycle.Service. A
-// job that does not exist or belongs to another consumer results in a *job.Error
-// with NotFound.
-type Jobs interface {
-	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
-	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
-	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
-	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]lifecycle.Details, error)
-	Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error)
-
-	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
-	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
-	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
-
-	RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	PauseRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	ResumeRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	StopRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	LeaveCall(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	SendChatMessage(ctx context.Context, caller account.Caller, id uuid.UUID, text string) (uuid.UUID, error)
-	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
-}
 
 // Recordings reads stored recordings. It is implemented by storage.Recordings and
 // returns the errors of that package.
@@ -103,22 +79,11 @@ type Operator interface {
 	FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error)
 }
 
-// Flows runs the device flows of standin login. It is implemented by
-// device.Flows.
-type Flows interface {
-	Pending(ctx context.Context, nonce string) (device.PendingFlow, bool, error)
-	Complete(ctx context.Context, nonce, apiKey, email string) error
-}
-
-// HostReader reads the metrics of this machine.
-type HostReader interface {
-	Read(ctx context.Context) host.Metrics
-}
-
 // Settings configure a Dashboard.
 type Settings struct {
 	Users      *account.Users
-	Jobs       Jobs
+	Jobs       *lifecycle.Service
+	Webhooks   *lifecycle.Service
 	Recordings Recordings
 	Accounts   Accounts
 	Keys       *account.Keys
@@ -128,14 +93,13 @@ type Settings struct {
 	Usage      Usage
 	Shares     Shares
 	Operator   Operator
-	Flows      Flows
-	Host       HostReader
-	Webhooks   Webhooks
-	Tester     Tester
-	Mail       Mail
-	Calendars  Calendars
+	Flows      *device.Flows // of standin login
+	Host       *host.Reader
+	Tester     *lifecycle.EndpointTester
+	Mail       mail.Directory // of the mail worker of this machine
+	Calendars  *calendarsync.Service
 	System     System
-	Alerts     Alerts
+	Alerts     *alert.Watcher
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
 

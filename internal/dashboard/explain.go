@@ -21,9 +21,6 @@ var gapTexts = map[string]struct{ text, name string }{
 // gapText describes the reason for a gap in a recording.
 func gapText(reason string) string { return cmp.Or(gapTexts[reason].text, reason) }
 
-// gapName names a gap in a few words.
-func gapName(reason string) string { return cmp.Or(gapTexts[reason].name, clip(reason, maxTitle)) }
-
 // statusBefore returns the status that a job had before it changed to another.
 func statusBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 	for i := len(entries) - 1; i >= 0; i-- {

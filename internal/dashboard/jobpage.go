@@ -118,7 +118,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
 	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted || cache.transcribed != transcribed {
-		if cache.view, err = d.recordingOf(ctx, found); err != nil {
+		if cache.view, err = d.recordingAt(ctx, found, "/jobs/"+found.ID.String(), ""); err != nil {
 			return view, err
 		}
 		cache.manifestURI, cache.deleted, cache.transcribed = found.ManifestURI, view.Deleted, transcribed

@@ -1,21 +1,12 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"strconv"
 
 	"standin/internal/account"
 	"standin/internal/mail"
 )
-
-// Mail reads the messages that a mail worker of this machine has received. It is
-// implemented by mail.Directory.
-type Mail interface {
-	Exists() bool
-	Records(ctx context.Context, before int64, limit int) ([]mail.Record, error)
-	Retry(ctx context.Context, id int64) error
-}
 
 // maxMails is the number of messages on a page.
 const maxMails = 50

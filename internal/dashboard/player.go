@@ -54,13 +54,8 @@ type speechRow struct {
 	Speech []recording.Speech
 }
 
-// recordingOf reads the recording of a job. It returns nil when there is none in
-// this storage.
-func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView, error) {
-	return d.recordingAt(ctx, j, "/jobs/"+j.ID.String(), "")
-}
-
-// recordingAt is recordingOf with files whose URLs have a base and a query.
+// recordingAt reads the recording of a job, with files whose URLs have a base and a query. It
+// returns nil when there is none in this storage.
 func (d *Dashboard) recordingAt(ctx context.Context, j job.Job, base, query string) (*recordingView, error) {
 	if j.ManifestURI == "" {
 		return nil, nil
@@ -131,7 +126,7 @@ func (v *recordingView) arrange() {
 func (v *recordingView) chapters() []chapter {
 	var list []chapter
 	for _, gap := range v.Gaps {
-		list = append(list, chapter{gap.StartMs, gapName(gap.Reason) + " for " + clock(gap.EndMs-gap.StartMs)})
+		list = append(list, chapter{gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs)})
 		if gap.EndMs < v.TotalMs {
 			list = append(list, chapter{gap.EndMs, "continues"})
 		}

@@ -148,9 +148,14 @@ func (d *Dashboard) admin(pattern string, handle userHandler) {
 	d.public(pattern, d.forUser(account.Admin, handle))
 }
 
-// operator registers a handler for operators.
+// operator registers a handler for operators. For others the page does not exist.
 func (d *Dashboard) operator(pattern string, handle userHandler) {
-	d.viewer(pattern, forOperator(handle))
+	d.viewer(pattern, func(req *pageRequest, session account.Session) error {
+		if !session.User.Operator {
+			return notFound("There is no such page.")
+		}
+		return handle(req, session)
+	})
 }
 
 // ofJob passes the job in the path to a handler.

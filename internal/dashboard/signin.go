@@ -14,10 +14,7 @@ import (
 	"standin/internal/job"
 )
 
-// sessionCookie returns the name of the session cookie. Over https its prefix
-// binds the cookie to this host.
-func (d *Dashboard) sessionCookie() string { return d.cookieName("standin_session") }
-
+// cookieName returns the name of a cookie. Over https its prefix binds the cookie to this host.
 func (d *Dashboard) cookieName(name string) string {
 	if d.base.Scheme == "https" {
 		return "__Host-" + name
@@ -96,19 +93,9 @@ func (req *pageRequest) chooseMode() {
 	}
 }
 
-// forOperator serves operators. For others the page does not exist.
-func forOperator(handle userHandler) userHandler {
-	return func(req *pageRequest, session account.Session) error {
-		if !session.User.Operator {
-			return notFound("There is no such page.")
-		}
-		return handle(req, session)
-	}
-}
-
 // sessionOf returns the session of a request, and its secret.
 func (d *Dashboard) sessionOf(r *http.Request) (account.Session, string, error) {
-	cookie, err := r.Cookie(d.sessionCookie())
+	cookie, err := r.Cookie(d.cookieName("standin_session"))
 	if err != nil {
 		return account.Session{}, "", &job.Error{Code: job.Unauthorized, Message: "not signed in"}
 	}

@@ -28,27 +28,6 @@ type webhooksView struct {
 	More      string // URL of the next page of endpoints; empty on the last
 }
 
-// Webhooks manages the endpoints and deliveries of consumers. It is implemented by
-// lifecycle.Service. What does not exist or belongs to another consumer or mode results in a
-// *job.Error with NotFound.
-type Webhooks interface {
-	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []webhook.Endpoint, next string, err error)
-	RegisterEndpoint(ctx context.Context, caller account.Caller, request lifecycle.NewEndpoint) (webhook.Endpoint, error)
-	Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
-	ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.EndpointPatch) (webhook.Endpoint, error)
-	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
-	RedeliverFailed(ctx context.Context, caller account.Caller, which lifecycle.FailedDeliveries) (int, error)
-	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
-	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
-	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)
-}
-
-// Tester posts a test event to a webhook endpoint, as webhooks are posted.
-type Tester interface {
-	Test(ctx context.Context, consumer uuid.UUID, address, event string) (webhook.Try, error)
-}
-
 func (d *Dashboard) webhooksPage(req *pageRequest, session account.Session) error {
 	return d.showWebhooks(req, session, http.StatusOK, webhooksView{})
 }

@@ -10,10 +10,6 @@ import (
 	"standin/internal/launch/kubernetes"
 )
 
-// runsContainers reports whether bots run in containers, which have their own
-// browser.
-func (s Settings) runsContainers() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
-
 // checkLauncher checks that the engine can start bots.
 func checkLauncher(ctx context.Context, settings Settings) Check {
 	const name = checkName("launcher")

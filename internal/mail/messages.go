@@ -247,12 +247,6 @@ func (s *Store) retryLater(ctx context.Context, id int64, detail string, at time
 	return s.exec(ctx, `UPDATE messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`, id, detail, at.UnixMilli())
 }
 
-// continueLater saves that a message is to be processed further after others had
-// their turn.
-func (s *Store) continueLater(ctx context.Context, id int64, now time.Time) error {
-	return s.exec(ctx, `UPDATE messages SET next_at = $2 WHERE id = $1`, id, now.UnixMilli())
-}
-
 // ErrNoMessage is the error for a message that does not exist.
 var ErrNoMessage = errors.New("there is no such message")
 

@@ -86,11 +86,6 @@ func (p *Policy) receives(address string) bool {
 	})
 }
 
-// trusts reports whether an SMTP client is the operator's.
-func (p *Policy) trusts(client netip.Addr) bool {
-	return inNetworks(p.Networks, client) || inNetworks(p.Relays, client)
-}
-
 // admits reports whether an author may schedule meetings, and whether an entry other
 // than * says so.
 func (p *Policy) admits(from string) (admitted, byName bool) {

@@ -93,8 +93,8 @@ func (w *Worker) process(ctx context.Context, p pending) error {
 	for _, m := range slices.Concat(applied.replaced, applied.meetings) { // no two bots come
 		result, err := w.reconcile(ctx, m, p.id, read)
 		switch {
-		case errors.Is(err, errTurnOver):
-			return w.store.continueLater(ctx, p.id, w.settings.Now())
+		case errors.Is(err, errTurnOver): // others have their turn first
+			return w.store.exec(ctx, `UPDATE messages SET next_at = $2 WHERE id = $1`, p.id, w.settings.Now().UnixMilli())
 		case err != nil:
 			return w.postpone(ctx, p, failed, err)
 		case !slices.Contains(applied.meetings, m):

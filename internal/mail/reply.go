@@ -221,7 +221,7 @@ func plainMessage(h mail.Header, text string) ([]byte, error) {
 func (s ReplySettings) text(r dueReply, changes []Change) string {
 	var b strings.Builder
 	for _, change := range changes[:min(len(changes), maxListed)] {
-		fmt.Fprintf(&b, "%s: %s, %s\r\n", kindText(change.Kind), change.name(), change.localStart())
+		fmt.Fprintf(&b, "%s: %s, %s\r\n", kindText(change.Kind), change.name(), localTime(change.Start, change.Zone))
 		if s.BaseURL != "" {
 			fmt.Fprintf(&b, "  %s/jobs/%s\r\n", s.BaseURL, change.JobID)
 		}
@@ -261,9 +261,6 @@ func (c Change) name() string {
 	}
 	return c.Summary
 }
-
-// localStart returns the start in the invitation's time zone, for people.
-func (c Change) localStart() string { return localTime(c.Start, c.Zone) }
 
 // localTime returns a time in a zone, for people.
 func localTime(at time.Time, zone string) string {

@@ -107,7 +107,7 @@ func remoteAddress(conn net.Conn) netip.Addr {
 // shareKey returns the key of a client; empty if the operator trusts it, because it
 // passes on the mail of many.
 func (p *Policy) shareKey(client netip.Addr) string {
-	if p.trusts(client) {
+	if inNetworks(p.Networks, client) || inNetworks(p.Relays, client) {
 		return ""
 	}
 	return httpmw.AddressKey(client)

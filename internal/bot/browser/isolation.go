@@ -102,12 +102,6 @@ func (b *Browser) closeWindows(ctx context.Context) {
 	}
 }
 
-// localNetworkPermissions returns the names of the local network permission in
-// different Chromium versions.
-func localNetworkPermissions() []string {
-	return []string{"local-network-access", "local-network", "loopback-network"}
-}
-
 // applyIsolation configures a browser context, or with an empty ID the browser's own.
 func applyIsolation(ctx context.Context, session cdp.Session, options Options, browserContext cdp.BrowserContextID) error {
 	_, err := cdp.Call(ctx, session, protocol.SetDownloadBehavior, protocol.SetDownloadBehaviorParams{
@@ -120,7 +114,8 @@ func applyIsolation(ctx context.Context, session cdp.Session, options Options, b
 		return nil
 	}
 	// Otherwise the browser would ask a user, and wait.
-	for _, name := range localNetworkPermissions() {
+	// The permission has other names in other versions of Chromium.
+	for _, name := range []string{"local-network-access", "local-network", "loopback-network"} {
 		_, err := cdp.Call(ctx, session, protocol.SetPermission, protocol.SetPermissionParams{
 			Permission: &protocol.PermissionDescriptor{Name: name},
 			Setting:    protocol.PermissionSettingDenied, BrowserContextID: browserContext,

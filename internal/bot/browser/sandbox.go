@@ -34,15 +34,10 @@ func (e *SandboxError) Error() string {
 // Unwrap returns the error with Chromium's output.
 func (e *SandboxError) Unwrap() error { return e.Cause }
 
-// sandboxMessages returns the messages that Chromium prints if it has no sandbox.
-func sandboxMessages() []string {
-	return []string{"No usable sandbox", "The SUID sandbox helper binary", "Failed to move to new namespace"}
-}
-
 // asSandboxError wraps a launch error in a *SandboxError if a missing sandbox is
 // the cause.
 func asSandboxError(err error) error {
-	for _, message := range sandboxMessages() {
+	for _, message := range []string{"No usable sandbox", "The SUID sandbox helper binary", "Failed to move to new namespace"} {
 		if strings.Contains(err.Error(), message) {
 			return &SandboxError{Cause: err}
 		}

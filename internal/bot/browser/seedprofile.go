@@ -18,13 +18,6 @@ const (
 	seedProfile = "Default"
 )
 
-// seedPaths returns the parts of a profile that keep a user signed in: cookies and
-// the storage of pages. Passwords, history, extensions, settings and caches are
-// not copied.
-func seedPaths() []string {
-	return []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB"}
-}
-
 // unusable returns why a profile cannot be copied, for the operator.
 func unusable(profile, detail string) error {
 	return fmt.Errorf("the browser profile %s cannot be used: %s", profile, detail)
@@ -55,7 +48,8 @@ func copySeedProfile(source, profile string) error {
 	}
 	s := &seedCopy{source: source}
 	found := false
-	for _, name := range seedPaths() {
+	// Cookies and the storage of pages keep a user signed in. Passwords, history, extensions, settings and caches are not copied.
+	for _, name := range []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB"} {
 		from := filepath.Join(source, seedProfile, name)
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 			continue

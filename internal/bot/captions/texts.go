@@ -130,7 +130,8 @@ func (t *Texts) Report(participants []meeting.Participant) {
 			}
 			s.reported = s.text
 			changed = append(changed, ingest.Text{
-				ID: u.segmentID(i), Kind: job.CaptionText, ParticipantID: participantID(u.speaker, participants),
+				// IDs sort in the order of the segments, for those that begin at the same time.
+				ID: fmt.Sprintf("c-%08d-%04d", u.number, i), Kind: job.CaptionText, ParticipantID: participantID(u.speaker, participants),
 				Author: u.speaker, Text: text.Cut(s.text, ingest.MaxTextCharacters),
 				Language: t.language, StartedAt: s.startedAt, EndedAt: s.endAt,
 			})

@@ -2,7 +2,6 @@ package captions
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -200,10 +199,6 @@ func (u *utterance) divide(at time.Time) {
 		}
 	}
 }
-
-// segmentID returns the ID of a segment, unique within the attempt. IDs sort in
-// the order of the segments, for those that begin at the same time.
-func (u *utterance) segmentID(index int) string { return fmt.Sprintf("c-%08d-%04d", u.number, index) }
 
 // divideText divides a text into segments. A text that grows changes only the
 // last one.

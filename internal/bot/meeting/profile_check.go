@@ -209,13 +209,6 @@ func selectsWholePage(selector string) bool {
 	return false
 }
 
-// requiredScreens are the screens without which a bot would not recognize the
-// outcome of its visit. A profile may omit the others when nothing is known of
-// them.
-func requiredScreens() []Screen {
-	return []Screen{PreJoin, Lobby, InMeeting, Removed, Ended, Denied, NotFound, SignInWall}
-}
-
 // checkForPlatform checks that a profile defines the needed elements and
 // screens, and no element that neither the adapter nor a rule uses, which would
 // be a typing mistake.
@@ -241,7 +234,8 @@ func (p *Profile) checkForPlatform(platform platform) error {
 			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))
 		}
 	}
-	for _, screen := range requiredScreens() {
+	// Without these a bot would not recognize the outcome of its visit. A profile may omit the others when nothing is known of them.
+	for _, screen := range []Screen{PreJoin, Lobby, InMeeting, Removed, Ended, Denied, NotFound, SignInWall} {
 		if _, ok := p.Screens[screen]; !ok {
 			issues = append(issues, fmt.Sprintf("screens.%s: missing", screen))
 		}

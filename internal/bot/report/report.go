@@ -73,8 +73,8 @@ func New(attempt int, version string, withoutRecording bool, store *spool.Spool,
 		spool:   store,
 		clock:   clock,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, WithoutRecording: withoutRecording, Parts: []ingest.RecordingPart{}},
-		roster:  newRoster(),
-		tracks:  newTrackIndex(),
+		roster:  roster{byID: make(map[string]*participant)},
+		tracks:  trackIndex{numbers: make(map[string]int), pageTrack: make(map[string]int)},
 	}
 }
 

@@ -45,8 +45,6 @@ type participant struct {
 	from, to time.Time // start and last moment of the current speech
 }
 
-func newRoster() roster { return roster{byID: make(map[string]*participant)} }
-
 // fits counts a person or a speech, and reports whether there is space for it.
 func (r *roster) fits(id string, more int) bool {
 	encoded, _ := json.Marshal(id) // a string always encodes

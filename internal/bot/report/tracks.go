@@ -42,10 +42,6 @@ type trackIndex struct {
 	owners    []Owner             // by number
 }
 
-func newTrackIndex() trackIndex {
-	return trackIndex{numbers: make(map[string]int), pageTrack: make(map[string]int)}
-}
-
 // number returns the number of a track, assigning one to a new track that
 // started at startedAt. It returns false if all numbers are used.
 func (x *trackIndex) number(track recorder.ParticipantTrack, startedAt time.Time) (number int, ok bool) {

@@ -91,8 +91,8 @@ func New(settings Settings) (*Client, error) {
 		http:     newHTTPClient(settings.Transport),
 		base:     base,
 		commands: newCommandQueue(),
-		uploads:  newUploads(),
-		end:      newEnd(),
+		uploads:  uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}},
+		end:      end{done: make(chan struct{}), refused: make(chan struct{})},
 	}
 	if damaged := settings.Spool.DamagedLines(); damaged > 0 {
 		c.log.Error("the spool's journal is damaged; the records of these lines are lost", "lines", damaged)

@@ -34,8 +34,6 @@ type end struct {
 	refusal     error // set before refused is closed
 }
 
-func newEnd() end { return end{done: make(chan struct{}), refused: make(chan struct{})} }
-
 // checkTermination reads a response. A canceled job does not terminate the bot:
 // a command makes it leave, and its recording is kept.
 func (c *Client) checkTermination(reason job.Reason, status job.Status) {

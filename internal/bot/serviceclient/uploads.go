@@ -43,10 +43,6 @@ type failingUpload struct {
 	bodyErrors int
 }
 
-func newUploads() uploads {
-	return uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}}
-}
-
 // uploadFiles uploads one file after the other until ctx ends. Several workers
 // run it.
 func (c *Client) uploadFiles(ctx context.Context) error {

@@ -87,9 +87,6 @@ func (s *speaker) play(ctx context.Context, command ingest.Command) {
 	s.add(ctx, command)
 }
 
-// playOwn queues the sound of the option output.onJoin.
-func (s *speaker) playOwn(ctx context.Context) { s.add(ctx, ingest.Command{Kind: ingest.OutputOnJoin}) }
-
 func (s *speaker) add(ctx context.Context, command ingest.Command) {
 	s.queue.add(ctx, task{
 		name: string(command.Kind), timeout: maxOutput, command: &command,

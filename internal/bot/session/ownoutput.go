@@ -24,7 +24,7 @@ func (o *ownOutput) admit(ctx context.Context, s *session) {
 	}
 	if o.options.OnJoin != nil && (!o.played || o.options.ReplayOnJoin) {
 		o.played = true
-		s.speaker.playOwn(ctx)
+		s.speaker.add(ctx, ingest.Command{Kind: ingest.OutputOnJoin})
 	}
 }
 

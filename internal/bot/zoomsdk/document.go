@@ -59,13 +59,6 @@ func joinDocument(lib *library, service string) (string, error) {
 	return text.String(), nil
 }
 
-// leftDocument returns the page after the meeting. It still reports what came
-// before.
-func leftDocument() string {
-	return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Left</title>` +
-		`<script src="` + partsPath + `left.js"></script>`
-}
-
 // zoomSources returns Zoom's hosts in the form of a content security policy.
 func zoomSources(schemes ...string) string {
 	var sources []string

@@ -28,12 +28,6 @@ const (
 	mediaScript = libraryDir + "/av/js_media.min.js"
 )
 
-// vendorScripts returns the scripts that the SDK's script needs, in the order of
-// loading.
-func vendorScripts() []string {
-	return []string{"react.min.js", "react-dom.min.js", "redux.min.js", "redux-thunk.min.js", "lodash.min.js"}
-}
-
 // library is the operator's copy of the SDK. Files outside its folder cannot be
 // reached through it, not even by symbolic links.
 type library struct {
@@ -76,7 +70,8 @@ func (l *library) find() error {
 		return fmt.Errorf("it holds several versions: %s", strings.Join(scripts, ", "))
 	}
 	l.version = strings.TrimSuffix(strings.TrimPrefix(scripts[0], scriptPrefix), scriptSuffix)
-	for _, name := range vendorScripts() {
+	// The SDK's script needs these, in the order of loading.
+	for _, name := range []string{"react.min.js", "react-dom.min.js", "redux.min.js", "redux-thunk.min.js", "lodash.min.js"} {
 		l.scripts = append(l.scripts, path.Join(libraryDir, "vendor", name))
 	}
 	l.scripts = append(l.scripts, path.Join(distDir, scripts[0]))

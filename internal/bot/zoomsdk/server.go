@@ -97,7 +97,10 @@ func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+joinPath+"{secret}/{$}", s.requireSecret(s.servePage))
 	mux.HandleFunc("POST "+joinPath+"{secret}/ticket", s.requireSecret(s.serveTicket))
-	mux.HandleFunc("GET "+leftPath, func(w http.ResponseWriter, _ *http.Request) { serveDocument(w, leftDocument()) })
+	mux.HandleFunc("GET "+leftPath, func(w http.ResponseWriter, _ *http.Request) {
+		// It still reports what came before.
+		serveDocument(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Left</title><script src="`+partsPath+`left.js"></script>`)
+	})
 	mux.Handle("GET "+partsPath, filesOnly(http.FileServerFS(parts)))
 	if files, err := fs.Sub(s.library.root.FS(), distDir); err == nil { // fails only for an invalid path
 		mux.Handle("GET "+filesPath, http.StripPrefix(filesPath, filesOnly(http.FileServerFS(files))))

@@ -113,12 +113,6 @@ func failure(code job.FailureCode, at stage, detail string) scenario {
 	return scenario{name: string(code), furthest: at, failureCode: code, detail: detail, usesLobby: at == lobby}
 }
 
-// invalidOptions returns the options of a job whose metadata.simulate is
-// invalid.
-func invalidOptions(err error) options {
-	return options{scenario: scenario{name: "invalid", failureCode: job.InternalError, detail: err.Error()}, speed: 1}
-}
-
 // Outcomes returns the values of metadata.simulate; the first one is the
 // default.
 func Outcomes() []string {

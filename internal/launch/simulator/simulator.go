@@ -96,7 +96,7 @@ func New(settings Settings) *Launcher {
 func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	opts, err := parseOptions(a.Options.Simulate, a.Metadata)
 	if err != nil {
-		opts = invalidOptions(err)
+		opts = options{scenario: scenario{name: "invalid", failureCode: job.InternalError, detail: err.Error()}, speed: 1}
 	}
 	if opts.launchFails {
 		return errors.New("the simulated outcome has no bot")

@@ -121,7 +121,8 @@ func (b *bot) showRoster() {
 	now := b.clock.now()
 	roster := &ingest.LiveRoster{}
 	speaker := ""
-	if speech := b.speech(now); b.inProgress() && len(speech) > 0 {
+	// Participants are heard while the recording runs, and if there is none.
+	if speech := b.speech(now); (b.timeline.running || b.withoutRecording()) && len(speech) > 0 {
 		if last := speech[len(speech)-1]; now.Before(last.From.Add(speakingTime - silence)) {
 			speaker = last.PersonID
 		}
@@ -139,9 +140,6 @@ func (b *bot) showRoster() {
 	}
 	b.rosters <- roster
 }
-
-// inProgress reports whether participants are heard: the recording runs, or there is none.
-func (b *bot) inProgress() bool { return b.timeline.running || b.withoutRecording() }
 
 // sendTexts reports the texts of the last two participants who spoke: their
 // captions grow while they speak.

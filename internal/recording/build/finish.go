@@ -177,9 +177,6 @@ func (a attemptData) bundles(folder string) []string {
 	return paths
 }
 
-// hasRecording reports whether the attempt has segments or finished files.
-func (a attemptData) hasRecording() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
-
 // hasAllSegments reports whether all segments in the attempt's report were
 // uploaded.
 func (a attemptData) hasAllSegments() bool {
@@ -195,7 +192,7 @@ func (a attemptData) hasAllSegments() bool {
 
 // recordings returns the attempts that have a recording.
 func (u jobUploads) recordings() []attemptData {
-	return slices.DeleteFunc(slices.Clone(u.attempts), func(attempt attemptData) bool { return !attempt.hasRecording() })
+	return slices.DeleteFunc(slices.Clone(u.attempts), func(attempt attemptData) bool { return len(attempt.segments()) == 0 && len(attempt.report.Media) == 0 })
 }
 
 func (u jobUploads) hasRecordings() bool { return len(u.recordings()) > 0 }

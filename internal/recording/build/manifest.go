@@ -248,7 +248,7 @@ func (b *builder) addPeople() {
 	indexes := map[personKey]int{}
 	usedIDs := map[string]int{}
 	for _, report := range b.reports {
-		for _, person := range byJoining(report.People) {
+		for _, person := range slices.SortedStableFunc(slices.Values(report.People), func(a, b ingest.Person) int { return a.JoinedAt.Compare(b.JoinedAt) }) {
 			key := personKey{id: person.ID, name: person.Name}
 			index, known := indexes[key]
 			if !known {
@@ -268,12 +268,6 @@ func (b *builder) addPeople() {
 	})
 	slices.SortStableFunc(b.speech, func(a, c recording.Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
 	b.participants = participants
-}
-
-func byJoining(people []ingest.Person) []ingest.Person {
-	return slices.SortedStableFunc(slices.Values(people), func(a, b ingest.Person) int {
-		return a.JoinedAt.Compare(b.JoinedAt)
-	})
 }
 
 // uniqueID returns the ID, with a suffix if it is already used. used holds the

@@ -42,7 +42,7 @@ func checkHost(address string, domains, allowed []string) error {
 // allowed host, or a platform's sign-in page, so that the page can be recognized
 // as a sign-in wall.
 func NavigationAllowed(address string, allowed []string) bool {
-	return checkHost(address, slices.Concat(platformHosts(), signInHosts()), allowed) == nil
+	return checkHost(address, slices.Concat(platformHosts(), []string{"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com"}), allowed) == nil
 }
 
 // platformHosts returns the platforms' domains, which include their subdomains.
@@ -52,11 +52,6 @@ func platformHosts() []string {
 		"teams.microsoft.com", "teams.live.com", "teams.microsoft.us", "teams.cloud.microsoft", "teams.microsoftonline.cn",
 		"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn",
 	}
-}
-
-// signInHosts returns the hosts of the platforms' sign-in pages.
-func signInHosts() []string {
-	return []string{"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com"}
 }
 
 // Origin returns the scheme, host and port of an address.
