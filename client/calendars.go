@@ -120,7 +120,7 @@ func (c *Client) PatchCalendar(ctx context.Context, id string, patch CalendarPat
 
 // SyncCalendar reads a calendar now. If it cannot be read, its State is failing or revoked.
 func (c *Client) SyncCalendar(ctx context.Context, id string) (result CalendarSync, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(id, "sync"), idempotent: true}, &result)
+	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(id, "sync")}, &result)
 	return result, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	crand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,10 +72,10 @@ func (c *Client) WithHTTPClient(own *http.Client) *Client {
 // WithRetries returns a client that repeats a failed request up to n times. The
 // default is 2.
 //
-// After a 429 or 503 every request is repeated. After a 408, another status from
-// 500 on, or a failed connection, only requests that are idempotent are: all but
-// those with the method POST, and CreateJob. The pause is what Retry-After says, up
-// to a minute, else half a second that doubles each time.
+// A request is repeated after a 408, a 429, a status from 500 on, or a failed
+// connection. One with the method POST has an Idempotency-Key, so that the service
+// executes it once. The pause is what Retry-After says, up to a minute, else half a
+// second that doubles each time.
 func (c *Client) WithRetries(n int) *Client {
 	other := *c
 	other.retries = n
@@ -153,7 +154,7 @@ type request struct {
 	content    []byte // sent as it is instead, unless nil
 	token      string // sent instead of the API key, unless empty
 	header     http.Header
-	idempotent bool // although it is a POST
+	idempotent bool // although it is a POST without an Idempotency-Key
 }
 
 // call sends a request and decodes the JSON response into out, unless out is nil.
@@ -189,6 +190,9 @@ func (c *Client) send(ctx context.Context, req request) (*http.Response, error) 
 		if segment == "" || segment == "." || segment == ".." {
 			return nil, fmt.Errorf("%q is not a valid id or name", segment)
 		}
+	}
+	if req.method == http.MethodPost && !req.idempotent && c.key != "" {
+		req.header, req.idempotent = http.Header{"Idempotency-Key": {crand.Text()}}, true
 	}
 	for attempt := 0; ; attempt++ {
 		response, err := c.sendOnce(ctx, req)

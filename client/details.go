@@ -71,6 +71,6 @@ func (c *Client) CreateJobs(ctx context.Context, jobs []NewJob) ([]BatchResult, 
 		Results []BatchResult `json:"results"`
 	}
 	body := map[string][]NewJob{"jobs": jobs}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath("batch"), body: body}, &answer)
+	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath("batch"), body: body, idempotent: true}, &answer)
 	return answer.Results, err
 }

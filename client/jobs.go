@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -328,8 +327,10 @@ func pages[T any](ctx context.Context, c *Client, path []string, field string, q
 			var items []T
 			var next *string
 			_, err := c.call(ctx, request{method: http.MethodGet, path: path, query: query}, &page)
-			if err == nil {
-				err = errors.Join(json.Unmarshal(page[field], &items), json.Unmarshal(page["nextCursor"], &next))
+			for name, value := range map[string]any{field: &items, "nextCursor": &next} {
+				if encoded := page[name]; err == nil && encoded != nil {
+					err = json.Unmarshal(encoded, value)
+				}
 			}
 			if err != nil {
 				var none T

@@ -61,30 +61,33 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.counts[fault+"/"+text]++
 	number := f.counts[fault+"/"+text]
 	f.mu.Unlock()
+	proxy := httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL.Path, p.Out.URL.RawPath = path, ""
+			p.SetURL(f.service)
+		},
+		ModifyResponse: func(response *http.Response) error {
+			alter(fault, response)
+			return nil
+		},
+		FlushInterval: -1,
+	}
 	switch {
 	case fault == "busy" && number <= failures:
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusTooManyRequests)
 		fmt.Fprint(w, `{"error":"rate_limited","message":"Too many requests."}`)
-	case fault == "unavailable" && number <= failures, fault == "broken":
+	case fault == "lost" && number <= failures:
+		proxy.ServeHTTP(httptest.NewRecorder(), r)
+		fallthrough
+	case fault == "unavailable" && number <= failures:
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusBadGateway)
 		fmt.Fprint(w, "<h1>Bad gateway</h1>")
 	case fault == "silent":
 		<-r.Context().Done()
 	default:
-		proxy := httputil.ReverseProxy{
-			Rewrite: func(p *httputil.ProxyRequest) {
-				p.Out.URL.Path, p.Out.URL.RawPath = path, ""
-				p.SetURL(f.service)
-			},
-			ModifyResponse: func(response *http.Response) error {
-				alter(fault, response)
-				return nil
-			},
-			FlushInterval: -1,
-		}
 		proxy.ServeHTTP(w, r)
 	}
 }

@@ -28,7 +28,7 @@ var goRows = map[string]func(*testing.T, world){
 	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "search": searchTexts, "download": downloadFiles,
 	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
 	"history": history, "webhook_endpoints": webhookEndpoints, "keys": keys, "calendars": calendars, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
-	"retry_unavailable": retryUnavailable, "no_unsafe_retry": noUnsafeRetry, "timeout": timeout,
+	"retry_unavailable": retryUnavailable, "retry_once": retryOnce, "timeout": timeout,
 	"failed_webhooks": failedWebhooks, "login": login, // of the Go client alone
 }
 
@@ -587,19 +587,22 @@ func retryUnavailable(t *testing.T, w world) {
 	}
 }
 
-func noUnsafeRetry(t *testing.T, w world) {
-	broken, text := w.through(t, "broken")
-	var refused *client.Error
-	if _, err := broken.SendChatMessage(t.Context(), w.uploadJob, "Hello"); !errors.As(err, &refused) || refused.Status != http.StatusBadGateway {
-		t.Errorf("got %v", err)
-	}
-	response, err := http.Get(w.faults + "/count/" + text + "/broken")
-	if err != nil {
+func retryOnce(t *testing.T, w world) {
+	lost, _ := w.through(t, "lost")
+	if _, err := lost.CreateKey(t.Context(), client.NewKey{Name: t.Name()}); err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	if count, err := io.ReadAll(response.Body); err != nil || string(count) != "1" {
-		t.Errorf("%s requests were sent (%v)", count, err)
+	created := 0
+	for key, err := range w.Keys(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key.Name == t.Name() {
+			created++
+		}
+	}
+	if created != 1 {
+		t.Errorf("%d keys were created", created)
 	}
 }
 

@@ -196,8 +196,7 @@ func (a *API) listAuditLog(w http.ResponseWriter, r *http.Request, caller accoun
 			return invalid(issue("format", "is not a cursor of this list", "cursor"))
 		}
 	}
-	const defaultEntries = 50
-	limit := cmp.Or(page.Limit, defaultEntries)
+	limit := cmp.Or(page.Limit, lifecycle.DefaultPage)
 	entries, err := a.settings.Audit.AuditLog(r.Context(), caller.ConsumerID, before, limit+1)
 	if err != nil {
 		return fmt.Errorf("list the audit log: %w", err)

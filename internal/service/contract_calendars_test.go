@@ -147,6 +147,12 @@ func contractPages(t *testing.T, h *contractHarness) {
 		h.call(t, 400, key, op+"?cursor=x", "", in...)
 		h.call(t, 400, key, op+"?limit=101", "", in...)
 	}
+	for range 20 {
+		h.call(t, 200, key, "patchCalendar", `{}`, calendars[1])
+	}
+	if entries := listedIDs(t, h.call(t, 200, key, "listAuditLog", "")); len(entries) != 20 {
+		t.Errorf("a page of the audit log has %d entries", len(entries))
+	}
 }
 
 // listedIDs returns the IDs of the entries of a page.

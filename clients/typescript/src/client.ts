@@ -54,8 +54,8 @@ export interface Options {
   /** Milliseconds to wait for a response, or for data of a stream. Default: 30,000. */
   timeoutMs?: number;
   /**
-   * How often a request is repeated: after a 429 or 503, and if it is idempotent after other errors of the service or the
-   * connection. The pause is what `Retry-After` says, up to a minute, else half a second that doubles each time. Default: 2.
+   * How often a request is repeated after a 408, a 429, or an error of the service or the connection. The service executes each
+   * once. The pause is what `Retry-After` says, up to a minute, else half a second that doubles each time. Default: 2.
    */
   maxRetries?: number;
   /** Another implementation of fetch. */

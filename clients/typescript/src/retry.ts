@@ -28,21 +28,27 @@ export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
 }
 
 /**
- * Returns the pause before a request is sent again, or undefined if that does not help.
- *
- * After a 429 or 503 nothing was done, so every request is repeated. After a 408, another status from 500 on or without a
- * response, only requests that are idempotent are. Creating a job is, by its externalId.
+ * Returns the pause before a request is sent again, or undefined if that does not help: after a 408, a 429, a status from 500 on
+ * or without a response it does.
  */
-function pauseBeforeRetry(request: Request, error: StandinError, attempt: number): number | undefined {
+function pauseBeforeRetry(error: StandinError, attempt: number): number | undefined {
+  let pause = backoff(attempt);
   if (error instanceof ApiError) {
-    if (error.status === 429 || error.status === 503) {
-      const pause = error.retryAfterMs || backoff(attempt);
-      return pause <= longestRetryAfterMs ? pause : undefined;
-    }
-    if (error.status < 500 && error.status !== 408) return undefined;
+    if (error.status < 500 && error.status !== 408 && error.status !== 429) return undefined;
+    if (error.status === 429 || error.status === 503) pause = error.retryAfterMs || pause;
   }
-  const idempotent = request.method !== 'POST' || /\/api\/v1\/jobs(\/batch)?$/.test(new URL(request.url).pathname);
-  return idempotent ? backoff(attempt) : undefined;
+  return pause <= longestRetryAfterMs ? pause : undefined;
+}
+
+/**
+ * Adds an Idempotency-Key to a POST, so that the service executes it once. Those that create jobs need none, because of the
+ * externalId.
+ */
+function makeIdempotent(request: Request): void {
+  if (request.method !== 'POST' || /\/api\/v1\/jobs(\/batch)?$/.test(new URL(request.url).pathname)) return;
+  if (request.headers.has('idempotency-key')) return;
+  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID needs HTTPS
+  request.headers.set('idempotency-key', Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(''));
 }
 
 /** How requests are sent. */
@@ -57,10 +63,11 @@ export interface Sending {
  * stream.
  */
 export async function send(how: Sending, request: Request, stream: boolean): Promise<Response> {
+  makeIdempotent(request);
   for (let attempt = 0; ; attempt++) {
     const failure = await sendOnce(how, request, stream);
     if (failure instanceof Response) return failure;
-    const pause = pauseBeforeRetry(request, failure, attempt);
+    const pause = pauseBeforeRetry(failure, attempt);
     if (pause === undefined || attempt >= how.maxRetries) throw failure;
     await sleep(pause, request.signal);
   }

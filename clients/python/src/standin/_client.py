@@ -17,7 +17,7 @@ import httpx
 
 from . import models
 from ._results import COMMANDS, FINAL, Command, CreatedJob, as_id, parsed
-from ._retry import backoff, pause_before_retry
+from ._retry import backoff, make_idempotent, pause_before_retry
 from .errors import APIConnectionError, APITimeoutError, ChecksumError, StandinError, WaitTimeoutError, error_of
 from .generated import AuthenticatedClient
 from .generated.api.calendar import (
@@ -73,6 +73,7 @@ class _HTTP(httpx.Client):
     max_retries = 0
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        make_idempotent(request)
         attempt = 0
         while True:
             response: httpx.Response | None = None
@@ -88,7 +89,7 @@ class _HTTP(httpx.Client):
                 failure = APITimeoutError(f"the service did not respond in time ({type(error).__name__})")
             except httpx.TransportError as error:
                 failure = APIConnectionError(f"the service cannot be reached: {error}")
-            pause = pause_before_retry(request, response, attempt)
+            pause = pause_before_retry(response, attempt)
             if pause is None or attempt >= self.max_retries:
                 raise failure
             time.sleep(pause)
@@ -100,9 +101,9 @@ class Standin:
 
     Use it as a context manager, or close it. It is safe for concurrent use.
 
-    `timeout` is in seconds: to connect, and to wait for data. After a 429 or 503, requests are repeated up to
-    `max_retries` times, and requests that are idempotent after other errors of the service or the connection, too. The
-    pause is what `Retry-After` says, up to a minute, else half a second that doubles each time.
+    `timeout` is in seconds: to connect, and to wait for data. After a 408, a 429, an error of the service or of the
+    connection, requests are repeated up to `max_retries` times; the service executes each once. The pause is what
+    `Retry-After` says, up to a minute, else half a second that doubles each time.
 
     Methods raise a StandinError. `api` is for the functions in `standin.generated.api`, one for each operation.
     """

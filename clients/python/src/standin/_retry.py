@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from uuid import uuid4
 
 import httpx
 
@@ -20,17 +21,20 @@ def backoff(attempt: int) -> float:
     return pause / 2 + random.uniform(0, pause / 2)
 
 
-def pause_before_retry(request: httpx.Request, response: httpx.Response | None, attempt: int) -> float | None:
-    """Returns the pause before the request is sent again, or None if that does not help.
-
-    After a 429 or 503 nothing was done, so every request is repeated. After a 408, another status from 500 on or
-    without a response, only requests that are idempotent are. Creating a job is, by its externalId.
-    """
+def pause_before_retry(response: httpx.Response | None, attempt: int) -> float | None:
+    """Returns the pause before the request is sent again, or None if that does not help: after a 408, a 429, a status
+    from 500 on or without a response it does."""
+    pause = backoff(attempt)
     if response is not None:
-        if response.status_code in (429, 503):
-            pause = retry_after_of(response) or backoff(attempt)
-            return pause if pause <= LONGEST_RETRY_AFTER else None
-        if response.status_code < 500 and response.status_code != 408:
+        if response.status_code < 500 and response.status_code not in (408, 429):
             return None
-    idempotent = request.method != "POST" or request.url.path.endswith(("/api/v1/jobs", "/api/v1/jobs/batch"))
-    return backoff(attempt) if idempotent else None
+        if response.status_code in (429, 503):
+            pause = retry_after_of(response) or pause
+    return pause if pause <= LONGEST_RETRY_AFTER else None
+
+
+def make_idempotent(request: httpx.Request) -> None:
+    """Adds an Idempotency-Key to a POST, so that the service executes it once. Those that create jobs need none: they
+    have an externalId."""
+    if request.method == "POST" and not request.url.path.endswith(("/api/v1/jobs", "/api/v1/jobs/batch")):
+        request.headers.setdefault("Idempotency-Key", uuid4().hex)
