@@ -24,16 +24,16 @@ type jobsCommand struct {
 	Deliveries  jobsDeliveriesCommand  `cmd:"" help:"List the webhooks of a job."`
 	Patch       jobsPatchCommand       `cmd:"" help:"Change a job that is not dispatched yet."`
 	Cancel      jobsCancelCommand      `cmd:"" help:"Cancel a job. A bot that is in the meeting leaves."`
-	Ask         jobsAskCommand         `cmd:"" help:"Ask the meeting host for permission to record."`
-	Pause       jobsPauseCommand       `cmd:"" help:"Pause the recording."`
-	Resume      jobsResumeCommand      `cmd:"" help:"Resume a paused recording."`
-	Stop        jobsStopCommand        `cmd:"" help:"Stop the recording; the bot stays in the meeting."`
-	Leave       jobsLeaveCommand       `cmd:"" help:"Make the bot leave the meeting."`
+	Ask         jobsControlCommand     `cmd:"" help:"Ask the meeting host for permission to record."`
+	Pause       jobsControlCommand     `cmd:"" help:"Pause the recording."`
+	Resume      jobsControlCommand     `cmd:"" help:"Resume a paused recording."`
+	Stop        jobsControlCommand     `cmd:"" help:"Stop the recording; the bot stays in the meeting."`
+	Leave       jobsControlCommand     `cmd:"" help:"Make the bot leave the meeting."`
 	Chat        jobsChatCommand        `cmd:"" help:"Send a message to the meeting chat."`
 	Pin         jobsPinCommand         `cmd:"" help:"Pin a participant so that their video fills the recording."`
 	PlayAudio   jobsPlayAudioCommand   `cmd:"" help:"Play an audio file in the meeting."`
 	Speak       jobsSpeakCommand       `cmd:"" help:"Speak a text in the meeting."`
-	StopOutput  jobsStopOutputCommand  `cmd:"" help:"Stop the current sound and discard the queued ones."`
+	StopOutput  jobsControlCommand     `cmd:"" help:"Stop the current sound and discard the queued ones."`
 	Camera      jobsCameraCommand      `cmd:"" help:"Show a picture as the bot's camera."`
 	ShareScreen jobsShareScreenCommand `cmd:"" help:"Share a picture as the bot's screen."`
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"standin/client"
 )
 
@@ -21,43 +23,18 @@ func (f jobFlags) printCommand(to terminal, commandID string, err error) error {
 	})
 }
 
-// control queues a bot command without arguments.
-func (f jobFlags) control(ctx context.Context, to terminal, api *client.Client, verb client.Command) error {
-	id, err := api.SendCommand(ctx, f.ID, verb)
-	return f.printCommand(to, id, err)
+// botCommands are the bot commands without arguments, by the command that queues them.
+var botCommands = map[string]client.Command{
+	"ask": client.RequestRecordingPermission, "pause": client.PauseRecording, "resume": client.ResumeRecording, "stop": client.StopRecording,
+	"leave": client.LeaveCall, "stop-output": client.StopOutput,
 }
 
-type (
-	jobsAskCommand    struct{ jobFlags }
-	jobsPauseCommand  struct{ jobFlags }
-	jobsResumeCommand struct{ jobFlags }
-	jobsStopCommand   struct{ jobFlags }
-	jobsLeaveCommand  struct{ jobFlags }
-)
+type jobsControlCommand struct{ jobFlags }
 
-// Run requests permission to record.
-func (c *jobsAskCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	return c.control(ctx, to, api, client.RequestRecordingPermission)
-}
-
-// Run pauses the recording.
-func (c *jobsPauseCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	return c.control(ctx, to, api, client.PauseRecording)
-}
-
-// Run resumes the recording.
-func (c *jobsResumeCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	return c.control(ctx, to, api, client.ResumeRecording)
-}
-
-// Run stops the recording.
-func (c *jobsStopCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	return c.control(ctx, to, api, client.StopRecording)
-}
-
-// Run makes the bot leave the meeting.
-func (c *jobsLeaveCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	return c.control(ctx, to, api, client.LeaveCall)
+// Run queues the bot command.
+func (c *jobsControlCommand) Run(ctx context.Context, parsed *kong.Context, to terminal, api *client.Client) error {
+	id, err := api.SendCommand(ctx, c.ID, botCommands[parsed.Selected().Name])
+	return c.printCommand(to, id, err)
 }
 
 type jobsChatCommand struct {
@@ -112,13 +89,6 @@ func (c *jobsSpeakCommand) Run(ctx context.Context, to terminal, api *client.Cli
 	speech := client.SpokenText{Text: c.Text, Voice: c.Voice, Language: c.Language, Interrupt: c.Interrupt}
 	id, err := api.Speak(ctx, c.ID, speech)
 	return c.printCommand(to, id, err)
-}
-
-type jobsStopOutputCommand struct{ jobFlags }
-
-// Run stops the bot's output.
-func (c *jobsStopOutputCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	return c.control(ctx, to, api, client.StopOutput)
 }
 
 // outputFile returns a file by its URL or, from this machine, with its content.

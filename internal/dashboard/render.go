@@ -93,10 +93,10 @@ func functions() template.FuncMap {
 		"meeting":   meetingName,
 		"title":     jobTitle,
 		"place":     jobPlace,
-		"ago":       ago,
-		"minute":    minute,
-		"running":   runningSince,
-		"hour":      hour,
+		"ago":       timeElement("ago", "2 Jan 2006, 15:04 UTC"),
+		"minute":    timeElement("minute", "2 Jan 2006, 15:04 UTC"),
+		"running":   timeElement("running", "since 15:04:05 UTC"), // the script shows how long ago it is
+		"hour":      timeElement("hour", "15:04:05"),
 		"limit":     limitText,
 		"hours":     hoursText,
 		"minutes":   minutesText,
@@ -152,30 +152,15 @@ func when(t time.Time) template.HTML {
 	return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `">` + t.UTC().Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- a formatted time
 }
 
-// ago formats a time that the script of the page shows relative to now.
-func ago(t time.Time) template.HTML {
-	return timeElement(t, "ago", t.UTC().Format("2 Jan 2006, 15:04")+" UTC")
-}
-
-// minute formats a date and a time without seconds.
-func minute(t time.Time) template.HTML {
-	return timeElement(t, "minute", t.UTC().Format("2 Jan 2006, 15:04")+" UTC")
-}
-
-// runningSince formats the start of something; the script of the page shows how long ago it is.
-func runningSince(t time.Time) template.HTML {
-	return timeElement(t, "running", "since "+t.UTC().Format("15:04:05")+" UTC")
-}
-
-// hour formats the time of day.
-func hour(t time.Time) template.HTML { return timeElement(t, "hour", t.UTC().Format("15:04:05")) }
-
-// timeElement returns an element that the script of the page converts.
-func timeElement(t time.Time, show, text string) template.HTML {
-	if t.IsZero() {
-		return "–"
+// timeElement returns a function that formats a time as an element, which the script of the page
+// shows in another form: relative to now, or in the time zone of the browser.
+func timeElement(show, layout string) func(time.Time) template.HTML {
+	return func(t time.Time) template.HTML {
+		if t.IsZero() {
+			return "–"
+		}
+		return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `" data-show="` + show + `">` + t.UTC().Format(layout) + `</time>`) // #nosec G203 -- a formatted time
 	}
-	return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `" data-show="` + show + `">` + text + `</time>`) // #nosec G203 -- a formatted time
 }
 
 // limitText formats a limit in seconds.

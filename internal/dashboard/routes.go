@@ -2,10 +2,6 @@ package dashboard
 
 import (
 	"standin/internal/account"
-	"standin/internal/calendarsync"
-	"standin/internal/job"
-	"standin/internal/lifecycle"
-	"standin/internal/webhook"
 )
 
 // route registers the handler of every path.
@@ -47,19 +43,19 @@ func (d *Dashboard) routeJobs() {
 	d.viewer("GET /jobs/new/platform", d.detectPlatform)
 	d.member("POST /jobs", d.createJob)
 	d.member("POST /jobs/bulk", d.changeJobs)
-	d.viewer("GET /jobs/{id}", d.ofJob(d.jobPage))
-	d.viewer("GET /jobs/{id}/live", d.ofJob(d.liveJob))
-	d.viewer("GET /jobs/{id}/screenshot", d.ofJob(d.screenshot))
-	d.viewer("GET /jobs/{id}/timeline", d.ofJob(d.timelinePage))
-	d.viewer("GET /jobs/{id}/deliveries", d.ofJob(d.deliveriesPage))
-	d.viewer("GET /jobs/{id}/manifest", d.ofJob(d.manifest))
-	d.viewer("GET /jobs/{id}/transcript", d.ofJob(d.transcriptFile))
-	d.viewer("GET /jobs/{id}/media/{name}", d.ofJob(d.media))
+	d.viewer("GET /jobs/{id}", of(d.namedJob, d.jobPage))
+	d.viewer("GET /jobs/{id}/live", of(d.namedJob, d.liveJob))
+	d.viewer("GET /jobs/{id}/screenshot", of(d.namedJob, d.screenshot))
+	d.viewer("GET /jobs/{id}/timeline", of(d.namedJob, d.timelinePage))
+	d.viewer("GET /jobs/{id}/deliveries", of(d.namedJob, d.deliveriesPage))
+	d.viewer("GET /jobs/{id}/manifest", of(d.namedJob, d.manifest))
+	d.viewer("GET /jobs/{id}/transcript", of(d.namedJob, d.transcriptFile))
+	d.viewer("GET /jobs/{id}/media/{name}", of(d.namedJob, d.media))
 	d.viewer("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
-	d.member("POST /jobs/{id}/deliveries/{delivery}/redeliver", d.ofJob(d.redeliver))
-	d.member("POST /jobs/{id}/share", d.ofJob(d.share))
-	d.member("POST /jobs/{id}/share/revoke", d.ofJob(d.revokeShare))
-	d.member("POST /jobs/{id}/{verb}", d.ofJob(d.control))
+	d.member("POST /jobs/{id}/deliveries/{delivery}/redeliver", of(d.namedJob, d.redeliver))
+	d.member("POST /jobs/{id}/share", of(d.namedJob, d.share))
+	d.member("POST /jobs/{id}/share/revoke", of(d.namedJob, d.revokeShare))
+	d.member("POST /jobs/{id}/{verb}", of(d.namedJob, d.control))
 }
 
 // routeCalendars registers the pages of connected calendars.
@@ -68,13 +64,13 @@ func (d *Dashboard) routeCalendars() {
 	d.member("POST /calendars", d.connectCalendar)
 	d.member("POST /calendars/consent", d.askConsent)
 	d.member("GET /calendars/callback", d.finishConsent)
-	d.viewer("GET /calendars/{id}", d.ofCalendar(d.calendarPage))
-	d.member("POST /calendars/{id}", d.ofCalendar(d.changeCalendar))
-	d.member("GET /calendars/{id}/choices", d.ofCalendar(d.choicesPage))
-	d.member("POST /calendars/{id}/choices", d.ofCalendar(d.chooseCalendar))
-	d.member("POST /calendars/{id}/sync", d.ofCalendar(d.syncCalendar))
-	d.member("POST /calendars/{id}/disconnect", d.ofCalendar(d.disconnectCalendar))
-	d.member("POST /calendars/{id}/events/{event}", d.ofCalendar(d.switchMeeting))
+	d.viewer("GET /calendars/{id}", of(d.namedCalendar, d.calendarPage))
+	d.member("POST /calendars/{id}", of(d.namedCalendar, d.changeCalendar))
+	d.member("GET /calendars/{id}/choices", of(d.namedCalendar, d.choicesPage))
+	d.member("POST /calendars/{id}/choices", of(d.namedCalendar, d.chooseCalendar))
+	d.member("POST /calendars/{id}/sync", of(d.namedCalendar, d.syncCalendar))
+	d.member("POST /calendars/{id}/disconnect", of(d.namedCalendar, d.disconnectCalendar))
+	d.member("POST /calendars/{id}/events/{event}", of(d.namedCalendar, d.switchMeeting))
 }
 
 // routeWebhooks registers the pages of webhooks.
@@ -82,12 +78,12 @@ func (d *Dashboard) routeWebhooks() {
 	d.viewer("GET /webhooks", d.webhooksPage)
 	d.admin("GET /webhooks/new", d.newEndpointPage)
 	d.admin("POST /webhooks/endpoints", d.createEndpoint)
-	d.viewer("GET /webhooks/endpoints/{id}", d.ofEndpoint(d.endpointPage))
-	d.admin("POST /webhooks/endpoints/{id}", d.ofEndpoint(d.changeEndpoint))
-	d.admin("POST /webhooks/endpoints/{id}/{verb}", d.ofEndpoint(d.endpointAction))
+	d.viewer("GET /webhooks/endpoints/{id}", of(d.namedEndpoint, d.endpointPage))
+	d.admin("POST /webhooks/endpoints/{id}", of(d.namedEndpoint, d.changeEndpoint))
+	d.admin("POST /webhooks/endpoints/{id}/{verb}", of(d.namedEndpoint, d.endpointAction))
 	d.viewer("GET /webhooks/deliveries", d.deliveryLogPage)
-	d.viewer("GET /webhooks/deliveries/{delivery}", d.ofDelivery(d.deliveryPage))
-	d.member("POST /webhooks/deliveries/{delivery}/replay", d.ofDelivery(d.replayDelivery))
+	d.viewer("GET /webhooks/deliveries/{delivery}", of(d.namedDelivery, d.deliveryPage))
+	d.member("POST /webhooks/deliveries/{delivery}/replay", of(d.namedDelivery, d.replayDelivery))
 	d.viewer("GET /webhooks/events", d.eventsPage)
 	d.admin("POST /webhooks/endpoint", d.setEndpoint)
 	d.admin("POST /webhooks/events", d.setEvents)
@@ -156,22 +152,4 @@ func (d *Dashboard) operator(pattern string, handle userHandler) {
 		}
 		return handle(req, session)
 	})
-}
-
-// ofJob passes the job in the path to a handler.
-func (d *Dashboard) ofJob(handle ownedHandler[job.Job]) userHandler { return of(d.namedJob, handle) }
-
-// ofCalendar passes the calendar in the path to a handler.
-func (d *Dashboard) ofCalendar(handle ownedHandler[calendarsync.Calendar]) userHandler {
-	return of(d.namedCalendar, handle)
-}
-
-// ofEndpoint passes the webhook endpoint in the path to a handler.
-func (d *Dashboard) ofEndpoint(handle ownedHandler[webhook.Endpoint]) userHandler {
-	return of(d.namedEndpoint, handle)
-}
-
-// ofDelivery passes the delivery in the path to a handler.
-func (d *Dashboard) ofDelivery(handle ownedHandler[lifecycle.DeliveryDetails]) userHandler {
-	return of(d.namedDelivery, handle)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/recording"
+	"standin/internal/jobfiles"
 	"standin/internal/retry"
 	"standin/internal/store"
 )
@@ -41,17 +41,6 @@ type Recordings interface {
 	ExpireRecording(ctx context.Context, id uuid.UUID) error
 }
 
-// Files holds the files of jobs in storage and on this machine, as jobfiles.Files does.
-type Files interface {
-	ListJobs(ctx context.Context, each func(recording.JobUsage) error) error
-	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
-	DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error
-	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
-	LocalJobs(ctx context.Context) (map[uuid.UUID]time.Time, error)
-	DeleteLocal(ctx context.Context, jobID uuid.UUID) error
-	DeleteLocalUploads(jobID uuid.UUID) error
-}
-
 // Options are the periods of consumers that have none of their own.
 type Options struct {
 	Retention    Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d, 720h or forever. standin teams set overrides it for one team."`
@@ -63,7 +52,7 @@ type Settings struct {
 	Options
 	Store      *store.Store
 	Recordings Recordings
-	Files      Files
+	Files      jobfiles.Files
 	Now        func() time.Time
 	Log        *slog.Logger
 }

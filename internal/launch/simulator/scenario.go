@@ -156,12 +156,10 @@ type options struct {
 // parseOptions returns what a job's option simulate asks for, or else metadata.simulate:
 // the name of an outcome, or an object.
 func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options, error) {
-	var fields simulation
 	if requested != nil {
-		fields.Outcome, fields.Seconds, fields.Speed = nonzero(requested.Outcome), requested.Seconds, requested.Speed
-		fields.Permission = nonzero(permission(requested.Permission))
-		return fields.options()
+		return newOptions(*requested)
 	}
+	var fields job.Simulation
 	var body struct {
 		Simulate json.RawMessage `json:"simulate"`
 	}
@@ -173,8 +171,7 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 	switch value := bytes.TrimSpace(body.Simulate); {
 	case len(value) == 0 || string(value) == "null":
 	case value[0] == '"':
-		fields.Outcome = new(string)
-		if err := json.Unmarshal(value, fields.Outcome); err != nil {
+		if err := json.Unmarshal(value, &fields.Outcome); err != nil {
 			return options{}, errors.New("metadata.simulate is malformed")
 		}
 	default:
@@ -182,32 +179,16 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 			return options{}, fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s", text.Cut(err.Error(), maxShown))
 		}
 	}
-	return fields.options()
+	return newOptions(fields)
 }
 
-// simulation is the object form of metadata.simulate.
-type simulation struct {
-	Outcome    *string     `json:"outcome"`
-	Seconds    *float64    `json:"seconds"`
-	Speed      *float64    `json:"speed"`
-	Permission *permission `json:"permission"`
-}
-
-// nonzero returns a pointer to a text, nil for an empty one.
-func nonzero[T ~string](text T) *T {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// options returns the scenario with its changes.
-func (fields simulation) options() (options, error) {
+// newOptions returns the scenario with its changes.
+func newOptions(fields job.Simulation) (options, error) {
 	opts := options{scenario: scenarios()[0], speed: 1}
-	if fields.Outcome != nil {
-		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == *fields.Outcome })
+	if fields.Outcome != "" {
+		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == fields.Outcome })
 		if at < 0 {
-			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(*fields.Outcome, maxShown), strings.Join(Outcomes(), ", "))
+			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(fields.Outcome, maxShown), strings.Join(Outcomes(), ", "))
 		}
 		opts.scenario = scenarios()[at]
 	}
@@ -223,11 +204,11 @@ func (fields simulation) options() (options, error) {
 		}
 		opts.speed = *fields.Speed
 	}
-	if fields.Permission != nil {
-		if !slices.Contains([]permission{granted, denied, timeout}, *fields.Permission) {
+	if fields.Permission != "" {
+		opts.permission = permission(fields.Permission)
+		if !slices.Contains([]permission{granted, denied, timeout}, opts.permission) {
 			return options{}, fmt.Errorf("metadata.simulate.permission must be %s, %s or %s", granted, denied, timeout)
 		}
-		opts.permission = *fields.Permission
 	}
 	return opts, nil
 }
