@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 
@@ -25,6 +26,13 @@ const maxAgentMessage = 64 << 10
 // mcp serves agents that speak the Model Context Protocol. Their tools are requests to
 // this API with the same key.
 func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	pages := http.NewCrossOriginProtection()
+	if base, err := url.Parse(a.settings.BaseURL); err == nil {
+		_ = pages.AddTrustedOrigin(base.Scheme + "://" + base.Host) // a proxy may change the host of the request
+	}
+	if pages.Check(r) != nil {
+		return &failure{status: http.StatusForbidden, code: "forbidden", message: "Pages of other sites cannot use this service as an agent."}
+	}
 	done, ok := a.agents.open(caller.ConsumerID)
 	if !ok {
 		return rateLimited(liveRefusedWait)
@@ -34,12 +42,9 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 	if err != nil {
 		return err
 	}
-	defer release()
+	release() // agentLimits bound the messages that wait
 	if len(body) > maxAgentMessage {
 		return tooLarge(maxAgentMessage)
-	}
-	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		return invalid(issue("type", "must be one message, not a batch"))
 	}
 	ctx, stop := a.untilDrain(r.Context())
 	defer stop()

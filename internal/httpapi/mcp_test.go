@@ -23,7 +23,9 @@ func message(method, params string) string {
 // the API. Without agents, the path does not exist.
 func TestAgents(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.Agents = mcpserver.New(slog.New(slog.DiscardHandler)) })
+	s := newSurface(t, func(settings *httpapi.Settings) {
+		settings.Agents, settings.BaseURL = mcpserver.New(slog.New(slog.DiscardHandler)), "https://standin.example.com"
+	})
 	ownJob := message("tools/call", `{"name":"get_job","arguments":{"jobId":"`+adasJob.String()+`"}}`)
 	initialize := message("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
 	for name, test := range map[string]struct {
@@ -42,8 +44,11 @@ func TestAgents(t *testing.T) {
 		"another method":         {"GET", adasKey, "", 405, "method_not_allowed"},
 		"another method, no key": {"DELETE", "", "", 401, "unauthorized"},
 		"too large":              {"POST", adasKey, message("ping", `{"_meta":{"x":"`+strings.Repeat("x", 64<<10)+`"}}`), 413, "payload_too_large"},
-		"batch":                  {"POST", adasKey, " [" + initialize + "]", 400, "invalid_input"},
-		"no message":             {"POST", adasKey, "{", 400, ""},
+		"batch":                  {"POST", adasKey, " [" + initialize + "]", 400, `"code":-32600`},
+		"no JSON":                {"POST", adasKey, "{", 400, `"code":-32700`},
+		"no message":             {"POST", adasKey, "{}", 400, `"code":-32600`},
+		"no ID":                  {"POST", adasKey, `{"jsonrpc":"2.0","method":"tools/list"}`, 400, `"code":-32600`},
+		"unknown method":         {"POST", adasKey, message("tools/make", `{}`), 200, `"id":1,"error":{"code":-32601`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := map[string]string{
@@ -53,10 +58,19 @@ func TestAgents(t *testing.T) {
 			if got.status != test.status || !strings.Contains(got.body, test.want) {
 				t.Errorf("%d %s, want %d with %s", got.status, got.body, test.status, test.want)
 			}
+			if test.status >= 400 && got.header.Get("Content-Type") != "application/json" {
+				t.Errorf("the error is %s", got.header.Get("Content-Type"))
+			}
 			if test.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("the challenge is %q", got.header.Get("WWW-Authenticate"))
 			}
 		})
+	}
+	for origin, status := range map[string]int{"https://evil.example": 403, "null": 403, s.url: 200, "https://standin.example.com": 200} {
+		header := map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Origin": origin}
+		if got := s.send(t, request{"POST", "/mcp", adasKey, header, initialize}); got.status != status {
+			t.Errorf("a page of %s: %d %s", origin, got.status, got.body)
+		}
 	}
 	without := newSurface(t, nil)
 	if got := without.send(t, request{"POST", "/mcp", adasKey, nil, initialize}); got.status != http.StatusNotFound {
@@ -69,7 +83,8 @@ func TestAgents(t *testing.T) {
 func TestAgentsAtATime(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) { settings.Agents = mcpserver.New(slog.New(slog.DiscardHandler)) })
-	waiting := message("tools/call", `{"name":"wait_for","arguments":{"jobId":"`+newAdaJob.String()+`","until":"ended","timeoutSeconds":300}}`)
+	padding := `"_meta":{"x":"` + strings.Repeat("x", 60<<10) + `"}` // all together, more than the bodies of an address
+	waiting := message("tools/call", `{"name":"wait_for","arguments":{"jobId":"`+newAdaJob.String()+`","until":"ended","timeoutSeconds":300},`+padding+`}`)
 	ping := message("ping", `{}`)
 	header := map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 	ctx, stop := context.WithCancel(t.Context())
@@ -100,7 +115,7 @@ func TestAgentsAtATime(t *testing.T) {
 		got := s.send(t, request{"POST", "/mcp", adasKey, header, ping})
 		return got.status == http.StatusTooManyRequests && got.header.Get("Retry-After") != ""
 	})
-	if got := s.send(t, request{"POST", "/mcp", bobsKey, header, ping}); got.status != http.StatusOK {
+	if got := s.send(t, request{"POST", "/mcp", bobsKey, header, message("ping", `{`+padding+`}`)}); got.status != http.StatusOK {
 		t.Errorf("bob: %d %s", got.status, got.body)
 	}
 	stop()

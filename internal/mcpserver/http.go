@@ -1,11 +1,17 @@
 package mcpserver
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"standin/client"
@@ -19,12 +25,74 @@ const keepAlive = 15 * time.Second
 // agent is gone. A client that does not read for the time stall is disconnected.
 func (t *Tools) ServeHTTP(w http.ResponseWriter, r *http.Request, api *client.Client, stall time.Duration) {
 	server := t.newServer(r.Context(), api, nil)
-	out := newLivelyWriter(w, stall)
+	out := &answerWriter{livelyWriter: newLivelyWriter(w, stall)}
 	defer out.stop()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		out.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "The body cannot be read.")
+		return
+	}
+	message, err := jsonrpc.DecodeMessage(body)
+	switch {
+	case !json.Valid(body):
+		out.refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "The body is not JSON.")
+		return
+	case err != nil:
+		out.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "The body is not one JSON-RPC message.")
+		return
+	}
+	out.request, _ = message.(*jsonrpc.Request)
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, // a proxy on this machine passes the public host name on; pages of others have no key
+		DisableLocalhostProtection: true, // a proxy on this machine passes the public host name on
 	}).ServeHTTP(out, r)
+}
+
+// answerWriter writes the answer to a message. It turns the plain text with which the SDK refuses a
+// message into a JSON-RPC error.
+type answerWriter struct {
+	*livelyWriter
+	request *jsonrpc.Request // nil for other messages
+	refused int              // status of a refusal, whose text is written next
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answerWriter) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+		a.refused = status
+		return
+	}
+	a.livelyWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *answerWriter) Write(data []byte) (int, error) {
+	if a.refused == 0 {
+		return a.livelyWriter.Write(data)
+	}
+	text := strings.TrimSpace(string(data))
+	if a.request != nil && a.request.IsCall() && strings.HasSuffix(text, fmt.Sprintf("%q unsupported", a.request.Method)) {
+		a.refuse(http.StatusOK, jsonrpc.CodeMethodNotFound, fmt.Sprintf("Unknown method %q.", a.request.Method))
+	} else {
+		a.refuse(a.refused, jsonrpc.CodeInvalidRequest, text)
+	}
+	return len(data), nil
+}
+
+// refuse writes a JSON-RPC error. It has the ID of the request, if there is one.
+func (a *answerWriter) refuse(status int, code int64, text string) {
+	answer := &jsonrpc.Response{Error: &jsonrpc.Error{Code: code, Message: text}}
+	if a.request != nil {
+		answer.ID = a.request.ID
+	}
+	data, err := jsonrpc.EncodeMessage(answer)
+	if err != nil {
+		status, data = http.StatusInternalServerError, nil
+	}
+	a.header.Set("Content-Type", "application/json")
+	a.livelyWriter.WriteHeader(status)
+	_, _ = a.livelyWriter.Write(data) // the agent is gone
 }
 
 // livelyWriter writes a comment to a stream of events whenever nothing was written for a

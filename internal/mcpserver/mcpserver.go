@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -83,8 +84,15 @@ func (t *Tools) newServer(ctx context.Context, api *client.Client, following *su
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)() // the SDK does not cancel calls of agents that are gone
 			result, err = next(call, method, request)
-			if called, ok := result.(*mcp.CallToolResult); ok && called.IsError {
-				explainArguments(called)
+			switch result := result.(type) {
+			case *mcp.CallToolResult:
+				if result.IsError {
+					explainArguments(result)
+				}
+			case *mcp.ListToolsResult:
+				if me, err := api.Me(call); err == nil && me.Key.Scope == "read" { // the API would refuse the other tools
+					result.Tools = slices.DeleteFunc(result.Tools, func(tool *mcp.Tool) bool { return !tool.Annotations.ReadOnlyHint })
+				}
 			}
 			return result, err
 		}

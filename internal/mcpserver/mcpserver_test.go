@@ -429,6 +429,23 @@ func TestTools(t *testing.T) {
 			}
 		}
 	}
+	admin, err := client.New(h.BaseURL(), h.ada)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := admin.CreateKey(t.Context(), client.NewKey{Name: "reader", Scope: "read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, reader := range map[string]agent{"HTTP": h.overHTTP(t, key.Secret), "stream": connect(t, h.stream(t, key.Secret), "")} {
+		listed, err := reader.ListTools(t.Context(), nil)
+		if err != nil || len(listed.Tools) != 13-len(writing) {
+			t.Errorf("over %s, a key that reads sees %d tools (%v)", name, len(listed.Tools), err)
+		}
+		if got := reader.call(t, "send_bot", `{"meetingUrl":"https://zoom.us/j/1"}`); !got.failed || !strings.Contains(got.text, "scope") {
+			t.Errorf("over %s: %s", name, got.text)
+		}
+	}
 	for _, invalid := range []string{
 		`send_bot {}`, `send_bot {"meetingUrl":"` + strings.Repeat("a", 8193) + `"}`, `send_bot {"meetingUrl":"no link"}`, `send_bot {"meetingUrl":"https://zoom.us/j/1","recording":"film"}`,
 		`send_bot {"meetingUrl":"https://zoom.us/j/1","language":"no tag"}`, `send_bot {"meetingUrl":"https://zoom.us/j/1","simulate":{"outcome":"rain"}}`,
