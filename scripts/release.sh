@@ -8,6 +8,8 @@ set -eu
 umask 022
 unset GOFLAGS GOAMD64 GOARM64 GOEXPERIMENT # the files do not depend on the environment
 cd "$(dirname "$0")/.."
+GOTOOLCHAIN=$(sed -n 's/^toolchain //p' go.mod)
+export GOTOOLCHAIN
 [ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 out=$PWD/bin/release
 rm -rf "$out"
