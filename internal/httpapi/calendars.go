@@ -186,7 +186,9 @@ func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller accou
 	if err != nil {
 		return err
 	}
-	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) { return c.CreatedAt.UnixMilli(), c.ID })
+	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) {
+		return c.CreatedAt.UnixMilli(), c.ID
+	})
 	return a.respond(w, http.StatusOK, struct {
 		Calendars []calendarBody `json:"calendars"`
 		Next      *string        `json:"nextCursor"`
@@ -264,7 +266,9 @@ func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller 
 	if err != nil {
 		return err
 	}
-	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) { return e.Start.UnixMilli(), e.ID })
+	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) {
+		return e.Start.UnixMilli(), e.ID
+	})
 	return a.respond(w, http.StatusOK, struct {
 		Events []calendarEventBody `json:"events"`
 		Next   *string             `json:"nextCursor"`

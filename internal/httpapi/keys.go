@@ -86,7 +86,9 @@ func (a *API) listKeys(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
-	keys, next, err := lifecycle.PageOf(query.page(), lifecycle.KeyList, keys, func(key account.Key) (int64, uuid.UUID) { return -key.CreatedAt.UnixMilli(), key.ID })
+	keys, next, err := lifecycle.PageOf(query.page(), lifecycle.KeyList, keys, func(key account.Key) (int64, uuid.UUID) {
+		return -key.CreatedAt.UnixMilli(), key.ID
+	})
 	return a.respond(w, http.StatusOK, struct {
 		Keys []keyBody `json:"keys"`
 		Next *string   `json:"nextCursor"`

@@ -118,7 +118,7 @@ func contractAll(id string, h *contractHarness) (requests []contractRequest) {
 	bodies := map[string]string{
 		"createJob": contractJob(""), "createJobs": `{"jobs":[` + contractJob("") + `]}`, "createKey": `{"name":"CI"}`,
 		"createWebhookEndpoint": `{"url":"https://example.com/","events":["*"]}`,
-		"redeliverFailed": `{"url":"https://example.com/"}`, "ingestEvent": beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		"redeliverFailed":       `{"url":"https://example.com/"}`, "ingestEvent": beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
 		"heartbeat": beat + `}`, "ingestTexts": beat + contractTexts("m-1", "Hello") + `}`, "uploadMedia": "", "ingestScreenshot": contractPicture(160),
 		"intakeInvite":  `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`,
 		"completeLogin": `{"nonce":"` + strings.Repeat("x", 43) + `","apiKey":"k"}`, "receivePayment": event,

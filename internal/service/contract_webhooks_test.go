@@ -44,11 +44,16 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	hooks.mu.Lock()
 	hooks.status = http.StatusOK
 	hooks.mu.Unlock()
-	if none := h.call(t, 202, key, "redeliverFailed", `{"to":"2020-01-01T00:00:00Z","url":"`+hooks.URL+`"}`); none.field(t, "count") != 0.0 {
-		t.Errorf("redelivered of 2020: %s", none.body)
+	_, rest, _ := strings.Cut(listed, `"id":"`)
+	endpoint, _, _ := strings.Cut(rest, `"`)
+	ofEndpoint := `{"endpointId":"` + endpoint + `","jobId":"` + id + `"`
+	for _, body := range []string{`{"to":"2020-01-01T00:00:00Z","url":"` + hooks.URL + `"}`, ofEndpoint + `,"url":"https://example.com/"}`} {
+		if none := h.call(t, 202, key, "redeliverFailed", body); none.field(t, "count") != 0.0 {
+			t.Errorf("redelivered of %s: %s", body, none.body)
+		}
 	}
-	if some := h.call(t, 202, key, "redeliverFailed", of); some.field(t, "count") == 0.0 {
-		t.Errorf("redelivered of the job: %s", some.body)
+	if some := h.call(t, 202, key, "redeliverFailed", ofEndpoint+`}`); some.field(t, "count") == 0.0 {
+		t.Errorf("redelivered of the endpoint: %s", some.body)
 	}
 	waitUntil(t, "the redelivery", func() bool {
 		page := h.call(t, 200, key, "listDeliveries", "", id)
