@@ -48,7 +48,7 @@ func TestAttackHostileNames(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			_ = json.NewEncoder(w).Encode(map[string]string{"error": "not_found", "message": hostile})
 		case strings.HasSuffix(r.URL.Path, "/jobs"):
-			_ = json.NewEncoder(w).Encode(map[string]any{"jobs": []any{found}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"jobs": []any{found}, "nextCursor": nil})
 		default:
 			_ = json.NewEncoder(w).Encode(found)
 		}

@@ -7,6 +7,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -126,16 +127,11 @@ type Limits struct {
 }
 
 func (l Limits) orDefaults() Limits {
-	if l.Address.Off() {
-		l.Address = httpmw.Rate{Requests: 30, Per: time.Minute}
+	return Limits{
+		Address:  cmp.Or(l.Address, httpmw.Rate{Requests: 30, Per: time.Minute}),
+		Account:  cmp.Or(l.Account, httpmw.Rate{Requests: 10, Per: 15 * time.Minute}),
+		Failures: cmp.Or(l.Failures, httpmw.Rate{Requests: 600, Per: time.Minute}),
 	}
-	if l.Account.Off() {
-		l.Account = httpmw.Rate{Requests: 10, Per: 15 * time.Minute}
-	}
-	if l.Failures.Off() {
-		l.Failures = httpmw.Rate{Requests: 600, Per: time.Minute}
-	}
-	return l
 }
 
 // Dashboard serves the pages.

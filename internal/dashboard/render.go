@@ -25,7 +25,6 @@ import (
 type view struct {
 	Title    string
 	Page     string
-	Path     string
 	Notice   string // a confirmation, from notices
 	SignedIn bool
 	User     account.User
@@ -83,7 +82,7 @@ func loadPages() (map[string]*template.Template, error) {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":     assetPath,
-		"when":      when,
+		"when":      timeElement("", "2 Jan 2006, 15:04:05 UTC"),
 		"clock":     clock,
 		"bytes":     func(n int64) string { return humanize.Bytes(uint64(max(0, n))) },
 		"duration":  durationText,
@@ -144,16 +143,9 @@ func newDeliveryRow(of view, jobID uuid.UUID, delivery webhook.DeliveryRecord) d
 	return deliveryRow{of, jobID, delivery}
 }
 
-// when formats a time. The script of the page converts it to local time.
-func when(t time.Time) template.HTML {
-	if t.IsZero() {
-		return "–"
-	}
-	return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `">` + t.UTC().Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- a formatted time
-}
-
 // timeElement returns a function that formats a time as an element, which the script of the page
-// shows in another form: relative to now, or in the time zone of the browser.
+// shows in another form: relative to now, or in the time zone of the browser. Without a form, it
+// shows the date and the time.
 func timeElement(show, layout string) func(time.Time) template.HTML {
 	return func(t time.Time) template.HTML {
 		if t.IsZero() {

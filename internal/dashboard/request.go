@@ -246,7 +246,7 @@ func (req *pageRequest) showStatus(status int, page, title string, data any) err
 // render executes a template of a page.
 func (req *pageRequest) render(page, name, title string, data any) ([]byte, error) {
 	view := view{
-		Title: title, Page: page, Data: data, Path: req.r.URL.Path, Notice: notices()[req.r.URL.Query().Get("note")],
+		Title: title, Page: page, Data: data, Notice: notices()[req.r.URL.Query().Get("note")],
 		SignedIn: req.secret != "", User: req.session.User, Mode: modeOf(req.r.URL.Query()),
 		here: url.URL{Path: "/jobs"},
 	}

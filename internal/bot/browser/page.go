@@ -295,15 +295,6 @@ func (p *Page) addScript(ctx context.Context, script, world string) error {
 	return err
 }
 
-// Reload loads the current document again and returns when it is parsed.
-func (p *Page) Reload(ctx context.Context) error {
-	address, err := p.URL(ctx)
-	if err != nil {
-		return err
-	}
-	return p.Navigate(ctx, address)
-}
-
 // URL returns the address of the current document.
 func (p *Page) URL(ctx context.Context) (string, error) {
 	info, err := p.info(ctx)

@@ -101,20 +101,14 @@ func (o Observation) Decision(at time.Time) Decision {
 
 // AdmissionProof is the proof that the bot was admitted. Only an observation of the
 // meeting yields one.
-type AdmissionProof struct {
-	proof Decision
-}
-
-// Evidence returns the evidence of the proof.
-func (a *AdmissionProof) Evidence() []Evidence { return a.proof.Evidence }
+type AdmissionProof struct{}
 
 // Admission returns the proof that the observation holds, or nil.
 func (o Observation) Admission(at time.Time) *AdmissionProof {
-	proof := o.Decision(at)
-	if o.Screen != InMeeting || totalWeight(proof.Evidence) < minWeight {
+	if o.Screen != InMeeting || totalWeight(o.Decision(at).Evidence) < minWeight {
 		return nil
 	}
-	return &AdmissionProof{proof: proof}
+	return new(AdmissionProof)
 }
 
 // Failure is Screen.Failure with the evidence of the observation.

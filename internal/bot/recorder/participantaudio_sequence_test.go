@@ -82,8 +82,8 @@ func TestParticipantTracksFollowPauseLeaveAndReload(t *testing.T) {
 	eval(`join("ada", 1000)`)
 	tracks.await(t, ctx, "Ada's return", func(all []storedTrack) bool { return len(all) == 5 && open(all, 3) == 2 })
 
-	if err := s.page.Reload(ctx); err != nil {
-		t.Fatal(err)
+	if address, err := s.page.URL(ctx); err != nil || s.page.Navigate(ctx, address) != nil {
+		t.Fatal("cannot reload the page")
 	}
 	tracks.await(t, ctx, "two early ends and two new ones", func(all []storedTrack) bool {
 		_, early := ended(all)

@@ -101,7 +101,7 @@ func (c *consent) ask(ctx context.Context, page *meetingPage, command *ingest.Co
 	var by meeting.AskMethod
 	c.askedBy = ""
 	page.pageQueue.add(ctx, task{
-		name: "ask for permission", timeout: page.timeouts.Command, command: command,
+		timeout: page.timeouts.Command, command: command,
 		shouldRun: func() bool { c.prepare(); return c.open() },
 		do: func(ctx context.Context) (err error) {
 			by, err = page.adapter.AskPermission(ctx, page.tab, page.displayName)
@@ -185,8 +185,8 @@ func (c *consent) check(ctx context.Context, page *meetingPage, now time.Time) *
 // stopAsking closes what the request opened on the page.
 func (c *consent) stopAsking(ctx context.Context, page *meetingPage) {
 	page.pageQueue.add(ctx, task{
-		name: "stop asking", timeout: snapshotTimeout,
-		do: func(ctx context.Context) error { return page.adapter.ClosePermissionRequest(ctx, page.tab) },
+		timeout: snapshotTimeout,
+		do:      func(ctx context.Context) error { return page.adapter.ClosePermissionRequest(ctx, page.tab) },
 	})
 }
 

@@ -59,7 +59,7 @@ func (d *pageDevice) turnOn(ctx context.Context, prepare func(context.Context) e
 	d.page.inLoop(ctx, func(loop context.Context) {
 		d.on, d.onSince, d.off = true, time.Time{}, 0
 		d.page.pageQueue.add(loop, task{
-			name: fmt.Sprintf("turn the %s on", d.kind), timeout: d.page.timeouts.Command,
+			timeout: d.page.timeouts.Command,
 			do: func(ctx context.Context) error {
 				if err := prepare(ctx); err != nil {
 					return err
@@ -83,10 +83,10 @@ func (d *pageDevice) turnOn(ctx context.Context, prepare func(context.Context) e
 	}
 }
 
-// turnOff turns the device off with a task, of which its name and its timeout are set here.
+// turnOff turns the device off with a task, whose timeout is set here.
 func (d *pageDevice) turnOff(ctx context.Context, off task) {
 	d.on = false
-	off.name, off.timeout = fmt.Sprintf("turn the %s off", d.kind), d.page.timeouts.Command
+	off.timeout = d.page.timeouts.Command
 	if off.command == nil {
 		off.onDone = logFailure(d.log.Warn, "cannot turn a device off", "device", d.kind)
 	}

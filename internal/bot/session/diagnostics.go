@@ -49,9 +49,9 @@ func (d *diagnostics) save(ctx context.Context, page *meetingPage, end exitResul
 func (d *diagnostics) saveLater(ctx context.Context, page *meetingPage, reason string) {
 	var made *capture.Capture
 	page.pageQueue.add(ctx, task{
-		name: "capture the page", timeout: 2 * diagnosticsTimeout,
-		do:     func(ctx context.Context) error { made, _ = d.capture(ctx, page, reason); return nil },
-		onDone: func(context.Context, error) *exitResult { d.write(made); return nil },
+		timeout: 2 * diagnosticsTimeout,
+		do:      func(ctx context.Context) error { made, _ = d.capture(ctx, page, reason); return nil },
+		onDone:  func(context.Context, error) *exitResult { d.write(made); return nil },
 	})
 }
 

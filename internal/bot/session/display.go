@@ -87,7 +87,7 @@ func (d *display) showOwn(ctx context.Context, camera job.CameraOptions) {
 
 func (d *display) add(ctx context.Context, command ingest.Command, args ingest.PictureArgs) {
 	d.queue.add(ctx, task{
-		name: string(command.Kind), timeout: maxShown, command: &command,
+		timeout: maxShown, command: &command,
 		do: func(ctx context.Context) error { return d.run(ctx, command, args) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && !d.replaced && ctx.Err() == nil {

@@ -40,7 +40,7 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 	var chromium *browser.Browser
 	var tab *browser.Page
 	page.pageQueue.add(ctx, task{
-		name: "open the meeting's page", timeout: browserStartTimeout + page.timeouts.Open + max(0, time.Until(j.joinAt)),
+		timeout: browserStartTimeout + page.timeouts.Open + max(0, time.Until(j.joinAt)),
 		do: func(ctx context.Context) (err error) {
 			chromium, tab, err = j.opener.open(ctx, session, j.waitForJoinTime)
 			return err
@@ -103,7 +103,7 @@ func (j *joining) join(ctx context.Context, page *meetingPage) {
 		}
 	}
 	page.pageQueue.add(ctx, task{
-		name: "join", timeout: page.timeouts.Join,
+		timeout: page.timeouts.Join,
 		do: func(ctx context.Context) error {
 			return j.opener.join(ctx, page.tab, meeting.JoinOptions{
 				Name: page.displayName, Passcode: j.opener.address.Passcode, Observed: observed,

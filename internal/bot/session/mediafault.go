@@ -194,9 +194,9 @@ func (m *mediaFaults) repair(ctx context.Context, kind faultKind, number int, no
 // joinAudio joins the page's audio.
 func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
 	m.page.pageQueue.add(ctx, task{
-		name: "join audio", timeout: snapshotTimeout,
-		do:     func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
-		onDone: logFailure(m.log.Warn, "cannot join the audio of the page"),
+		timeout: snapshotTimeout,
+		do:      func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
+		onDone:  logFailure(m.log.Warn, "cannot join the audio of the page"),
 	})
 }
 
@@ -205,7 +205,7 @@ func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
 func (m *mediaFaults) resumeVideos(ctx context.Context) {
 	resumed := 0
 	m.page.pageQueue.add(ctx, task{
-		name: "resume videos", timeout: snapshotTimeout,
+		timeout: snapshotTimeout,
 		do: func(ctx context.Context) (err error) {
 			resumed, err = recorder.ResumeVideos(ctx, m.page.tab)
 			return err

@@ -89,7 +89,7 @@ func (s *speaker) play(ctx context.Context, command ingest.Command) {
 
 func (s *speaker) add(ctx context.Context, command ingest.Command) {
 	s.queue.add(ctx, task{
-		name: string(command.Kind), timeout: maxOutput, command: &command,
+		timeout: maxOutput, command: &command,
 		do:     func(ctx context.Context) error { return s.run(ctx, command) },
 		onDone: func(ctx context.Context, err error) *exitResult { s.done(ctx, err); return nil },
 	})
@@ -103,7 +103,7 @@ func (s *speaker) playLive(ctx context.Context, speech *sound.Speech, kind strin
 	}
 	command := ingest.Command{Kind: ingest.CommandKind(kind)}
 	s.queue.add(ctx, task{
-		name: kind, timeout: maxLive,
+		timeout: maxLive,
 		do: func(ctx context.Context) error {
 			ctx, cancel := context.WithCancelCause(ctx)
 			var watching sync.WaitGroup

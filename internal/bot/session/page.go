@@ -111,9 +111,9 @@ func (p *meetingPage) handleNotices(ctx context.Context) {
 	}
 	seen := p.last.seen
 	p.pageQueue.add(ctx, task{
-		name: "handle notices", timeout: snapshotTimeout,
-		do:     func(ctx context.Context) error { return p.adapter.HandleNotices(ctx, p.tab, seen) },
-		onDone: logFailure(p.log.Debug, "cannot handle the notices of the page"),
+		timeout: snapshotTimeout,
+		do:      func(ctx context.Context) error { return p.adapter.HandleNotices(ctx, p.tab, seen) },
+		onDone:  logFailure(p.log.Debug, "cannot handle the notices of the page"),
 	})
 }
 
@@ -185,7 +185,7 @@ func (p *meetingPage) inLoop(ctx context.Context, call func(context.Context)) {
 
 // execute runs a command's work on the page.
 func (p *meetingPage) execute(ctx context.Context, command ingest.Command, do func(context.Context) error) {
-	p.pageQueue.add(ctx, task{name: string(command.Kind), timeout: p.timeouts.Command, command: &command, do: do})
+	p.pageQueue.add(ctx, task{timeout: p.timeouts.Command, command: &command, do: do})
 }
 
 const (

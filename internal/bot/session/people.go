@@ -44,8 +44,8 @@ func (r *peopleReader) read(ctx context.Context, page *meetingPage, now time.Tim
 	}
 	r.reading = true
 	page.pageQueue.add(ctx, task{
-		name: "read the list of people", timeout: page.timeouts.Command,
-		do: func(ctx context.Context) error { return page.adapter.ReadPeople(ctx, page.tab) },
+		timeout: page.timeouts.Command,
+		do:      func(ctx context.Context) error { return page.adapter.ReadPeople(ctx, page.tab) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			r.reading = false
 			if err == nil {

@@ -82,7 +82,7 @@ func (r *recordingSession) start(ctx context.Context) {
 	var listener *recorder.SoundMonitor
 	var started *recorder.Recorder
 	r.recordingQueue.add(ctx, task{
-		name: "start recording", timeout: recorderStartTimeout,
+		timeout: recorderStartTimeout,
 		shouldRun: func() bool {
 			if !r.shouldRecord() {
 				return false
@@ -263,7 +263,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 	}
 	var listener *recorder.SoundMonitor
 	r.recordingQueue.add(ctx, task{
-		name: "monitor audio", timeout: recorderStartTimeout,
+		timeout:   recorderStartTimeout,
 		shouldRun: needed,
 		do: func(ctx context.Context) (err error) {
 			settings := r.settings

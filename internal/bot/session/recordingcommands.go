@@ -66,7 +66,7 @@ func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command
 	var refusal error
 	var at time.Time
 	r.recordingQueue.add(ctx, task{
-		name: string(command.Kind), timeout: r.page.timeouts.Command, command: &command,
+		timeout: r.page.timeouts.Command, command: &command,
 		shouldRun: func() bool {
 			running, refusal = r.recorder, change.refusal()
 			return true
@@ -124,7 +124,7 @@ func (r *recordingSession) interrupt(ctx context.Context, reason string) {
 func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, onDone func(stopped bool) *exitResult) {
 	var running *recorder.Recorder
 	r.recordingQueue.add(ctx, task{
-		name: "stop recording", timeout: recorderStopTimeout, command: command, uncancellable: true,
+		timeout: recorderStopTimeout, command: command, uncancellable: true,
 		shouldRun: func() bool {
 			running = r.recorder
 			r.stopping = running != nil

@@ -33,7 +33,7 @@ func (s *screenshots) take(ctx context.Context, now time.Time) {
 	}
 	s.takenAt = now
 	s.queue.add(ctx, task{
-		name: "send a picture of the page", timeout: screenshotTimeout,
+		timeout: screenshotTimeout,
 		do: func(ctx context.Context) error {
 			picture, err := s.picture(ctx)
 			if err != nil {

@@ -39,8 +39,8 @@ func (t *textOpener) show(ctx context.Context, page *meetingPage, now time.Time)
 	}
 	t.showing = true
 	page.pageQueue.add(ctx, task{
-		name: "show chat and captions", timeout: page.timeouts.Command,
-		do: func(ctx context.Context) error { return page.adapter.ShowTexts(ctx, page.tab, t.wanted) },
+		timeout: page.timeouts.Command,
+		do:      func(ctx context.Context) error { return page.adapter.ShowTexts(ctx, page.tab, t.wanted) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			t.showing = false
 			pause := showTextsPause

@@ -10,7 +10,6 @@ import (
 
 // task is work that runs beside a session's loop.
 type task struct {
-	name          string
 	timeout       time.Duration
 	command       *ingest.Command // the command that the task executes; may be nil
 	uncancellable bool            // the task is awaited, never canceled

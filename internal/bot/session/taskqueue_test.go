@@ -18,7 +18,7 @@ func TestTaskQueueRunsTasksInOrder(t *testing.T) {
 	var calls []string
 	add := func(name string, shouldRun bool) {
 		q.add(t.Context(), task{
-			name: name, timeout: time.Minute,
+			timeout:   time.Minute,
 			shouldRun: func() bool { calls = append(calls, "shouldRun "+name); return shouldRun },
 			do:        func(context.Context) error { return errors.New(name) },
 			onDone: func(_ context.Context, err error) *exitResult {
