@@ -112,8 +112,13 @@ lint: ## Run golangci-lint and actionlint
 
 .PHONY: vulnerabilities
 vulnerabilities: ## Look for calls of functions with known vulnerabilities, with the Go version of releases (VULNDB=latest)
-	@database=$$(go mod download -json golang.org/x/vulndb@$(VULNDB) | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && test -n "$$database" && \
-		GOTOOLCHAIN=$$(sed -n 's/^toolchain //p' go.mod) $(GOVULNCHECK) -db "file://$$database/data/osv" ./...
+	@toolchain=$$(sed -n 's/^toolchain //p' go.mod); \
+	database=$$(go mod download -json golang.org/x/vulndb@$(VULNDB) | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p'); \
+	if test -n "$$database" && GOTOOLCHAIN=$$toolchain go version; then \
+		GOTOOLCHAIN=$$toolchain $(GOVULNCHECK) -db "file://$$database/data/osv" ./...; \
+	else \
+		echo "vulnerabilities: not checked: the database or the Go version of releases cannot be downloaded"; \
+	fi
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and parser, FUZZTIME each
