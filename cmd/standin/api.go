@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"standin/client"
@@ -22,11 +23,16 @@ type configFlags struct {
 	ConfigDir string `env:"STANDIN_CONFIG_DIR" placeholder:"DIR" help:"Directory of the stored credentials. Default: standin in the user's configuration directory."`
 }
 
+// dir returns the folder: by default, standin in the user's configuration folder.
 func (f configFlags) dir() (string, error) {
 	if f.ConfigDir != "" {
 		return f.ConfigDir, nil
 	}
-	return defaultConfigDir()
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the configuration folder: %w", err)
+	}
+	return filepath.Join(dir, "standin"), nil
 }
 
 // serviceFlags name a running service.

@@ -37,16 +37,6 @@ type contexts struct {
 // errNoCredentials is the error when there are no credentials.
 var errNoCredentials = errors.New("not signed in")
 
-// defaultConfigDir returns the default folder, standin in the user's configuration
-// folder.
-func defaultConfigDir() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", fmt.Errorf("find the configuration folder: %w", err)
-	}
-	return filepath.Join(dir, "standin"), nil
-}
-
 // credentialsPath returns the path of the file in a folder.
 func credentialsPath(dir string) string { return filepath.Join(dir, "credentials.json") }
 

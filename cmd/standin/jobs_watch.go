@@ -51,7 +51,19 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 		}
 		switch current.Status {
 		case client.Completed:
-			return f.printRecorded(ctx, to, api, id)
+			if !f.isTable() {
+				return nil
+			}
+			done, err := api.JobDetails(ctx, id)
+			if err != nil {
+				return err
+			}
+			if done.ManifestURI == nil || done.DurationSeconds == nil {
+				fmt.Fprintf(to.Err, "Completed · %s\n", jobLink(api, id))
+				return nil
+			}
+			fmt.Fprintf(to.Err, "Recorded %s · standin recordings download %s · %s\n", clock(*done.DurationSeconds), id, jobLink(api, id))
+			return nil
 		case client.Failed, client.Cancelled:
 			if current.FailureCode == nil {
 				return &exitError{code: exitJobFailed, text: "job " + current.Status}
@@ -64,21 +76,4 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 		case <-ticker.C:
 		}
 	}
-}
-
-// printRecorded tells people how long a recording is and where to find it.
-func (f apiFlags) printRecorded(ctx context.Context, to terminal, api *client.Client, id string) error {
-	if !f.isTable() {
-		return nil
-	}
-	done, err := api.JobDetails(ctx, id)
-	if err != nil {
-		return err
-	}
-	if done.ManifestURI == nil || done.DurationSeconds == nil {
-		fmt.Fprintf(to.Err, "Completed · %s\n", jobLink(api, id))
-		return nil
-	}
-	fmt.Fprintf(to.Err, "Recorded %s · standin recordings download %s · %s\n", clock(*done.DurationSeconds), id, jobLink(api, id))
-	return nil
 }

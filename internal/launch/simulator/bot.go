@@ -224,7 +224,13 @@ func (b *bot) finish(ctx context.Context) error {
 	}
 	if b.withoutRecording() && !b.admittedAt.IsZero() && b.end.code == "" {
 		b.leftAt = b.clock.now()
-		return b.finishAttendance(ctx)
+		if err := b.uploadReport(ctx); err != nil {
+			return err
+		}
+		if err := b.emit(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, Detail: b.end.detail}); err != nil {
+			return err
+		}
+		return b.emit(ctx, job.ManifestFinalized, nil)
 	}
 	if !b.timeline.started() {
 		code := cmp.Or(b.end.code, job.MeetingEnded) // without a code, the bot left before anything was recorded
@@ -271,17 +277,6 @@ func (b *bot) speech(now time.Time) []ingest.Speech {
 		return attended.speech(now)
 	}
 	return b.timeline.speech(now)
-}
-
-// finishAttendance uploads the report of a bot that recorded nothing.
-func (b *bot) finishAttendance(ctx context.Context) error {
-	if err := b.uploadReport(ctx); err != nil {
-		return err
-	}
-	if err := b.emit(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, Detail: b.end.detail}); err != nil {
-		return err
-	}
-	return b.emit(ctx, job.ManifestFinalized, nil)
 }
 
 // report returns the bot's report so far.

@@ -297,7 +297,21 @@ func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name
 	if err != nil {
 		return err
 	}
-	err = repeat(ctx, func() error { return f.copyTo(ctx, file, jobID, attempt, name) })
+	err = repeat(ctx, func() error {
+		if err := file.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		reader, err := f.Storage.OpenUpload(ctx, jobID, attempt, name)
+		if err != nil {
+			return err
+		}
+		defer reader.Close() // read only
+		_, err = io.Copy(file, reader)
+		return err
+	})
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("attempt %d, %s: %w", attempt, name, err)
 	}
@@ -317,21 +331,4 @@ func repeat(ctx context.Context, read func() error) error {
 			return err
 		}
 	}
-}
-
-// copyTo replaces the content of file with that of an upload.
-func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, attempt int, name string) error {
-	if err := file.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	reader, err := f.Storage.OpenUpload(ctx, jobID, attempt, name)
-	if err != nil {
-		return err
-	}
-	defer reader.Close() // read only
-	_, err = io.Copy(file, reader)
-	return err
 }

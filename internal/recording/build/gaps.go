@@ -50,7 +50,11 @@ func (b *builder) gaps() []recording.Gap {
 			end = gap.to
 		}
 	}
-	return asGaps(holes)
+	gaps := make([]recording.Gap, 0, len(holes))
+	for _, span := range holes {
+		gaps = append(gaps, recording.Gap{StartMs: span.from.Milliseconds(), EndMs: span.to.Milliseconds(), Reason: span.reason})
+	}
+	return gaps
 }
 
 // reportedGaps returns the gaps in the bots' reports, relative to the start of
@@ -228,12 +232,4 @@ func (b *builder) stoppedNormally() bool {
 	}
 	stopped := b.input.ObservedTimeline.RecordingStoppedAt
 	return len(b.mediaParts) > 0 && stopped.After(b.mediaParts[len(b.mediaParts)-1].StartedAt)
-}
-
-func asGaps(spans []span) []recording.Gap {
-	gaps := make([]recording.Gap, 0, len(spans))
-	for _, span := range spans {
-		gaps = append(gaps, recording.Gap{StartMs: span.from.Milliseconds(), EndMs: span.to.Milliseconds(), Reason: span.reason})
-	}
-	return gaps
 }
