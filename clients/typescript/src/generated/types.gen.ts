@@ -4878,6 +4878,10 @@ export type CreateJobErrors = {
      */
     408: Error;
     /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
      * The body is longer than allowed.
      */
     413: Error;
@@ -4936,6 +4940,10 @@ export type CreateJobsErrors = {
      * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
      */
     408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
     /**
      * The body is longer than allowed.
      */
@@ -5215,6 +5223,10 @@ export type RequestRecordingPermissionData = {
 
 export type RequestRecordingPermissionErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -5270,6 +5282,10 @@ export type PauseRecordingData = {
 };
 
 export type PauseRecordingErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
     /**
      * Missing or invalid credentials.
      */
@@ -5327,6 +5343,10 @@ export type ResumeRecordingData = {
 
 export type ResumeRecordingErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -5383,6 +5403,10 @@ export type StopRecordingData = {
 
 export type StopRecordingErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -5438,6 +5462,10 @@ export type LeaveCallData = {
 };
 
 export type LeaveCallErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
     /**
      * Missing or invalid credentials.
      */
@@ -5702,6 +5730,10 @@ export type StopOutputData = {
 };
 
 export type StopOutputErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
     /**
      * Missing or invalid credentials.
      */
@@ -6065,6 +6097,10 @@ export type RedeliverData = {
 
 export type RedeliverErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -6400,6 +6436,10 @@ export type TestWebhookEndpointErrors = {
      */
     408: Error;
     /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
      * The body is longer than allowed.
      */
     413: Error;
@@ -6444,6 +6484,10 @@ export type RetryWebhookEndpointData = {
 
 export type RetryWebhookEndpointErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -6455,6 +6499,10 @@ export type RetryWebhookEndpointErrors = {
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
     /**
      * Too many requests. Nothing was changed. Wait before you retry.
      */
@@ -6581,6 +6629,10 @@ export type RedeliverFailedErrors = {
      */
     408: Error;
     /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
      * The body is longer than allowed.
      */
     413: Error;
@@ -6667,6 +6719,10 @@ export type RedeliverDeliveryData = {
 
 export type RedeliverDeliveryErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -6717,6 +6773,10 @@ export type RotateWebhookSecretData = {
 };
 
 export type RotateWebhookSecretErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
     /**
      * Missing or invalid credentials.
      */
@@ -8241,6 +8301,10 @@ export type SyncCalendarData = {
 
 export type SyncCalendarErrors = {
     /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
      * Missing or invalid credentials.
      */
     401: Error;
@@ -8252,6 +8316,10 @@ export type SyncCalendarErrors = {
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
     /**
      * Too many requests. Nothing was changed. Wait before you retry.
      */
