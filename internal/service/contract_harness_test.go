@@ -228,7 +228,8 @@ func (h *contractHarness) do(t testing.TB, a contractRequest) contractResponse {
 func (h *contractHarness) check(t testing.TB, operation api.Operation, reply contractResponse) {
 	t.Helper()
 	h.coverage.note(operation.ID, reply.status)
-	if err := h.checker.Response(operation.Method, operation.Path, reply.status, reply.body); err != nil {
+	documented := slices.Contains(operation.Statuses, strconv.Itoa(reply.status)) || reply.status != http.StatusServiceUnavailable // which any operation may return
+	if err := h.checker.Response(operation.Method, operation.Path, reply.status, reply.body); err != nil && documented {
 		t.Errorf("%s %d does not match the API description: %v\n%.400s", operation.ID, reply.status, err, reply.body)
 	}
 	if reply.header.Get("x-request-id") == "" {

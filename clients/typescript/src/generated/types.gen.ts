@@ -4710,7 +4710,7 @@ export type WebhookEndpointPatchWritable = {
 };
 
 /**
- * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+ * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
  */
 export type IdempotencyKey = string;
 
@@ -4851,7 +4851,7 @@ export type CreateJobData = {
     body: JobCreate;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -4914,7 +4914,7 @@ export type CreateJobsData = {
     body: JobBatch;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5207,7 +5207,7 @@ export type RequestRecordingPermissionData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5267,7 +5267,7 @@ export type PauseRecordingData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5327,7 +5327,7 @@ export type ResumeRecordingData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5387,7 +5387,7 @@ export type StopRecordingData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5447,7 +5447,7 @@ export type LeaveCallData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5507,7 +5507,7 @@ export type SendChatMessageData = {
     body: ChatMessage;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5575,7 +5575,7 @@ export type PlayAudioData = {
     body: PlayAudio;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5643,7 +5643,7 @@ export type SpeakData = {
     body: SpeakText;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5715,7 +5715,7 @@ export type StopOutputData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -5899,7 +5899,7 @@ export type PinParticipantData = {
     body: PinnedParticipant;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6077,7 +6077,7 @@ export type RedeliverData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6187,7 +6187,7 @@ export type CreateWebhookEndpointData = {
     body: WebhookEndpointCreate;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6400,7 +6400,7 @@ export type TestWebhookEndpointData = {
     body: WebhookTest;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6468,7 +6468,7 @@ export type RetryWebhookEndpointData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6598,7 +6598,7 @@ export type RedeliverFailedData = {
     body: FailedDeliveries;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6703,7 +6703,7 @@ export type RedeliverDeliveryData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6763,7 +6763,7 @@ export type RotateWebhookSecretData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -6897,7 +6897,7 @@ export type CreateKeyData = {
     body: KeyCreate;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -7374,7 +7374,7 @@ export type TranscribeAgainData = {
     body: TranscriptionRequest;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -8080,7 +8080,7 @@ export type CreateCalendarData = {
     body: CalendarCreate;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
@@ -8285,7 +8285,7 @@ export type SyncCalendarData = {
     body?: never;
     headers?: {
         /**
-         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
          */
         'Idempotency-Key'?: string;
     };
