@@ -182,7 +182,10 @@ func readOutline() (*outline, error) {
 
 // Methods returns the HTTP methods that operations can have.
 func Methods() []string {
-	return []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead, http.MethodPatch, http.MethodTrace}
+	return []string{
+		http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead, http.MethodPatch,
+		http.MethodTrace,
+	}
 }
 
 // addOperations compiles all operations.

@@ -137,7 +137,8 @@ func exportCollection(t *testing.T) collection {
 			t.Fatal(err)
 		}
 		item := collectionItem{described.Summary, collectionRequest{
-			Method: operation.Method, Description: strings.TrimSpace(described.Description), Header: []collectionVariable{}, URL: exportURL(operation.Path),
+			Method: operation.Method, Description: strings.TrimSpace(described.Description), Header: []collectionVariable{},
+			URL: exportURL(operation.Path),
 		}}
 		required := url.Values{}
 		for _, parameter := range described.Parameters {

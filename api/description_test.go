@@ -176,8 +176,12 @@ func TestEnumsMatchDomain(t *testing.T) {
 		{"FailureCode", schemas["FailureCode"], texts(job.FailureCodes())},
 		{"Platform", schemas["Platform"], texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK})},
 		{"kind of IngestEvent", property("IngestEvent", "kind"), texts(job.BotTriggers())},
-		{"reason of IngestResult", property("IngestResult", "reason"), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
-		{"reason of TimelineEntry", withoutNull(property("TimelineEntry", "reason")), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
+		{"reason of IngestResult", property("IngestResult", "reason"), texts([]job.Reason{
+			job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal,
+		})},
+		{"reason of TimelineEntry", withoutNull(property("TimelineEntry", "reason")), texts([]job.Reason{
+			job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal,
+		})},
 		{"platform of CalendarInvite", property("CalendarInvite", "platform"), texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb})},
 		{"CommandKind", schemas["CommandKind"], texts([]ingest.CommandKind{
 			ingest.RequestRecordingPermission, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording,

@@ -32,7 +32,9 @@ func TestDecode(t *testing.T) {
 	if len(checked.Issues) > 0 {
 		t.Fatal(checked.Issues)
 	}
-	if want := []string{"EXTERNALID", "autoLeave.AFTERMAXSECONDS", "autoLeave.more", "meetingurl", "webhooks.onstatuschange"}; !reflect.DeepEqual(checked.Ignored, want) {
+	if want := []string{
+		"EXTERNALID", "autoLeave.AFTERMAXSECONDS", "autoLeave.more", "meetingurl", "webhooks.onstatuschange",
+	}; !reflect.DeepEqual(checked.Ignored, want) {
 		t.Errorf("ignored %q, want %q", checked.Ignored, want)
 	}
 	var got, want request
@@ -71,7 +73,8 @@ func TestTextsOfConsumers(t *testing.T) {
 		"direction":         {"createJob", `{"externalId":"\u202ea",` + goodURL + `}`, nil},
 		"patch":             {"patchJob", `{"metadata":{"a":"\u0000"}}`, []string{"[metadata a] format"}},
 		"chat":              {"sendChatMessage", `{"text":"a\n\u0007"}`, []string{"[text] format"}},
-		"subject": {"intakeInvite", `{"organizerEmail":"a@b.example",` + goodURL + `,"platform":"meet","joinAt":"2026-11-20T13:00:00Z","subject":"\u0000","icalUid":"\u0000"}`,
+		"subject": {"intakeInvite", `{"organizerEmail":"a@b.example",` + goodURL +
+			`,"platform":"meet","joinAt":"2026-11-20T13:00:00Z","subject":"\u0000","icalUid":"\u0000"}`,
 			[]string{"[icalUid] format", "[subject] format"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,16 +102,22 @@ func TestTextsOfBots(t *testing.T) {
 	for name, test := range map[string]struct {
 		operation, body, want string // want is an issue, or part of the decoded body
 	}{
-		"detail":           {"ingestEvent", event(`{"failureDetail":"a\u0000\ud800b\n"}`), `"failureDetail":"ab\n"`},
-		"long detail":      {"ingestEvent", event(`{"detail":"` + long + `"}`), `"detail":"` + long[:10_000] + `"`},
-		"name":             {"ingestEvent", event(`{"detectedBotName":"a\n\u202eb"}`), `"detectedBotName":"a b"`},
-		"other keys":       {"ingestEvent", event(`{"x\u0000":[{"y":"\u001bz"}]}`), `"x":[{"y":"z"}]`},
-		"wrong types":      {"ingestEvent", event(`{"failureDetail":7,"manifestUri":[]}`), `"failureDetail":7,"manifestUri":[]`},
-		"manifest URI":     {"ingestEvent", event(`{"manifestUri":"https://a.example/x\u0000y"}`), "[data manifestUri] format"},
-		"long URI":         {"ingestEvent", event(`{"manifestUri":"` + long + `"}`), "[data manifestUri] maxLength"},
-		"failure code":     {"ingestEvent", event(`{"failureCode":"\ud800"}`), "[data failureCode] format"},
-		"roster, name":     {"heartbeat", `{` + goodBot + `,"stats":{"roster":{"participants":[{"id":"p","name":"a\u0000` + long + `"}]}}}`, `"name":"` + long[:200] + `"`},
-		"roster, id":       {"heartbeat", `{` + goodBot + `,"stats":{"roster":{"participants":[{"id":"\u0000","name":"a"}]}}}`, "[stats roster participants 0 id] format"},
+		"detail":       {"ingestEvent", event(`{"failureDetail":"a\u0000\ud800b\n"}`), `"failureDetail":"ab\n"`},
+		"long detail":  {"ingestEvent", event(`{"detail":"` + long + `"}`), `"detail":"` + long[:10_000] + `"`},
+		"name":         {"ingestEvent", event(`{"detectedBotName":"a\n\u202eb"}`), `"detectedBotName":"a b"`},
+		"other keys":   {"ingestEvent", event(`{"x\u0000":[{"y":"\u001bz"}]}`), `"x":[{"y":"z"}]`},
+		"wrong types":  {"ingestEvent", event(`{"failureDetail":7,"manifestUri":[]}`), `"failureDetail":7,"manifestUri":[]`},
+		"manifest URI": {"ingestEvent", event(`{"manifestUri":"https://a.example/x\u0000y"}`), "[data manifestUri] format"},
+		"long URI":     {"ingestEvent", event(`{"manifestUri":"` + long + `"}`), "[data manifestUri] maxLength"},
+		"failure code": {"ingestEvent", event(`{"failureCode":"\ud800"}`), "[data failureCode] format"},
+		"roster, name": {
+			"heartbeat", `{` + goodBot + `,"stats":{"roster":{"participants":[{"id":"p","name":"a\u0000` + long + `"}]}}}`,
+			`"name":"` + long[:200] + `"`,
+		},
+		"roster, id": {
+			"heartbeat", `{` + goodBot + `,"stats":{"roster":{"participants":[{"id":"\u0000","name":"a"}]}}}`,
+			"[stats roster participants 0 id] format",
+		},
 		"caption":          {"ingestTexts", texts(`"text":"a\u0000` + long + `","author":"b\u0000"`), `"author":"b"`},
 		"caption's author": {"ingestTexts", texts(`"text":"a","participantId":"\u0000"`), "[texts 0 participantId] format"},
 	} {
@@ -123,7 +132,8 @@ func TestTextsOfBots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if issues := strings.Join(flat(checked.Issues), "; "); issues != test.want && (issues != "" || !strings.Contains(string(encoded), test.want)) {
+			if issues := strings.Join(flat(checked.Issues), "; "); issues != test.want &&
+				(issues != "" || !strings.Contains(string(encoded), test.want)) {
 				t.Errorf("got issues %q and %.300s, want %.100s", issues, encoded, test.want)
 			}
 		})

@@ -140,7 +140,9 @@ func (p queryParameter) readPairs(query url.Values, known map[string]bool, check
 		}
 	}
 	if len(pairs) > maxPairs {
-		checked.Issues = append(checked.Issues, Issue{Path: []any{p.name}, Message: fmt.Sprintf("must have at most %d pairs", maxPairs), Code: "maxItems"})
+		checked.Issues = append(checked.Issues, Issue{
+			Path: []any{p.name}, Message: fmt.Sprintf("must have at most %d pairs", maxPairs), Code: "maxItems",
+		})
 	}
 	return pairs
 }

@@ -73,7 +73,10 @@ func TestCheckQuery(t *testing.T) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	for _, operation := range description(t).Operations() {
-		want := api.Operation{ID: "hostMetrics", Method: "GET", Path: "/api/v1/admin/host", Security: "adminSecret", Statuses: []string{"200", "401", "429", "500"}}
+		want := api.Operation{
+			ID: "hostMetrics", Method: "GET", Path: "/api/v1/admin/host", Security: "adminSecret",
+			Statuses: []string{"200", "401", "429", "500"},
+		}
 		if operation.ID == want.ID && !reflect.DeepEqual(operation, want) {
 			t.Errorf("got %+v, want %+v", operation, want)
 		}

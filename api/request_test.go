@@ -48,18 +48,27 @@ func TestCheckRequestIssues(t *testing.T) {
 		{"minimal", "createJob", `{` + goodJob + `}`, nil},
 		{"unknown fields", "createJob", `{` + goodJob + `,"more":{"x":[1]},"platforms":null}`, nil},
 		{"everything missing", "createJob", `{}`, []string{"[externalId] required", "[meetingUrl] required"}},
-		{"field names are case-sensitive", "createJob", `{"ExternalId":"a","MEETINGURL":"https://a.example"}`, []string{"[externalId] required", "[meetingUrl] required"}},
+		{"field names are case-sensitive", "createJob", `{"ExternalId":"a","MEETINGURL":"https://a.example"}`, []string{
+			"[externalId] required", "[meetingUrl] required",
+		}},
 		{"last of two equal keys wins", "createJob", `{"externalId":1,` + goodJob + `}`, nil},
 		{"an array", "createJob", `[]`, []string{"[] type"}},
 		{"null", "createJob", `null`, []string{"[] type"}},
 		{"null for every field", "createJob",
 			`{"externalId":null,"meetingUrl":null,"platform":null,"joinAt":null,"displayName":null,"webhooks":null,"metadata":null,"autoLeave":null}`,
-			[]string{"[autoLeave] type", "[displayName] type", "[externalId] type", "[joinAt] type", "[meetingUrl] type", "[metadata] type", "[platform] type", "[webhooks] type"}},
+			[]string{
+				"[autoLeave] type", "[displayName] type", "[externalId] type", "[joinAt] type", "[meetingUrl] type", "[metadata] type",
+				"[platform] type", "[webhooks] type",
+			}},
 		{"null in objects", "createJob", `{` + goodJob + `,"webhooks":{"onStatusChange":null,"onFinalize":null},"autoLeave":{"afterSoloSeconds":null,"onBotDetected":null}}`,
-			[]string{"[autoLeave afterSoloSeconds] type", "[autoLeave onBotDetected] type", "[webhooks onFinalize] type", "[webhooks onStatusChange] type"}},
+			[]string{
+				"[autoLeave afterSoloSeconds] type", "[autoLeave onBotDetected] type", "[webhooks onFinalize] type",
+				"[webhooks onStatusChange] type",
+			}},
 		{"null in metadata", "createJob", `{` + goodJob + `,"metadata":{"a":null}}`, nil},
 		{"empty externalId", "createJob", `{"externalId":"",` + goodURL + `}`, []string{"[externalId] minLength"}},
-		{"long texts", "createJob", `{"externalId":"` + long + `","meetingUrl":"https://meet.google.com/` + long + `","webhooks":{"onFinalize":"https://a.example/` + long + `"}}`,
+		{"long texts", "createJob", `{"externalId":"` + long + `","meetingUrl":"https://meet.google.com/` + long +
+			`","webhooks":{"onFinalize":"https://a.example/` + long + `"}}`,
 			[]string{"[externalId] maxLength", "[meetingUrl] maxLength", "[webhooks onFinalize] maxLength"}},
 		{"every kind of issue at once", "createJob",
 			`{"externalId":"","meetingUrl":"nope","platform":"webex","joinAt":"tomorrow","displayName":1,"webhooks":{"onFinalize":"x"},"metadata":[],"autoLeave":{"afterEntryDelaySeconds":0,"afterSilenceSeconds":86401,"afterSoloSeconds":1.5,"afterMaxSeconds":"60","onBotDetected":"yes"}}`,
@@ -71,8 +80,10 @@ func TestCheckRequestIssues(t *testing.T) {
 				"[webhooks onFinalize] format",
 			}},
 		{"bounds", "createJob", `{` + goodJob + `,"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":86400,"afterSoloSeconds":60.0,"afterMaxSeconds":6e2}}`, nil},
-		{"a large number", "createJob", `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e300}}`, []string{"[autoLeave afterSoloSeconds] maximum"}},
-		{"a small number", "createJob", `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":1e-300}}`, []string{"[autoLeave afterSoloSeconds] type"}},
+		{"a large number", "createJob", `{` + goodJob +
+			`,"autoLeave":{"afterSoloSeconds":1e300}}`, []string{"[autoLeave afterSoloSeconds] maximum"}},
+		{"a small number", "createJob", `{` + goodJob +
+			`,"autoLeave":{"afterSoloSeconds":1e-300}}`, []string{"[autoLeave afterSoloSeconds] type"}},
 		{"empty objects", "createJob", `{` + goodJob + `,"webhooks":{},"metadata":{},"autoLeave":{}}`, nil},
 
 		{"event", "ingestEvent", `{` + goodBot + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z","data":{"failureCode":7}}`, nil},
@@ -84,7 +95,8 @@ func TestCheckRequestIssues(t *testing.T) {
 		{"heartbeat", "heartbeat", `{` + goodBot + `}`, nil},
 		{"array indexes are numbers", "heartbeat", `{` + goodBot + `,"acked":["0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80",3,"x"]}`,
 			[]string{"[acked 1] type", "[acked 2] format"}},
-		{"stats", "heartbeat", `{` + goodBot + `,"stats":{"bytesRecorded":-1,"eventsWaiting":1.5,"mood":"good","coresUsed":-0.5,"memoryBytes":0.5}}`,
+		{"stats", "heartbeat", `{` + goodBot +
+			`,"stats":{"bytesRecorded":-1,"eventsWaiting":1.5,"mood":"good","coresUsed":-0.5,"memoryBytes":0.5}}`,
 			[]string{"[stats bytesRecorded] minimum", "[stats coresUsed] minimum", "[stats eventsWaiting] type", "[stats memoryBytes] type"}},
 		{"resource usage", "heartbeat", `{` + goodBot + `,"stats":{"coresUsed":1.604,"memoryBytes":734003200}}`, nil},
 	} {
@@ -234,7 +246,10 @@ func TestFindIdentity(t *testing.T) {
 // FuzzFindIdentity checks that the identity of a message has the issues that the check of the
 // whole message has with it.
 func FuzzFindIdentity(f *testing.F) {
-	for _, message := range []string{`{` + goodBot + `}`, ` {"a":[{"jobId":1}],"job\u0049d":7,"attempt":1e0} `, `{"attempt":"x","jobId":7,"attempt":2}`, `{"jobId":null,"attempt":-1}`, `[1]`, `null`, `{"jobId":"\ud800"}`} {
+	for _, message := range []string{
+		`{` + goodBot + `}`, ` {"a":[{"jobId":1}],"job\u0049d":7,"attempt":1e0} `, `{"attempt":"x","jobId":7,"attempt":2}`,
+		`{"jobId":null,"attempt":-1}`, `[1]`, `null`, `{"jobId":"\ud800"}`,
+	} {
 		f.Add(message)
 	}
 	f.Fuzz(func(t *testing.T, message string) {

@@ -36,7 +36,10 @@ func TestRows(t *testing.T) {
 	if err := build(t.Context(), binary); err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-log-files", "0", "-dir", dir, "-standin", binary})
+	o, err := parse([]string{
+		"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-log-files", "0", "-dir", dir, "-standin",
+		binary,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

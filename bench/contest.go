@@ -32,7 +32,8 @@ type measureFunc func(ctx context.Context) (report.Metrics, error)
 
 // contest starts Standin on each database, and limits of some kinds. prepare
 // returns how an instance is measured.
-func (e *env) contest(ctx context.Context, prepare func(context.Context, *instance) (measureFunc, error), limits ...limit.Kind) (all []contestant, err error) {
+func (e *env) contest(ctx context.Context, prepare func(context.Context, *instance) (measureFunc, error),
+	limits ...limit.Kind) (all []contestant, err error) {
 	for _, database := range e.databases {
 		for _, program := range e.programs() {
 			s, err := e.start(ctx, program, database)

@@ -62,7 +62,8 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 // startPostgres starts PostgreSQL with the files of its log, as a server that has run
 // for some time.
 func (e *env) startPostgres(ctx context.Context) (err error) {
-	e.cluster, err = storetest.Start(ctx, "fsync=on", "synchronous_commit=on", "max_connections=500", "shared_buffers=512MB", "min_wal_size=1GB")
+	e.cluster, err = storetest.Start(ctx, "fsync=on", "synchronous_commit=on", "max_connections=500", "shared_buffers=512MB",
+		"min_wal_size=1GB")
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,9 @@ func dispatchRows() []row {
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
 				return e.contest(ctx, func(ctx context.Context, s *instance) (measureFunc, error) {
-					return e.dueAtOnce(ctx, s, s.testKey, max(1, e.due/5), map[string]any{"simulate": map[string]any{"outcome": "lobby_timeout", "seconds": 1, "speed": 100}})
+					return e.dueAtOnce(ctx, s, s.testKey, max(1, e.due/5), map[string]any{"simulate": map[string]any{
+						"outcome": "lobby_timeout", "seconds": 1, "speed": 100,
+					}})
 				})
 			},
 		},

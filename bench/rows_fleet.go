@@ -51,7 +51,9 @@ func (e *env) fleet(nodes, bots int) contestant {
 		if err != nil {
 			return nil, err
 		}
-		f, err := fleet.Start(ctx, fleet.Settings{Address: address, Dir: dir, Nodes: nodes, Bots: bots, Heartbeat: e.heartbeatInterval, Timeout: launchTimeout})
+		f, err := fleet.Start(ctx, fleet.Settings{
+			Address: address, Dir: dir, Nodes: nodes, Bots: bots, Heartbeat: e.heartbeatInterval, Timeout: launchTimeout,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -17,10 +17,13 @@ func growthRows() []row {
 			table: []report.Row{{Title: "create, by stored jobs", Unit: perSecond}},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
 				return e.scaled(ctx, sizes(1000, e.stored), func(ctx context.Context, s *instance, stored int) (measureFunc, error) {
-					if err := s.copyJob(ctx, stored, map[string]string{"join_at": "original.join_at + i * 1000", "wake_at": "original.wake_at + i * 1000"}); err != nil {
+					if err := s.copyJob(ctx, stored, map[string]string{
+						"join_at": "original.join_at + i * 1000", "wake_at": "original.wake_at + i * 1000",
+					}); err != nil {
 						return nil, err
 					}
-					if err := errors.Join(seed.StopAutovacuum(ctx, s.address), seed.Vacuum(ctx, s.address)); err != nil { // otherwise both run beside the rounds of all sizes
+					// otherwise both run beside the rounds of all sizes
+					if err := errors.Join(seed.StopAutovacuum(ctx, s.address), seed.Vacuum(ctx, s.address)); err != nil {
 						return nil, err
 					}
 					next := creates(jobsPath, s.key)
@@ -65,7 +68,8 @@ func sizes(smallest, largest int) (all []int) {
 }
 
 // scaled is contest with an instance for each scale.
-func (e *env) scaled(ctx context.Context, scales []int, prepare func(context.Context, *instance, int) (measureFunc, error)) (all []contestant, err error) {
+func (e *env) scaled(ctx context.Context, scales []int,
+	prepare func(context.Context, *instance, int) (measureFunc, error)) (all []contestant, err error) {
 	for _, scale := range scales {
 		started, err := e.contest(ctx, func(ctx context.Context, s *instance) (measureFunc, error) { return prepare(ctx, s, scale) })
 		for i := range started {

@@ -69,7 +69,8 @@ func webhookRows() []row {
 type prepareWithReceivers func(context.Context, *instance, *receivers) (measureFunc, error)
 
 // withReceivers is contest with receivers of each instance.
-func (e *env) withReceivers(ctx context.Context, hosts int, prepare prepareWithReceivers, limits ...limit.Kind) (all []contestant, err error) {
+func (e *env) withReceivers(ctx context.Context, hosts int, prepare prepareWithReceivers,
+	limits ...limit.Kind) (all []contestant, err error) {
 	var started []*receivers
 	all, err = e.contest(ctx, func(ctx context.Context, s *instance) (measureFunc, error) {
 		r, err := newReceivers(ctx, hosts)

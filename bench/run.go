@@ -99,7 +99,9 @@ func (e *env) measure(ctx context.Context, r row) (results []report.Result, err 
 			if err != nil {
 				return nil, fmt.Errorf("%s %s, round %d: %w", c.program, c.database, round, err)
 			}
-			results = append(results, report.Result{Row: r.name, Program: c.program, Database: c.database, Scale: c.scale, Round: round, Metrics: metrics})
+			results = append(results, report.Result{
+				Row: r.name, Program: c.program, Database: c.database, Scale: c.scale, Round: round, Metrics: metrics,
+			})
 		}
 	}
 	return results, nil

@@ -102,7 +102,8 @@ func (c *Client) events(ctx context.Context, id, lastEvent string, query url.Val
 
 // follow reads one stream. It returns whether the caller has all events or wants no
 // more, or else why the stream ended.
-func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Values, yield func(LiveEvent) bool) (finished bool, err error) {
+func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Values,
+	yield func(LiveEvent) bool) (finished bool, err error) {
 	header := http.Header{}
 	header.Set("Accept", "text/event-stream")
 	if lastEvent != "" {

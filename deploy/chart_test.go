@@ -114,14 +114,19 @@ func TestChart(t *testing.T) {
 				environment[variable.Name] = variable.Value
 			}
 			for rule, ok := range map[string]bool{
-				"account":                           !*one[*corev1.ServiceAccount](t, objects).AutomountServiceAccountToken && one[*rbacv1.RoleBinding](t, objects).Subjects[0].Namespace == "meetings",
-				"permissions":                       reflect.DeepEqual(role.Rules, static),
-				"budget's selector":                 selects(budget.Spec.Selector.MatchLabels, pod.Labels) && budget.Spec.MaxUnavailable.IntValue() == 1,
+				"account": !*one[*corev1.ServiceAccount](t, objects).AutomountServiceAccountToken &&
+					one[*rbacv1.RoleBinding](t, objects).Subjects[0].Namespace == "meetings",
+				"permissions": reflect.DeepEqual(role.Rules, static),
+				"budget's selector": selects(budget.Spec.Selector.MatchLabels, pod.Labels) &&
+					budget.Spec.MaxUnavailable.IntValue() == 1,
 				"pods are replaced without a pause": one[*appsv1.Deployment](t, objects).Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 0,
-				"restricted":                        *pod.Spec.SecurityContext.RunAsNonRoot && *container.SecurityContext.ReadOnlyRootFilesystem && !*container.SecurityContext.AllowPrivilegeEscalation,
-				"bots reach the service":            environment["STANDIN_BOT_SERVICE_URL"] == fmt.Sprintf("http://%s.meetings.svc:%d", service.Name, service.Spec.Ports[0].Port) && strings.HasPrefix(service.Name, "rec-"),
-				"images":                            container.Image == "registry.example/standin-service:0.1.0" && environment["STANDIN_KUBERNETES_IMAGE"] == "registry.example/standin-bot:0.1.0",
-				"mounts":                            len(container.VolumeMounts) == len(pod.Spec.Volumes),
+				"restricted": *pod.Spec.SecurityContext.RunAsNonRoot && *container.SecurityContext.ReadOnlyRootFilesystem &&
+					!*container.SecurityContext.AllowPrivilegeEscalation,
+				"bots reach the service": environment["STANDIN_BOT_SERVICE_URL"] == fmt.Sprintf("http://%s.meetings.svc:%d", service.Name,
+					service.Spec.Ports[0].Port) && strings.HasPrefix(service.Name, "rec-"),
+				"images": container.Image == "registry.example/standin-service:0.1.0" &&
+					environment["STANDIN_KUBERNETES_IMAGE"] == "registry.example/standin-bot:0.1.0",
+				"mounts": len(container.VolumeMounts) == len(pod.Spec.Volumes),
 			} {
 				if !ok {
 					t.Errorf("violated: %s", rule)
@@ -130,7 +135,8 @@ func TestChart(t *testing.T) {
 			checkBotPolicy(t, objects)
 			for _, object := range objects {
 				labels := object.(metav1.Object).GetLabels()
-				if labels["app.kubernetes.io/instance"] != "rec" || labels["app.kubernetes.io/managed-by"] != "Helm" || labels["app.kubernetes.io/version"] != "0.1.0" {
+				if labels["app.kubernetes.io/instance"] != "rec" || labels["app.kubernetes.io/managed-by"] != "Helm" ||
+					labels["app.kubernetes.io/version"] != "0.1.0" {
 					t.Errorf("%T has the labels %v", object, labels)
 				}
 			}
@@ -147,7 +153,8 @@ func checkBotPolicy(t *testing.T, objects []runtime.Object) {
 		if !ok || policy.Spec.PodSelector.MatchLabels["app.kubernetes.io/name"] != "standin-bot" {
 			continue
 		}
-		if !selects(policy.Spec.PodSelector.MatchLabels, botLabels(t, objects)) || len(policy.Spec.Ingress) > 0 || len(policy.Spec.PolicyTypes) != 2 {
+		if !selects(policy.Spec.PodSelector.MatchLabels, botLabels(t, objects)) || len(policy.Spec.Ingress) > 0 ||
+			len(policy.Spec.PolicyTypes) != 2 {
 			t.Errorf("the policy of bots: %+v", policy.Spec)
 		}
 		for _, rule := range policy.Spec.Egress {
@@ -185,7 +192,10 @@ func TestChartValues(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, over := range []string{"replica: 2", "replicaCount: 0", "service: {type: Cluster}", "ingress: {hosts: []}", "secret: {create: 1}", "bots: {cpuLimit: much}", "env: {A: 1}", "baseURL: standin.example", "networkPolicy: {privateCIDRs: [all]}"} {
+	for _, over := range []string{
+		"replica: 2", "replicaCount: 0", "service: {type: Cluster}", "ingress: {hosts: []}", "secret: {create: 1}", "bots: {cpuLimit: much}",
+		"env: {A: 1}", "baseURL: standin.example", "networkPolicy: {privateCIDRs: [all]}",
+	} {
 		if validate(over) == nil {
 			t.Errorf("%s was accepted", over)
 		}
@@ -214,7 +224,8 @@ func botLabels(t *testing.T, objects []runtime.Object) map[string]string {
 func TestChartMistakes(t *testing.T) {
 	t.Parallel()
 	for over, want := range map[string]string{
-		"replica: 1": "replica", "serviceAccount: {create: false}": "serviceAccount.name is required", "secret: {create: true}": "secret.databaseURL is required",
+		"replica: 1": "replica", "serviceAccount: {create: false}": "serviceAccount.name is required",
+		"secret: {create: true}": "secret.databaseURL is required",
 	} {
 		if _, err := helm(t, over); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", over, err)

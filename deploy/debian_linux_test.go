@@ -90,7 +90,8 @@ func (d *debian) cgroup() string {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as the kernel's
 		d.Fatal(err)
 	}
-	d.Cleanup(func() { _ = exec.Command("find", dir, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";").Run() }) // an empty one that stays uses no resources
+	// an empty one that stays uses no resources
+	d.Cleanup(func() { _ = exec.Command("find", dir, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";").Run() })
 	return dir
 }
 

@@ -178,7 +178,8 @@ func loadCompose(t *testing.T, name string, variables types.Mapping) *types.Proj
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	service := loadCompose(t, "compose.yaml", nil).Services["standin"]
-	if service.Build.Target != "bot" || !service.ReadOnly || !slices.Equal(service.CapDrop, []string{"ALL"}) || !slices.Contains(service.SecurityOpt, "seccomp:./seccomp.json") {
+	if service.Build.Target != "bot" || !service.ReadOnly || !slices.Equal(service.CapDrop, []string{"ALL"}) ||
+		!slices.Contains(service.SecurityOpt, "seccomp:./seccomp.json") {
 		t.Errorf("bots have no browser, or the container too many rights: %+v", service)
 	}
 	dockerfile := string(read(t, "Dockerfile"))
@@ -188,7 +189,8 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	data := service.Volumes[0]
-	if directory := regexp.MustCompile(`STANDIN_DATA_DIR=(\S+)`).FindStringSubmatch(dockerfile); data.Type != "volume" || !strings.HasPrefix(directory[1], data.Target+"/") {
+	if directory := regexp.MustCompile(`STANDIN_DATA_DIR=(\S+)`).FindStringSubmatch(dockerfile); data.Type != "volume" ||
+		!strings.HasPrefix(directory[1], data.Target+"/") {
 		t.Errorf("the data is in %s, and the volume in %s", directory[1], data.Target)
 	}
 }
@@ -212,7 +214,10 @@ func TestComposeCluster(t *testing.T) {
 	}
 	project := loadCompose(t, "compose.cluster.yaml", variables)
 	standin := project.Services["standin"]
-	for name, value := range map[string]string{"STANDIN_DOCKER_NETWORK": project.Networks["bots"].Name, "STANDIN_DOCKER_IMAGE": standin.Image, "STANDIN_INGEST_SIGNING_KEY": variables["STANDIN_INGEST_SIGNING_KEY"]} {
+	for name, value := range map[string]string{
+		"STANDIN_DOCKER_NETWORK": project.Networks["bots"].Name, "STANDIN_DOCKER_IMAGE": standin.Image,
+		"STANDIN_INGEST_SIGNING_KEY": variables["STANDIN_INGEST_SIGNING_KEY"],
+	} {
 		if got := standin.Environment[name]; value == "" || got == nil || *got != value {
 			t.Errorf("%s is not %q", name, value)
 		}
@@ -263,7 +268,9 @@ func TestVariables(t *testing.T) {
 	known := []string{"STANDIN_MAINTAINER"} // make deb and make release read it
 	name := regexp.MustCompile(`STANDIN_[A-Z_]*[A-Z]`)
 	known = append(known, name.FindAllString(string(read(t, "../docs/reference/configuration.md")), -1)...)
-	files := []string{"compose.yaml", "compose.cluster.yaml", "compose-secrets.sh", "Dockerfile", "README.md", "../docs/scale-out.md", "../docs/install.md"}
+	files := []string{
+		"compose.yaml", "compose.cluster.yaml", "compose-secrets.sh", "Dockerfile", "README.md", "../docs/scale-out.md", "../docs/install.md",
+	}
 	for _, pattern := range []string{"kubernetes/*.yaml", "systemd/*", "helm/standin/values.yaml", "helm/standin/templates/*"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
@@ -302,7 +309,10 @@ func TestSeccomp(t *testing.T) {
 	if profile.Syscalls[0].Action != "SCMP_ACT_ERRNO" || !slices.IsSorted(forbidden) {
 		t.Errorf("it forbids nothing, or in disorder: %+v", profile.Syscalls)
 	}
-	for name, want := range map[string]bool{"clone": false, "clone3": false, "unshare": false, "chroot": false, "seccomp": false, "bpf": true, "mount": true, "ptrace": true, "kexec_load": true, "init_module": true, "keyctl": true} {
+	for name, want := range map[string]bool{
+		"clone": false, "clone3": false, "unshare": false, "chroot": false, "seccomp": false, "bpf": true, "mount": true, "ptrace": true,
+		"kexec_load": true, "init_module": true, "keyctl": true,
+	} {
 		if slices.Contains(forbidden, name) != want {
 			t.Errorf("%s is forbidden: %v", name, !want)
 		}

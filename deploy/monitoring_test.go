@@ -94,7 +94,9 @@ func servedMetrics(t *testing.T) map[string]bool {
 	t.Cleanup(hook.Close)
 	const secret = "the metrics secret"
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", HTTP: httpapi.Options{MetricsSecret: secret}, Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()},
+		LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", HTTP: httpapi.Options{MetricsSecret: secret},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +111,8 @@ func servedMetrics(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	if _, _, err := api.CreateJob(t.Context(), client.NewJob{
-		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", Metadata: json.RawMessage(`{"simulate":"meeting_not_found"}`), Webhooks: &client.Webhooks{OnFinalize: hook.URL},
+		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", Metadata: json.RawMessage(`{"simulate":"meeting_not_found"}`),
+		Webhooks: &client.Webhooks{OnFinalize: hook.URL},
 	}); err != nil {
 		t.Fatal(err)
 	}

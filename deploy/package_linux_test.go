@@ -27,7 +27,8 @@ const packageTimeout = 10 * time.Minute
 // the service, and run Chromium.
 var directives = map[string]map[string]string{
 	"standin.service": {
-		"StateDirectoryMode": "0700", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "User": "standin", "KillMode": "process", "OOMPolicy": "continue", "Type": "notify",
+		"StateDirectoryMode": "0700", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "User": "standin", "KillMode": "process",
+		"OOMPolicy": "continue", "Type": "notify",
 		"WatchdogSec": "30", "PrivateTmp": "", "RuntimeDirectory": "", "MemoryDenyWriteExecute": "", "RestrictNamespaces": "",
 	},
 	"standin-mail.service": {"StateDirectoryMode": "0700", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "User": "standin"},
@@ -78,7 +79,8 @@ func await(t *testing.T, what string, condition func() bool) {
 func imagePackages(t *testing.T) []string {
 	t.Helper()
 	var packages []string
-	for _, match := range regexp.MustCompile(`install -y --no-install-recommends ([a-z0-9 -]+)`).FindAllStringSubmatch(string(read(t, "Dockerfile")), -1) {
+	for _, match := range regexp.MustCompile(`install -y --no-install-recommends ([a-z0-9 -]+)`).FindAllStringSubmatch(string(read(t,
+		"Dockerfile")), -1) {
 		packages = append(packages, strings.Fields(match[1])...)
 	}
 	if !slices.Contains(packages, "chromium") {
@@ -89,7 +91,8 @@ func imagePackages(t *testing.T) []string {
 
 // TestDebianPackage installs the package into a new Debian system with systemd, whose
 // units start the service and the mail worker in their sandboxes, schedules a meeting by
-// mail, and sends a bot into another meeting. While the bot records, with Chromium's own sandbox, a rebuilt package is installed, which restarts
+// mail, and sends a bot into another meeting. While the bot records, with Chromium's own sandbox, a rebuilt package is installed,
+// which restarts
 // the service. The recording is complete.
 func TestDebianPackage(t *testing.T) {
 	if os.Getenv(packagesVariable) == "" {
@@ -111,7 +114,8 @@ func TestDebianPackage(t *testing.T) {
 	}
 	const address = "127.0.0.25:8080" // which nothing else uses
 	d := startDebian(t)
-	d.configure("standin", "STANDIN_LISTEN="+address, "STANDIN_INTAKE_SECRET=package-test", "STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
+	d.configure("standin", "STANDIN_LISTEN="+address, "STANDIN_INTAKE_SECRET=package-test", "STANDIN_LOOPBACK_MEETINGS=true",
+		"STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
 	defer func() {
 		if t.Failed() {
 			t.Log(d.do("sh", "-c", "journalctl --no-pager --unit=standin --unit=standin-mail; cat /var/lib/standin/data/bots/*/bot.log"))

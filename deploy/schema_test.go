@@ -23,7 +23,9 @@ func TestSchemas(t *testing.T) {
 	t.Parallel()
 	long(t)
 	schemas := kubernetesSchemas(t)
-	for name, documents := range map[string][]byte{"kubernetes": manifests(t), "chart": renderChart(t, ""), "chart with all values": renderChart(t, fullValues)} {
+	for name, documents := range map[string][]byte{
+		"kubernetes": manifests(t), "chart": renderChart(t, ""), "chart with all values": renderChart(t, fullValues),
+	} {
 		for _, problem := range schemas.check(t, documents) {
 			t.Errorf("%s: %v", name, problem)
 		}
@@ -87,7 +89,8 @@ func (s schemas) of(t *testing.T, version, kind string) *jsonschema.Schema {
 		short, _, _ := strings.Cut(group, ".")
 		file, name = "apis__"+group+"__"+number, short+"."+number
 	}
-	compiled, err := s.compiler.Compile("file://" + filepath.Join(s.dir, file+"_openapi.json") + "#/components/schemas/io.k8s.api." + name + "." + kind)
+	compiled, err := s.compiler.Compile("file://" + filepath.Join(s.dir, file+"_openapi.json") + "#/components/schemas/io.k8s.api." + name +
+		"." + kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,9 @@ func (f *Fleet) Run(ctx context.Context) (Result, error) {
 	inserting := time.Duration(f.settings.Bots/1500) * time.Second // more than it takes, also beside other load
 	due := time.Now().Add(dueDelay + inserting)
 	at := fmt.Sprint(due.UnixMilli())
-	copies.Set = map[string]string{"join_at": at, "wake_at": at, "auto_leave": `'{"afterEntryDelaySeconds":86400,"afterSoloSeconds":600,"afterMaxSeconds":14400}'`}
+	copies.Set = map[string]string{
+		"join_at": at, "wake_at": at, "auto_leave": `'{"afterEntryDelaySeconds":86400,"afterSoloSeconds":600,"afterMaxSeconds":14400}'`,
+	}
 	if err := seed.Jobs(ctx, f.settings.Address, copies); err != nil {
 		return Result{}, err
 	}

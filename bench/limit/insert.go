@@ -109,7 +109,8 @@ const (
 		bot_events = bot_events + 1, bot_event_bytes = bot_event_bytes + $4 WHERE id = $5`
 	insertEntry = `INSERT INTO timeline (id, job_id, attempt, source, kind, emitted_at, received_at, applied, previous_status, status)
 		VALUES ($1, $2, 0, 'bot', 'lifecycle.recording_started', $3, $3, 1, $4, $5)`
-	insertDelivery = `INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, due_at, lease, attempt)
+	insertDelivery = `INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version,
+		data, due_at, lease, attempt)
 		VALUES ($1, $2, $2, $3, 'live', $4, $5, 'job.status_changed', 1, $6, 2, $7, $8, $9, 1)`
 	endDelivery = `UPDATE deliveries SET lease = '', state = 'delivered', due_at = NULL, ended_at = $1 WHERE id = $2`
 )

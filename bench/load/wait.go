@@ -12,7 +12,8 @@ import (
 // other, as clients do that the server makes wait. The connections are opened
 // within ramp. Then Waiting calls measure with a context that ends after period,
 // waits for it, and closes the connections.
-func Waiting(ctx context.Context, address string, ramp, period time.Duration, next []func(n int) []byte, measure func(context.Context)) error {
+func Waiting(ctx context.Context, address string, ramp, period time.Duration, next []func(n int) []byte,
+	measure func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	var failed error

@@ -37,9 +37,11 @@ var colors = []string{"#0072b2", "#d55e00", "#009e73"}
 // SVG returns the chart as an SVG image.
 func (c Chart) SVG() []byte {
 	var svg bytes.Buffer
-	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", chartWidth, chartHeight)
+	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", chartWidth,
+		chartHeight)
 	fmt.Fprintf(&svg, `<rect width="%d" height="%d" fill="white"/>`+"\n", chartWidth, chartHeight)
-	fmt.Fprintf(&svg, `<text x="%d" y="20" font-size="14">%s (%s)</text>`+"\n", plotLeft, html.EscapeString(c.Title), html.EscapeString(c.Unit))
+	fmt.Fprintf(&svg, `<text x="%d" y="20" font-size="14">%s (%s)</text>`+"\n", plotLeft, html.EscapeString(c.Title),
+		html.EscapeString(c.Unit))
 	scale := c.scale()
 	for _, y := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		_, at := scale.point(scale.fromX, y*scale.toY)

@@ -41,7 +41,8 @@ func TestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, wanted := range []string{
-		"before\n", "\nafter\n", "| create | req/s | 200.0 | 250.0 | 0.75 |", "| 1000 | 50.0 |  |", "`make bench`: rows create", "performance/stored-req-per-s.svg",
+		"before\n", "\nafter\n", "| create | req/s | 200.0 | 250.0 | 0.75 |", "| 1000 | 50.0 |  |", "`make bench`: rows create",
+		"performance/stored-req-per-s.svg",
 	} {
 		if !strings.Contains(string(content), wanted) {
 			t.Errorf("%q is missing in:\n%s", wanted, content)

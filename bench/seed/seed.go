@@ -196,11 +196,13 @@ func insertCopies(ctx context.Context, address, table string, c Copies) (err err
 			values[i] = expression
 		}
 	}
-	numbers := `(WITH RECURSIVE numbers(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < $2) SELECT i FROM numbers) AS numbers`
+	numbers := `(WITH RECURSIVE numbers(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < $2) SELECT i
+		FROM numbers) AS numbers`
 	if IsPostgres(address) {
 		numbers = `(SELECT generate_series($1::bigint, $2::bigint - 1) AS i) AS numbers`
 	}
-	statement := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM %s AS original, %s WHERE original.id = $3`, //nolint:gosec // names of the schema
+	statement := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM %s AS original, %s
+		WHERE original.id = $3`, //nolint:gosec // names of the schema
 		table, strings.Join(columns, ", "), strings.Join(values, ", "), table, numbers)
 	for from, end := c.From, c.From+c.Count; from < end; from += copiesPerStatement {
 		if _, err := db.ExecContext(ctx, statement, from, min(end, from+copiesPerStatement), c.Of); err != nil {
@@ -254,7 +256,8 @@ func maintain(ctx context.Context, address string, statements ...string) error {
 func Spread(ctx context.Context, address string, repeated, fewest, most *int) error {
 	return query(address, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, `SELECT COALESCE(SUM(repeated), 0), COALESCE(MIN(bots), 0), COALESCE(MAX(bots), 0) FROM (
-			SELECT COUNT(*) AS bots, SUM(CASE WHEN attempts > 1 THEN 1 ELSE 0 END) AS repeated FROM jobs WHERE attempts > 0 GROUP BY node) AS nodes`).
+			SELECT COUNT(*) AS bots, SUM(CASE WHEN attempts > 1 THEN 1 ELSE 0 END) AS repeated FROM jobs WHERE attempts > 0
+			GROUP BY node) AS nodes`).
 			Scan(repeated, fewest, most)
 	})
 }

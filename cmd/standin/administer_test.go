@@ -37,12 +37,17 @@ func TestUsers(t *testing.T) {
 		row{"consumers create crew --email crew@example.test", exitFailed, ``, `exists already`},
 		row{"users invite ada@example.test --consumer crew", exitFailed, ``, `set STANDIN_BASE_URL or --base-url`},
 		row{"users invite eve@example.test --consumer unknown --base-url https://standin.example.test", exitFailed, ``, `unknown`},
-		row{"users invite ada@example.test --consumer crew --operator --base-url https://standin.example.test/", 0, `^https://standin\.example\.test/welcome\?token=(?P<ADA>\S+)\n$`, ``},
+		row{
+			"users invite ada@example.test --consumer crew --operator --base-url https://standin.example.test/", 0,
+			`^https://standin\.example\.test/welcome\?token=(?P<ADA>\S+)\n$`, ``,
+		},
 		row{"users invite ben@example.test --consumer crew --operator --base-url https://standin.example.test", 0, `token=(?P<BEN>\S+)\n$`, ``},
 	)
 	users := c.users()
 	for _, token := range []string{"ADA", "BEN"} {
-		if user, err := users.Accept(t.Context(), c.values[token], account.NewUser{Name: "User", Password: testPassword}); err != nil || !user.Operator || !strings.HasPrefix(user.Email, strings.ToLower(token)) {
+		if user, err := users.Accept(t.Context(), c.values[token], account.NewUser{
+			Name: "User", Password: testPassword,
+		}); err != nil || !user.Operator || !strings.HasPrefix(user.Email, strings.ToLower(token)) {
 			t.Fatalf("accept the invitation: %+v, %v", user, err)
 		}
 	}
@@ -109,12 +114,18 @@ func TestTeams(t *testing.T) {
 	}
 	for _, choice := range []string{"on", "off"} {
 		c.rows(
-			row{"consumers set acme --transcript-event " + choice + " --command-event " + choice, 0, `^webhook job\.transcript_ready of acme: ` + choice + `\nwebhook bot\.command_outcome of acme: ` + choice + `\n$`, ``},
+			row{
+				"consumers set acme --transcript-event " + choice + " --command-event " + choice, 0,
+				`^webhook job\.transcript_ready of acme: ` + choice + `\nwebhook bot\.command_outcome of acme: ` + choice + `\n$`, ``,
+			},
 			row{"consumers show acme", 0, "transcript event     " + choice + "\ncommand event        " + choice + "\n", ``},
 		)
 	}
 	c.rows(
-		row{"consumers set acme --camera-name --say-on-join Hello", 0, `^output of acme: \{"onJoin":\{"text":"Hello"\},"camera":\{"nameCard":true\}\}\n$`, ``},
+		row{
+			"consumers set acme --camera-name --say-on-join Hello", 0,
+			`^output of acme: \{"onJoin":\{"text":"Hello"\},"camera":\{"nameCard":true\}\}\n$`, ``,
+		},
 		row{"consumers show acme", 0, `output               \{"onJoin"`, ``},
 		row{"consumers set acme --no-output", 0, `^output of acme: none\n$`, ``},
 		row{"consumers set acme --camera-page ftp://example.com/", exitFailed, ``, `camera page uri`},
@@ -134,10 +145,15 @@ func TestTeams(t *testing.T) {
 func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	c := &cli{t, []string{"--data-dir", dir}, map[string]string{"DATA": dir, "BACKUP": filepath.Join(t.TempDir(), "backup"), "ID": "01a216e4-47e6-76eb-af7a-33b5054d4531"}}
+	c := &cli{
+		t, []string{"--data-dir", dir},
+		map[string]string{"DATA": dir, "BACKUP": filepath.Join(t.TempDir(), "backup"), "ID": "01a216e4-47e6-76eb-af7a-33b5054d4531"},
+	}
 	for _, line := range []string{
-		"keys list", "keys revoke $ID", "users list", "users invite ada@example.test --consumer acme", "users remove ada@example.test", "consumers list",
-		"consumers create acme", "consumers delete acme --yes", "recordings sweep", "recordings verify", "recordings finish $ID", "backup $BACKUP",
+		"keys list", "keys revoke $ID", "users list", "users invite ada@example.test --consumer acme", "users remove ada@example.test",
+		"consumers list",
+		"consumers create acme", "consumers delete acme --yes", "recordings sweep", "recordings verify", "recordings finish $ID",
+		"backup $BACKUP",
 	} {
 		c.rows(row{line, exitFailed, `^$`, `no Standin database in $DATA; set STANDIN_DATA_DIR or --data-dir`})
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -228,7 +244,8 @@ func TestSetup(t *testing.T) {
 	}
 	setup := "setup --email ada@example.test --team crew --domain standin.example.test"
 	out, err := standin(setup)
-	if err != nil || !strings.Contains(out, "STANDIN_BASE_URL=https://standin.example.test\n") || !strings.Contains(out, "server_name standin.example.test;") || strings.Contains(out, "%!") {
+	if err != nil || !strings.Contains(out, "STANDIN_BASE_URL=https://standin.example.test\n") ||
+		!strings.Contains(out, "server_name standin.example.test;") || strings.Contains(out, "%!") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if out, err := standin(setup); err == nil || !strings.Contains(out, "standin users invite") {

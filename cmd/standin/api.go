@@ -72,7 +72,10 @@ func (f serviceFlags) access() (credentials, error) {
 	found, ok := stored.All[name]
 	switch {
 	case !ok && name == "":
-		return credentials{}, &hint{errors.New("signed in to several services, and none is chosen"), exitUnauthorized, "Run standin context use NAME, or pass --context."}
+		return credentials{}, &hint{
+			errors.New("signed in to several services, and none is chosen"), exitUnauthorized,
+			"Run standin context use NAME, or pass --context.",
+		}
 	case !ok:
 		return credentials{}, &hint{fmt.Errorf("there is no context %q", name), exitUnauthorized, "Run standin context list to see the contexts."}
 	case f.URL == "" || f.URL == found.URL:
@@ -83,7 +86,9 @@ func (f serviceFlags) access() (credentials, error) {
 			return other, nil
 		}
 	}
-	return credentials{}, &exitError{code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", found.URL, f.URL, f.URL)}
+	return credentials{}, &exitError{
+		code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", found.URL, f.URL, f.URL),
+	}
 }
 
 // ProvideClient returns the API client that Kong passes to the Run methods of commands.

@@ -36,7 +36,8 @@ func TestAttackSparseBundle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeScript(t, filepath.Join(tools, name), fmt.Sprintf("{ env; echo cpu limit: $(ulimit -t); echo file limit: $(ulimit -f); echo memory limit: $(ulimit -v); } >>%s.%s\nexec %s \"$@\"", seen, name, real))
+		writeScript(t, filepath.Join(tools, name),
+			fmt.Sprintf("{ env; echo cpu limit: $(ulimit -t); echo file limit: $(ulimit -f); echo memory limit: $(ulimit -v); } >>%s.%s\nexec %s \"$@\"", seen, name, real))
 	}
 	writeScript(t, filepath.Join(tools, "browser"), fmt.Sprintf("env >>%s.browser\nexec sleep 600", seen))
 	s := startTarget(t, dir, "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=true",
@@ -47,7 +48,10 @@ func TestAttackSparseBundle(t *testing.T) {
 	largest := int64(0)
 	for attempt := range 3 {
 		lock := filepath.Join(dir, "bots", id+"-"+strconv.Itoa(attempt), "bot.lock")
-		s.await("the bot to start its browser", func() bool { _, err := os.Stat(seen + ".browser"); return err == nil && lockHolder(t, lock) > 0 })
+		s.await("the bot to start its browser", func() bool {
+			_, err := os.Stat(seen + ".browser")
+			return err == nil && lockHolder(t, lock) > 0
+		})
 		if attempt == 0 {
 			for name, content := range map[string][]byte{
 				ingest.SegmentName(0, 0): segment, ingest.BundleName(0): bundle,
@@ -88,8 +92,10 @@ func TestAttackBotEnvironment(t *testing.T) {
 	t.Parallel()
 	tools := t.TempDir()
 	seen := filepath.Join(tools, "seen")
-	writeScript(t, filepath.Join(tools, "browser"), fmt.Sprintf("tr '\\0' '\\n' </proc/$PPID/environ >%[1]s.new; env >>%[1]s.new; mv %[1]s.new %[1]s; exec sleep 600", seen))
-	s := startTarget(t, newDataDir(t), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=true",
+	writeScript(t, filepath.Join(tools, "browser"),
+		fmt.Sprintf("tr '\\0' '\\n' </proc/$PPID/environ >%[1]s.new; env >>%[1]s.new; mv %[1]s.new %[1]s; exec sleep 600", seen))
+	s := startTarget(t, newDataDir(t), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"),
+		"STANDIN_NO_SANDBOX=true",
 		"AWS_SECRET_ACCESS_KEY=topsecret", "PGPASSWORD=topsecret", "GITHUB_TOKEN=topsecret")
 	key := s.key("ada")
 	id := s.create(key, nil)
@@ -113,7 +119,8 @@ func TestAttackUnnoticedSandbox(t *testing.T) {
 	tools := t.TempDir()
 	seen := filepath.Join(tools, "seen")
 	writeScript(t, filepath.Join(tools, "browser"), fmt.Sprintf("echo \"$@\" >%s.new; mv %[1]s.new %[1]s; exec sleep 600", seen))
-	s := startTarget(t, newDataDir(t), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=false")
+	s := startTarget(t, newDataDir(t), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"),
+		"STANDIN_NO_SANDBOX=false")
 	key := s.key("ada")
 	id := s.create(key, nil)
 	var log string

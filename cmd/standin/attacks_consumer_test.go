@@ -17,7 +17,9 @@ func TestAttackWebhookToLoopback(t *testing.T) {
 	s := startTarget(t, newDataDir(t), "STANDIN_BASE_URL=https://standin.example.com")
 	internal, reached := internalService(t)
 	key := s.key("mallory", "--test")
-	id := s.create(key, map[string]any{"webhooks": map[string]string{"onStatusChange": internal}, "metadata": map[string]string{"simulate": "lobby_timeout"}})
+	id := s.create(key, map[string]any{
+		"webhooks": map[string]string{"onStatusChange": internal}, "metadata": map[string]string{"simulate": "lobby_timeout"},
+	})
 	var log response
 	s.await("an attempt to deliver", func() bool {
 		log = s.call(http.MethodGet, "/api/v1/jobs/"+id+"/deliveries", key, nil)

@@ -26,14 +26,17 @@ func TestAttackEnvironmentOfTheService(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	binary, data := filepath.Join(folder, "standin"), filepath.Join(folder, "data")
-	if err := errors.Join(os.Chmod(folder, 0o755), copyFile(testedBinary(), binary), os.Mkdir(data, 0o700), os.Chown(data, nobody, nobody)); err != nil {
+	if err := errors.Join(os.Chmod(folder, 0o755), copyFile(testedBinary(), binary), os.Mkdir(data, 0o700),
+		os.Chown(data, nobody, nobody)); err != nil {
 		t.Fatal(err)
 	}
 	asNobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 
 	service := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--data-dir", data)
 	service.Dir, service.SysProcAttr = folder, asNobody
-	service.Env = []string{"PATH=" + os.Getenv("PATH"), "STANDIN_LAUNCHER=manual", "STANDIN_ADMIN_SECRET=topsecret", "AWS_SECRET_ACCESS_KEY=topsecret"}
+	service.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "STANDIN_LAUNCHER=manual", "STANDIN_ADMIN_SECRET=topsecret", "AWS_SECRET_ACCESS_KEY=topsecret",
+	}
 	output, err := service.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,8 @@ func membersFloods(key, id string) []flood {
 	return []flood{
 		{"job", "/api/v1/jobs", member, fillJSON(size, `{"externalId":"x","meetingUrl":"https://meet.google.com/abc","metadata":{"a":[`, `]}}`)},
 		{"chat message", "/api/v1/jobs/" + id + "/send-chat-message", member, fillJSON(size, `{"text":[`, `]}`)},
-		{"event", "/api/v1/ingest", bot, fillJSON(size, `{`+sender+`"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z","data":{"a":[`, `]}}`)},
+		{"event", "/api/v1/ingest", bot, fillJSON(size, `{`+sender+`"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z","data":{"a":[`,
+			`]}}`)},
 		{"texts", "/api/v1/ingest/texts", bot, fillJSON(size, `{`+sender+`"texts":[`, `]}`)},
 		{"heartbeat", "/api/v1/ingest/heartbeat", bot, fillJSON(size, `{`+sender+`"stats":{"roster":{"participants":[`, `]}}}`)},
 	}

@@ -175,7 +175,9 @@ func (s *target) send(method, path string, header http.Header, body io.Reader) r
 		s.Fatal(err)
 	}
 	request.Header = header
-	client := &http.Client{Timeout: 4 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: 4 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	answer, err := client.Do(request)
 	if err != nil {
 		s.Fatalf("%s %s: %v", method, path, err)
@@ -254,7 +256,9 @@ func (s *target) operator() *visitor {
 // accept creates a user by an invitation and signs in.
 func (v *visitor) accept(token, email string) {
 	v.Helper()
-	got := v.post("/welcome", url.Values{"invitation": {token}, "name": {"User"}, "email": {email}, "consumer": {"crew"}, "password": {testPassword}})
+	got := v.post("/welcome", url.Values{
+		"invitation": {token}, "name": {"User"}, "email": {email}, "consumer": {"crew"}, "password": {testPassword},
+	})
 	if got.status != http.StatusSeeOther || v.cookie == "" {
 		v.Fatalf("create user %s: %d: %s", email, got.status, got.body)
 	}

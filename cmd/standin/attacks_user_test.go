@@ -32,7 +32,9 @@ func TestAttackFullDisk(t *testing.T) {
 	}
 	hostile.FillDisk(t, dir)
 
-	for _, path := range []string{"/api/v1/jobs", "/api/v1/jobs/" + id, "/api/v1/jobs/" + id + "/timeline", "/api/v1/jobs/" + id + "/manifest"} {
+	for _, path := range []string{
+		"/api/v1/jobs", "/api/v1/jobs/" + id, "/api/v1/jobs/" + id + "/timeline", "/api/v1/jobs/" + id + "/manifest",
+	} {
 		if got := s.call(http.MethodGet, path, unused, nil); got.status != http.StatusOK {
 			t.Errorf("read %s: %d: %s", path, got.status, got.body)
 		}

@@ -80,7 +80,8 @@ func (c *calendarsSyncCommand) Run(ctx context.Context, to terminal, api *client
 }
 
 // syncCalendar reads a calendar and prints its state, and the rest with report.
-func syncCalendar(ctx context.Context, to terminal, api *client.Client, id string, output outputFlags, report func(client.CalendarSync) error) error {
+func syncCalendar(ctx context.Context, to terminal, api *client.Client, id string, output outputFlags,
+	report func(client.CalendarSync) error) error {
 	result, err := api.SyncCalendar(ctx, id)
 	if err != nil {
 		return err

@@ -17,7 +17,8 @@ func TestCalendars(t *testing.T) {
 		if r.URL.Path != "/secret.ics" {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		fmt.Fprintf(w, "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nSUMMARY:Review\r\nDTSTART:%s\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		fmt.Fprintf(w,
+			"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nSUMMARY:Review\r\nDTSTART:%s\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 			time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z"))
 	}))
 	t.Cleanup(feed.Close)

@@ -112,9 +112,12 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 		Bot: session.Settings{
 			BotConfig: launch.BotConfig{
 				Assignment: launch.Assignment{
-					MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers,
+					MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: c.AllowedHosts,
+					LoopbackPeers: c.LoopbackPeers,
 				},
-				BotSettings: launch.BotSettings{Browser: c.Browser, BrowserMode: c.BrowserMode, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn},
+				BotSettings: launch.BotSettings{
+					Browser: c.Browser, BrowserMode: c.BrowserMode, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn,
+				},
 			},
 			Version: version(), Log: log,
 		},

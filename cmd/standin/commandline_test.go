@@ -130,7 +130,8 @@ func TestExamples(t *testing.T) {
 		for _, example := range examples[command.Path()] {
 			for part := range strings.SplitSeq(example, " | ") {
 				_, rest, found := strings.Cut(part, "standin ")
-				if _, err := parser.Parse(wordsOf(strings.Trim(restOfLine.ReplaceAllString(rest, ""), ")"))); !found || err != nil && !strings.Contains(err.Error(), "no such file") && !strings.HasPrefix(part, "STANDIN_") {
+				if _, err := parser.Parse(wordsOf(strings.Trim(restOfLine.ReplaceAllString(rest, ""), ")"))); !found ||
+					err != nil && !strings.Contains(err.Error(), "no such file") && !strings.HasPrefix(part, "STANDIN_") {
 					t.Errorf("the example %q does not run standin: %v", part, err)
 				}
 			}
@@ -148,14 +149,17 @@ func TestGroups(t *testing.T) {
 	for args, wanted := range map[string]struct {
 		has, lacks []string
 	}{
-		"":                 {[]string{"Get started:", "Use the API:", "Administer:", "Operate:", "teams ", "--version"}, []string{"jobs create", "consumers"}},
+		"": {
+			[]string{"Get started:", "Use the API:", "Administer:", "Operate:", "teams ", "--version"}, []string{"jobs create", "consumers"},
+		},
 		"jobs --help":      {[]string{"Commands:", "jobs create"}, []string{"Use the API:"}},
 		"serve --help":     {[]string{"--listen", "--base-url", "--retention", "--help-all"}, []string{"--docker-image", "--lease"}},
 		"serve --help-all": {[]string{"Launcher docker:", "--docker-image", "Webhooks:", "Mail:", "--lease"}, nil},
 	} {
 		code, out, _ := command(strings.Fields(args)...)
 		contained := func(text string) bool { return strings.Contains(out, text) }
-		if code != 0 || slices.ContainsFunc(wanted.lacks, contained) || slices.ContainsFunc(wanted.has, func(text string) bool { return !contained(text) }) {
+		if code != 0 || slices.ContainsFunc(wanted.lacks, contained) ||
+			slices.ContainsFunc(wanted.has, func(text string) bool { return !contained(text) }) {
 			t.Errorf("standin %s: exit code %d, want %q but not %q:\n%s", args, code, wanted.has, wanted.lacks, out)
 		}
 	}

@@ -121,7 +121,9 @@ func predictContexts(complete.Args) []string {
 
 // predictTeams offers the teams in the database of this machine.
 func predictTeams(complete.Args) []string {
-	data := dataFlags{DataSettings: service.DataSettings{DataDir: cmp.Or(os.Getenv("STANDIN_DATA_DIR"), "./data"), DatabaseURL: os.Getenv("STANDIN_DATABASE_URL")}}
+	data := dataFlags{DataSettings: service.DataSettings{
+		DataDir: cmp.Or(os.Getenv("STANDIN_DATA_DIR"), "./data"), DatabaseURL: os.Getenv("STANDIN_DATABASE_URL"),
+	}}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
 	var offered []string

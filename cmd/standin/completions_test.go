@@ -58,7 +58,9 @@ func TestCompletions(t *testing.T) { // not parallel: it changes the environment
 				t.Errorf("after %q, %s is not offered, only %q", test.typed, word, offered)
 			}
 		}
-		if slices.ContainsFunc(strings.Split(test.lack, "|"), func(word string) bool { return word != "" && slices.Contains(offered, word) }) || slices.Contains(offered[:len(offered)-1], "") {
+		if slices.ContainsFunc(strings.Split(test.lack, "|"), func(word string) bool {
+			return word != "" && slices.Contains(offered, word)
+		}) || slices.Contains(offered[:len(offered)-1], "") {
 			t.Errorf("after %q, %q is offered", test.typed, offered)
 		}
 	}
@@ -77,12 +79,22 @@ func TestShells(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	for name, test := range map[string]struct{ program, script, want string }{
-		"bash":                        {"bash", `source <(standin completions bash); complete -p standin | cut -d ' ' -f 1`, "complete\n"},
-		"zsh":                         {"zsh", `autoload -U compinit; compinit -D -u; source <(standin completions zsh); print -r -- ${_comps[standin]%% *}`, "_bash_complete\n"},
-		"zsh, installed by a package": {"zsh", `standin completions zsh >` + dir + `/_standin; fpath=(` + dir + ` $fpath); autoload -U compinit; compinit -D -u; print -r -- $_comps[standin]`, "_standin\n"},
+		"bash": {"bash", `source <(standin completions bash); complete -p standin | cut -d ' ' -f 1`, "complete\n"},
+		"zsh":  {"zsh", `autoload -U compinit; compinit -D -u; source <(standin completions zsh); print -r -- ${_comps[standin]%% *}`, "_bash_complete\n"},
+		"zsh, installed by a package": {
+			"zsh",
+			`standin completions zsh >` + dir + `/_standin; fpath=(` + dir +
+				` $fpath); autoload -U compinit; compinit -D -u; print -r -- $_comps[standin]`,
+			"_standin\n",
+		},
 		"fish": {"fish", `standin completions fish | source; for line in "jo" "jobs crea" "jobs create --json --plat"; complete -C "standin $line"; end | string replace -r '\t.*' ''; true`,
 			"jobs\ncreate\n--platform\n"},
-		"man": {"bash", `for page in standin standin-serve standin-jobs-create; do man --warnings --encoding=UTF-8 --local-file ` + dir + `/$page.1 2>&1 >/dev/null; done`, ""},
+		"man": {
+			"bash",
+			`for page in standin standin-serve standin-jobs-create; do man --warnings --encoding=UTF-8 --local-file ` + dir +
+				`/$page.1 2>&1 >/dev/null; done`,
+			"",
+		},
 	} {
 		if _, err := exec.LookPath(test.program); err != nil {
 			if os.Getenv("CI") != "" {

@@ -97,7 +97,9 @@ func configurationReference(parser *kong.Kong) string {
 
 // order puts the settings that most readers look for first.
 func order(title string) int {
-	first := []string{basics, "Jobs", "Bots", "Capacity", "Retention", "Webhooks", "Transcripts", "Speech", "Sign-in", "Mail", "API", "Metrics"}
+	first := []string{
+		basics, "Jobs", "Bots", "Capacity", "Retention", "Webhooks", "Transcripts", "Speech", "Sign-in", "Mail", "API", "Metrics",
+	}
 	if i := slices.Index(first, title); i >= 0 {
 		return i
 	}

@@ -140,7 +140,8 @@ type consumersSetCommand struct {
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" &&
+	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" &&
+		c.Layout == "" && c.Resolution == "" &&
 		c.output() == nil && !c.NoOutput {
 		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}

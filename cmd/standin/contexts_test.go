@@ -17,7 +17,8 @@ func (c *cli) login(authorize func(link, code string)) {
 	out := new(lockedBuffer)
 	stderr, ended := background(out, append(wordsOf("login --no-browser --url "+c.values["BASE"]), c.flags...)...)
 	authorize(stderr.await(c.T, `http://\S+/cli\?nonce=\S+`), stderr.await(c.T, `[A-Z]{4}-[A-Z]{4}`))
-	if code := <-ended; code != 0 || !strings.Contains(out.String(), "signed in to "+c.values["BASE"]+" as ada@example.com") || strings.Contains(out.String(), "standin_live_") {
+	if code := <-ended; code != 0 || !strings.Contains(out.String(), "signed in to "+c.values["BASE"]+" as ada@example.com") ||
+		strings.Contains(out.String(), "standin_live_") {
 		c.Fatalf("login: exit code %d, %s%s", code, out.String(), stderr.String())
 	}
 }

@@ -146,7 +146,9 @@ func TestConcurrentRecordings(t *testing.T) {
 			h := newHarness(t, fullPicture)
 			var bots []visit
 			for number := range row.bots {
-				v := h.visit(t, busyMeeting(2), map[string]any{"externalId": fmt.Sprint(number), "metadata": map[string]any{"participantAudio": false}, "recording": row.mode})
+				v := h.visit(t, busyMeeting(2), map[string]any{
+					"externalId": fmt.Sprint(number), "metadata": map[string]any{"participantAudio": false}, "recording": row.mode,
+				})
 				v.awaitJob(v.id, job.RecordingStarted)
 				bots = append(bots, v)
 			}
@@ -162,7 +164,8 @@ func TestConcurrentRecordings(t *testing.T) {
 				}
 				beats := countBeats(report, 0, report.DurationMs)
 				t.Logf("bot %d: %d flashes and %d beeps in %.1f s, %.1f frames/s, longest frame %.0f ms at %.0f ms",
-					number, beats.flashes, beats.beeps, beats.seconds, float64(report.Frames)/beats.seconds, report.LongestFrameGapMs, report.LongestFrameAtMs)
+					number, beats.flashes, beats.beeps, beats.seconds, float64(report.Frames)/beats.seconds, report.LongestFrameGapMs,
+					report.LongestFrameAtMs)
 				// A busy bot notices the end of the meeting a second after its last beep, or later.
 				const notices = 4000 // milliseconds
 				if lost := unfollowed(slices.Concat([]float64{0}, report.BeepsMs, []float64{report.DurationMs - notices})); len(lost) > 0 {
@@ -187,9 +190,13 @@ func TestVisitTimes(t *testing.T) {
 	h := newHarness(t, fullPicture)
 	var starts, ends []time.Duration
 	for number := range int(envInt(t, "STANDIN_TEST_VISITS", 10)) {
-		settings := replica.Settings{Platform: []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}[number%3], NoLobby: true, Participants: crowd(2)}
+		settings := replica.Settings{
+			Platform: []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}[number%3], NoLobby: true, Participants: crowd(2),
+		}
 		created := time.Now()
-		v := h.visit(t, settings, map[string]any{"externalId": fmt.Sprint(number), "platform": []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[number%3]})
+		v := h.visit(t, settings, map[string]any{
+			"externalId": fmt.Sprint(number), "platform": []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[number%3],
+		})
 		v.awaitJob(v.id, job.RecordingStarted)
 		<-time.After(recorded)
 		ended := time.Now()

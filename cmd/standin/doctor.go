@@ -87,9 +87,11 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		}
 	}
 	report := doctor.Run(ctx, doctor.Settings{
-		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Engines: c.Engines, Transcriber: c.Transcriber, Live: c.Live,
-		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
-		Mail: c.Mail || c.SMTPSettings.Listen != "" || c.IMAPURL != "", MailError: c.checkMail(),
+		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Engines: c.Engines,
+		Transcriber: c.Transcriber, Live: c.Live,
+		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles,
+		SignIn: c.SignIn,
+		Mail:   c.Mail || c.SMTPSettings.Listen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
 	out := unescaped(to.Out) // the text escapes what it shows, and has colors
 	if c.JSON {
@@ -107,7 +109,8 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 // inspectPage inspects a meeting page.
 func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error {
 	page, err := pagecheck.InspectPage(ctx, pagecheck.PageSettings{
-		Platform: c.Platform, URL: c.URL, AllowedHosts: c.AllowHost, Profiles: c.Profiles, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
+		Platform: c.Platform, URL: c.URL, AllowedHosts: c.AllowHost, Profiles: c.Profiles, Browser: c.Browser,
+		BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
 		Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
 	})
 	if err != nil {

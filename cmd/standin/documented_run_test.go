@@ -71,7 +71,8 @@ func isRun(document, command string) bool {
 
 // withService are the documents whose commands need a service with a job.
 var withService = []string{
-	"docs/api.md", "docs/backup.md", "docs/captions.md", "docs/commands.md", "docs/jobs.md", "docs/recordings.md", "docs/test-mode.md", "docs/transcripts.md", "docs/webhooks.md",
+	"docs/api.md", "docs/backup.md", "docs/captions.md", "docs/commands.md", "docs/jobs.md", "docs/recordings.md", "docs/test-mode.md",
+	"docs/transcripts.md", "docs/webhooks.md",
 }
 
 // TestDocumentedCommands runs the commands of each document in their order, in a new

@@ -59,7 +59,8 @@ func commandsOf(t *testing.T, document string) (found []documentedCommand) {
 		shell, isShell := shells[block[1]]
 		switch {
 		case !isShell && !slices.Contains(otherLanguages, block[1]):
-			t.Errorf("%s: a block of the language %q: name one of the languages, sh for commands or text for their output\n%s", document, block[1], block[2])
+			t.Errorf("%s: a block of the language %q: name one of the languages, sh for commands or text for their output\n%s", document, block[1],
+				block[2])
 		case block[1] == "console":
 			for _, entry := range strings.Split("\n"+block[2], "\n$ ")[1:] {
 				rows := strings.SplitAfter(entry, "\n")

@@ -146,7 +146,8 @@ func checkPlays(t *testing.T, path string, report mediacheck.Report) {
 	if err != nil {
 		t.Fatalf("play the recording: %v", err)
 	}
-	if math.Abs(got.Duration*1000-report.DurationMs) > 500 || got.Played < 0.5 || math.Abs(got.Sought-(got.Duration-2)) > 0.2 || int(got.Width) != report.Width {
+	if math.Abs(got.Duration*1000-report.DurationMs) > 500 || got.Played < 0.5 || math.Abs(got.Sought-(got.Duration-2)) > 0.2 ||
+		int(got.Width) != report.Width {
 		t.Errorf("in the browser: %+v, want a duration of %.0f ms, 0.5 s played, the end sought, %d wide", got, report.DurationMs, report.Width)
 	}
 }

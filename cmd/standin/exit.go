@@ -90,7 +90,8 @@ func explainAPIError(apiErr *client.Error, command string) (code int, advice str
 		return exitUnauthorized, "The key was revoked or belongs to another service. Run standin login again, or set another STANDIN_API_KEY."
 	case http.StatusNotFound:
 		if isJob {
-			return exitNotFound, "Run standin jobs list to see your jobs. Jobs of other teams are not visible, and live and test keys do not see each other's jobs."
+			return exitNotFound,
+				"Run standin jobs list to see your jobs. Jobs of other teams are not visible, and live and test keys do not see each other's jobs."
 		}
 		return exitNotFound, ""
 	case http.StatusConflict:

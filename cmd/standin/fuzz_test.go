@@ -10,7 +10,10 @@ import (
 // FuzzParseTime checks that what people write as a time is a time near to it, or an error that
 // quotes it.
 func FuzzParseTime(f *testing.F) {
-	for _, text := range []string{"now", "+15m", "-1h30m", "10:00", "Tomorrow 9:30", "2026-11-26", "2026-11-26T10:00:00+05:30", "", "soon", "25:00", "tomorrow", "+292y", "0000-01-01"} {
+	for _, text := range []string{
+		"now", "+15m", "-1h30m", "10:00", "Tomorrow 9:30", "2026-11-26", "2026-11-26T10:00:00+05:30", "", "soon", "25:00", "tomorrow",
+		"+292y", "0000-01-01",
+	} {
 		f.Add(text)
 	}
 	now := time.Date(2026, 3, 28, 12, 0, 0, 0, time.FixedZone("", 3600))
@@ -68,7 +71,8 @@ func FuzzContexts(f *testing.F) {
 		}
 		for _, line := range []string{"context list", "context use a", "logout"} {
 			_, out, stderr := command(append(wordsOf(line), "--config-dir", dir)...)
-			if checkHarmless(t, out+stderr); strings.Contains(out+stderr, "standin_live_secret") && !strings.Contains(strings.ReplaceAll(content, `"apiKey":"standin_live_secret"`, ""), "standin_live_secret") {
+			if checkHarmless(t, out+stderr); strings.Contains(out+stderr, "standin_live_secret") &&
+				!strings.Contains(strings.ReplaceAll(content, `"apiKey":"standin_live_secret"`, ""), "standin_live_secret") {
 				t.Errorf("standin %s shows the key of %s: %s%s", line, content, out, stderr)
 			}
 		}
@@ -81,7 +85,8 @@ func FuzzWebhookHeaders(f *testing.F) {
 	f.Add(":\n webhook-id : \x00")
 	f.Fuzz(func(t *testing.T, headers string) {
 		c := &cli{T: t}
-		code, out, stderr := command("webhooks", "verify", c.file("body", webhookBody), "--secret-file", c.file("secret", "whsec_c2VjcmV0"), "--header-file", c.file("headers", headers))
+		code, out, stderr := command("webhooks", "verify", c.file("body", webhookBody), "--secret-file", c.file("secret", "whsec_c2VjcmV0"),
+			"--header-file", c.file("headers", headers))
 		if checkHarmless(t, out+stderr); code == 0 {
 			t.Errorf("%q verifies: %s", headers, out)
 		}

@@ -253,7 +253,9 @@ func (h *harness) fetch(file recording.Media) (path string) {
 // recordingFile returns the only file of a manifest with the mixed recording.
 func recordingFile(t *testing.T, manifest recording.Manifest) recording.Media {
 	t.Helper()
-	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind != recording.Video && m.Kind != recording.Audio })
+	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool {
+		return m.Kind != recording.Video && m.Kind != recording.Audio
+	})
 	if len(files) != 1 {
 		t.Fatalf("the manifest has %d files of the mixed recording, want 1: %+v", len(files), manifest.Media)
 	}

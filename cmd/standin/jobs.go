@@ -174,9 +174,13 @@ func (c *jobsDeliveriesCommand) Run(ctx context.Context, to terminal, api *clien
 	if err != nil {
 		return err
 	}
-	return printTable(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(delivery client.Delivery) []string {
-		return []string{to.time(delivery.EmittedAt), delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)), lastTry(delivery), to.maybe(delivery.NextTryAt), delivery.URL}
-	})
+	return printTable(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed,
+		func(delivery client.Delivery) []string {
+			return []string{
+				to.time(delivery.EmittedAt), delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)), lastTry(delivery),
+				to.maybe(delivery.NextTryAt), delivery.URL,
+			}
+		})
 }
 
 // lastTry describes the response to the last attempt to deliver a webhook.

@@ -62,7 +62,9 @@ func (c *jobsCreateCommand) request() (client.NewJob, error) {
 		Recording: c.recordingOptions(), Options: c.options(), Dedupe: c.Dedupe,
 	}
 	if c.Simulate != "" || c.SimulateSeconds != nil || c.SimulateSpeed != 0 || c.SimulatePermission != "" {
-		request.Simulate = &client.Simulation{Outcome: c.Simulate, Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission}
+		request.Simulate = &client.Simulation{
+			Outcome: c.Simulate, Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission,
+		}
 	}
 	if request.ExternalID == "" {
 		request.ExternalID = "cli-" + uuid.NewString()

@@ -35,12 +35,24 @@ func TestJobs(t *testing.T) {
 	c.values["LONG"] = strings.Repeat("a", 300<<10)
 	c.rows(
 		row{"status --json", 0, `"ready": true.*"mode": "test"`, ``},
-		row{"jobs create $MEET --external-id one $FAST --watch", 0, `externalId  one.*Starting a bot  \(dispatching\).*Bot joined the meeting.*Recording ready  \(completed\)`, `^Recorded 0:`},
+		row{
+			"jobs create $MEET --external-id one $FAST --watch", 0,
+			`externalId  one.*Starting a bot  \(dispatching\).*Bot joined the meeting.*Recording ready  \(completed\)`, `^Recorded 0:`,
+		},
 		row{"jobs create $MEET --external-id one --json", 0, `"externalId": "one"`, `already exists`},
-		row{"jobs create https://zoom.us/u/abc --join-at 2099-01-01T10:00:00Z", 0, ``, `^warning: This Zoom link lists telephone numbers\.[^\n]*\n$`},
-		row{`jobs create $MEET --metadata '{"simulate":{"outcome":"lobby_timeout","speed":100}}' --watch`, exitJobFailed, ``, `failed \(lobby_timeout\): `},
+		row{
+			"jobs create https://zoom.us/u/abc --join-at 2099-01-01T10:00:00Z", 0, ``,
+			`^warning: This Zoom link lists telephone numbers\.[^\n]*\n$`,
+		},
+		row{
+			`jobs create $MEET --metadata '{"simulate":{"outcome":"lobby_timeout","speed":100}}' --watch`, exitJobFailed, ``,
+			`failed \(lobby_timeout\): `,
+		},
 		row{"jobs create $MEET --external-id later --join-at 2099-01-01T10:00:00Z --json", 0, `"id": "(?P<ID>[^"]+)"`, ``},
-		row{`jobs patch $ID --join-at 2099-01-02T10:00:00Z --auto-leave '{"afterSoloSeconds":5}' --json`, 0, `"joinAt": "2099-01-02.*"afterSoloSeconds": 5`, ``},
+		row{
+			`jobs patch $ID --join-at 2099-01-02T10:00:00Z --auto-leave '{"afterSoloSeconds":5}' --json`, 0,
+			`"joinAt": "2099-01-02.*"afterSoloSeconds": 5`, ``,
+		},
 		row{"jobs cancel $ID", 0, `cancelled`, `^$`},
 		row{"jobs cancel $ID", 0, `cancelled`, `^already cancelled\n$`},
 		row{"jobs get $ID", 0, `cancelled`, ``},
@@ -72,7 +84,10 @@ func TestRecordings(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, job.Test)
 	c.rows(
-		row{`api post jobs -F externalId=one -F meetingUrl=$MEET -F 'autoLeave={"afterSoloSeconds":5}' -F 'simulate={"speed":100}'`, 0, `"id":"(?P<ID>[^"]+)".*"afterSoloSeconds":5`, ``},
+		row{
+			`api post jobs -F externalId=one -F meetingUrl=$MEET -F 'autoLeave={"afterSoloSeconds":5}' -F 'simulate={"speed":100}'`, 0,
+			`"id":"(?P<ID>[^"]+)".*"afterSoloSeconds":5`, ``,
+		},
 		row{"jobs watch $ID", 0, ``, `^Recorded 0:.*standin recordings download $ID · $BASE/jobs/$ID\n$`},
 		row{"api GET /api/v1/jobs?externalId=one -F limit=1", 0, `$ID`, ``},
 		row{"api GET nowhere", exitNotFound, `not_found`, `404`},

@@ -68,7 +68,9 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 			if current.FailureCode == nil {
 				return &exitError{code: exitJobFailed, text: "job " + current.Status}
 			}
-			return &exitError{code: exitJobFailed, text: fmt.Sprintf("job failed (%s): %s", *current.FailureCode, oneLine(deref(current.FailureDetail)))}
+			return &exitError{
+				code: exitJobFailed, text: fmt.Sprintf("job failed (%s): %s", *current.FailureCode, oneLine(deref(current.FailureDetail))),
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -52,7 +52,8 @@ func showKeys(keys []account.Key) []shownKey {
 	for i, k := range keys {
 		shown[i] = shownKey{
 			ID: k.ID.String(), Consumer: k.Consumer, Name: k.Name, Mode: string(k.Mode), Scope: string(k.Scope), Prefix: k.Prefix,
-			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), ExpiresAt: timeOrNull(k.ExpiresAt), RevokedAt: timeOrNull(k.RevokedAt),
+			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), ExpiresAt: timeOrNull(k.ExpiresAt),
+			RevokedAt: timeOrNull(k.RevokedAt),
 		}
 	}
 	return shown
@@ -79,10 +80,12 @@ type shownConsumer struct {
 
 func showConsumer(consumer account.Consumer, secret bool) shownConsumer {
 	shown := shownConsumer{
-		ID: consumer.ID.String(), Name: consumer.Name, Email: consumer.Email, WebhookURL: consumer.WebhookURL, WebhookVersion: consumer.WebhookVersion,
+		ID: consumer.ID.String(), Name: consumer.Name, Email: consumer.Email, WebhookURL: consumer.WebhookURL,
+		WebhookVersion:  consumer.WebhookVersion,
 		TranscriptEvent: consumer.TranscriptEvent, CommandEvent: consumer.CommandEvent, CreatedAt: consumer.CreatedAt,
-		RecordingMode: string(consumer.Recording.Mode), Layout: string(consumer.Recording.Layout), Resolution: string(consumer.Recording.Resolution),
-		Output: consumer.Output,
+		RecordingMode: string(consumer.Recording.Mode), Layout: string(consumer.Recording.Layout),
+		Resolution: string(consumer.Recording.Resolution),
+		Output:     consumer.Output,
 	}
 	if secret {
 		shown.WebhookSecret = consumer.WebhookSecret

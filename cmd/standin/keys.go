@@ -108,7 +108,9 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			mode = job.Test
 		}
 		keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
-		key, secret, err := keys.IssueWith(ctx, c.Team, c.Email, mode, account.KeyOptions{Name: c.Name, Scope: account.Scope(c.Scope), ExpiresAt: c.Expires})
+		key, secret, err := keys.IssueWith(ctx, c.Team, c.Email, mode, account.KeyOptions{
+			Name: c.Name, Scope: account.Scope(c.Scope), ExpiresAt: c.Expires,
+		})
 		if err != nil {
 			return err
 		}
@@ -182,7 +184,8 @@ func auditRevoked(ctx context.Context, s *store.Store, id uuid.UUID) error {
 	}
 	for _, key := range keys {
 		if key.ID == id {
-			return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, "revoked an API key", cmp.Or(key.Name, id.String()), time.Now()))
+			return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, "revoked an API key",
+				cmp.Or(key.Name, id.String()), time.Now()))
 		}
 	}
 	return nil

@@ -66,7 +66,9 @@ func TestKills(t *testing.T) {
 	}
 	var service sync.Mutex // held while the service is killed
 	for number := range int(total) {
-		c := killCase{part: parts[number%len(parts)], shared: shared, after: time.Duration(random.Int64N(int64(8 * time.Second))), pick: random.Uint64()}
+		c := killCase{
+			part: parts[number%len(parts)], shared: shared, after: time.Duration(random.Int64N(int64(8 * time.Second))), pick: random.Uint64(),
+		}
 		if c.part == killService {
 			c.shared = restarted
 		}
@@ -108,7 +110,8 @@ type killCase struct {
 }
 
 func (c *killCase) run(t *testing.T, number int) {
-	c.visit = c.shared.visit(t, replica.Settings{AdmitAfter: 300 * time.Millisecond}, map[string]any{"externalId": fmt.Sprintf("kill-%d", number)})
+	c.visit = c.shared.visit(t, replica.Settings{AdmitAfter: 300 * time.Millisecond},
+		map[string]any{"externalId": fmt.Sprintf("kill-%d", number)})
 	if c.part == killService {
 		defer func() { c.shared.process = c.process }() // it was restarted
 	}

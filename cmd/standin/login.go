@@ -55,7 +55,8 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	}
 	user := cmp.Or(grant.Email, "the owner of the key")
 	signedIn := map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)}
-	return c.printLine(to, signedIn, fmt.Sprintf("signed in to %s as %s; the key is stored in %s", service.BaseURL(), user, credentialsPath(dir)))
+	return c.printLine(to, signedIn, fmt.Sprintf("signed in to %s as %s; the key is stored in %s", service.BaseURL(), user,
+		credentialsPath(dir)))
 }
 
 // grant returns a key from standard input, after checking that it works, or from
@@ -92,7 +93,8 @@ func (c *loginCommand) deviceFlow(ctx context.Context, to terminal, service *cli
 	if err != nil {
 		return client.Grant{}, err
 	}
-	fmt.Fprintf(to.Err, "Open this page and compare the code before you authorize the sign-in:\n\n    %s\n\n    code: %s\n\n", login.VerifyURL, device.Code(login.Nonce))
+	fmt.Fprintf(to.Err, "Open this page and compare the code before you authorize the sign-in:\n\n    %s\n\n    code: %s\n\n",
+		login.VerifyURL, device.Code(login.Nonce))
 	if !c.NoBrowser {
 		openBrowser(login.VerifyURL)
 	}
@@ -131,5 +133,6 @@ func (c *logoutCommand) Run(_ context.Context, to terminal) error {
 	if err := removeCredentials(dir); err != nil {
 		return err
 	}
-	return c.printLine(to, map[string]bool{"signedOut": true}, "the key was deleted from this machine; revoke it on the service if other people may have it")
+	return c.printLine(to, map[string]bool{"signedOut": true},
+		"the key was deleted from this machine; revoke it on the service if other people may have it")
 }

@@ -28,7 +28,9 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := users.Accept(t.Context(), token, account.NewUser{Name: "Ada", Email: "ada@example.com", Consumer: "crew", Password: testPassword}); err != nil {
+	if _, err := users.Accept(t.Context(), token, account.NewUser{
+		Name: "Ada", Email: "ada@example.com", Consumer: "crew", Password: testPassword,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	config := t.TempDir()

@@ -81,7 +81,8 @@ type mailFlags struct {
 }
 
 // settings returns the settings of a worker that passes invites to a service.
-func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string, log *slog.Logger) (settings mail.Settings, err error) {
+func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string,
+	log *slog.Logger) (settings mail.Settings, err error) {
 	settings = mail.Settings{
 		Dir: service.MailDir(dataDir), MaxMessage: f.MaxMessage << 20, MaxBytes: f.MaxSpool << 20, Log: log,
 		Service: mail.NewClient(serviceURL, secret), Policy: f.Policy, SMTP: f.SMTPSettings,
@@ -140,7 +141,9 @@ func mailURL(setting, text string) (*url.URL, error) {
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a URL such as imaps://user@host or smtps://user@host; write special characters of the user as percent-encodings", setting)
+		return nil,
+			fmt.Errorf("%s is not a URL such as imaps://user@host or smtps://user@host; write special characters of the user as percent-encodings",
+				setting)
 	}
 	return parsed, nil
 }
@@ -244,7 +247,9 @@ func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
-		return []string{strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail}
+		return []string{
+			strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail,
+		}
 	})
 }
 

@@ -8,7 +8,8 @@ import (
 // invitation returns a message that invites to a meeting tomorrow.
 func invitation(host string) string {
 	return "From: Ada <ada@example.test>\r\nSubject: Review\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:review-1\r\n" +
-		"DTSTART:" + time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z") + "\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.test\r\n" +
+		"DTSTART:" + time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z") +
+		"\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.test\r\n" +
 		"LOCATION:https://" + host + "/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 }
 
@@ -16,11 +17,22 @@ func invitation(host string) string {
 // host of the operator.
 func TestMailTest(t *testing.T) {
 	t.Parallel()
-	c := &cli{t, nil, map[string]string{"ACCEPTED": "--senders=* --remote=192.0.2.1 --networks=192.0.2.0/24", "LATER": time.Now().Add(72 * time.Hour).UTC().Format(time.RFC3339)}}
-	c.values["FILE"], c.values["OWN"] = c.file("invitation.eml", invitation("meet.google.com")), c.file("own.eml", invitation("meet.example.test"))
+	c := &cli{
+		t, nil,
+		map[string]string{
+			"ACCEPTED": "--senders=* --remote=192.0.2.1 --networks=192.0.2.0/24",
+			"LATER":    time.Now().Add(72 * time.Hour).UTC().Format(time.RFC3339),
+		},
+	}
+	c.values["FILE"], c.values["OWN"] = c.file("invitation.eml", invitation("meet.google.com")), c.file("own.eml",
+		invitation("meet.example.test"))
 	c.rows(
 		row{"mail test --senders=* $FILE", 0, `it has no DKIM signature.*If it were accepted:`, ``},
-		row{"mail test $ACCEPTED $FILE", 0, `Accepted: network 192\.0\.2\.1.*Schedule “Review” for ada@example\.test\n  meeting:   https://meet\.google\.com/abc-defg-hij \(meet\)`, ``},
+		row{
+			"mail test $ACCEPTED $FILE", 0,
+			`Accepted: network 192\.0\.2\.1.*Schedule “Review” for ada@example\.test\n  meeting:   https://meet\.google\.com/abc-defg-hij \(meet\)`,
+			``,
+		},
 		row{"mail test $ACCEPTED $OWN", 0, `has no link`, ``},
 		row{"mail test $ACCEPTED $OWN --allowed-meeting-hosts=meet.example.test", 0, `join at: `, ``},
 		row{"mail test $ACCEPTED $OWN --allowed-meeting-hosts=meet.example.test --now=$LATER", 0, `“Review” is over\.`, ``},
@@ -32,7 +44,8 @@ func TestMailTest(t *testing.T) {
 func TestMailSettings(t *testing.T) { // not parallel: it changes the environment
 	t.Setenv(envIntakeSecret, "secret")
 	c := newAdmin(t)
-	c.values["SMTP"], c.values["IMAP"] = "--smtp-listen=127.0.0.1:0 --senders=* --recipients=notes@example.test", "--senders=* --imap-url=imaps://notes%40example.test@example.test"
+	c.values["SMTP"], c.values["IMAP"] = "--smtp-listen=127.0.0.1:0 --senders=* --recipients=notes@example.test",
+		"--senders=* --imap-url=imaps://notes%40example.test@example.test"
 	for flags, want := range map[string]string{
 		"": "there is nothing to receive mail from",
 		"--smtp-listen=127.0.0.1:0 --recipients=notes@example.test": "STANDIN_MAIL_SENDERS must be set",

@@ -78,7 +78,8 @@ func writeOverview(w io.Writer, model *kong.Application) {
 		}
 	}
 	section(w, "ENVIRONMENT")
-	fmt.Fprintln(w, roff("Each setting is a flag and an environment variable, whose name begins with STANDIN_. The pages of the commands name both."))
+	fmt.Fprintln(w,
+		roff("Each setting is a flag and an environment variable, whose name begins with STANDIN_. The pages of the commands name both."))
 	section(w, "FILES")
 	for _, file := range [][2]string{
 		{packagedSettings, "Settings of the service, which commands on its machine read too."},

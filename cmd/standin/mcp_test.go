@@ -41,7 +41,8 @@ var warnings = regexp.MustCompile(`"warning": "(?:[^"\\]|\\.)*"`)
 func TestAgentSession(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, job.Test)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(os.Args[0], append([]string{"mcp"}, c.flags...)...)}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: exec.Command(os.Args[0], append([]string{"mcp"}, c.flags...)...)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,8 @@ func TestTypeScriptAgent(t *testing.T) {
 	for _, arguments := range [][]string{{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}, {"node", "agent.mjs"}} {
 		command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
 		command.Dir = dir
-		command.Env = append(os.Environ(), "STANDIN_URL="+c.values["BASE"], envAPIKey+"="+c.values["KEY"], "STANDIN_BINARY="+absolute(t, os.Args[0]))
+		command.Env = append(os.Environ(), "STANDIN_URL="+c.values["BASE"], envAPIKey+"="+c.values["KEY"], "STANDIN_BINARY="+
+			absolute(t, os.Args[0]))
 		out, err := command.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(arguments, " "), err, out)

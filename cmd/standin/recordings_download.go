@@ -79,9 +79,15 @@ func explainMissing(ctx context.Context, api *client.Client, id, what string) er
 		return jobErr
 	}
 	if !found.Ended() {
-		return &hint{fmt.Errorf("job %s has no %s yet; its status is %s", found.ID, what, found.Status), exitNotFound, "Run standin jobs watch " + found.ID + " to follow it."}
+		return &hint{
+			fmt.Errorf("job %s has no %s yet; its status is %s", found.ID, what, found.Status), exitNotFound,
+			"Run standin jobs watch " + found.ID + " to follow it.",
+		}
 	}
-	return &hint{fmt.Errorf("job %s has no %s; its status is %s", found.ID, what, found.Status), exitNotFound, "Run standin jobs events " + found.ID + " to see what happened."}
+	return &hint{
+		fmt.Errorf("job %s has no %s; its status is %s", found.ID, what, found.Status), exitNotFound,
+		"Run standin jobs events " + found.ID + " to see what happened.",
+	}
 }
 
 // download fetches one file unless a complete copy exists.

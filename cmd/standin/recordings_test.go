@@ -50,7 +50,8 @@ func TestDownload(t *testing.T) {
 	fetch := func() (fetched, size int64, path string) {
 		t.Helper()
 		var downloads []downloaded
-		if err := json.Unmarshal([]byte(c.row(row{"recordings download $ID --dir $DIR --json", 0, ``, ``})), &downloads); err != nil || len(downloads) != 1 {
+		if err := json.Unmarshal([]byte(c.row(row{"recordings download $ID --dir $DIR --json", 0, ``, ``})), &downloads); err != nil ||
+			len(downloads) != 1 {
 			t.Fatalf("%v: %+v", err, downloads)
 		}
 		return downloads[0].Fetched, downloads[0].Bytes, downloads[0].Path
@@ -144,8 +145,10 @@ func failBeforeFinish(t *testing.T, s *store.Store, folder, id string) {
 	}
 	began := manifest.Timeline.RecordingStartedAt.Time
 	report, err := json.Marshal(recordingbuild.FinalReport{
-		Report: ingest.Report{Parts: []ingest.RecordingPart{{StartedAt: began, EndedAt: began.Add(20 * time.Second), Segments: 20, Complete: true}}},
-		Media:  []recording.File{manifest.Media[0].File},
+		Report: ingest.Report{Parts: []ingest.RecordingPart{{
+			StartedAt: began, EndedAt: began.Add(20 * time.Second), Segments: 20, Complete: true,
+		}}},
+		Media: []recording.File{manifest.Media[0].File},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,9 @@ func (recordingsTranscribeCommand) Help() string {
 
 // Run queues the transcription.
 func (c *recordingsTranscribeCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	if err := api.TranscribeAgain(ctx, c.Job, client.TranscriptionOptions{Model: c.Model, Language: c.Language, Keyterms: c.Keyterm}); err != nil {
+	if err := api.TranscribeAgain(ctx, c.Job, client.TranscriptionOptions{
+		Model: c.Model, Language: c.Language, Keyterms: c.Keyterm,
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintln(to.Out, "The transcription is queued.")

@@ -16,7 +16,8 @@ type recordingsListCommand struct {
 // Run lists the jobs with a recording.
 func (c *recordingsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	listed := []client.JobDetails{}
-	for found, err := range api.JobsWithDetails(ctx, client.JobFilter{Status: client.Completed + "," + client.Failed + "," + client.Cancelled}) {
+	for found, err := range api.JobsWithDetails(ctx,
+		client.JobFilter{Status: client.Completed + "," + client.Failed + "," + client.Cancelled}) {
 		if err != nil {
 			return err
 		}
@@ -46,7 +47,8 @@ type recordingsDeleteCommand struct {
 // Run deletes the recording.
 func (c *recordingsDeleteCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if !c.Yes {
-		return errors.New("the recording of " + oneLine(c.ID) + " would be deleted with all its files, which cannot be undone; confirm with --yes")
+		return errors.New("the recording of " + oneLine(c.ID) +
+			" would be deleted with all its files, which cannot be undone; confirm with --yes")
 	}
 	if err := api.DeleteRecording(ctx, c.ID); err != nil {
 		return err

@@ -54,8 +54,10 @@ func TestSecretsStayPrivate(t *testing.T) {
 	env := append(secrets.environment(), outside.environment(t)...)
 	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
 		"STANDIN_PICTURE_SIZE=640x360", "STANDIN_FRAME_RATE=8",
-		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(meetings.URL(), "http://"), "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=api-key="+secrets.of("OTLP header")) // no collector, so that errors are logged
+		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+
+			strings.TrimPrefix(meetings.URL(), "http://"), "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
+		// no collector, so that errors are logged
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=api-key="+secrets.of("OTLP header"))
 	t.Cleanup(func() { stopBots(t, dir) }) // after the service, which would replace them
 	s := startTarget(t, dir, env...)
 	live, simulated := s.key("ada"), s.key("ada", "--test")
@@ -69,14 +71,20 @@ func TestSecretsStayPrivate(t *testing.T) {
 
 	hook := s.hook()
 	hooks := map[string]any{"webhooks": map[string]string{"onStatusChange": hook.URL + "/", "onFinalize": hook.URL + "/"}}
-	done := s.create(simulated, map[string]any{"externalId": "simulated", "metadata": map[string]any{"simulate": map[string]any{"outcome": "success", "speed": 100}}, "webhooks": hooks["webhooks"]})
+	done := s.create(simulated, map[string]any{
+		"externalId": "simulated", "metadata": map[string]any{"simulate": map[string]any{"outcome": "success", "speed": 100}},
+		"webhooks": hooks["webhooks"],
+	})
 	id := s.create(live, map[string]any{"externalId": "real", "meetingUrl": meeting.URL(), "webhooks": hooks["webhooks"]})
 	secrets.add("bot token", ingest.Token([]byte(secrets.of("STANDIN_INGEST_SIGNING_KEY")), id, 0))
 	s.awaitStatus(simulated, done, "completed")
 	s.awaitStatus(live, id, "recording_started")
 	outside.awaitReply(t)
 	secrets.checkProcesses(t, s.process.Process.Pid, s.bot(id, 0))
-	for _, header := range []http.Header{{"Authorization": {"Bearer " + secrets.of("STANDIN_METRICS_SECRET")}}, {"Authorization": {"Bearer " + secrets.of("STANDIN_ADMIN_SECRET")}}} {
+	for _, header := range []http.Header{
+		{"Authorization": {"Bearer " + secrets.of("STANDIN_METRICS_SECRET")}},
+		{"Authorization": {"Bearer " + secrets.of("STANDIN_ADMIN_SECRET")}},
+	} {
 		metrics := s.send(http.MethodGet, "/metrics", header, http.NoBody)
 		if metrics.status != http.StatusOK || !strings.Contains(metrics.body, "standin_jobs") {
 			t.Errorf("metrics: %d: %s", metrics.status, metrics.body)
@@ -122,7 +130,9 @@ type secretValues struct {
 // newSecrets returns a random value for each secret setting of serve.
 func newSecrets(t *testing.T) *secretValues {
 	t.Helper()
-	s := &secretValues{values: map[string]string{"database password": rand.Text(), "OTLP header": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text()}}
+	s := &secretValues{values: map[string]string{
+		"database password": rand.Text(), "OTLP header": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text(),
+	}}
 	for _, flag := range parserOf(t, new(serveCommand)).Model.Flags {
 		for _, env := range flag.Envs {
 			if secretSettings.MatchString(env) && !slices.Contains(notSecret, env) {
@@ -131,7 +141,9 @@ func newSecrets(t *testing.T) *secretValues {
 		}
 	}
 	s.values["STANDIN_WEBHOOK_SECRET"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()))
-	for _, name := range []string{"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_OIDC_CLIENT_SECRET", "STANDIN_ZOOM_SDK_SECRET"} {
+	for _, name := range []string{
+		"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_OIDC_CLIENT_SECRET", "STANDIN_ZOOM_SDK_SECRET",
+	} {
 		if s.values[name] == "" {
 			t.Fatalf("serve has no setting %s: %v", name, s.values)
 		}
@@ -224,7 +236,8 @@ func (s *target) signInElsewhere() {
 		s.Fatalf("start at the provider: %d, %s, %v", start.status, start.body, err)
 	}
 	cookie, _, _ := strings.Cut(start.header.Get("Set-Cookie"), ";")
-	back := s.send(http.MethodGet, "/signin/oidc/callback?code=code&state="+url.QueryEscape(to.Query().Get("state")), http.Header{"Cookie": {cookie}}, http.NoBody)
+	back := s.send(http.MethodGet, "/signin/oidc/callback?code=code&state="+url.QueryEscape(to.Query().Get("state")),
+		http.Header{"Cookie": {cookie}}, http.NoBody)
 	if back.status < 400 {
 		s.Errorf("the provider refuses the secret, and the sign-in answers %d", back.status)
 	}
@@ -265,7 +278,8 @@ func (o *outside) environment(t *testing.T) []string {
 	roots, _ := mailhost.CertificateFiles(t)
 	env := []string{
 		"STANDIN_DATABASE_URL=" + o.address, "STANDIN_STORAGE_URL=" + o.storage, "SSL_CERT_FILE=" + roots,
-		"STANDIN_OIDC_ISSUER=" + o.provider, "STANDIN_OIDC_CLIENT_ID=standin", "STANDIN_GOOGLE_CLIENT_ID=standin", "STANDIN_MICROSOFT_CLIENT_ID=standin",
+		"STANDIN_OIDC_ISSUER=" + o.provider, "STANDIN_OIDC_CLIENT_ID=standin", "STANDIN_GOOGLE_CLIENT_ID=standin",
+		"STANDIN_MICROSOFT_CLIENT_ID=standin",
 		"STANDIN_MAIL_IMAP_URL=imaps://notes@" + o.mailbox.Address, "STANDIN_MAIL_AUTHSERV_IDS=mx.example.test",
 		"STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_RECIPIENTS=notes@bots.example.test",
 		"STANDIN_MAIL_REPLY_URL=smtp://notes@" + o.replies.Address, "STANDIN_MAIL_REPLY_FROM=notes@bots.example.test",
@@ -299,8 +313,10 @@ func startProvider(t *testing.T) string {
 	t.Cleanup(server.Close)
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{
-			"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize", "token_endpoint": server.URL + "/token", "jwks_uri": server.URL + "/keys",
-			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
+			"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize", "token_endpoint": server.URL +
+				"/token", "jwks_uri": server.URL + "/keys",
+			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+			"id_token_signing_alg_values_supported": []string{"RS256"},
 		})
 	})
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, _ *http.Request) {

@@ -52,7 +52,8 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	path, messages := notifySocket(t)
 	c := newAdmin(t)
-	serve := exec.CommandContext(t.Context(), testedBinary(), append(wordsOf("serve --listen=127.0.0.1:0 --launcher=manual --mail --mail-smtp-listen=127.0.0.1:0 --mail-recipients=notes@bots.example.test --mail-senders=* --mail-networks=127.0.0.0/8"), c.flags...)...)
+	serve := exec.CommandContext(t.Context(), testedBinary(),
+		append(wordsOf("serve --listen=127.0.0.1:0 --launcher=manual --mail --mail-smtp-listen=127.0.0.1:0 --mail-recipients=notes@bots.example.test --mail-senders=* --mail-networks=127.0.0.0/8"), c.flags...)...)
 	serve.Env = append(os.Environ(), "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=1000000", "STANDIN_LISEN=secret", "STANDIN_UNHEARD_OF=secret")
 	output := new(lockedBuffer)
 	serve.Stdout, serve.Stderr = output, output
@@ -67,7 +68,8 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.SendMail("ada@example.test", []string{"notes@bots.example.test"}, strings.NewReader(invitation("meet.google.com"))); err != nil {
+	if err := client.SendMail("ada@example.test", []string{"notes@bots.example.test"},
+		strings.NewReader(invitation("meet.google.com"))); err != nil {
 		t.Fatal(err)
 	}
 	const accepted = `REASON\n1 [^\n]*ada@example\.test  Review   accepted  1 [^\n]*\n$`
@@ -92,11 +94,13 @@ func TestServe(t *testing.T) {
 // TestServeFails checks that serve ends with an error if recordings cannot be stored.
 func TestServeFails(t *testing.T) {
 	t.Parallel()
-	serve := exec.CommandContext(t.Context(), testedBinary(), "serve", "--listen", "127.0.0.1:0", "--data-dir", newDataDir(t), "--storage-url", "s3://recordings")
+	serve := exec.CommandContext(t.Context(), testedBinary(), "serve", "--listen", "127.0.0.1:0", "--data-dir", newDataDir(t),
+		"--storage-url", "s3://recordings")
 	serve.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 	out, err := serve.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(string(out), "recordings cannot be stored") || !strings.Contains(string(out), "Invalid region") {
+	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(string(out), "recordings cannot be stored") ||
+		!strings.Contains(string(out), "Invalid region") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -26,10 +26,16 @@ func TestRefusedCommandLines(t *testing.T) {
 		row{"job", exitUsage, `^$`, `standin: unknown command "job"\nDid you mean jobs\?\nRun standin --help for its usage\.\n$`},
 		row{"jobs lst", exitUsage, `^$`, `unknown command "lst"\nDid you mean list\?\nRun standin jobs --help for its usage\.\n$`},
 		row{"jobs waltz", exitUsage, `^$`, `standin: unknown command "waltz"\nRun standin jobs --help for its usage\.\n$`},
-		row{"jobs list --sttus x", exitUsage, `^$`, `unknown flag --sttus\nDid you mean --status\?\nRun standin jobs list --help for its usage\.\n$`},
+		row{
+			"jobs list --sttus x", exitUsage, `^$`,
+			`unknown flag --sttus\nDid you mean --status\?\nRun standin jobs list --help for its usage\.\n$`,
+		},
 		row{"jobs create", exitUsage, `^$`, `missing argument "<meeting-url>"\nRun standin jobs create --help for its usage\.\n$`},
 		row{"mail test missing.eml", exitUsage, `^$`, `missing\.eml: no such file or directory\nRun standin mail test --help for its usage\.\n$`},
-		row{"jobs create x --join-at soon", exitUsage, `^$`, `--join-at: "soon" is not a time; write 10:00, tomorrow 10:00, \+15m or 2026-11-26T10:00\n`},
+		row{
+			"jobs create x --join-at soon", exitUsage, `^$`,
+			`--join-at: "soon" is not a time; write 10:00, tomorrow 10:00, \+15m or 2026-11-26T10:00\n`,
+		},
 		row{"canary", exitUsage, ``, `--meeting`},
 		row{"$CANARY --every 5s", exitUsage, ``, `less than 1m0s`},
 		row{"$CANARY --webhook https://x", exitUsage, ``, `STANDIN_CANARY_WEBHOOK_SECRET`},
@@ -39,7 +45,10 @@ func TestRefusedCommandLines(t *testing.T) {
 		row{"$CANARY $ONCE --profiles /no/such/folder --platform teams", exitFailed, ``, `profiles folder`},
 		row{"$CANARY $ONCE --platform skype --browser-mode headless", exitFailed, ``, `skype`},
 		row{"$CANARY --browser-mode fullscreen", exitUsage, ``, `browser-mode`},
-		row{"bot --token-file $TOKEN --service-url http://127.0.0.1:1", exitFailed, ``, `a bot needs --config, or --job, --token-file, --service-url and --meeting-url`},
+		row{
+			"bot --token-file $TOKEN --service-url http://127.0.0.1:1", exitFailed, ``,
+			`a bot needs --config, or --job, --token-file, --service-url and --meeting-url`,
+		},
 		row{"bot --config $TOKEN.missing", exitUsage, ``, `--config`},
 		row{"bot --config $TOKEN", exitFailed, ``, `read the bot's configuration`},
 		row{"doctor --platform meet", exitUsage, ``, `--url`},
@@ -63,7 +72,10 @@ func TestTemporaryFolderOfBot(t *testing.T) { // not parallel: it changes the en
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 	t.Setenv("STANDIN_NO_SANDBOX", "true")
-	c.rows(row{"bot --job 0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80 --token-file $TOKEN --service-url $BASE --meeting-url https://not-allowed.test/meeting", 0, ``, ``})
+	c.rows(row{
+		"bot --job 0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80 --token-file $TOKEN --service-url $BASE --meeting-url https://not-allowed.test/meeting",
+		0, ``, ``,
+	})
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("left %v (%v)", left, err)
 	}
@@ -154,7 +166,9 @@ func TestSettingsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	for flag, values := range map[string][]string{
 		"--docker-memory": {"", "much", "-1", "3GB", "1x", "Gi"}, "--kubernetes-spool": {"", "much", "3GB", "Gi", "m"},
-		"--picture-size": {"1281x720", "160x90", "3840x2160", "large"}, "--frame-rate": {"60"}, "--video-bitrate": {"50k", "1G"}, "--audio-bitrate": {"1M"},
+		"--picture-size": {
+			"1281x720", "160x90", "3840x2160", "large",
+		}, "--frame-rate": {"60"}, "--video-bitrate": {"50k", "1G"}, "--audio-bitrate": {"1M"},
 		"--participant-audio": {"perhaps"}, "--participant-audio-limit": {"500"}, "--recording-mode": {"film"},
 	} {
 		for _, value := range values {
@@ -182,7 +196,8 @@ func TestSettingsReachTheBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := launch.Recording{
-		Mode: job.RecordAudio, Layout: job.LayoutSpeaker, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000,
+		Mode: job.RecordAudio, Layout: job.LayoutSpeaker, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10,
+		VideoBitRate: 500_000, AudioBitRate: 32_000,
 		ParticipantAudio: launch.ParticipantAudioOn, ParticipantAudioLimit: 3, Chat: launch.TextsOff, Captions: launch.TextsOff,
 	}
 	if config.Recording != want || config.SpoolMiB != 100 {

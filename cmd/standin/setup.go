@@ -53,7 +53,9 @@ func (c *setupCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		user, err := users.Accept(ctx, token, account.NewUser{Name: cmp.Or(c.Name, c.Email), Email: c.Email, Consumer: c.Team, Password: password})
+		user, err := users.Accept(ctx, token, account.NewUser{
+			Name: cmp.Or(c.Name, c.Email), Email: c.Email, Consumer: c.Team, Password: password,
+		})
 		if err != nil {
 			return err
 		}

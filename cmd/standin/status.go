@@ -67,7 +67,8 @@ func (c *statusCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	status.Version, status.Team, status.Key, status.Mode, status.Scope = me.Service.Version, me.Team.Name, me.Key.Name, me.Key.Mode, me.Key.Scope
+	status.Version, status.Team, status.Key, status.Mode, status.Scope = me.Service.Version, me.Team.Name, me.Key.Name, me.Key.Mode,
+		me.Key.Scope
 	key := strings.TrimSpace(me.Key.Name + " (" + me.Key.Mode + ", " + me.Key.Scope + ")")
 	if me.Key.ExpiresAt != nil {
 		status.Expires = me.Key.ExpiresAt.UTC().Format(time.RFC3339)
@@ -95,7 +96,9 @@ func (s *serviceStatus) problem() error {
 	if s.Ready {
 		return nil
 	}
-	return &hint{fmt.Errorf("the service is %s", s.state()), exitFailed, "The log of the service and the operator page of the dashboard say why."}
+	return &hint{
+		fmt.Errorf("the service is %s", s.state()), exitFailed, "The log of the service and the operator page of the dashboard say why.",
+	}
 }
 
 // readiness asks the service whether it can do its work.

@@ -25,7 +25,8 @@ func hostileCharacters() string {
 // checkHarmless fails the test if an output has a hostile character.
 func checkHarmless(t *testing.T, output string) {
 	t.Helper()
-	if i := strings.IndexAny(strings.NewReplacer("\n", "", "\t", "").Replace(output), hostileCharacters()); i >= 0 || !utf8.ValidString(output) {
+	if i := strings.IndexAny(strings.NewReplacer("\n", "", "\t", "").Replace(output), hostileCharacters()); i >= 0 ||
+		!utf8.ValidString(output) {
 		t.Errorf("the output contains a hostile character: %q", output)
 	}
 }
@@ -61,7 +62,8 @@ func TestAttackHostileNames(t *testing.T) {
 		out := c.row(row{line, 0, `safe`, ``})
 		checkHarmless(t, out)
 		var shown map[string]any
-		if line == "jobs get 7 --json" && (json.Unmarshal([]byte(out), &shown) != nil || shown["externalId"] != hostile || shown["joinAt"] != found["joinAt"]) {
+		if line == "jobs get 7 --json" && (json.Unmarshal([]byte(out), &shown) != nil || shown["externalId"] != hostile ||
+			shown["joinAt"] != found["joinAt"]) {
 			t.Errorf("the JSON output does not have the same text: %q, %q", shown["externalId"], shown["joinAt"])
 		}
 	}

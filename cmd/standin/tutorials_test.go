@@ -155,9 +155,10 @@ func (r *documentRun) doubles() {
 	r.Cleanup(slack.Close)
 	calendar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		start := time.Now().UTC().AddDate(0, 0, 1).Format("20060102T150405Z")
-		fmt.Fprintf(w, "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:1@example.com\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:%s\r\n"+
-			"DURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.com\r\nATTENDEE:mailto:bob@example.org\r\n"+
-			"LOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n", start)
+		fmt.Fprintf(w,
+			"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:1@example.com\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:%s\r\n"+
+				"DURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.com\r\nATTENDEE:mailto:bob@example.org\r\n"+
+				"LOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n", start)
 	}))
 	r.Cleanup(calendar.Close)
 	var pairs []string

@@ -65,7 +65,8 @@ func usageCells(u client.Usage) []string {
 	}
 	return []string{
 		strconv.Itoa(u.Completed), strconv.Itoa(u.Failed), strconv.Itoa(u.Cancelled), success,
-		fmt.Sprintf("%.2f h", u.RecordedHours), fmt.Sprintf("%.1f min", u.BotMinutes), humanize.Bytes(uint64(u.StoredBytes)), humanize.Bytes(uint64(u.DeletedBytes)),
+		fmt.Sprintf("%.2f h", u.RecordedHours), fmt.Sprintf("%.1f min",
+			u.BotMinutes), humanize.Bytes(uint64(u.StoredBytes)), humanize.Bytes(uint64(u.DeletedBytes)),
 	}
 }
 

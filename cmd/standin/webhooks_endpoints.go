@@ -34,16 +34,20 @@ func (c *endpointsListCommand) Run(ctx context.Context, to terminal, api *client
 }
 
 func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
-	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows(listed, func(endpoint client.WebhookEndpoint) []string {
-		events := strings.Join(endpoint.Events, " ")
-		switch {
-		case !endpoint.Registered:
-			events = "(of jobs)"
-		case !endpoint.Enabled:
-			events = "(disabled) " + events
-		}
-		return []string{endpoint.ID, endpoint.URL, events, endpoint.State, strconv.Itoa(endpoint.Waiting), to.maybe(endpoint.FailingSince), to.maybe(endpoint.NextTryAt), lastFailure(endpoint)}
-	}))
+	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR",
+		rows(listed, func(endpoint client.WebhookEndpoint) []string {
+			events := strings.Join(endpoint.Events, " ")
+			switch {
+			case !endpoint.Registered:
+				events = "(of jobs)"
+			case !endpoint.Enabled:
+				events = "(disabled) " + events
+			}
+			return []string{
+				endpoint.ID, endpoint.URL, events, endpoint.State, strconv.Itoa(endpoint.Waiting), to.maybe(endpoint.FailingSince),
+				to.maybe(endpoint.NextTryAt), lastFailure(endpoint),
+			}
+		}))
 }
 
 // lastFailure describes the last failure of a failing endpoint.
@@ -93,7 +97,9 @@ func (c *endpointsSetCommand) Run(ctx context.Context, to terminal, api *client.
 	if c.Events == nil && c.Description == nil && c.Enabled == nil {
 		return errors.New("pass at least one of --events, --description and --[no-]enabled")
 	}
-	changed, err := api.PatchWebhookEndpoint(ctx, c.ID, client.WebhookEndpointPatch{Events: c.Events, Description: c.Description, Enabled: c.Enabled})
+	changed, err := api.PatchWebhookEndpoint(ctx, c.ID, client.WebhookEndpointPatch{
+		Events: c.Events, Description: c.Description, Enabled: c.Enabled,
+	})
 	if err != nil {
 		return err
 	}
@@ -123,7 +129,9 @@ func (c *endpointsTestCommand) Run(ctx context.Context, to terminal, api *client
 		return err
 	}
 	if err := c.print(to, result, func() error {
-		return to.table("EVENT|RESPONSE|MILLISECONDS", [][]string{{result.Event, responseText(result.Status, result.Error), strconv.Itoa(result.LatencyMS)}})
+		return to.table("EVENT|RESPONSE|MILLISECONDS", [][]string{{
+			result.Event, responseText(result.Status, result.Error), strconv.Itoa(result.LatencyMS),
+		}})
 	}); err != nil {
 		return err
 	}
@@ -162,9 +170,13 @@ func (c *webhooksDeliveriesCommand) Run(ctx context.Context, to terminal, api *c
 	if err != nil {
 		return err
 	}
-	return printTable(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(delivery client.Delivery) []string {
-		return []string{to.time(delivery.EmittedAt), delivery.DeliveryID, delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)), lastTry(delivery), to.maybe(delivery.NextTryAt), delivery.URL}
-	})
+	return printTable(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed,
+		func(delivery client.Delivery) []string {
+			return []string{
+				to.time(delivery.EmittedAt), delivery.DeliveryID, delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)),
+				lastTry(delivery), to.maybe(delivery.NextTryAt), delivery.URL,
+			}
+		})
 }
 
 type webhooksShowCommand struct {
@@ -194,7 +206,10 @@ func (c *webhooksShowCommand) Run(ctx context.Context, to terminal, api *client.
 		}
 		fmt.Fprintf(to.Out, "\n%s\n\n", oneLine(found.Body))
 		return to.table("ATTEMPT|WHEN|RESPONSE|MILLISECONDS|BODY", rows(found.Tries, func(try client.Try) []string {
-			return []string{strconv.Itoa(try.Number), to.time(try.StartedAt), responseText(try.Status, try.Error), strconv.Itoa(try.LatencyMS), try.ResponseBody}
+			return []string{
+				strconv.Itoa(try.Number), to.time(try.StartedAt), responseText(try.Status, try.Error), strconv.Itoa(try.LatencyMS),
+				try.ResponseBody,
+			}
 		}))
 	})
 }

@@ -50,7 +50,10 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 		at = time.Now()
 	}
 	if err := client.VerifyWebhook(header, body, secret, at); err != nil {
-		return &exitError{code: exitNotVerified, text: err.Error() + ": the secret or the body differs, or the webhook was sent more than five minutes earlier"}
+		return &exitError{
+			code: exitNotVerified,
+			text: err.Error() + ": the secret or the body differs, or the webhook was sent more than five minutes earlier",
+		}
 	}
 	_, err = fmt.Fprintln(to.Out, "verified", oneLine(header.Get("webhook-id")))
 	return err
@@ -131,7 +134,9 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Listen, err)
 	}
-	l := &webhookListener{webhooksListenCommand: *c, to: to, secret: secret, done: make(chan struct{}), seen: make(map[string]bool), remaining: c.Count}
+	l := &webhookListener{
+		webhooksListenCommand: *c, to: to, secret: secret, done: make(chan struct{}), seen: make(map[string]bool), remaining: c.Count,
+	}
 	server := &http.Server{Handler: l, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(socket) }()

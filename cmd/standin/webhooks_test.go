@@ -75,7 +75,9 @@ func TestWebhooksListen(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	t.Cleanup(own.Close)
-	for flags, want := range map[string]int{"--status 503 --secret-file " + c.file("secret", secret): 503, "--forward-to " + own.URL: http.StatusTeapot} {
+	for flags, want := range map[string]int{
+		"--status 503 --secret-file " + c.file("secret", secret): 503, "--forward-to " + own.URL: http.StatusTeapot,
+	} {
 		out := new(lockedBuffer)
 		stderr, ended := background(out, append(wordsOf("webhooks listen --listen 127.0.0.1:0 --count 3 --json "+flags), c.flags...)...)
 		address := stderr.await(t, `listening on (http://[0-9.:]+)`)

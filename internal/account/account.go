@@ -138,7 +138,8 @@ type SecretStore interface {
 
 // RotateSecret replaces the webhook secret of a consumer. It returns the new
 // secret, and until when the old one also signs.
-func RotateSecret(ctx context.Context, store SecretStore, consumer uuid.UUID, now time.Time) (secret string, previousUntil time.Time, err error) {
+func RotateSecret(ctx context.Context, store SecretStore, consumer uuid.UUID,
+	now time.Time) (secret string, previousUntil time.Time, err error) {
 	secret, previousUntil = webhook.NewSecret(), now.Add(secretOverlap)
 	if err := store.RotateWebhookSecret(ctx, consumer, secret, previousUntil); err != nil {
 		return "", time.Time{}, fmt.Errorf("rotate the webhook secret: %w", err)

@@ -97,7 +97,9 @@ func (o KeyOptions) Set(key *Key, now time.Time) error {
 		}
 	}
 	if o.Scope != "" && !slices.Contains(Scopes(), o.Scope) {
-		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a scope; use read, jobs or admin", o.Scope), Path: []any{"scope"}}
+		return &job.Error{
+			Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a scope; use read, jobs or admin", o.Scope), Path: []any{"scope"},
+		}
 	}
 	if !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now) {
 		return &job.Error{Code: job.InvalidInput, Message: "the key would expire in the past", Path: []any{"expiresAt"}}

@@ -48,7 +48,9 @@ func TestIssue(t *testing.T) {
 			t.Errorf("stored key %+v", key)
 		}
 		caller, err := keys.Authenticate(t.Context(), secret)
-		if err != nil || caller != (account.Caller{KeyID: key.ID, KeyName: key.Prefix + "…", ConsumerID: key.ConsumerID, Mode: mode, Scope: account.AdminScope}) {
+		if err != nil || caller != (account.Caller{
+			KeyID: key.ID, KeyName: key.Prefix + "…", ConsumerID: key.ConsumerID, Mode: mode, Scope: account.AdminScope,
+		}) {
 			t.Errorf("authenticated %+v (%v)", caller, err)
 		}
 	}
@@ -204,7 +206,9 @@ func TestLastUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	issued := *now
-	for _, step := range []struct{ after, want time.Duration }{{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}, {90 * time.Second, time.Minute}} {
+	for _, step := range []struct{ after, want time.Duration }{
+		{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}, {90 * time.Second, time.Minute},
+	} {
 		*now = issued.Add(step.after)
 		if _, err := keys.Authenticate(t.Context(), secret); err != nil {
 			t.Fatal(err)

@@ -226,7 +226,9 @@ func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error 
 // that of an operator.
 func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) error {
 	if !slices.Contains(Roles(), role) {
-		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"}}
+		return &job.Error{
+			Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"},
+		}
 	}
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot change your own role", Path: []any{"role"}}

@@ -58,7 +58,9 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 		return "", false, err
 	}
 	token, now := NewToken(), u.settings.Now()
-	err = u.settings.Store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(firstLinkLifetime)})
+	err = u.settings.Store.InsertInvitation(ctx, Invitation{
+		Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(firstLinkLifetime),
+	})
 	if err != nil {
 		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
 	}
@@ -74,7 +76,9 @@ func (u *Users) Invite(ctx context.Context, by User, email string, operator bool
 // Only operators can invite operators.
 func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, operator bool) (string, error) {
 	if !slices.Contains(Roles(), role) {
-		return "", &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"}}
+		return "", &job.Error{
+			Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"},
+		}
 	}
 	address := plainEmail(email)
 	if address == "" {

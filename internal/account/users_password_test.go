@@ -21,7 +21,10 @@ func TestPasswordHash(t *testing.T) {
 	if same, err := passwordMatches("", dummyHash); err != nil || same {
 		t.Errorf("the dummy hash matches the empty password: %v, %v", same, err)
 	}
-	for _, broken := range []string{"", "x", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=1,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=0,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=1,p=1$AAAA$"} {
+	for _, broken := range []string{
+		"", "x", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=1,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=8,t=0,p=1$AAAA$AAAA",
+		"$argon2id$v=19$m=8,t=1,p=1$AAAA$",
+	} {
 		if same, err := passwordMatches("a password", broken); err == nil || same {
 			t.Errorf("%q was accepted as a hash", broken)
 		}

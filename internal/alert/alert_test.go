@@ -60,8 +60,10 @@ func TestWatcher(t *testing.T) {
 				{Name: "broken", Check: func(context.Context) (string, error) { return "", errors.New("cannot check") }},
 				{Name: "disk", For: 5 * time.Minute, Check: func(context.Context) (string, error) { return detail, nil }},
 			},
-			Store:  database,
-			Poster: webhook.NewSender(nil, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler)}),
+			Store: database,
+			Poster: webhook.NewSender(nil, webhook.Settings{
+				Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler),
+			}),
 			SendMail: func(_ context.Context, to []string, subject, body string) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -82,7 +84,8 @@ func TestWatcher(t *testing.T) {
 		detail string
 		want   []string
 	}{
-		{0, "", nil}, {0, "95 %", nil}, {4 * time.Minute, "95 %", nil}, {time.Minute, "95 %", firing}, {time.Minute, "95 %", nil}, {time.Minute, "", resolved},
+		{0, "", nil}, {0, "95 %", nil}, {4 * time.Minute, "95 %", nil}, {time.Minute, "95 %", firing}, {time.Minute, "95 %", nil},
+		{time.Minute, "", resolved},
 		{time.Minute, "", nil}, {time.Minute, "95 %", nil}, {10 * time.Minute, "95 %", nil}, {time.Hour, "95 %", firing},
 	} {
 		now, detail = now.Add(step.after), step.detail
@@ -96,7 +99,8 @@ func TestWatcher(t *testing.T) {
 		mu.Unlock()
 	}
 	status, err := one.Status(t.Context())
-	if err != nil || len(status) != 2 || len(status[0].Sent) != 0 || status[1].Wrong.IsZero() || len(status[1].Sent) != 1 || !status[1].Sent[0].Firing || !status[1].Sent[0].At.Equal(now.Truncate(time.Millisecond)) {
+	if err != nil || len(status) != 2 || len(status[0].Sent) != 0 || status[1].Wrong.IsZero() || len(status[1].Sent) != 1 ||
+		!status[1].Sent[0].Firing || !status[1].Sent[0].At.Equal(now.Truncate(time.Millisecond)) {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	for way, err := range one.Test(t.Context()) {
@@ -113,7 +117,9 @@ func TestWatcher(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []alert.Options{
-		{Webhook: "ops.example.com", WebhookSecret: secret}, {Webhook: "https://ops.example.com"}, {Mail: []string{"ops"}}, {FailureRate: 101}, {Disk: -1},
+		{Webhook: "ops.example.com", WebhookSecret: secret}, {
+			Webhook: "https://ops.example.com",
+		}, {Mail: []string{"ops"}}, {FailureRate: 101}, {Disk: -1},
 	} {
 		if err := wrong.Check(true); err == nil {
 			t.Errorf("%+v is accepted", wrong)
@@ -122,7 +128,9 @@ func TestOptions(t *testing.T) {
 	if err := (alert.Options{Mail: []string{"ops@example.com"}}).Check(false); err == nil {
 		t.Error("mail without a mail host is accepted")
 	}
-	if err := (alert.Options{Mail: []string{"ops@example.com"}, Webhook: "https://ops.example.com", WebhookSecret: secret, Disk: 90}).Check(true); err != nil {
+	if err := (alert.Options{
+		Mail: []string{"ops@example.com"}, Webhook: "https://ops.example.com", WebhookSecret: secret, Disk: 90,
+	}).Check(true); err != nil {
 		t.Error(err)
 	}
 }

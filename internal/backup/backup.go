@@ -86,7 +86,9 @@ type Settings struct {
 // Create writes a backup. The service may be running. The folder must be empty or
 // missing. Problems with recordings are in the description and are no error.
 func Create(ctx context.Context, settings Settings) (Description, error) {
-	description := Description{Format: Format, CreatedAt: time.Now().UTC(), CreatedBy: settings.Version, Recordings: settings.Recordings, Problems: []Problem{}}
+	description := Description{
+		Format: Format, CreatedAt: time.Now().UTC(), CreatedBy: settings.Version, Recordings: settings.Recordings, Problems: []Problem{},
+	}
 	if err := checkSchema(ctx, settings); err != nil {
 		return Description{}, err
 	}
@@ -229,8 +231,9 @@ func read(dir string) (Description, error) {
 			return Description{}, fmt.Errorf("the backup lists the file %q outside of its folder", want.Path)
 		}
 		if found, err := describe(dir, want.Path); err != nil || found != want {
-			return Description{}, errors.Join(fmt.Errorf("the file %s of the backup is damaged: it has %d bytes and the SHA-256 %s, and should have %d and %s",
-				want.Path, found.Bytes, found.SHA256, want.Bytes, want.SHA256), err)
+			return Description{},
+				errors.Join(fmt.Errorf("the file %s of the backup is damaged: it has %d bytes and the SHA-256 %s, and should have %d and %s",
+					want.Path, found.Bytes, found.SHA256, want.Bytes, want.SHA256), err)
 		}
 	}
 	return description, nil

@@ -51,7 +51,9 @@ type node struct {
 func start(t *testing.T, dir, database, key string) *node {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir, DatabaseURL: database}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
+			DataDir: dir, DatabaseURL: database,
+		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
 		IngestSigningKey: "the ingest signing key", Dispatch: dispatch.Options{Lease: time.Second}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -240,7 +242,8 @@ func TestRestoreUnderLoad(t *testing.T) {
 		second := start(t, target, restored, first.key)
 		defer second.stop()
 		checkRestored(t, second, before, made.Rows("jobs"))
-		if err := second.call(t.Context(), http.MethodPatch, "/api/v1/jobs/"+later, map[string]any{"joinAt": time.Now().Format(time.RFC3339)}, new(any)); err != nil {
+		if err := second.call(t.Context(), http.MethodPatch, "/api/v1/jobs/"+later, map[string]any{"joinAt": time.Now().Format(time.RFC3339)},
+			new(any)); err != nil {
 			t.Fatal(err)
 		}
 		waitFor(t, events, later)
@@ -332,7 +335,8 @@ func TestRestoreRefuses(t *testing.T) {
 		if _, err := backup.Create(t.Context(), settingsOf(dir, database, folder, backup.CheckRecordings)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := backup.Create(t.Context(), settingsOf(dir, database, folder, backup.CheckRecordings)); err == nil || !strings.Contains(err.Error(), "not empty") {
+		if _, err := backup.Create(t.Context(), settingsOf(dir, database, folder, backup.CheckRecordings)); err == nil ||
+			!strings.Contains(err.Error(), "not empty") {
 			t.Errorf("a second backup in the folder: %v", err)
 		}
 		restore := settingsOf(dir, database, folder, backup.CheckRecordings)

@@ -142,7 +142,8 @@ func insert(t *testing.T, tx *store.Tx, consumer uuid.UUID, i int, now time.Time
 		Job: job.Job{
 			ID: id, ConsumerID: consumer, Mode: job.Live, ExternalID: fmt.Sprintf("meeting-%d", i),
 			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
-			JoinAt: joinAt, CreatedAt: now, Metadata: json.RawMessage(`{"team":"research","room":"42"}`), AutoLeave: job.DefaultAutoLeave(), State: job.New(),
+			JoinAt: joinAt, CreatedAt: now, Metadata: json.RawMessage(`{"team":"research","room":"42"}`), AutoLeave: job.DefaultAutoLeave(),
+			State: job.New(),
 		},
 		StatusSince: now, WakeAt: joinAt,
 	})

@@ -30,7 +30,8 @@ func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error
 // from the storage to the backup or, with restore, from the backup to the storage. The
 // database is read after it was copied, so that every recording of the copy is covered,
 // unless it was deleted meanwhile.
-func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode, restore bool) (recorded int, problems []Problem, err error) {
+func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode,
+	restore bool) (recorded int, problems []Problem, err error) {
 	recordings, err := storage.Open(ctx, settings.Storage, settings.OpenS3)
 	if err != nil {
 		return 0, nil, err
@@ -56,7 +57,8 @@ func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode
 // eachRecording calls check for the recording of every job that is in the
 // service's storage, and collects the problems. Recordings that were deleted
 // meanwhile have none.
-func eachRecording(ctx context.Context, database string, check func(context.Context, uuid.UUID) ([]string, error)) (recorded int, problems []Problem, err error) {
+func eachRecording(ctx context.Context, database string,
+	check func(context.Context, uuid.UUID) ([]string, error)) (recorded int, problems []Problem, err error) {
 	s, err := store.Open(ctx, database)
 	if err != nil {
 		return 0, nil, err

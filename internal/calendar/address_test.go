@@ -14,13 +14,18 @@ func TestFindMeeting(t *testing.T) {
 		address  string // empty: none
 		platform job.Platform
 	}{
-		"Meet":                   {"https://meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Meet with more":         {"HTTPS://Meet.Google.com/abc-defg-hij?authuser=0#x", "https://Meet.Google.com/abc-defg-hij?authuser=0#x", job.Meet},
+		"Meet": {"https://meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Meet with more": {
+			"HTTPS://Meet.Google.com/abc-defg-hij?authuser=0#x", "https://Meet.Google.com/abc-defg-hij?authuser=0#x", job.Meet,
+		},
 		"Meet's front page":      {"https://meet.google.com/", "", ""},
 		"another site":           {"https://example.test/abc-defg-hij", "", ""},
 		"Meet in another's path": {"https://evil.test/meet.google.com/abc-defg-hij", "", ""},
 		"Meet as a user":         {"https://meet.google.com@evil.test/abc-defg-hij", "", ""},
-		"Google's redirector":    {"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D&ust=1", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Google's redirector": {
+			"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D&ust=1", "https://meet.google.com/abc-defg-hij",
+			job.Meet,
+		},
 		"redirectors in each other": {
 			"https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fwww.google.com%2Furl%3Furl%3Dhttps%253A%252F%252Fmeet.google.com%252Fabc-defg-hij",
 			"https://meet.google.com/abc-defg-hij", job.Meet,
@@ -30,11 +35,21 @@ func TestFindMeeting(t *testing.T) {
 			"https://teams.microsoft.com/l/meetup-join/19%3ameeting_x%40thread.v2/0?context=%7b%7d", job.Teams,
 		},
 		"Teams, encoded twice": {
-			"https://teams.microsoft.com/l%252Fmeetup-join%252F19%253ameeting_x", "https://teams.microsoft.com/l%252Fmeetup-join%252F19%253ameeting_x", job.Teams,
+			"https://teams.microsoft.com/l%252Fmeetup-join%252F19%253ameeting_x",
+			"https://teams.microsoft.com/l%252Fmeetup-join%252F19%253ameeting_x", job.Teams,
 		},
-		"Teams, v2":        {"https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19", "https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19", job.Teams},
-		"Teams, launcher":  {"https://teams.microsoft.com/dl/launcher/launcher.html?url=%2F_%23%2Fl", "https://teams.microsoft.com/dl/launcher/launcher.html?url=%2F_%23%2Fl", job.Teams},
-		"Teams, light":     {"https://teams.microsoft.com/light-meetings/launch?coords=e30", "https://teams.microsoft.com/light-meetings/launch?coords=e30", job.Teams},
+		"Teams, v2": {
+			"https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19",
+			"https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19", job.Teams,
+		},
+		"Teams, launcher": {
+			"https://teams.microsoft.com/dl/launcher/launcher.html?url=%2F_%23%2Fl",
+			"https://teams.microsoft.com/dl/launcher/launcher.html?url=%2F_%23%2Fl", job.Teams,
+		},
+		"Teams, light": {
+			"https://teams.microsoft.com/light-meetings/launch?coords=e30", "https://teams.microsoft.com/light-meetings/launch?coords=e30",
+			job.Teams,
+		},
 		"Teams, old":       {"https://teams.microsoft.com/_#/l/meetup-join/19", "https://teams.microsoft.com/_#/l/meetup-join/19", job.Teams},
 		"Teams, short":     {"https://teams.microsoft.com/meet/12345678?p=abc", "https://teams.microsoft.com/meet/12345678?p=abc", job.Teams},
 		"Teams, at home":   {"https://teams.live.com/meet/9312345678", "https://teams.live.com/meet/9312345678", job.Teams},
@@ -57,24 +72,29 @@ func TestFindMeeting(t *testing.T) {
 		"no scheme, Meet":  {"Ort:meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
 		"a mail address":   {"ann@zoom.us/j/1", "", ""},
 		"another's host":   {"zoom.us.evil.test/j/1", "", ""},
-		"Chinese brackets": {"会议链接：https://us02web.zoom.us/j/86012345678?pwd=QWxh.1（密码：123456）", "https://us02web.zoom.us/j/86012345678?pwd=QWxh.1", job.ZoomWeb},
-		"Chinese comma":    {"链接 https://meet.google.com/abc-defg-hij，请准时参加", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Japanese stop":    {"https://us02web.zoom.us/j/1?pwd=a.1。よろしく", "https://us02web.zoom.us/j/1?pwd=a.1", job.ZoomWeb},
-		"Japanese quotes":  {"「https://meet.google.com/abc-defg-hij」", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Chinese letters":  {"加入https://meet.google.com/abc-defg-hij会议", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Arabic":           {"https://zoom.us/j/1، غرفة", "https://zoom.us/j/1", job.ZoomWeb},
-		"an ellipsis":      {"https://meet.google.com/abc-defg-hij…", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"a comma":          {"https://zoom.us/j/1?pwd=a.1,Conference Room 3", "https://zoom.us/j/1?pwd=a.1", job.ZoomWeb},
-		"a semicolon":      {"https://meet.google.com/abc-defg-hij;Room 3", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"soft hyphens":     {"https://meet.google.com/abc-\u00addefg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Markdown":         {"[https://meet.google.com/abc-defg-hij](https://meet.google.com/abc-defg-hij)", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Chinese brackets": {
+			"会议链接：https://us02web.zoom.us/j/86012345678?pwd=QWxh.1（密码：123456）", "https://us02web.zoom.us/j/86012345678?pwd=QWxh.1", job.ZoomWeb,
+		},
+		"Chinese comma":   {"链接 https://meet.google.com/abc-defg-hij，请准时参加", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Japanese stop":   {"https://us02web.zoom.us/j/1?pwd=a.1。よろしく", "https://us02web.zoom.us/j/1?pwd=a.1", job.ZoomWeb},
+		"Japanese quotes": {"「https://meet.google.com/abc-defg-hij」", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Chinese letters": {"加入https://meet.google.com/abc-defg-hij会议", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Arabic":          {"https://zoom.us/j/1، غرفة", "https://zoom.us/j/1", job.ZoomWeb},
+		"an ellipsis":     {"https://meet.google.com/abc-defg-hij…", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"a comma":         {"https://zoom.us/j/1?pwd=a.1,Conference Room 3", "https://zoom.us/j/1?pwd=a.1", job.ZoomWeb},
+		"a semicolon":     {"https://meet.google.com/abc-defg-hij;Room 3", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"soft hyphens":    {"https://meet.google.com/abc-\u00addefg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Markdown": {
+			"[https://meet.google.com/abc-defg-hij](https://meet.google.com/abc-defg-hij)", "https://meet.google.com/abc-defg-hij", job.Meet,
+		},
 		"numeric entities": {"https:&#47;&#x2F;zoom.us&#47;j&#47;1?pwd&#61;x&amp;tk=y", "https://zoom.us/j/1?pwd=x&tk=y", job.ZoomWeb},
 		"a copyright sign": {"https://zoom.us/j/1?pwd=x&copy=1", "https://zoom.us/j/1?pwd=x&copy=1", job.ZoomWeb},
 		"no passcode first": {
 			"https://zoom.us/j/123456789 or https://us02web.zoom.us/j/123456789?pwd=x", "https://us02web.zoom.us/j/123456789?pwd=x", job.ZoomWeb,
 		},
 		"cut off first": {
-			"https://zoom.us/j/12345… https://zoom.us/j/123456789?pwd=QU... https://zoom.us/j/123456789?pwd=QUJD.1 https://zoom.us/j/987", "https://zoom.us/j/123456789?pwd=QUJD.1", job.ZoomWeb,
+			"https://zoom.us/j/12345… https://zoom.us/j/123456789?pwd=QU... https://zoom.us/j/123456789?pwd=QUJD.1 https://zoom.us/j/987",
+			"https://zoom.us/j/123456789?pwd=QUJD.1", job.ZoomWeb,
 		},
 		"other rooms": {"https://zoom.us/my/ada https://zoom.us/my/adam", "https://zoom.us/my/ada", job.ZoomWeb},
 		"Safe Links of Teams": {
@@ -108,7 +128,9 @@ func TestAllowedHosts(t *testing.T) {
 func TestMeetingSources(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{
-		{"SUMMARY:Weekly https://zoom.us/j/123?pwd=x"}, {"COMMENT:https://zoom.us/j/123?pwd=x"}, {"ATTACH:https://zoom.us/j/123?pwd=x"}, {"LOCATION:zoom.us/j/123?pwd=x"},
+		{"SUMMARY:Weekly https://zoom.us/j/123?pwd=x"}, {
+			"COMMENT:https://zoom.us/j/123?pwd=x",
+		}, {"ATTACH:https://zoom.us/j/123?pwd=x"}, {"LOCATION:zoom.us/j/123?pwd=x"},
 		{"LOCATION:https://zoom.us/j/123", "DESCRIPTION:https://zoom.us/j/99\\nhttps://zoom.us/j/123?pwd=x"},
 	} {
 		parsed, err := calendar.ParseICS([]byte(inEvent(append(lines, "DTSTART:20261120T100000Z")...)), nil)

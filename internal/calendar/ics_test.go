@@ -33,12 +33,14 @@ func TestParseICS(t *testing.T) {
 	t.Parallel()
 	tests := map[string]calendar.Calendar{
 		"google": {Method: "REQUEST", Events: []calendar.Event{{
-			UID: "4k3j2h1g0f9d8s7a6@google.com", Sequence: 2, Summary: "Weekly; plans & numbers", Organizer: "ada@example.test", Attendees: []string{"notes@example.test"},
-			Start: utc(2026, 11, 20, 15, 0), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+			UID: "4k3j2h1g0f9d8s7a6@google.com", Sequence: 2, Summary: "Weekly; plans & numbers", Organizer: "ada@example.test",
+			Attendees: []string{"notes@example.test"},
+			Start:     utc(2026, 11, 20, 15, 0), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
 		}}},
 		"outlook": {Method: "REQUEST", Events: []calendar.Event{{
-			UID: "040000008200E00074C5B7101A82E0080000000010F5", Summary: "Jour fixe", Organizer: "juergen@example.test", Attendees: []string{"notes@example.test"},
-			Start: utc(2026, 7, 15, 7, 0), Platform: job.Teams,
+			UID: "040000008200E00074C5B7101A82E0080000000010F5", Summary: "Jour fixe", Organizer: "juergen@example.test",
+			Attendees: []string{"notes@example.test"},
+			Start:     utc(2026, 7, 15, 7, 0), Platform: job.Teams,
 			MeetingURL: "https://teams.microsoft.com/l/meetup-join/19%3ameeting_ZWQ0%40thread.v2/0?context=%7b%22Tid%22%3a%2211111111-2222-3333-4444-555555555555%22%2c%22Oid%22%3a%2266666666-7777-8888-9999-000000000000%22%7d",
 		}}},
 		"customized-zone": {Method: "REQUEST", Events: []calendar.Event{
@@ -56,7 +58,8 @@ func TestParseICS(t *testing.T) {
 		}}},
 		"series": {Method: "REQUEST", Events: []calendar.Event{
 			{
-				UID: "series@example.test", Series: &calendar.Series{}, Summary: "Stand-up", Organizer: "ada@example.test", Start: utc(2026, 11, 2, 14, 30),
+				UID: "series@example.test", Series: &calendar.Series{}, Summary: "Stand-up", Organizer: "ada@example.test", Start: utc(2026, 11, 2, 14,
+					30),
 				MeetingURL: "https://teams.live.com/meet/9312345678?p=secret", Platform: job.Teams,
 			},
 			{
@@ -142,7 +145,9 @@ func TestParseICSRefuses(t *testing.T) {
 		"too deep":            {strings.Repeat("BEGIN:VCALENDAR\n", 20), 9},
 		"too many components": {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\nEND:X\n", 6000) + "END:VCALENDAR\n", 10000},
 		"too long":            {strings.Repeat("X:y\n", calendar.MaxICS/4+1), 0},
-		"too many events":     {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 2001) + "END:VCALENDAR\n", 0},
+		"too many events": {
+			"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 2001) + "END:VCALENDAR\n", 0,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -162,25 +167,30 @@ func TestUncertainEvents(t *testing.T) {
 	t.Parallel()
 	const zone = "BEGIN:VTIMEZONE\nTZID:Mine\nBEGIN:STANDARD\nDTSTART:20200101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nRRULE:FREQ=MONTHLY\nEND:STANDARD\nEND:VTIMEZONE\n"
 	for name, test := range map[string]struct{ line, want string }{
-		"no start":                  {"X:y", "DTSTART is missing"},
-		"the first moment of all":   {"DTSTART:00010101T000000Z", "DTSTART is not the time of a meeting"},
-		"a start that is none":      {"DTSTART:tomorrow", "DTSTART is not a date or date-time"},
-		"a day that is none":        {"DTSTART:20260230T100000Z", "DTSTART is not a date or date-time"},
-		"an unknown zone":           {"DTSTART;TZID=Nowhere/City:20261120T100000", "DTSTART is in an unknown time zone"},
-		"this machine's zone":       {"DTSTART;TZID=Local:20261120T100000", "DTSTART is in an unknown time zone"},
-		"a file":                    {"DTSTART;TZID=../../etc/passwd:20261120T100000", "DTSTART is in an unknown time zone"},
-		"a zone of an endless name": {"DTSTART;TZID=" + strings.Repeat("Europe/Berlin/", 100) + ":20261120T100000", "DTSTART is in an unknown time zone"},
-		"a zone with another rule":  {"DTSTART;TZID=Mine:20261120T100000", "DTSTART is in an unknown time zone"},
-		"an unknown rule":           {"DTSTART:20261120T100000Z\nRRULE:FREQ=HOURLY", "RRULE is not understood"},
+		"no start":                {"X:y", "DTSTART is missing"},
+		"the first moment of all": {"DTSTART:00010101T000000Z", "DTSTART is not the time of a meeting"},
+		"a start that is none":    {"DTSTART:tomorrow", "DTSTART is not a date or date-time"},
+		"a day that is none":      {"DTSTART:20260230T100000Z", "DTSTART is not a date or date-time"},
+		"an unknown zone":         {"DTSTART;TZID=Nowhere/City:20261120T100000", "DTSTART is in an unknown time zone"},
+		"this machine's zone":     {"DTSTART;TZID=Local:20261120T100000", "DTSTART is in an unknown time zone"},
+		"a file":                  {"DTSTART;TZID=../../etc/passwd:20261120T100000", "DTSTART is in an unknown time zone"},
+		"a zone of an endless name": {
+			"DTSTART;TZID=" + strings.Repeat("Europe/Berlin/", 100) + ":20261120T100000", "DTSTART is in an unknown time zone",
+		},
+		"a zone with another rule": {"DTSTART;TZID=Mine:20261120T100000", "DTSTART is in an unknown time zone"},
+		"an unknown rule":          {"DTSTART:20261120T100000Z\nRRULE:FREQ=HOURLY", "RRULE is not understood"},
 	} {
-		text := "BEGIN:VCALENDAR\n" + zone + "BEGIN:VEVENT\nUID:bad\nSEQUENCE:2\n" + test.line + "\nEND:VEVENT\nBEGIN:VEVENT\nUID:good\nDTSTART:20261120T100000Z\nEND:VEVENT\nEND:VCALENDAR\n"
+		text := "BEGIN:VCALENDAR\n" + zone + "BEGIN:VEVENT\nUID:bad\nSEQUENCE:2\n" + test.line +
+			"\nEND:VEVENT\nBEGIN:VEVENT\nUID:good\nDTSTART:20261120T100000Z\nEND:VEVENT\nEND:VCALENDAR\n"
 		parsed, err := calendar.ParseICS([]byte(text), nil)
-		if err != nil || len(parsed.Events) != 2 || parsed.Events[0].Problem != test.want || parsed.Events[0].UID != "bad" || parsed.Events[0].Sequence != 2 || parsed.Events[1].Problem != "" {
+		if err != nil || len(parsed.Events) != 2 || parsed.Events[0].Problem != test.want || parsed.Events[0].UID != "bad" ||
+			parsed.Events[0].Sequence != 2 || parsed.Events[1].Problem != "" {
 			t.Errorf("%s: %+v, %v", name, parsed.Events, err)
 		}
 	}
 	text := inEvent("UID:1", "RECURRENCE-ID;TZID=Nowhere:20261120T100000", "DTSTART:20261120T100000Z")
-	if parsed, err := calendar.ParseICS([]byte(text), nil); err != nil || parsed.Events[0].UID != "" || parsed.Events[0].Problem != "RECURRENCE-ID is in an unknown time zone" {
+	if parsed, err := calendar.ParseICS([]byte(text), nil); err != nil || parsed.Events[0].UID != "" ||
+		parsed.Events[0].Problem != "RECURRENCE-ID is in an unknown time zone" {
 		t.Errorf("an unknown occurrence: %+v, %v", parsed.Events, err)
 	}
 }
@@ -222,17 +232,33 @@ func TestLenient(t *testing.T) {
 		lines []string
 		check func(calendar.Event) bool
 	}{
-		"a line that is none":      {[]string{"nonsense", "SUMMARY:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
-		"a parameter that is none": {[]string{"X;Y:z", "X;=:z", "X;A:", "SUMMARY;LANGUAGE=:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
-		"a line that ends early":   {[]string{"X;TZID=Europe/Berlin", `X;A="b`, "SUMMARY:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
-		"small letters":            {[]string{"summary:x", "organizer:MailTo:ada@example.test"}, func(e calendar.Event) bool { return e.Summary == "x" && e.Organizer == "ada@example.test" }},
-		"commas without escapes":   {[]string{`SUMMARY:a, b\, c\: d\N e\\n`}, func(e calendar.Event) bool { return e.Summary == "a, b, c: d\n e\\n" }},
-		"a fold within a letter":   {[]string{"SUMMARY:caf\xc3\r\n \xa9"}, func(e calendar.Event) bool { return e.Summary == "café" }},
-		"folds, one after another": {[]string{"SUM\r\n MARY\r\n\t:x\r\n  y\r\n \r\n z"}, func(e calendar.Event) bool { return e.Summary == "x yz" }},
-		"another charset":          {[]string{"SUMMARY:caf\xe9"}, func(e calendar.Event) bool { return e.Summary == "caf\uFFFD" }},
-		"colons in quotes":         {[]string{`ORGANIZER;CN="a:b;c,d",e;SENT-BY="mailto:bob@example.test":mailto:ada@example.test`}, func(e calendar.Event) bool { return e.Organizer == "ada@example.test" }},
-		"a sequence that is none":  {[]string{"SEQUENCE:-1"}, func(e calendar.Event) bool { return e.Sequence == 0 }},
-		"two organizers in one":    {[]string{"ORGANIZER:mailto:ada@example.test,bob@example.test"}, func(e calendar.Event) bool { return e.Organizer == "" }},
+		"a line that is none": {[]string{"nonsense", "SUMMARY:x"}, func(e calendar.Event) bool { return e.Summary == "x" }},
+		"a parameter that is none": {
+			[]string{"X;Y:z", "X;=:z", "X;A:", "SUMMARY;LANGUAGE=:x"}, func(e calendar.Event) bool { return e.Summary == "x" },
+		},
+		"a line that ends early": {
+			[]string{"X;TZID=Europe/Berlin", `X;A="b`, "SUMMARY:x"}, func(e calendar.Event) bool { return e.Summary == "x" },
+		},
+		"small letters": {[]string{"summary:x", "organizer:MailTo:ada@example.test"}, func(e calendar.Event) bool {
+			return e.Summary == "x" && e.Organizer == "ada@example.test"
+		}},
+		"commas without escapes": {[]string{`SUMMARY:a, b\, c\: d\N e\\n`}, func(e calendar.Event) bool {
+			return e.Summary == "a, b, c: d\n e\\n"
+		}},
+		"a fold within a letter": {[]string{"SUMMARY:caf\xc3\r\n \xa9"}, func(e calendar.Event) bool { return e.Summary == "café" }},
+		"folds, one after another": {
+			[]string{"SUM\r\n MARY\r\n\t:x\r\n  y\r\n \r\n z"}, func(e calendar.Event) bool { return e.Summary == "x yz" },
+		},
+		"another charset": {[]string{"SUMMARY:caf\xe9"}, func(e calendar.Event) bool { return e.Summary == "caf\uFFFD" }},
+		"colons in quotes": {[]string{
+			`ORGANIZER;CN="a:b;c,d",e;SENT-BY="mailto:bob@example.test":mailto:ada@example.test`,
+		}, func(e calendar.Event) bool {
+			return e.Organizer == "ada@example.test"
+		}},
+		"a sequence that is none": {[]string{"SEQUENCE:-1"}, func(e calendar.Event) bool { return e.Sequence == 0 }},
+		"two organizers in one": {
+			[]string{"ORGANIZER:mailto:ada@example.test,bob@example.test"}, func(e calendar.Event) bool { return e.Organizer == "" },
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -319,27 +345,67 @@ func TestOccurrences(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"weekly, over the end of daylight saving time": {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=WEEKLY;COUNT=3"}, "10-26 13:30, 11-02 14:30, 11-09 14:30"},
-		"until a date":                 {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027"}, "10-26 13:30, 10-27 13:30"},
-		"until a time in UTC":          {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027T133000Z"}, "10-26 13:30, 10-27 13:30"},
-		"until a local time":           {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027T092959"}, "10-26 13:30"},
-		"without some":                 {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=4", "EXDATE" + zone + "20261027T093000", "EXDATE;VALUE=DATE:20261028"}, "10-26 13:30, 10-29 13:30"},
-		"exclusions in UTC":            {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=2", "EXDATE:20261026T133000Z"}, "10-27 13:30"},
-		"with more":                    {[]string{"DTSTART" + zone + "20261026T093000", "RDATE:20261028T080000Z,20261028T080000Z", "RDATE;VALUE=PERIOD:20261029T080000Z/PT1H"}, "10-26 13:30, 10-28 08:00, 10-29 08:00"},
-		"the last Friday of the month": {[]string{"DTSTART" + zone + "20260925T093000", "RRULE:FREQ=MONTHLY;BYDAY=-1FR"}, "10-30 13:30, 11-27 14:30"},
-		"the second workday":           {[]string{"DTSTART" + zone + "20261002T093000", "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=2"}, "11-03 14:30"},
-		"a day that few months have":   {[]string{"DTSTART" + zone + "20260831T093000", "RRULE:FREQ=MONTHLY"}, "10-31 13:30"},
-		"exclusions without a zone":    {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=3", "EXDATE:20261027T093000"}, "10-26 13:30, 10-28 13:30"},
-		"more without a zone":          {[]string{"DTSTART" + zone + "20261026T093000", "RDATE:20261028T080000"}, "10-26 13:30, 10-28 12:00"},
-		"exclusions in the start's Z":  {[]string{"DTSTART:20261026T133000Z", "RRULE:FREQ=DAILY;COUNT=3", "EXDATE:20261027T133000"}, "10-26 13:30, 10-28 13:30"},
-		"certain months":               {[]string{"DTSTART" + zone + "20260702T093000", "RRULE:FREQ=MONTHLY;BYMONTH=1,4,7,11;BYDAY=1TH;COUNT=3"}, "11-05 14:30"},
-		"hours":                        {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;BYHOUR=9,15;BYMINUTE=30;COUNT=3"}, "10-26 13:30, 10-26 19:30, 10-27 13:30"},
-		"every seventh day":            {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;INTERVAL=7;BYDAY=MO;COUNT=2"}, "10-26 13:30, 11-02 14:30"},
-		"spaces":                       {[]string{"DTSTART" + zone + "20261026T093000", "RRULE: FREQ = WEEKLY; BYDAY=MO, TU;COUNT=3"}, "10-26 13:30, 10-27 13:30, 11-02 14:30"},
-		"two rules":                    {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=WEEKLY;COUNT=2", "RRULE:FREQ=DAILY;COUNT=2"}, "10-26 13:30, 10-27 13:30, 11-02 14:30"},
-		"a long count":                 {[]string{"DTSTART" + zone + "19700101T093000", "RRULE:FREQ=DAILY;COUNT=20755"}, "10-20 13:30, 10-21 13:30, 10-22 13:30, 10-23 13:30, 10-24 13:30, 10-25 13:30, 10-26 13:30, 10-27 13:30, 10-28 13:30"},
-		"small letters":                {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:freq=daily;count=1"}, "10-26 13:30"},
-		"all day":                      {[]string{"DTSTART;VALUE=DATE:20261026", "RRULE:FREQ=DAILY"}, ""},
+		"weekly, over the end of daylight saving time": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=WEEKLY;COUNT=3"}, "10-26 13:30, 11-02 14:30, 11-09 14:30",
+		},
+		"until a date": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027"}, "10-26 13:30, 10-27 13:30",
+		},
+		"until a time in UTC": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027T133000Z"}, "10-26 13:30, 10-27 13:30",
+		},
+		"until a local time": {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;UNTIL=20261027T092959"}, "10-26 13:30"},
+		"without some": {
+			[]string{
+				"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=4", "EXDATE" + zone + "20261027T093000", "EXDATE;VALUE=DATE:20261028",
+			},
+			"10-26 13:30, 10-29 13:30",
+		},
+		"exclusions in UTC": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=2", "EXDATE:20261026T133000Z"}, "10-27 13:30",
+		},
+		"with more": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RDATE:20261028T080000Z,20261028T080000Z", "RDATE;VALUE=PERIOD:20261029T080000Z/PT1H"},
+			"10-26 13:30, 10-28 08:00, 10-29 08:00",
+		},
+		"the last Friday of the month": {
+			[]string{"DTSTART" + zone + "20260925T093000", "RRULE:FREQ=MONTHLY;BYDAY=-1FR"}, "10-30 13:30, 11-27 14:30",
+		},
+		"the second workday": {
+			[]string{"DTSTART" + zone + "20261002T093000", "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=2"}, "11-03 14:30",
+		},
+		"a day that few months have": {[]string{"DTSTART" + zone + "20260831T093000", "RRULE:FREQ=MONTHLY"}, "10-31 13:30"},
+		"exclusions without a zone": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=3", "EXDATE:20261027T093000"}, "10-26 13:30, 10-28 13:30",
+		},
+		"more without a zone": {[]string{"DTSTART" + zone + "20261026T093000", "RDATE:20261028T080000"}, "10-26 13:30, 10-28 12:00"},
+		"exclusions in the start's Z": {
+			[]string{"DTSTART:20261026T133000Z", "RRULE:FREQ=DAILY;COUNT=3", "EXDATE:20261027T133000"}, "10-26 13:30, 10-28 13:30",
+		},
+		"certain months": {
+			[]string{"DTSTART" + zone + "20260702T093000", "RRULE:FREQ=MONTHLY;BYMONTH=1,4,7,11;BYDAY=1TH;COUNT=3"}, "11-05 14:30",
+		},
+		"hours": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;BYHOUR=9,15;BYMINUTE=30;COUNT=3"},
+			"10-26 13:30, 10-26 19:30, 10-27 13:30",
+		},
+		"every seventh day": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;INTERVAL=7;BYDAY=MO;COUNT=2"}, "10-26 13:30, 11-02 14:30",
+		},
+		"spaces": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE: FREQ = WEEKLY; BYDAY=MO, TU;COUNT=3"},
+			"10-26 13:30, 10-27 13:30, 11-02 14:30",
+		},
+		"two rules": {
+			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=WEEKLY;COUNT=2", "RRULE:FREQ=DAILY;COUNT=2"},
+			"10-26 13:30, 10-27 13:30, 11-02 14:30",
+		},
+		"a long count": {
+			[]string{"DTSTART" + zone + "19700101T093000", "RRULE:FREQ=DAILY;COUNT=20755"},
+			"10-20 13:30, 10-21 13:30, 10-22 13:30, 10-23 13:30, 10-24 13:30, 10-25 13:30, 10-26 13:30, 10-27 13:30, 10-28 13:30",
+		},
+		"small letters": {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:freq=daily;count=1"}, "10-26 13:30"},
+		"all day":       {[]string{"DTSTART;VALUE=DATE:20261026", "RRULE:FREQ=DAILY"}, ""},
 	}
 	for name, test := range tests {
 		parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "UID:1", "DURATION:PT1H")...)), nil)
@@ -362,8 +428,12 @@ func TestOccurrences(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), test.want)
 		}
 	}
-	for _, rule := range []string{"FREQ=HOURLY", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX", "FREQ=WEEKLY;BYSETPOS=1", "FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;INTERVAL=1001"} {
-		if parsed, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule)), nil); err != nil || parsed.Events[0].Problem != "RRULE is not understood" {
+	for _, rule := range []string{
+		"FREQ=HOURLY", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX", "FREQ=WEEKLY;BYSETPOS=1",
+		"FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;INTERVAL=1001",
+	} {
+		if parsed, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule)), nil); err != nil ||
+			parsed.Events[0].Problem != "RRULE is not understood" {
 			t.Errorf("%s: %+v, %v", rule, parsed, err)
 		}
 	}
@@ -383,15 +453,26 @@ func TestChangedOccurrences(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"moved":                         {with(daily, change(moved...)), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
-		"an identity without a zone":    {with(daily, change("RECURRENCE-ID:20261027T100000", "DTSTART:20261027T140000Z")), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
-		"an identity that is a date":    {with(daily, change("RECURRENCE-ID;VALUE=DATE:20261027", "DTSTART:20261027T140000Z")), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
-		"made all-day":                  {with(daily, change(moved[0], "DTSTART;VALUE=DATE:20261027")), "10-26 09:00, 10-28 09:00"},
-		"in an unknown zone":            {with(daily, change(moved[0], "DTSTART;TZID=Nowhere:20261027T150000")), "10-26 09:00, 10-28 09:00"},
-		"moved out of sight":            {with(daily, change(moved[0], "DTSTART:20270101T100000Z")), "10-26 09:00, 10-28 09:00"},
-		"excluded":                      {with(daily, old, "EXDATE;TZID=Europe/Berlin:20261027T100000", change(with(moved, old)...)), "10-26 09:00, 10-28 09:00"},
-		"excluded, then moved":          {with(daily, old, "EXDATE;TZID=Europe/Berlin:20261027T100000", change(with(moved, later)...)), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
-		"not of the series":             {with(daily, change("RECURRENCE-ID:20261030T090000Z", moved[1])), "10-26 09:00, 10-27 09:00, 10-28 09:00"},
+		"moved": {with(daily, change(moved...)), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
+		"an identity without a zone": {
+			with(daily, change("RECURRENCE-ID:20261027T100000", "DTSTART:20261027T140000Z")), "10-26 09:00, 10-27 14:00, 10-28 09:00",
+		},
+		"an identity that is a date": {
+			with(daily, change("RECURRENCE-ID;VALUE=DATE:20261027", "DTSTART:20261027T140000Z")), "10-26 09:00, 10-27 14:00, 10-28 09:00",
+		},
+		"made all-day":       {with(daily, change(moved[0], "DTSTART;VALUE=DATE:20261027")), "10-26 09:00, 10-28 09:00"},
+		"in an unknown zone": {with(daily, change(moved[0], "DTSTART;TZID=Nowhere:20261027T150000")), "10-26 09:00, 10-28 09:00"},
+		"moved out of sight": {with(daily, change(moved[0], "DTSTART:20270101T100000Z")), "10-26 09:00, 10-28 09:00"},
+		"excluded": {
+			with(daily, old, "EXDATE;TZID=Europe/Berlin:20261027T100000", change(with(moved, old)...)), "10-26 09:00, 10-28 09:00",
+		},
+		"excluded, then moved": {
+			with(daily, old, "EXDATE;TZID=Europe/Berlin:20261027T100000", change(with(moved, later)...)),
+			"10-26 09:00, 10-27 14:00, 10-28 09:00",
+		},
+		"not of the series": {
+			with(daily, change("RECURRENCE-ID:20261030T090000Z", moved[1])), "10-26 09:00, 10-27 09:00, 10-28 09:00",
+		},
 		"of what no longer is a series": {with(daily[:1], later, change(with(moved, old)...)), "10-26 09:00"},
 		"of a series that is cancelled": {with(daily, "STATUS:CANCELLED", change(moved...)), ""},
 	} {

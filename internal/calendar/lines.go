@@ -85,7 +85,8 @@ func (p *property) text() string {
 func Text(file []byte) []byte {
 	endianness := unicode.LittleEndian
 	switch {
-	case len(file) < 2, !bytes.HasPrefix(file, []byte("\xff\xfe")) && !bytes.HasPrefix(file, []byte("\xfe\xff")) && file[0] != 0 && file[1] != 0:
+	case len(file) < 2, !bytes.HasPrefix(file, []byte("\xff\xfe")) && !bytes.HasPrefix(file, []byte("\xfe\xff")) && file[0] != 0 &&
+		file[1] != 0:
 		return bytes.TrimPrefix(file, []byte("\uFEFF"))
 	case file[0] == 0:
 		endianness = unicode.BigEndian

@@ -164,7 +164,8 @@ func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
 func in(local time.Time, location *time.Location) time.Time {
 	at := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, location)
 	_, offset := at.Add(-12 * time.Hour).Zone()
-	if first := local.Add(-time.Duration(offset) * time.Second); first.Before(at) && first.In(location).Format(time.DateTime) == local.Format(time.DateTime) {
+	if first := local.Add(-time.Duration(offset) * time.Second); first.Before(at) &&
+		first.In(location).Format(time.DateTime) == local.Format(time.DateTime) {
 		return first.UTC()
 	}
 	return at.UTC()

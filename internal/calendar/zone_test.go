@@ -60,10 +60,14 @@ func TestZones(t *testing.T) {
 func TestDefinedZonesAgree(t *testing.T) {
 	t.Parallel()
 	tests := map[string][2]string{ // RRULE to standard time and to daylight time
-		"Europe/Berlin|+0100|+0200|T030000|T020000":    {"FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU", "FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3;WKST=MO"},
-		"America/New_York|-0500|-0400|T020000|T020000": {"FREQ=YEARLY;BYMONTH=11;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=3;BYDAY=SU;BYMONTHDAY=8,9,10,11,12,13,14"},
+		"Europe/Berlin|+0100|+0200|T030000|T020000": {"FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU", "FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3;WKST=MO"},
+		"America/New_York|-0500|-0400|T020000|T020000": {
+			"FREQ=YEARLY;BYMONTH=11;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=3;BYDAY=SU;BYMONTHDAY=8,9,10,11,12,13,14",
+		},
 		// HCL Notes writes the time of day into the rule.
-		"America/Chicago|-0600|-0500|T020000|T020000":  {"FREQ=YEARLY;BYMINUTE=0;BYHOUR=2;BYDAY=1SU;BYMONTH=11", "FREQ=YEARLY;BYMINUTE=0;BYHOUR=2;BYSECOND=0;BYDAY=SU;BYSETPOS=2;BYMONTH=3"},
+		"America/Chicago|-0600|-0500|T020000|T020000": {
+			"FREQ=YEARLY;BYMINUTE=0;BYHOUR=2;BYDAY=1SU;BYMONTH=11", "FREQ=YEARLY;BYMINUTE=0;BYHOUR=2;BYSECOND=0;BYDAY=SU;BYSETPOS=2;BYMONTH=3",
+		},
 		"Australia/Sydney|+1000|+1100|T030000|T020000": {"FREQ=YEARLY;BYMONTH=4;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=10;BYDAY=1SU"},
 	}
 	for zone, rules := range tests {
@@ -109,9 +113,12 @@ func TestDefinedZones(t *testing.T) {
 		before, dtstart string
 		want            time.Time // zero: refused
 	}{
-		"fixed":                     {zone("Mine", fixed), "DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 4, 30)},
-		"before its first onset":    {zone("Mine", fixed), "DTSTART;TZID=Mine:19601120T100000", utc(1960, 11, 20, 8, 30)},
-		"seconds":                   {zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:-003000")), "DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 10, 30)},
+		"fixed":                  {zone("Mine", fixed), "DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 4, 30)},
+		"before its first onset": {zone("Mine", fixed), "DTSTART;TZID=Mine:19601120T100000", utc(1960, 11, 20, 8, 30)},
+		"seconds": {
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:-003000")), "DTSTART;TZID=Mine:20261120T100000",
+			utc(2026, 11, 20, 10, 30),
+		},
 		"the IANA name goes before": {zone("Europe/Berlin", fixed), "DTSTART;TZID=Europe/Berlin:20261120T100000", utc(2026, 11, 20, 9, 0)},
 		"an abbreviation goes last": {zone("EST", fixed), "DTSTART;TZID=EST:20261120T100000", utc(2026, 11, 20, 4, 30)},
 		"dates": {
@@ -120,22 +127,29 @@ func TestDefinedZones(t *testing.T) {
 		},
 		"a rule that has ended": {
 			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;BYMONTH=1;BYMONTHDAY=1"),
-				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200", "RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
+				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200",
+					"RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
 			"DTSTART;TZID=Mine:20261120T100000", utc(2026, 11, 20, 9, 0),
 		},
 		"the last time of a rule": {
 			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;BYMONTH=1;BYMONTHDAY=1"),
-				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200", "RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
+				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200",
+					"RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
 			"DTSTART;TZID=Mine:20201120T100000", utc(2020, 11, 20, 8, 0),
 		},
-		"no parts":               {zone("Mine"), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
-		"an offset that is none": {zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+2500")), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
-		"no offset":              {zone("Mine", part("DTSTART:19700101T000000")), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
+		"no parts": {zone("Mine"), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
+		"an offset that is none": {
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+2500")), "DTSTART;TZID=Mine:20261120T100000",
+			time.Time{},
+		},
+		"no offset": {zone("Mine", part("DTSTART:19700101T000000")), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
 		"every second year": {
-			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;INTERVAL=2")), "DTSTART;TZID=Mine:20261120T100000", time.Time{},
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100",
+				"RRULE:FREQ=YEARLY;INTERVAL=2")), "DTSTART;TZID=Mine:20261120T100000", time.Time{},
 		},
 		"a weekday that is none": {
-			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100", "RRULE:FREQ=YEARLY;BYDAY=9XX")), "DTSTART;TZID=Mine:20261120T100000", time.Time{},
+			zone("Mine", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0100",
+				"RRULE:FREQ=YEARLY;BYDAY=9XX")), "DTSTART;TZID=Mine:20261120T100000", time.Time{},
 		},
 	}
 	for name, test := range tests {

@@ -66,7 +66,8 @@ func (s Settings) orDefaults() Settings {
 	s.MicrosoftGraphURL = strings.TrimRight(cmp.Or(s.MicrosoftGraphURL, "https://graph.microsoft.com"), "/")
 	if s.GoogleURLs == (GoogleURLs{}) {
 		s.GoogleURLs = GoogleURLs{
-			Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token", Calendar: "https://www.googleapis.com/calendar/v3",
+			Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
+			Calendar: "https://www.googleapis.com/calendar/v3",
 		}
 	}
 	return s
@@ -204,7 +205,8 @@ func (a *API) with(ctx context.Context) context.Context {
 func (a *API) Open(ctx context.Context, access Access, rotated func(ctx context.Context, refreshToken string) error) (*Calendar, error) {
 	c := &Calendar{api: a, access: access, rotated: rotated}
 	if a.config(access).ClientID == "" {
-		return nil, &Error{Reason: fmt.Sprintf("this service has no OAuth client for %s: its operator must set STANDIN_%s_CLIENT_ID", access.Provider.Title(), strings.ToUpper(string(access.Provider)))}
+		return nil, &Error{Reason: fmt.Sprintf("this service has no OAuth client for %s: its operator must set STANDIN_%s_CLIENT_ID",
+			access.Provider.Title(), strings.ToUpper(string(access.Provider)))}
 	}
 	a.mu.Lock()
 	c.token = a.tokens[access]
@@ -251,9 +253,13 @@ func tokenError(ctx context.Context, p Provider, err error) error {
 	}
 	switch refused.ErrorCode {
 	case "invalid_grant", "interaction_required", "consent_required", "login_required":
-		return &Error{Revoked: true, Reason: p.Title() + " no longer permits to read this calendar: the owner or an administrator has withdrawn the permission, or it has expired; connect the calendar again"}
+		return &Error{
+			Revoked: true,
+			Reason:  p.Title() + " no longer permits to read this calendar: the owner or an administrator has withdrawn the permission, or it has expired; connect the calendar again",
+		}
 	case "invalid_client", "unauthorized_client":
-		return &Error{Reason: p.Title() + " does not accept the OAuth client: its operator must check the ID and the secret (" + refused.ErrorCode + ")"}
+		return &Error{Reason: p.Title() + " does not accept the OAuth client: its operator must check the ID and the secret (" +
+			refused.ErrorCode + ")"}
 	}
 	return statusError(p, refused.Response, refused.ErrorCode)
 }

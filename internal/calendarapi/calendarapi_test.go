@@ -55,7 +55,9 @@ func TestEndlessPages(t *testing.T) {
 	api := calendarapi.New(settings, http.DefaultClient, nil)
 	for _, p := range []calendarapi.Provider{calendarapi.Google, calendarapi.Microsoft} {
 		requests = 0
-		opened, err := api.Open(t.Context(), calendarapi.Access{Provider: p, RefreshToken: double.RefreshToken()}, func(context.Context, string) error { return nil })
+		opened, err := api.Open(t.Context(), calendarapi.Access{
+			Provider: p, RefreshToken: double.RefreshToken(),
+		}, func(context.Context, string) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

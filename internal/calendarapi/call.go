@@ -126,7 +126,9 @@ func (c *Calendar) Unwatch(ctx context.Context, w Watch) error {
 	if c.access.Provider == Microsoft {
 		return c.call(ctx, http.MethodDelete, c.graph()+"/subscriptions/"+segment(w.ID), nil, nil)
 	}
-	return c.call(ctx, http.MethodPost, c.api.settings.GoogleURLs.Calendar+"/channels/stop", map[string]string{"id": w.ID, "resourceId": w.Resource}, nil)
+	return c.call(ctx, http.MethodPost, c.api.settings.GoogleURLs.Calendar+"/channels/stop", map[string]string{
+		"id": w.ID, "resourceId": w.Resource,
+	}, nil)
 }
 
 // call sends a request, with the JSON of body unless it is nil, and decodes the response
@@ -225,7 +227,8 @@ func statusError(p Provider, response *http.Response, code string) error {
 	status, pause := response.StatusCode, retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter)
 	limited := code == "rateLimitExceeded" || code == "userRateLimitExceeded" || code == "quotaExceeded"
 	switch {
-	case status == http.StatusGone, code == "fullSyncRequired", code == "SyncStateNotFound", code == "syncStateNotFound", code == "SyncStateInvalid", code == "resyncRequired":
+	case status == http.StatusGone, code == "fullSyncRequired", code == "SyncStateNotFound", code == "syncStateNotFound",
+		code == "SyncStateInvalid", code == "resyncRequired":
 		return &Error{Reason: p.Title() + " no longer knows what was read before", gone: true}
 	case status == http.StatusTooManyRequests, limited:
 		return &Error{Reason: p.Title() + " accepts no more requests for a while", RetryAfter: pause}

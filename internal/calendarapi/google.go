@@ -174,7 +174,9 @@ func (c *Calendar) googleWatch(ctx context.Context, former Watch, address, secre
 		ID, ResourceID string
 		Expiration     json.Number // milliseconds, as a text or number
 	}
-	body := map[string]any{"id": uuid.NewString(), "type": "web_hook", "address": address, "token": secret, "params": map[string]string{"ttl": "604800"}}
+	body := map[string]any{
+		"id": uuid.NewString(), "type": "web_hook", "address": address, "token": secret, "params": map[string]string{"ttl": "604800"},
+	}
 	if err := c.call(ctx, http.MethodPost, c.googleCalendar()+"/events/watch", body, &channel); err != nil {
 		return former, err
 	}

@@ -56,7 +56,8 @@ type microsoftResponse struct{ Response string }
 // partstat returns the response as RFC 5545 names it; empty if there is none.
 func (r microsoftResponse) partstat() string {
 	return map[string]string{
-		"accepted": "ACCEPTED", "organizer": "ACCEPTED", "declined": "DECLINED", "tentativelyAccepted": "TENTATIVE", "notResponded": "NEEDS-ACTION",
+		"accepted": "ACCEPTED", "organizer": "ACCEPTED", "declined": "DECLINED", "tentativelyAccepted": "TENTATIVE",
+		"notResponded": "NEEDS-ACTION",
 	}[r.Response]
 }
 
@@ -114,7 +115,8 @@ func (c *Calendar) microsoftChanged(ctx context.Context, position string) (chang
 
 // microsoftList implements List. It gets the position first, so that what changes in
 // between is read again.
-func (c *Calendar) microsoftList(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, position string, err error) {
+func (c *Calendar) microsoftList(ctx context.Context, owner string,
+	from, to time.Time) (events []calendar.Event, position string, err error) {
 	window := url.Values{"startDateTime": {from.UTC().Format(time.RFC3339)}, "endDateTime": {to.UTC().Format(time.RFC3339)}}
 	if _, position, err = c.microsoftChanged(ctx, c.graph()+c.resource()+"/calendarView/delta?"+window.Encode()); err != nil {
 		return nil, "", err
@@ -147,8 +149,9 @@ func (c *Calendar) microsoftList(ctx context.Context, owner string, from, to tim
 func (e microsoftEvent) event(owner string, hosts []string) calendar.Event {
 	found := calendar.Event{
 		UID: e.ICalUID, Modified: e.LastModifiedDateTime, Cancelled: e.IsCancelled,
-		Summary: strings.TrimSpace(e.Subject), Description: e.Body.Content, Organizer: e.Organizer.EmailAddress.Address, Responses: make(map[string]string),
-		Start: e.Start.at(), End: e.End.at(), AllDay: e.IsAllDay, Zone: calendar.ZoneName(e.OriginalStartTimeZone),
+		Summary: strings.TrimSpace(e.Subject), Description: e.Body.Content, Organizer: e.Organizer.EmailAddress.Address,
+		Responses: make(map[string]string),
+		Start:     e.Start.at(), End: e.End.at(), AllDay: e.IsAllDay, Zone: calendar.ZoneName(e.OriginalStartTimeZone),
 	}
 	if found.Start.IsZero() {
 		found.Problem = "it has no start"

@@ -120,7 +120,8 @@ func (w *Service) setAccess(c *Calendar, access calendarapi.Access) error {
 		return invalid("this service has no OAuth client for "+c.Provider.Title()+": send the ID and the secret of yours", "clientId")
 	case access.Tenant != "" && !calendarapi.ValidTenant(access.Tenant):
 		return invalid("the tenant must be a domain or an ID", "tenant")
-	case len(access.RefreshToken) > maxSecret || len(access.ClientID) > maxSecret || len(access.ClientSecret) > maxSecret || len(access.CalendarID) > maxUID:
+	case len(access.RefreshToken) > maxSecret || len(access.ClientID) > maxSecret || len(access.ClientSecret) > maxSecret ||
+		len(access.CalendarID) > maxUID:
 		return invalid("a text is too long", "refreshToken")
 	}
 	c.Address = c.Provider.Title()

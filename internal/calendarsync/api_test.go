@@ -76,7 +76,9 @@ func TestAPI(t *testing.T) {
 			planningEvent(nil), series(0, nil), series(1, nil), series(2, nil),
 			calendartest.Event{ID: "day", Title: "All day", Start: at(27, 0), End: at(28, 0), AllDay: true, Conference: meetLink},
 			calendartest.Event{ID: "lunch", Title: "Lunch", Start: at(27, 11), Location: "Canteen"},
-			calendartest.Event{ID: "no", Title: "Declined", Start: at(27, 12), Conference: meetLink, Attendees: map[string]string{calendartest.Owner: "declined"}},
+			calendartest.Event{
+				ID: "no", Title: "Declined", Start: at(27, 12), Conference: meetLink, Attendees: map[string]string{calendartest.Owner: "declined"},
+			},
 			calendartest.Event{ID: "private", Title: "Private", Start: at(27, 13), Conference: meetLink, Description: "please #NoBot"},
 			calendartest.Event{ID: "over", Title: "Over", Start: at(25, 6), Conference: meetLink},
 			calendartest.Event{ID: "far", Title: "Far", Start: at(27, 9).AddDate(0, 2, 0), Conference: meetLink},
@@ -99,17 +101,21 @@ func TestAPI(t *testing.T) {
 		check("connected", append(slices.Clone(weekly), "11-27 09:00 abc-defg-hij Planning")...)
 		expect(t, "decisions", h.decisions(t, id)[:6], []string{
 			"11-26 14:00 Weekly recorded: the calendar records all meetings", map[calendarapi.Provider]string{
-				calendarapi.Google: "11-26 23:00 All day not recorded: it lasts all day", calendarapi.Microsoft: "11-27 00:00 All day not recorded: it lasts all day",
+				calendarapi.Google:    "11-26 23:00 All day not recorded: it lasts all day",
+				calendarapi.Microsoft: "11-27 00:00 All day not recorded: it lasts all day",
 			}[p],
 			"11-27 09:00 Planning recorded: the calendar records all meetings",
-			"11-27 11:00 Lunch not recorded: it has no link to a meeting of a known platform", "11-27 12:00 Declined not recorded: you declined", "11-27 13:00 Private not recorded: it says #nobot",
+			"11-27 11:00 Lunch not recorded: it has no link to a meeting of a known platform", "11-27 12:00 Declined not recorded: you declined",
+			"11-27 13:00 Private not recorded: it says #nobot",
 		})
 		for _, e := range h.events(t, id) {
-			if e.Title == "Planning" && (e.Zone != "Europe/Berlin" || e.Attendees != 2 || e.Response != "accepted" || e.Organizer != "bob@example.org") {
+			if e.Title == "Planning" && (e.Zone != "Europe/Berlin" || e.Attendees != 2 || e.Response != "accepted" ||
+				e.Organizer != "bob@example.org") {
 				t.Errorf("the event: %+v", e)
 			}
 		}
-		if c, err := h.Calendar(t.Context(), h.caller, id); err != nil || c.Email != calendartest.Owner || c.Address != p.Title() || strings.Contains(fmt.Sprintf("%+v", c), "refresh-") {
+		if c, err := h.Calendar(t.Context(), h.caller, id); err != nil || c.Email != calendartest.Owner || c.Address != p.Title() ||
+			strings.Contains(fmt.Sprintf("%+v", c), "refresh-") {
 			t.Errorf("the calendar: %+v, %v", c, err)
 		}
 
@@ -158,7 +164,8 @@ func TestAPIRules(t *testing.T) {
 		if _, err := h.Change(t.Context(), h.caller, team, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &other}}); err != nil {
 			t.Fatal(err)
 		}
-		if c, _, err := h.SyncNow(t.Context(), h.caller, team); err != nil || c.State != calendarsync.Failing || !strings.Contains(c.Error, "has no calendar with this ID") {
+		if c, _, err := h.SyncNow(t.Context(), h.caller, team); err != nil || c.State != calendarsync.Failing ||
+			!strings.Contains(c.Error, "has no calendar with this ID") {
 			t.Errorf("another calendar: %v, %s: %s", err, c.State, c.Error)
 		}
 	})
@@ -187,7 +194,8 @@ func TestAPIFaults(t *testing.T) {
 		} {
 			h.apis.Fail(1, test.status, test.body, test.retryAfter)
 			c, _, err := h.SyncNow(t.Context(), h.caller, id)
-			if err != nil || c.State != calendarsync.Failing || !strings.Contains(c.Error, test.reason) || c.DueAt.Before(h.time().Add(test.atLeast)) {
+			if err != nil || c.State != calendarsync.Failing || !strings.Contains(c.Error, test.reason) ||
+				c.DueAt.Before(h.time().Add(test.atLeast)) {
 				t.Errorf("%d: %v, the calendar is %s until %s: %s", test.status, err, c.State, c.DueAt, c.Error)
 			}
 			expect(t, "jobs", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
@@ -271,7 +279,8 @@ func TestAPITokens(t *testing.T) {
 			}, ""},
 		} {
 			id := h.connectAPI(t, p, func(c *calendarsync.Connection) { one.change(&c.Access) })
-			if c, _, err := h.SyncNow(t.Context(), h.caller, id); err != nil || !strings.Contains(c.Error, one.reason) || (one.reason == "") != (c.State == calendarsync.Active) {
+			if c, _, err := h.SyncNow(t.Context(), h.caller, id); err != nil || !strings.Contains(c.Error, one.reason) ||
+				(one.reason == "") != (c.State == calendarsync.Active) {
 				t.Errorf("%s: %v, %s: %s", one.reason, err, c.State, c.Error)
 			}
 		}
@@ -299,7 +308,8 @@ func TestAPIWatch(t *testing.T) {
 		if known, err := h.Notify(t.Context(), id, "guessed", false); known || err != nil || h.RunNext(t.Context()) {
 			t.Errorf("a forged notification: %v, %v", known, err)
 		}
-		if known, err := h.Notify(t.Context(), id, watch.Secret, false); !known || err != nil || !h.RunNext(t.Context()) || h.RunNext(t.Context()) {
+		if known, err := h.Notify(t.Context(), id, watch.Secret, false); !known || err != nil || !h.RunNext(t.Context()) ||
+			h.RunNext(t.Context()) {
 			t.Errorf("a notification: %v, %v", known, err)
 		}
 		expect(t, "jobs", h.scheduled(t), []string{"11-27 15:00 abc-defg-hij Planning"})
@@ -309,7 +319,9 @@ func TestAPIWatch(t *testing.T) {
 		if known, err := h.Notify(t.Context(), id, watch.Secret, true); !known || err != nil || !h.RunNext(t.Context()) {
 			t.Errorf("a lapsed watch: %v, %v", known, err)
 		}
-		renewed := slices.ContainsFunc(h.apis.Requests(), func(r string) bool { return strings.HasPrefix(r, "PATCH ") || strings.HasSuffix(r, "/watch") })
+		renewed := slices.ContainsFunc(h.apis.Requests(), func(r string) bool {
+			return strings.HasPrefix(r, "PATCH ") || strings.HasSuffix(r, "/watch")
+		})
 		if !renewed || len(h.apis.Watches()) != 1 {
 			t.Errorf("the watch was not renewed: %+v", h.apis.Watches())
 		}

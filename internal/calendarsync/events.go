@@ -30,7 +30,9 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 	parsed, err := calendar.ParseICS(file, budget, w.MeetingHosts...)
 	if malformed, ok := errors.AsType[*calendar.ICSError](err); ok {
 		if bytes.Contains(bytes.ToLower(file[:min(len(file), 1000)]), []byte("<html")) {
-			return nil, &feedError{reason: "the address leads to a web page, not to a calendar: copy the address in iCal format, which usually ends in .ics"}
+			return nil, &feedError{
+				reason: "the address leads to a web page, not to a calendar: copy the address in iCal format, which usually ends in .ics",
+			}
 		}
 		return nil, &feedError{reason: "the file is not a calendar that can be read: " + malformed.Reason}
 	}
@@ -176,7 +178,8 @@ func compare(known, read []Event, now time.Time) (save []Event, changes Changes)
 		moved[dayOf(e)] = e
 	}
 	for _, e := range added {
-		if old, ok := moved[dayOf(e)]; ok && !e.Original.IsZero() && missing[identity(old)].ID == old.ID { // the whole series was moved to another time of day
+		// the whole series was moved to another time of day
+		if old, ok := moved[dayOf(e)]; ok && !e.Original.IsZero() && missing[identity(old)].ID == old.ID {
 			delete(missing, identity(old))
 			changes.Updated++
 			save = append(save, updated(old, e, now))

@@ -118,11 +118,15 @@ func statusError(response *http.Response) *feedError {
 	status := strconv.Itoa(response.StatusCode)
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &feedError{reason: "the server refuses access (" + status + "): copy the secret address in iCal format from the settings of the calendar again"}
+		return &feedError{reason: "the server refuses access (" + status +
+			"): copy the secret address in iCal format from the settings of the calendar again"}
 	case http.StatusNotFound, http.StatusGone:
-		return &feedError{reason: "there is no calendar at this address (" + status + "): it may have been reset; copy it from the settings of the calendar again"}
+		return &feedError{reason: "there is no calendar at this address (" + status +
+			"): it may have been reset; copy it from the settings of the calendar again"}
 	}
-	return &feedError{reason: "the server responded with " + status, retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxPause)}
+	return &feedError{
+		reason: "the server responded with " + status, retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxPause),
+	}
 }
 
 // connectError says why a feed could not be read. It leaves out the address, which is

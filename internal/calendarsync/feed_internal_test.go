@@ -33,7 +33,8 @@ func TestRedirectWithoutEncryption(t *testing.T) {
 func FuzzParseAddress(f *testing.F) {
 	for _, text := range []string{
 		"https://calendar.test/private-7d3f/basic.ics", "webcal://calendar.test/a", " WEBCALS://Calendar.test/a#b ", "http://[::1]:80/a",
-		"webcal://ȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺ", "https://ada:key@calendar.test/?token=1", "ftp://calendar.test", "https://", "\x00", strings.Repeat("a", 3000),
+		"webcal://ȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺ", "https://ada:key@calendar.test/?token=1", "ftp://calendar.test", "https://", "\x00",
+		strings.Repeat("a", 3000),
 	} {
 		f.Add(text)
 	}

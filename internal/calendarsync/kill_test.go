@@ -115,7 +115,8 @@ func TestKillDuringSync(t *testing.T) {
 				}
 				start := at(28, 0).Add(time.Duration(meetings*owner+n+24*version) * time.Hour)
 				link := fmt.Sprintf("8%d%09d", owner, n)
-				events = append(events, fmt.Sprintf("UID:%d-%d|SEQUENCE:%d|SUMMARY:Meeting|DTSTART:%s|DURATION:PT1H|LOCATION:https://zoom.us/j/%s", owner, n, version, start.Format("20060102T150405Z"), link))
+				events = append(events, fmt.Sprintf("UID:%d-%d|SEQUENCE:%d|SUMMARY:Meeting|DTSTART:%s|DURATION:PT1H|LOCATION:https://zoom.us/j/%s",
+					owner, n, version, start.Format("20060102T150405Z"), link))
 				if owner == c {
 					want = append(want, start.Format("01-02 15:04 ")+link+" Meeting")
 				}

@@ -210,7 +210,8 @@ func (h *harness) scheduled(t *testing.T) []string {
 	found := []string{}
 	for _, j := range h.all(t) {
 		if !j.Status.Terminal() {
-			found = append(found, fmt.Sprintf("%s %s %s", j.JoinAt.Format("01-02 15:04"), j.MeetingURL[strings.LastIndexByte(j.MeetingURL, '/')+1:], j.Title()))
+			found = append(found, fmt.Sprintf("%s %s %s", j.JoinAt.Format("01-02 15:04"), j.MeetingURL[strings.LastIndexByte(j.MeetingURL, '/')+1:],
+				j.Title()))
 		}
 	}
 	slices.Sort(found)

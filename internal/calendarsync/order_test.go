@@ -22,7 +22,10 @@ func TestAnyOrder(t *testing.T) {
 	if testing.Short() {
 		runs = 3
 	}
-	starts := []string{friday, later, "DTSTART;TZID=Europe/Berlin:20261130T090000|DURATION:PT30M|", "DTSTART;VALUE=DATE:20261127|", "DTSTART:20261125T100000Z|DURATION:PT1H|"}
+	starts := []string{
+		friday, later, "DTSTART;TZID=Europe/Berlin:20261130T090000|DURATION:PT30M|", "DTSTART;VALUE=DATE:20261127|",
+		"DTSTART:20261125T100000Z|DURATION:PT1H|",
+	}
 	endings := []string{meet, meet, meet2, "LOCATION:Room 5", "STATUS:CANCELLED|" + meet}
 	wanted := map[string]time.Time{friday: at(27, 9), later: at(27, 14), starts[2]: at(30, 8)}
 	for seed := range runs {
@@ -42,7 +45,8 @@ func TestAnyOrder(t *testing.T) {
 					versions[m] = append(versions[m], fmt.Sprintf("%sSEQUENCE:%d|%s%s", text, n, start, ending))
 					invites[m] = append(invites[m], calendar.Invite{
 						OrganizerEmail: "crew@example.test", MeetingURL: strings.TrimPrefix(ending, "LOCATION:"), Platform: job.Meet, JoinAt: wanted[start],
-						ICalUID: []string{"planning", "review"}[m], Cancelled: wanted[start].IsZero() || ending != meet && ending != meet2, Source: calendar.FromMail,
+						ICalUID: []string{"planning", "review"}[m], Cancelled: wanted[start].IsZero() ||
+							ending != meet && ending != meet2, Source: calendar.FromMail,
 					})
 				}
 				if at := wanted[start]; !at.IsZero() && (ending == meet || ending == meet2) {

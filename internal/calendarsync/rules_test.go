@@ -24,7 +24,10 @@ func TestRules(t *testing.T) {
 	readYAML(t, "rules", &tests)
 	for _, test := range tests {
 		owner := "ann@example.test"
-		event := calendar.Event{Summary: "Weekly Planning", Description: "Agenda", Organizer: test.Organizer, Attendees: []string{"Ann@example.test"}, Responses: map[string]string{owner: test.Response}}
+		event := calendar.Event{
+			Summary: "Weekly Planning", Description: "Agenda", Organizer: test.Organizer, Attendees: []string{"Ann@example.test"},
+			Responses: map[string]string{owner: test.Response},
+		}
 		for address, response := range test.Attendees {
 			event.Attendees, event.Responses[address] = append(event.Attendees, address), response
 		}
@@ -34,7 +37,9 @@ func TestRules(t *testing.T) {
 		if test.Unowned {
 			owner = ""
 		}
-		if got := test.Rules.Decide(event, owner); got != (calendarsync.Verdict{Record: test.Recorded != "", Reason: test.Recorded + test.Skipped}) {
+		if got := test.Rules.Decide(event, owner); got != (calendarsync.Verdict{
+			Record: test.Recorded != "", Reason: test.Recorded + test.Skipped,
+		}) {
 			t.Errorf("%s: %+v", test.Name, got)
 		}
 	}
@@ -58,10 +63,14 @@ func TestDecide(t *testing.T) {
 		record  bool
 		reasons string // joined by |
 	}{
-		"one by rules":           {event(1, yes, nil), event(0, no, nil), 0, true, "recorded: yes|recorded: another calendar of the team asks for it"},
-		"none":                   {event(0, no, nil), event(1, no, nil), 1, false, "not recorded: no|not recorded: no"},
-		"newer by time":          {event(1, no, nil), modified, 1, false, "not recorded: no|not recorded: no"},
-		"switched off":           {event(1, yes, &off), event(0, yes, &on), 0, false, "not recorded: it was switched off|not recorded: it was switched off"},
+		"one by rules": {
+			event(1, yes, nil), event(0, no, nil), 0, true, "recorded: yes|recorded: another calendar of the team asks for it",
+		},
+		"none":          {event(0, no, nil), event(1, no, nil), 1, false, "not recorded: no|not recorded: no"},
+		"newer by time": {event(1, no, nil), modified, 1, false, "not recorded: no|not recorded: no"},
+		"switched off": {
+			event(1, yes, &off), event(0, yes, &on), 0, false, "not recorded: it was switched off|not recorded: it was switched off",
+		},
 		"switched on":            {event(1, no, nil), event(0, no, &on), 0, true, "recorded: it was switched on|recorded: it was switched on"},
 		"the newest is unusable": {event(1, yes, &on), problem, 1, false, "not recorded: it lasts all day|not recorded: it lasts all day"},
 		"removed from one":       {removed, event(1, yes, nil), 1, true, "|recorded: yes"},
@@ -69,7 +78,8 @@ func TestDecide(t *testing.T) {
 	} {
 		events := []calendarsync.Event{test.a, test.b}
 		newest, record, reasons := calendarsync.Decide(events)
-		if want := append(events, calendarsync.Event{})[(test.newest+3)%3]; newest.ID != want.ID || record != test.record || strings.Join(reasons, "|") != test.reasons {
+		if want := append(events, calendarsync.Event{})[(test.newest+3)%3]; newest.ID != want.ID || record != test.record ||
+			strings.Join(reasons, "|") != test.reasons {
 			t.Errorf("%s: newest %v, record %v, %q", name, newest.ID == want.ID, record, reasons)
 		}
 	}

@@ -101,7 +101,9 @@ type Service struct {
 // New returns a Service. It reads nothing before Run.
 func New(settings Settings) *Service {
 	feeds := newFeeds(settings.Network)
-	return &Service{Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts), wake: retry.NewSignal()}
+	return &Service{
+		Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts), wake: retry.NewSignal(),
+	}
 }
 
 // Wake reports that a calendar may be due. It does not block.
@@ -273,7 +275,9 @@ func (w *Service) failed(c *Calendar, err *feedError, now time.Time) {
 	if c.Failures == 0 {
 		w.Log.Warn("cannot read calendar", "calendar", c.ID, "reason", err.reason, "retry_in", pause)
 	}
-	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.reason, backoff.Failures, now.Add(pause), Validators{Position: c.Validators.Position}
+	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.reason, backoff.Failures, now.Add(pause), Validators{
+		Position: c.Validators.Position,
+	}
 	if err.revoked {
 		c.State, c.DueAt = Revoked, now.Add(revokedPause)
 	}

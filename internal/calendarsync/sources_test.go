@@ -34,8 +34,11 @@ func (s *twoSources) publish(start time.Time, cancelled bool) {
 	if cancelled {
 		status = "CANCELLED"
 	}
-	s.set("/ann.ics", fmt.Sprintf("%sSEQUENCE:%d|STATUS:%s|DTSTART:%s|DURATION:PT1H|%s", planning, s.version, status, start.Format("20060102T150405Z"), meet))
-	s.apis.Set(calendartest.Main, planningEvent(func(e *calendartest.Event) { e.Start, e.Sequence, e.Cancelled = start, s.version, cancelled }))
+	s.set("/ann.ics", fmt.Sprintf("%sSEQUENCE:%d|STATUS:%s|DTSTART:%s|DURATION:PT1H|%s", planning, s.version, status,
+		start.Format("20060102T150405Z"), meet))
+	s.apis.Set(calendartest.Main, planningEvent(func(e *calendartest.Event) {
+		e.Start, e.Sequence, e.Cancelled = start, s.version, cancelled
+	}))
 	s.read()
 }
 
@@ -288,11 +291,16 @@ func TestAllSources(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		h.apis.Set(calendartest.Main, planningEvent(nil))
 		h.set("/ann.ics", planning+friday+meet)
-		for _, id := range []uuid.UUID{h.connectAPI(t, calendarapi.Google, nil), h.connectAPI(t, calendarapi.Microsoft, nil), h.connect(t, "/ann.ics", nil)} {
+		for _, id := range []uuid.UUID{
+			h.connectAPI(t, calendarapi.Google, nil), h.connectAPI(t, calendarapi.Microsoft, nil), h.connect(t, "/ann.ics", nil),
+		} {
 			h.sync(t, id)
 		}
 		for _, source := range []calendar.Source{calendar.FromMail, calendar.FromIntake} {
-			invite := calendar.Invite{OrganizerEmail: "crew@example.test", MeetingURL: meetLink, Platform: job.Meet, JoinAt: at(27, 9), ICalUID: "planning", Source: source}
+			invite := calendar.Invite{
+				OrganizerEmail: "crew@example.test", MeetingURL: meetLink, Platform: job.Meet, JoinAt: at(27, 9), ICalUID: "planning",
+				Source: source,
+			}
 			if _, err := h.invites.Schedule(t.Context(), invite); err != nil {
 				t.Fatal(err)
 			}
@@ -327,12 +335,16 @@ func TestIntakeOccurrence(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	for _, recurrence := range []string{"20261127T090000Z", "2026-11-27T10:00:00+01:00"} {
-		invite := calendar.Invite{OrganizerEmail: "crew@example.test", MeetingURL: meetLink, Platform: job.Meet, JoinAt: at(27, 9), ICalUID: "planning", RecurrenceID: recurrence}
+		invite := calendar.Invite{
+			OrganizerEmail: "crew@example.test", MeetingURL: meetLink, Platform: job.Meet, JoinAt: at(27, 9), ICalUID: "planning",
+			RecurrenceID: recurrence,
+		}
 		if _, err := h.invites.Schedule(t.Context(), invite); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.set("/ann.ics", planning+"DTSTART;TZID=Europe/Berlin:20261127T100000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=2|"+meet, planning+change+later+meet)
+	h.set("/ann.ics", planning+"DTSTART;TZID=Europe/Berlin:20261127T100000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=2|"+meet,
+		planning+change+later+meet)
 	h.sync(t, h.connect(t, "/ann.ics", nil))
 	expect(t, "jobs", h.scheduled(t), []string{"11-27 14:00 abc-defg-hij Planning", "12-04 09:00 abc-defg-hij Planning"})
 }

@@ -37,7 +37,10 @@ func TestFeed(t *testing.T) {
 		Versions []struct{ Events, Jobs, Decisions []string }
 	}
 	readYAML(t, "feeds", &tests)
-	lines := map[string]string{"meet": meet, "meet2": meet2, "planning": planning, "friday": friday, "later": later, "review": review, "weekly": weekly, "change": change}
+	lines := map[string]string{
+		"meet": meet, "meet2": meet2, "planning": planning, "friday": friday, "later": later, "review": review, "weekly": weekly,
+		"change": change,
+	}
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +170,8 @@ func TestDismissedByHand(t *testing.T) {
 			t.Errorf("switched on: %+v, %v", switched, err)
 		}
 		expect(t, "jobs", h.scheduled(t), append([]string{"11-27 15:00 abc-defg-hij Planning"}, rest...))
-		if switched, err = h.Override(t.Context(), h.caller, id, e.ID, &off); err != nil || switched.Record || switched.Reason != "not recorded: it was switched off" {
+		if switched, err = h.Override(t.Context(), h.caller, id, e.ID, &off); err != nil || switched.Record ||
+			switched.Reason != "not recorded: it was switched off" {
 			t.Errorf("switched off: %+v, %v", switched, err)
 		}
 		expect(t, "jobs", h.scheduled(t), rest)
@@ -217,7 +221,8 @@ func TestRunningBot(t *testing.T) {
 func TestOtherSources(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	own, _, err := h.jobs.Create(t.Context(), h.caller, newJob("https://meet.google.com/abc-defg-hij?hs=1", time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)))
+	own, _, err := h.jobs.Create(t.Context(), h.caller, newJob("https://meet.google.com/abc-defg-hij?hs=1",
+		time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +274,8 @@ func TestFailingFeed(t *testing.T) {
 
 	for _, address := range []string{"http://10.0.0.1/x.ics", h.server.URL + "/redirect.ics"} {
 		refused := h.connect(t, "/x", func(c *calendarsync.Connection) { c.Address = address })
-		if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil || !strings.Contains(c.Error, "is refused: it has a private address") {
+		if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil ||
+			!strings.Contains(c.Error, "is refused: it has a private address") {
 			t.Errorf("%s leads to a private address: %s, %v", address, c.Error, err)
 		}
 	}

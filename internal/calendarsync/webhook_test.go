@@ -16,7 +16,8 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	err := h.store.RegisterEndpoint(t.Context(), webhook.Endpoint{
-		ConsumerID: h.caller.ConsumerID, URL: "https://hooks.test/", Mode: job.Live, Events: []string{"calendar.*"}, Enabled: true, CreatedAt: november,
+		ConsumerID: h.caller.ConsumerID, URL: "https://hooks.test/", Mode: job.Live, Events: []string{"calendar.*"}, Enabled: true,
+		CreatedAt: november,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,8 @@ func restrictThread(version int, access Access) error {
 	if version >= 6 {
 		attributes.Scoped, size = unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Offsetof(attributes.Quiet_access_fs)
 	}
-	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attributes)), size, 0) //nolint:gosec // a system call takes addresses
+	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&attributes)), size, 0) //nolint:gosec // a system call takes addresses
 	if errno != 0 {
 		return fmt.Errorf("create a Landlock ruleset: %w", errno)
 	}
@@ -125,8 +126,9 @@ func denySockets() error {
 		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: firstX32, Jt: 1},
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}, refuse)
 	program[2] = refuse
-	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}                                         //nolint:gosec // small
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&filter))) //nolint:gosec // a system call takes addresses
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]} //nolint:gosec // small
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+		uintptr(unsafe.Pointer(&filter))) //nolint:gosec // a system call takes addresses
 	if errno != 0 {
 		return fmt.Errorf("deny sockets: %w", errno)
 	}
@@ -150,8 +152,11 @@ func addRule(ruleset int, path string, rights uint64) error {
 	if status.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileAccess
 	}
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(file)}                                                                 //nolint:gosec // file descriptors are small
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // a system call takes addresses
+	rule := unix.LandlockPathBeneathAttr{
+		Allowed_access: rights, Parent_fd: int32(file),
+	} //nolint:gosec // file descriptors are small
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // a system call takes addresses
 	if errno != 0 {
 		return errno
 	}

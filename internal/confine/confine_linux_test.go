@@ -54,8 +54,10 @@ func TestConfinedProgramThatReachesMore(t *testing.T) {
 		script  string
 		allowed bool
 	}{
-		"reads its own folder":                 {"cat " + own + "/config", true},
-		"writes its own folder":                {"mkdir " + own + "/sub && echo x >" + own + "/sub/file && mv " + own + "/sub/file " + own + "/file", true},
+		"reads its own folder": {"cat " + own + "/config", true},
+		"writes its own folder": {
+			"mkdir " + own + "/sub && echo x >" + own + "/sub/file && mv " + own + "/sub/file " + own + "/file", true,
+		},
 		"reads its input":                      {"cat " + input + "/media", true},
 		"reads the system's files":             {"cat /etc/passwd", true},
 		"writes devices":                       {"echo x >/dev/null", true},
@@ -76,7 +78,9 @@ func TestConfinedProgramThatReachesMore(t *testing.T) {
 			var output strings.Builder
 			command := exec.Command("bash", "-c", test.script)
 			command.Stdout, command.Stderr = &output, &output
-			err := confine.Start(command, confine.Access{Read: []string{input, filepath.Join(data, "missing")}, Write: []string{own}, NoSockets: true})
+			err := confine.Start(command, confine.Access{
+				Read: []string{input, filepath.Join(data, "missing")}, Write: []string{own}, NoSockets: true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,8 @@ import (
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{ // those whose names are not those of the operations
-		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand", "stopRecording": "SendCommand", "leaveCall": "SendCommand", "stopOutput": "SendCommand",
+		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand",
+		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "stopOutput": "SendCommand",
 		"createCalendar": "ConnectCalendar", "deleteCalendar": "DisconnectCalendar", "patchCalendarEvent": "OverrideEvent",
 		"liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "initLogin": "StartLogin", "pollLogin": "AwaitLogin",
 	}

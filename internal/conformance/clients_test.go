@@ -100,7 +100,9 @@ func passedTests(report string) ([]string, error) {
 // TestReadmes checks that the READMEs contain the examples, whose receivers are tested.
 func TestReadmes(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"python/examples/record.py", "python/examples/receiver.py", "typescript/examples/record.mjs", "typescript/examples/receiver.mjs"} {
+	for _, name := range []string{
+		"python/examples/record.py", "python/examples/receiver.py", "typescript/examples/record.mjs", "typescript/examples/receiver.mjs",
+	} {
 		example, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)

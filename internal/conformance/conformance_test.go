@@ -92,7 +92,8 @@ func newWorld(t *testing.T) world {
 	t.Cleanup(speaker.Close)
 	w := world{secret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA=="}
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: signingKey,
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()},
+		LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: signingKey,
 		WebhookSecret: w.secret, Speech: speech.Config{URL: speaker.URL, AllowCIDRs: "127.0.0.0/8"}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -109,7 +110,9 @@ func newWorld(t *testing.T) world {
 	w.live, _ = w.team(t, "ada", job.Live)
 	var pages []client.NewJob
 	for number := range pagedJobs {
-		pages = append(pages, client.NewJob{ExternalID: fmt.Sprintf("page %d", number), MeetingURL: meetURL, JoinAt: later(), Metadata: json.RawMessage(`{"list":"pages"}`)})
+		pages = append(pages, client.NewJob{
+			ExternalID: fmt.Sprintf("page %d", number), MeetingURL: meetURL, JoinAt: later(), Metadata: json.RawMessage(`{"list":"pages"}`),
+		})
 	}
 	for some := range slices.Chunk(pages, 50) {
 		if _, err := w.CreateJobs(t.Context(), some); err != nil {

@@ -37,7 +37,9 @@ func failedWebhooks(t *testing.T, w world) {
 		attempts <- got
 	}))
 	t.Cleanup(receiver.Close)
-	created, _, err := other.CreateJob(ctx, client.NewJob{ExternalID: "1", MeetingURL: meetURL, JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: receiver.URL}})
+	created, _, err := other.CreateJob(ctx, client.NewJob{
+		ExternalID: "1", MeetingURL: meetURL, JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: receiver.URL},
+	})
 	if err == nil {
 		err = other.CancelJob(ctx, created.ID)
 	}
@@ -73,19 +75,24 @@ func failedWebhooks(t *testing.T, w world) {
 
 func webhookEndpoints(t *testing.T, w world) {
 	ctx := t.Context()
-	endpoint, err := w.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{URL: "http://127.0.0.1:1/" + t.Name(), Events: []string{"calendar.state_changed"}})
+	endpoint, err := w.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{
+		URL: "http://127.0.0.1:1/" + t.Name(), Events: []string{"calendar.state_changed"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	description := "calls"
-	changed, err := w.PatchWebhookEndpoint(ctx, endpoint.ID, client.WebhookEndpointPatch{Events: []string{"calendar.event_updated"}, Description: &description})
+	changed, err := w.PatchWebhookEndpoint(ctx, endpoint.ID, client.WebhookEndpointPatch{
+		Events: []string{"calendar.event_updated"}, Description: &description,
+	})
 	if err != nil || !slices.Equal(changed.Events, []string{"calendar.event_updated"}) {
 		t.Errorf("changed to %+v (%v)", changed, err)
 	}
 	if read, err := w.WebhookEndpoint(ctx, endpoint.ID); err != nil || read.Description != description {
 		t.Errorf("read %+v (%v)", read, err)
 	}
-	if result, err := w.TestWebhookEndpoint(ctx, endpoint.ID, ""); err != nil || result.Event != "calendar.event_updated" || result.Acknowledged || result.Error == nil {
+	if result, err := w.TestWebhookEndpoint(ctx, endpoint.ID, ""); err != nil || result.Event != "calendar.event_updated" ||
+		result.Acknowledged || result.Error == nil {
 		t.Errorf("tested with %+v (%v)", result, err)
 	}
 	if retried, err := w.RetryWebhookEndpoint(ctx, endpoint.ID); err != nil || retried.ID != endpoint.ID {
@@ -140,7 +147,9 @@ func keys(t *testing.T, w world) {
 }
 
 func calendars(t *testing.T, w world) {
-	if _, err := w.ConnectCalendar(t.Context(), client.NewCalendar{Name: "Ada", ICSURL: "https://example.com/a.ics"}); !client.Is(err, "invalid_state") {
+	if _, err := w.ConnectCalendar(t.Context(), client.NewCalendar{
+		Name: "Ada", ICSURL: "https://example.com/a.ics",
+	}); !client.Is(err, "invalid_state") {
 		t.Errorf("connect with a test key: %v", err)
 	}
 	connected, err := w.live.ConnectCalendar(t.Context(), client.NewCalendar{Name: "Ada", ICSURL: "https://calendar.example.com/secret.ics"})

@@ -95,7 +95,8 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // alter breaks a live stream or a file. A body that is cut ends with an error, so that the
 // proxy ends the connection.
 func alter(fault string, response *http.Response) {
-	isStream, isVideo := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream"), strings.HasPrefix(response.Header.Get("Content-Type"), "video/")
+	isStream, isVideo := strings.HasPrefix(response.Header.Get("Content-Type"),
+		"text/event-stream"), strings.HasPrefix(response.Header.Get("Content-Type"), "video/")
 	body := response.Body
 	switch {
 	case fault == "cut" && isStream:

@@ -24,10 +24,13 @@ var goRows = map[string]func(*testing.T, world){
 	"create_job": createJob, "replay_job": replayJob, "job_warnings": jobWarnings, "list_pages": listPages, "list_filters": listFilters,
 	"create_batch": createBatch, "job_details": jobDetails,
 	"update_job": updateJob, "cancel_job": cancelJob, "invalid_input": invalidInput, "unauthorized": unauthorized, "not_found": notFound,
-	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands, "speak": speak,
-	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "search": searchTexts, "download": downloadFiles,
+	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands,
+	"speak":       speak,
+	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "search": searchTexts,
+	"download":        downloadFiles,
 	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
-	"history": history, "webhook_endpoints": webhookEndpoints, "keys": keys, "calendars": calendars, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
+	"history": history, "webhook_endpoints": webhookEndpoints, "keys": keys, "calendars": calendars, "verify_webhooks": verifyWebhooks,
+	"receiver": receiver, "retry_after": retryAfter,
 	"retry_unavailable": retryUnavailable, "retry_once": retryOnce, "timeout": timeout,
 	"failed_webhooks": failedWebhooks, "login": login, // of the Go client alone
 }
@@ -90,7 +93,8 @@ func createJob(t *testing.T, w world) {
 	created, replayed, err := w.CreateJob(t.Context(), client.NewJob{
 		ExternalID: t.Name(), MeetingURL: "https://us02web.zoom.us/j/123456789", JoinAt: later(), Metadata: json.RawMessage(`{"customer":"ada"}`),
 	})
-	if err != nil || replayed || created.Platform != "zoom-web" || created.Status != "scheduled" || string(created.Metadata) != `{"customer":"ada"}` {
+	if err != nil || replayed || created.Platform != "zoom-web" || created.Status != "scheduled" ||
+		string(created.Metadata) != `{"customer":"ada"}` {
 		t.Errorf("got %+v, replayed %v (%v)", created, replayed, err)
 	}
 	read, err := w.Job(t.Context(), created.ID)
@@ -131,7 +135,9 @@ func listPages(t *testing.T, w world) {
 
 func listFilters(t *testing.T, w world) {
 	created := w.create(t, `{}`, later())
-	matching := client.JobFilter{Status: "scheduled,pending", Platform: "meet", ExternalID: t.Name(), JoinFrom: created.JoinAt, CreatedFrom: created.CreatedAt}
+	matching := client.JobFilter{
+		Status: "scheduled,pending", Platform: "meet", ExternalID: t.Name(), JoinFrom: created.JoinAt, CreatedFrom: created.CreatedAt,
+	}
 	other := matching
 	other.JoinTo = created.JoinAt
 	var found [2]int
@@ -155,7 +161,8 @@ func createBatch(t *testing.T, w world) {
 		t.Fatalf("%d results (%v)", len(results), err)
 	}
 	first, invalid := results[0], results[1]
-	if first.Status != http.StatusCreated || first.Job.ExternalID != valid.ExternalID || invalid.Status != http.StatusBadRequest || invalid.Job != nil || invalid.Error.Code != "invalid_input" {
+	if first.Status != http.StatusCreated || first.Job.ExternalID != valid.ExternalID || invalid.Status != http.StatusBadRequest ||
+		invalid.Job != nil || invalid.Error.Code != "invalid_input" {
 		t.Errorf("the results %+v and %+v", first, invalid)
 	}
 }
@@ -217,7 +224,9 @@ func unauthorized(t *testing.T, w world) {
 }
 
 func notFound(t *testing.T, w world) {
-	for id, missing := range map[string]bool{"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80": true, "../../..": true, "": false, ".": false, "..": false} {
+	for id, missing := range map[string]bool{
+		"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80": true, "../../..": true, "": false, ".": false, "..": false,
+	} {
 		if _, err := w.Job(t.Context(), id); err == nil || client.Is(err, "not_found") != missing {
 			t.Errorf("job %q: %v", id, err)
 		}
@@ -232,7 +241,9 @@ func invalidState(t *testing.T, w world) {
 	if _, err := w.PatchJob(t.Context(), created.ID, client.JobPatch{JoinAt: later()}); !client.Is(err, "invalid_state") {
 		t.Errorf("got %v", err)
 	}
-	for _, verb := range []client.Command{client.RequestRecordingPermission, client.PauseRecording, client.ResumeRecording, client.StopRecording, client.LeaveCall} {
+	for _, verb := range []client.Command{
+		client.RequestRecordingPermission, client.PauseRecording, client.ResumeRecording, client.StopRecording, client.LeaveCall,
+	} {
 		if _, err := w.SendCommand(t.Context(), created.ID, verb); !client.Is(err, "invalid_state") {
 			t.Errorf("%s: %v", verb, err)
 		}
@@ -374,10 +385,12 @@ func liveResume(t *testing.T, w world) {
 func readManifest(t *testing.T, w world) {
 	done := w.record(t)
 	manifest, err := w.Manifest(t.Context(), done.ID)
-	if err != nil || manifest.SchemaVersion != 1 || manifest.JobID != done.ID || manifest.End.Reason != "host_ended" || len(manifest.Participants) != 2 {
+	if err != nil || manifest.SchemaVersion != 1 || manifest.JobID != done.ID || manifest.End.Reason != "host_ended" ||
+		len(manifest.Participants) != 2 {
 		t.Fatalf("manifest %+v (%v)", manifest, err)
 	}
-	if i := slices.IndexFunc(manifest.Media, func(m client.Media) bool { return m.Kind == "video" }); i < 0 || manifest.Media[i].DurationMS != 20000 {
+	if i := slices.IndexFunc(manifest.Media, func(m client.Media) bool { return m.Kind == "video" }); i < 0 ||
+		manifest.Media[i].DurationMS != 20000 {
 		t.Errorf("media %+v", manifest.Media)
 	}
 }
@@ -548,7 +561,9 @@ func receiver(t *testing.T, w world) {
 	}
 	forged.Body.Close()
 	created, _, err := w.CreateJob(t.Context(), client.NewJob{
-		ExternalID: t.Name(), MeetingURL: meetURL, Metadata: json.RawMessage(quick), Webhooks: &client.Webhooks{OnStatusChange: server.URL, OnFinalize: server.URL},
+		ExternalID: t.Name(), MeetingURL: meetURL, Metadata: json.RawMessage(quick), Webhooks: &client.Webhooks{
+			OnStatusChange: server.URL, OnFinalize: server.URL,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

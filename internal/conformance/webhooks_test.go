@@ -51,7 +51,9 @@ func TestWebhookExamples(t *testing.T) {
 		}
 		return headers
 	}
-	examples := exampleWebhooks{About: "Signed requests, and whether a client accepts them. Written by go test ./internal/conformance -run TestWebhookExamples -update."}
+	examples := exampleWebhooks{
+		About: "Signed requests, and whether a client accepts them. Written by go test ./internal/conformance -run TestWebhookExamples -update.",
+	}
 	for _, example := range []struct {
 		name    string
 		secrets []webhook.Secret
@@ -89,7 +91,9 @@ func TestWebhookExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		headers := [][2]string{}
-		for _, name := range []string{webhook.StandardIDHeader, webhook.StandardTimestampHeader, webhook.StandardSignatureHeader, webhook.SignatureHeader} {
+		for _, name := range []string{
+			webhook.StandardIDHeader, webhook.StandardTimestampHeader, webhook.StandardSignatureHeader, webhook.SignatureHeader,
+		} {
 			for _, value := range header.Values(name) {
 				headers = append(headers, [2]string{name, value})
 			}
@@ -98,7 +102,8 @@ func TestWebhookExamples(t *testing.T) {
 			headers = example.change(headers)
 		}
 		examples.Cases = append(examples.Cases, exampleWebhook{
-			Name: example.name, Valid: example.valid, Secret: example.secret, Now: sent.Add(example.later).Unix(), Headers: headers, Body: example.body,
+			Name: example.name, Valid: example.valid, Secret: example.secret, Now: sent.Add(example.later).Unix(), Headers: headers,
+			Body: example.body,
 		})
 	}
 	var want bytes.Buffer

@@ -152,7 +152,9 @@ func TestLinkWarning(t *testing.T) {
 		"https://evil.test/abc":                "STANDIN_ALLOWED_MEETING_HOSTS",
 		"https://meet.google.com/abc-defg-hij": "",
 	} {
-		for path, warns := range map[string]bool{"/jobs/new?mode=live&meetingUrl=": true, "/jobs/new?mode=test&meetingUrl=": false, "/jobs/new/platform?text=": true} {
+		for path, warns := range map[string]bool{
+			"/jobs/new?mode=live&meetingUrl=": true, "/jobs/new?mode=test&meetingUrl=": false, "/jobs/new/platform?text=": true,
+		} {
 			got := p.get(path + url.QueryEscape(link))
 			for _, warning := range []string{"telephone", "no meeting code", "STANDIN_ALLOWED"} {
 				if expected := warns && strings.Contains(want, warning); strings.Contains(got.body, warning) != expected {
@@ -275,8 +277,10 @@ func TestRunningBotsHavePages(t *testing.T) {
 		next bool
 	}{"/operator": {200, true}, "/operator/bots": {200, true}, "/operator/bots?skip=200": {1, false}, "/operator/bots?skip=201": {0, false}} {
 		got := p.get(path)
-		if rows := strings.Count(got.body, row); got.status != http.StatusOK || rows != want.rows || strings.Contains(got.body, link) != want.next {
-			t.Errorf("%s: status %d, %d bots, next page %v; want %d bots, next page %v", path, got.status, rows, strings.Contains(got.body, link), want.rows, want.next)
+		if rows := strings.Count(got.body, row); got.status != http.StatusOK || rows != want.rows ||
+			strings.Contains(got.body, link) != want.next {
+			t.Errorf("%s: status %d, %d bots, next page %v; want %d bots, next page %v", path, got.status, rows, strings.Contains(got.body, link),
+				want.rows, want.next)
 		}
 	}
 	if got := p.get("/operator/bots?skip=-1"); got.status != http.StatusNotFound {

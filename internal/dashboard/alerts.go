@@ -33,7 +33,8 @@ func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
 	}
 	options := d.settings.Alerts.Options()
 	return req.show("alerts", "Alerts", alertsView{
-		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail, Every: limitText(int(options.Cooldown.Seconds())),
+		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail,
+		Every: limitText(int(options.Cooldown.Seconds())),
 		Rules: rules, Tested: tested,
 	})
 }

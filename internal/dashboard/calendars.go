@@ -176,7 +176,8 @@ func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as
 	rules, problem := form.rules()
 	if problem == "" {
 		patch := calendarsync.Patch{
-			Name: &form.Name, Email: &form.Email, Record: &rules.Record, TitleMatches: &rules.TitleMatches, MinParticipants: &rules.MinParticipants, OptOut: &rules.OptOut,
+			Name: &form.Name, Email: &form.Email, Record: &rules.Record, TitleMatches: &rules.TitleMatches, MinParticipants: &rules.MinParticipants,
+			OptOut: &rules.OptOut,
 		}
 		if form.Address != "" {
 			patch.Address = &form.Address

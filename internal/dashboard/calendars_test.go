@@ -21,7 +21,10 @@ func TestCalendars(t *testing.T) {
 	h.otherUser()
 	ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
 	form := func(more ...string) url.Values {
-		values := url.Values{"name": {"Ada"}, "address": {feed + "/secret.ics"}, "email": {"ada@example.test"}, "record": {"external"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
+		values := url.Values{
+			"name": {"Ada"}, "address": {feed + "/secret.ics"}, "email": {"ada@example.test"}, "record": {"external"}, "minParticipants": {"0"},
+			"optOut": {"#nobot"},
+		}
 		for i := 0; i < len(more); i += 2 {
 			values.Set(more[i], more[i+1])
 		}
@@ -29,8 +32,10 @@ func TestCalendars(t *testing.T) {
 	}
 	for problem, values := range map[string]url.Values{
 		"Enter a name.": form("name", " "), "The address must be an https, http or webcal URL with a host.": form("address", "calendar"),
-		"The rule “external” needs the email address of the calendar": form("email", ""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
-		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record", "some"),
+		"The rule “external” needs the email address of the calendar": form("email",
+			""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
+		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record",
+			"some"),
 	} {
 		ada.submit("/calendars", "/calendars", values).want(t, problem, http.StatusBadRequest, problem)
 	}
@@ -40,7 +45,10 @@ func TestCalendars(t *testing.T) {
 		t.Fatalf("connect: %d %s", got.status, got.body)
 	}
 	body := ada.get(page).body
-	for _, want := range []string{"Review &lt;script&gt;alert(1)", "recorded: somebody of another organization takes part", "not recorded: it has no link to a meeting of a known platform", `<span class="badge good">active</span>`} {
+	for _, want := range []string{
+		"Review &lt;script&gt;alert(1)", "recorded: somebody of another organization takes part",
+		"not recorded: it has no link to a meeting of a known platform", `<span class="badge good">active</span>`,
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q: %s", want, body)
 		}
@@ -49,7 +57,10 @@ func TestCalendars(t *testing.T) {
 		t.Errorf("the page shows the secret, or a script: %s", body)
 	}
 	event := regexp.MustCompile(page + `/events/[0-9a-f-]{36}`).FindString(body)
-	for _, one := range [][2]string{{"off", "not recorded: it was switched off"}, {"on", "recorded: it was switched on"}, {"rules", "recorded: somebody of another organization takes part"}} {
+	for _, one := range [][2]string{
+		{"off", "not recorded: it was switched off"}, {"on", "recorded: it was switched on"},
+		{"rules", "recorded: somebody of another organization takes part"},
+	} {
 		ada.submit(page, event, url.Values{"override": {one[0]}})
 		if body := ada.get(page).body; !strings.Contains(body, one[1]) {
 			t.Errorf("switched %s: %s", one[0], body)
@@ -58,7 +69,8 @@ func TestCalendars(t *testing.T) {
 	jobPage := regexp.MustCompile(`/jobs/[0-9a-f-]{36}`).FindString(ada.get(page).body)
 	ada.get(jobPage).want(t, "the page of the job does not say who asked for it", http.StatusOK, "<dt>Asked for by</dt><dd>iCal address</dd>")
 	ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")).want(t, "change", http.StatusSeeOther)
-	ada.get(page).want(t, "a calendar that cannot be read", http.StatusOK, "There is no calendar at this address (404)", `<span class="badge bad">failing</span>`)
+	ada.get(page).want(t, "a calendar that cannot be read", http.StatusOK, "There is no calendar at this address (404)",
+		`<span class="badge bad">failing</span>`)
 	ada.submit(page, page, form("record", "organized"))
 	ada.get(page).want(t, "other rules", http.StatusOK, "not recorded: you do not organize it")
 
@@ -66,7 +78,8 @@ func TestCalendars(t *testing.T) {
 	for _, path := range []string{page, page + "/sync", page + "/disconnect", event} {
 		bob.submit("/calendars", path, form("override", "on")).want(t, "another consumer posts to "+path, http.StatusNotFound)
 	}
-	if got := ada.submit(page, page+"/disconnect", nil); got.header.Get("Location") != "/calendars?note=disconnected" || ada.get(page).status != http.StatusNotFound {
+	if got := ada.submit(page, page+"/disconnect", nil); got.header.Get("Location") != "/calendars?note=disconnected" ||
+		ada.get(page).status != http.StatusNotFound {
 		t.Errorf("disconnect: %d", got.status)
 	}
 }

@@ -42,7 +42,8 @@ type consentView struct{ Title, URL string }
 func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error {
 	form := req.r.PostForm
 	state := consentState{
-		State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Provider: calendarapi.Provider(form.Get("provider")), Calendar: form.Get("calendar"),
+		State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Provider: calendarapi.Provider(form.Get("provider")),
+		Calendar: form.Get("calendar"),
 	}
 	if !slices.Contains(d.settings.Calendars.Providers(), state.Provider) {
 		return notFound("Calendars of this provider cannot be connected here.")
@@ -59,7 +60,9 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 		return err
 	}
 	if len(value) > maxConsent {
-		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: "Shorten the name or the pattern for titles."})
+		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{
+			Form: state.Form, Problem: "Shorten the name or the pattern for titles.",
+		})
 	}
 	req.setCookie(consentCookie, value, consentLifetime)
 	address := d.settings.Calendars.ConsentURL(state.Provider, state.State, state.Verifier)
@@ -107,7 +110,8 @@ func (d *Dashboard) refuseConsent(req *pageRequest, session account.Session, sta
 
 // connectConsented connects a new calendar, or a known one again. The problem is what the
 // user can correct.
-func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState, refreshToken string) (id uuid.UUID, problem string, err error) {
+func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState,
+	refreshToken string) (id uuid.UUID, problem string, err error) {
 	calendars, as, none := d.settings.Calendars, account.CallerOf(session.User, job.Live), ""
 	var c calendarsync.Calendar
 	if state.Calendar == "" {

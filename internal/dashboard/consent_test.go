@@ -93,7 +93,8 @@ func TestConsent(t *testing.T) {
 			if got.status != http.StatusSeeOther || !strings.HasPrefix(page, "/calendars/") {
 				t.Fatalf("the callback: %d %s", got.status, got.body)
 			}
-			if body := ada.get(page).body; !strings.Contains(body, "recorded: you have accepted it") || !strings.Contains(body, `<span class="badge good">active</span>`) || strings.Contains(body, "New address") {
+			if body := ada.get(page).body; !strings.Contains(body, "recorded: you have accepted it") ||
+				!strings.Contains(body, `<span class="badge good">active</span>`) || strings.Contains(body, "New address") {
 				t.Errorf("the page: %s", body)
 			}
 			ada.get(callback).want(t, "the callback again", http.StatusBadRequest)
@@ -110,16 +111,21 @@ func TestConsent(t *testing.T) {
 			ada.get(page).want(t, "a withdrawn permission", http.StatusOK, "connect the calendar again", `<span class="badge bad">revoked</span>`)
 			id := strings.TrimPrefix(page, "/calendars/")
 			again := ada.get(consent(t, ada, page, "allow", url.Values{"provider": {provider}, "calendar": {id}}))
-			if body := ada.get(page).body; again.header.Get("Location") != page || !strings.Contains(body, `<span class="badge good">active</span>`) {
+			if body := ada.get(page).body; again.header.Get("Location") != page ||
+				!strings.Contains(body, `<span class="badge good">active</span>`) {
 				t.Errorf("connected again: %d %s", again.status, body)
 			}
-			bob.get(consent(t, bob, "/calendars", "allow", url.Values{"provider": {provider}, "calendar": {id}})).want(t, "the calendar of another consumer", http.StatusNotFound)
+			bob.get(consent(t, bob, "/calendars", "allow", url.Values{
+				"provider": {provider}, "calendar": {id},
+			})).want(t, "the calendar of another consumer", http.StatusNotFound)
 		})
 	}
 	h := newHarness(t)
 	h.ada()
 	ada := h.signedIn("ada@example.test")
-	ada.submit("/calendars", "/calendars/consent", url.Values{"provider": {"google"}, "name": {"Ada"}, "record": {"all"}}).want(t, "without an OAuth client", http.StatusNotFound)
+	ada.submit("/calendars", "/calendars/consent", url.Values{
+		"provider": {"google"}, "name": {"Ada"}, "record": {"all"},
+	}).want(t, "without an OAuth client", http.StatusNotFound)
 }
 
 // TestConsentInBrowser gives permission in a real browser.

@@ -31,7 +31,9 @@ type deliveriesView struct {
 func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) error {
 	query := req.r.URL.Query()
 	shown := deliveriesView{
-		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed},
+		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{
+			webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed,
+		},
 		Event: query.Get("event"), State: query.Get("state"), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
 		From: query.Get("from"), To: query.Get("to"),
 	}

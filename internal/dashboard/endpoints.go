@@ -137,11 +137,13 @@ func (d *Dashboard) endpointPage(req *pageRequest, found webhook.Endpoint, as ac
 	return d.showEndpoint(req, found, as, http.StatusOK, endpointPageView{})
 }
 
-func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller, status int, shown endpointPageView) (err error) {
+func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller, status int,
+	shown endpointPageView) (err error) {
 	shown.Mode, shown.Endpoint, shown.Events = as.Mode, d.viewEndpoint(found), eventChoices(found.Events)
 	shown.All = webhook.Takes(found.Events, "*")
 	page := lifecycle.Page{Limit: listPage}
-	if shown.Deliveries, _, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, webhook.LogFilter{Endpoint: found.ID}, page); err != nil {
+	if shown.Deliveries, _, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, webhook.LogFilter{Endpoint: found.ID},
+		page); err != nil {
 		return err
 	}
 	shown.Log = "/webhooks/deliveries?" + url.Values{"mode": {string(as.Mode)}, "endpoint": {found.ID.String()}}.Encode()
@@ -155,7 +157,9 @@ func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as 
 	if events == nil {
 		events = []string{} // none is a mistake, not no change
 	}
-	_, err := d.settings.Webhooks.ChangeEndpoint(req.r.Context(), as, found.ID, lifecycle.EndpointPatch{Events: events, Description: &description, Enabled: &enabled})
+	_, err := d.settings.Webhooks.ChangeEndpoint(req.r.Context(), as, found.ID, lifecycle.EndpointPatch{
+		Events: events, Description: &description, Enabled: &enabled,
+	})
 	if job.ErrorIs(err, job.InvalidInput) {
 		_, message := req.describe(err)
 		return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: message})
@@ -183,7 +187,8 @@ func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as 
 	case "redeliver":
 		since, err := time.ParseInLocation("2006-01-02T15:04", req.r.PostForm.Get("since"), time.UTC)
 		if err != nil {
-			return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
+			return d.showEndpoint(req, found, as, http.StatusBadRequest,
+				endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
 		}
 		if _, err := d.settings.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since}); err != nil {
 			return err

@@ -91,6 +91,7 @@ func KindText(kind job.Trigger) string {
 // ReasonText describes why an event was not applied.
 func ReasonText(reason job.Reason) string {
 	return cmp.Or(map[job.Reason]string{
-		job.Duplicate: "duplicate", job.OutOfOrder: "out of order", job.StaleAttempt: "a later attempt had started", job.Terminal: "the job had ended",
+		job.Duplicate: "duplicate", job.OutOfOrder: "out of order", job.StaleAttempt: "a later attempt had started",
+		job.Terminal: "the job had ended",
 	}[reason], string(reason))
 }

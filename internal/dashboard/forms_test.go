@@ -25,7 +25,9 @@ func TestFormSentTwice(t *testing.T) {
 		return found[1]
 	}
 	send := func(id, name string) string {
-		sent := ada.submit("/jobs/new", "/jobs", url.Values{"formId": {id}, "displayName": {name}, "mode": {"test"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij"}})
+		sent := ada.submit("/jobs/new", "/jobs", url.Values{
+			"formId": {id}, "displayName": {name}, "mode": {"test"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij"},
+		})
 		path, _, _ := strings.Cut(sent.header.Get("Location"), "?")
 		if sent.status != http.StatusSeeOther || !strings.HasPrefix(path, "/jobs/") {
 			t.Fatalf("the form was answered with %d, to %q", sent.status, path)

@@ -36,7 +36,8 @@ func TestHostileTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := url.Values{
-		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij?note=" + strings.Join(strings.Fields(hostile), "")}, "externalId": {hostile},
+		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij?note=" +
+			strings.Join(strings.Fields(hostile), "")}, "externalId": {hostile},
 		"displayName": {hostile}, "metadata": {string(metadata)},
 	}
 	failed := p.sendBot(form)
@@ -79,10 +80,12 @@ func TestHostileTexts(t *testing.T) {
 	page.clickText("Participants and speech")
 	page.until(harmless)
 	for path, shows := range map[string]string{
-		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" + url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks": "Default endpoint",
+		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" +
+			url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks": "Default endpoint",
 		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
 		"/webhooks/deliveries/" + h.deliveries(failed)[0].ID:                             reported,
-		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "no such status", "/jobs?from=" + url.QueryEscape(hostile): "Dates must have the form",
+		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "no such status", "/jobs?from=" +
+			url.QueryEscape(hostile): "Dates must have the form",
 	} {
 		check(path, shows)
 	}

@@ -60,14 +60,17 @@ func TestEntryTimes(t *testing.T) {
 	t.Parallel()
 	first := time.Date(2026, 11, 26, 10, 0, 0, 0, time.UTC)
 	for after, want := range map[time.Duration]string{
-		0: "", 200 * time.Millisecond: "+0.2 s", 12 * time.Second: "+12 s", 185 * time.Second: "+3:05", time.Hour + 2*time.Second: "+1:00:02", -time.Second: "−1.0 s",
+		0: "", 200 * time.Millisecond: "+0.2 s", 12 * time.Second: "+12 s", 185 * time.Second: "+3:05", time.Hour +
+			2*time.Second: "+1:00:02", -time.Second: "−1.0 s",
 	} {
 		e := job.TimelineEntry{Source: job.SourceBot, EmittedAt: first.Add(after), ReceivedAt: first.Add(after + 3*time.Second), Attempt: 1}
 		if got := newEntryView(e, job.Job{State: job.State{Attempts: 2}}, first); got.Offset != want || got.Late != "3 s" || got.Number != 2 {
 			t.Errorf("%s: %q, %q late, attempt %d", after, got.Offset, got.Late, got.Number)
 		}
 	}
-	if got := newEntryView(job.TimelineEntry{Source: job.SourceService, ReceivedAt: first}, job.Job{}, first); got.Late != "" || got.Number != 0 {
+	if got := newEntryView(job.TimelineEntry{
+		Source: job.SourceService, ReceivedAt: first,
+	}, job.Job{}, first); got.Late != "" || got.Number != 0 {
 		t.Errorf("an entry of the service: %+v", got)
 	}
 }

@@ -79,7 +79,8 @@ func newJobRow(j job.Job, details lifecycle.Details) jobRow {
 
 // inModes returns what read finds for a user in the first of some modes, and the caller to act
 // as. It returns missing if read finds nothing.
-func inModes[T any](user account.User, missing error, read func(account.Caller) (T, error), modes ...job.Mode) (found T, as account.Caller, err error) {
+func inModes[T any](user account.User, missing error, read func(account.Caller) (T, error),
+	modes ...job.Mode) (found T, as account.Caller, err error) {
 	for _, mode := range modes {
 		as = account.CallerOf(user, mode)
 		if found, err = read(as); !job.ErrorIs(err, job.NotFound) {

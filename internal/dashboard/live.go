@@ -158,6 +158,7 @@ func (d *Dashboard) liveJob(req *pageRequest, found job.Job, as account.Caller) 
 		}
 		return d.readJob(req.r.Context(), latest, as, &shared.recording)
 	}, func(view any) (parts, error) {
-		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures", "timeline", "deliveries")
+		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures",
+			"timeline", "deliveries")
 	})
 }

@@ -59,11 +59,13 @@ func TestMailPage(t *testing.T) {
 			t.Fatal(body)
 		}
 	}
-	if strings.Contains(body, "<script>alert") || !strings.Contains(body, "&lt;script&gt;alert(1)") || !strings.Contains(body, "eve@example.test") ||
+	if strings.Contains(body, "<script>alert") || !strings.Contains(body, "&lt;script&gt;alert(1)") ||
+		!strings.Contains(body, "eve@example.test") ||
 		!strings.Contains(body, `<span class="badge bad">refused</span>`) {
 		t.Errorf("the page is %s", body)
 	}
-	if got := ada.submit("/operator/mail", "/operator/mail/1/retry", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != "/operator/mail?note=mail-retried" {
+	if got := ada.submit("/operator/mail", "/operator/mail/1/retry", nil); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/operator/mail?note=mail-retried" {
 		t.Errorf("retry: %d", got.status)
 	}
 	for _, path := range []string{"/operator/mail/2/retry", "/operator/mail/x/retry"} {

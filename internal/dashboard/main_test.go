@@ -86,7 +86,9 @@ const password = "correct horse battery staple"
 func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	t.Helper()
 	settings := service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: storetest.FreshDataDir(t)}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
+			DataDir: storetest.FreshDataDir(t),
+		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
 	}
 	for _, one := range change {
 		one(&settings)
@@ -122,7 +124,8 @@ func (h *harness) users() *account.Users {
 var passwordHash = sync.OnceValue(func() string {
 	encode := base64.RawStdEncoding.EncodeToString
 	salt := []byte("a salt of 16 byt")
-	return fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1$%s$%s", argon2.Version, encode(salt), encode(argon2.IDKey([]byte(password), salt, 1, 8, 1, 32)))
+	return fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1$%s$%s", argon2.Version, encode(salt),
+		encode(argon2.IDKey([]byte(password), salt, 1, 8, 1, 32)))
 })
 
 // accept creates the user of an invitation, whose password costs less to check than that of

@@ -42,7 +42,8 @@ type talkView struct {
 }
 
 // readMeeting reads what happens in the meeting of a job.
-func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Job, details lifecycle.Details, entries []job.TimelineEntry) (meetingView, error) {
+func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Job, details lifecycle.Details,
+	entries []job.TimelineEntry) (meetingView, error) {
 	if !j.Status.Dispatched() || j.Status.Teardown() {
 		return meetingView{}, nil
 	}

@@ -70,7 +70,10 @@ func TestMeeting(t *testing.T) {
 	has("Nothing was said or written yet.", true)
 	h.beat(id, `{"id":"p-1","name":"Ada Quill","speaking":true},{"id":"p-2","name":"Ben Okafor"}`)
 	h.spoken(id)
-	for _, text := range []string{"Weekly sync", "Ada Quill speaks", "Let us begin.", "The agenda is in the invitation.", "The first picture comes within a few seconds."} {
+	for _, text := range []string{
+		"Weekly sync", "Ada Quill speaks", "Let us begin.", "The agenda is in the invitation.",
+		"The first picture comes within a few seconds.",
+	} {
 		has(text, true)
 	}
 	has("Ben Okafor speaks", false)
@@ -83,7 +86,9 @@ func TestMeeting(t *testing.T) {
 	has("Captions and chat", false)
 
 	again := ada.get("/jobs/new?again=" + id.String()).body
-	for _, filled := range []string{`value="Weekly sync"`, `https://meet.google.com/abc-defg-hij</textarea>`, `name="captions" checked`, `name="chat" checked`} {
+	for _, filled := range []string{
+		`value="Weekly sync"`, `https://meet.google.com/abc-defg-hij</textarea>`, `name="captions" checked`, `name="chat" checked`,
+	} {
 		if !strings.Contains(again, filled) {
 			t.Errorf("the form that sends the bot again lacks %s", filled)
 		}
@@ -102,7 +107,9 @@ func TestBulk(t *testing.T) {
 	ada := f.signedIn(f.ada.Email)
 	jobs := func() int { return strings.Count(ada.get("/jobs?mode=test").body, `id="job-`) }
 	before := jobs()
-	got := ada.submit("/jobs?mode=test", "/jobs/bulk", url.Values{"job": {f.done.String(), f.failed.String()}, "verb": {"again"}, "back": {"mode=test"}})
+	got := ada.submit("/jobs?mode=test", "/jobs/bulk", url.Values{
+		"job": {f.done.String(), f.failed.String()}, "verb": {"again"}, "back": {"mode=test"},
+	})
 	if got.status != http.StatusSeeOther || got.header.Get("Location") != "/jobs?mode=test&note=jobs-sent" || jobs() != before+2 {
 		t.Errorf("sent again: %d to %s, %d jobs instead of %d", got.status, got.header.Get("Location"), jobs(), before)
 	}
@@ -114,7 +121,9 @@ func TestBulk(t *testing.T) {
 	}
 	f.otherUser()
 	bob := f.signedIn("bob@example.test")
-	bob.submit("/jobs/new", "/jobs/bulk", url.Values{"job": {f.done.String()}, "verb": {"again"}}).want(t, "another team's job", http.StatusNotFound)
+	bob.submit("/jobs/new", "/jobs/bulk", url.Values{
+		"job": {f.done.String()}, "verb": {"again"},
+	}).want(t, "another team's job", http.StatusNotFound)
 }
 
 // TestTranscriptDownload downloads what was said as text and as subtitles.

@@ -93,7 +93,8 @@ func formOfJob(j job.Job) newJobForm {
 	form := newJobForm{
 		Mode: j.Mode, MeetingURL: j.MeetingURL, DisplayName: j.DisplayName, Title: j.Title(), Platform: string(j.Platform),
 		OnStatusChange: j.Webhooks.OnStatusChange, OnFinalize: j.Webhooks.OnFinalize, LeaveOnBot: leave.OnBotDetected,
-		EntryDelay: unless(leave.AfterEntryDelaySeconds, defaults.AfterEntryDelaySeconds), Silence: unless(leave.AfterSilenceSeconds, defaults.AfterSilenceSeconds),
+		EntryDelay: unless(leave.AfterEntryDelaySeconds, defaults.AfterEntryDelaySeconds), Silence: unless(leave.AfterSilenceSeconds,
+			defaults.AfterSilenceSeconds),
 		Solo: unless(leave.AfterSoloSeconds, defaults.AfterSoloSeconds), Maximum: unless(leave.AfterMaxSeconds, defaults.AfterMaxSeconds),
 		Captions: on(options.Captions.Enabled), Chat: on(options.Chat), Transcript: on(options.Transcript.Enabled),
 		AudioOnly: options.Recording.Mode == job.RecordAudio, Consent: on(options.Consent.Required),

@@ -100,7 +100,9 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 		req.Err = err
 		return &pageError{http.StatusBadGateway, "The sign-in service is not available. Try again in a moment, or sign in with your password."}
 	}
-	state := oidcState{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.r.URL.Query().Get("next"))}
+	state := oidcState{
+		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.r.URL.Query().Get("next")),
+	}
 	value, err := d.sealState(oidcCookie, "", state)
 	if err != nil {
 		return err
@@ -128,10 +130,16 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	}
 	user, err := d.oidcUser(req, query.Get("code"), state)
 	if errors.Is(err, account.ErrHasPassword) {
-		return &pageError{http.StatusForbidden, "This account has a password. Sign in with it, then connect the sign-in of your organization on the page Team."}
+		return &pageError{
+			http.StatusForbidden,
+			"This account has a password. Sign in with it, then connect the sign-in of your organization on the page Team.",
+		}
 	}
 	if errors.Is(err, account.ErrNotInvited) {
-		return &pageError{http.StatusForbidden, "Your email address has no account or invitation here, or the sign-in service has not verified it. Ask a colleague who uses this service for an invitation."}
+		return &pageError{
+			http.StatusForbidden,
+			"Your email address has no account or invitation here, or the sign-in service has not verified it. Ask a colleague who uses this service for an invitation.",
+		}
 	}
 	if err != nil {
 		req.d.settings.Log.Warn("sign-in with OpenID Connect failed", "request_id", req.ID, "error", err)

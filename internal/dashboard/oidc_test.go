@@ -63,7 +63,8 @@ func answerJSON(w http.ResponseWriter, value any) {
 func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	answerJSON(w, map[string]any{
 		"issuer": p.url, "authorization_endpoint": p.url + "/authorize", "token_endpoint": p.url + "/token", "jwks_uri": p.url + "/keys",
-		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
+		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+		"id_token_signing_alg_values_supported": []string{"RS256"},
 	})
 }
 
@@ -77,7 +78,9 @@ func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
 // authorize immediately redirects back with a code.
 func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	for name, want := range map[string]string{"response_type": "code", "client_id": "standin", "code_challenge_method": "S256", "scope": "openid email profile"} {
+	for name, want := range map[string]string{
+		"response_type": "code", "client_id": "standin", "code_challenge_method": "S256", "scope": "openid email profile",
+	} {
 		if query.Get(name) != want {
 			p.Errorf("%s is %q, want %q", name, query.Get(name), want)
 		}
@@ -103,7 +106,9 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": p.url, "aud": "standin", "nonce": query.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
+	claims := map[string]any{
+		"iss": p.url, "aud": "standin", "nonce": query.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+	}
 	for name, value := range p.claims {
 		claims[name] = value
 	}

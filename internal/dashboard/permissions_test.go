@@ -32,7 +32,10 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	bob := f.signedIn("bob@example.test")
 	delivery := f.deliveries(f.done)[0].ID
 	page := "/jobs/" + f.done.String()
-	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/screenshot", "/webhooks/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/failures", "/operator/alerts", "/operator/mail"} {
+	for _, path := range []string{
+		page, page + "/live", page + "/media/recording.mp4", page + "/screenshot", "/webhooks/deliveries/" + delivery, "/operator",
+		"/operator/live", "/operator/bots", "/operator/failures", "/operator/alerts", "/operator/mail",
+	} {
 		bob.get(path).want(t, path, http.StatusNotFound)
 	}
 	ids := regexp.MustCompile(`/(?:keys|team)/([0-9a-f-]{36})/`)
@@ -40,12 +43,14 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	key := ids.FindStringSubmatch(ada.get("/keys").body)[1]
 	for path, want := range map[string]int{
 		page + "/delete-recording": 404, "/jobs/" + f.running.String() + "/leave": 404, "/jobs/" + f.running.String() + "/cancel": 404,
-		page + "/deliveries/" + delivery + "/redeliver": 404, page + "/share/revoke": 404, "/keys/" + key + "/revoke": 404, "/team/" + f.ada.ID.String() + "/remove": 409,
+		page + "/deliveries/" + delivery + "/redeliver": 404, page + "/share/revoke": 404, "/keys/" + key +
+			"/revoke": 404, "/team/" + f.ada.ID.String() + "/remove": 409,
 	} {
 		bob.submit("/keys", path, nil).want(t, path, want)
 	}
 	for _, path := range []string{"/jobs", "/jobs?mode=test", "/keys", "/team", "/usage", "/webhooks", "/jobs?mode=test&search=standup"} {
-		if got := bob.get(path); got.status != 200 || strings.Contains(got.body, "standup-0412") || strings.Contains(got.body, "ada@") || strings.Contains(got.body, "standin_live_") {
+		if got := bob.get(path); got.status != 200 || strings.Contains(got.body, "standup-0412") || strings.Contains(got.body, "ada@") ||
+			strings.Contains(got.body, "standin_live_") {
 			t.Errorf("%s (%d) shows data of another consumer", path, got.status)
 		}
 	}
@@ -58,7 +63,8 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	carol := f.signedIn("carol@example.test")
 	f.checkOffers(account.Viewer)
 	f.checkOffers(account.Member)
-	carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil).want(t, "a member removes an operator", http.StatusConflict, "Only an operator can remove an operator or change the role of one.")
+	carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil).want(t, "a member removes an operator", http.StatusConflict,
+		"Only an operator can remove an operator or change the role of one.")
 }
 
 var (
@@ -121,12 +127,14 @@ func TestCaptures(t *testing.T) {
 	}
 	page := "/jobs/" + f.failed.String()
 	ada, bob := f.signedIn(f.ada.Email), f.signedIn("bob@example.test")
-	if got := ada.get(page); !strings.Contains(got.body, page+"/captures/1/capture-0.zip") || strings.Contains(got.body, "captures/1/report.json") {
+	if got := ada.get(page); !strings.Contains(got.body, page+"/captures/1/capture-0.zip") ||
+		strings.Contains(got.body, "captures/1/report.json") {
 		t.Errorf("the job's page does not offer the capture alone: %d", got.status)
 	}
 	got := ada.get(page + "/captures/1/capture-0.zip")
 	disposition := `attachment; filename="` + f.failed.String()[:8] + `-1-capture-0.zip"`
-	if got.status != 200 || got.body != "capture-0.zip" || got.header.Get("Content-Disposition") != disposition || got.header.Get("Content-Type") != "application/zip" {
+	if got.status != 200 || got.body != "capture-0.zip" || got.header.Get("Content-Disposition") != disposition ||
+		got.header.Get("Content-Type") != "application/zip" {
 		t.Errorf("%d %q %v", got.status, got.body, got.header)
 	}
 	for path, want := range map[string]int{
@@ -147,7 +155,9 @@ func TestKeys(t *testing.T) {
 	h := newHarness(t)
 	h.ada()
 	p := h.signedIn("ada@example.test")
-	key := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"name": {"CI"}, "mode": {"test"}, "scope": {"jobs"}, "days": {"30"}}).body)
+	key := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{
+		"name": {"CI"}, "mode": {"test"}, "scope": {"jobs"}, "days": {"30"},
+	}).body)
 	program := h.person()
 	program.header = http.Header{"Authorization": {"Bearer " + key}}
 	program.get("/api/v1/jobs").want(t, "the key", 200)
@@ -158,7 +168,9 @@ func TestKeys(t *testing.T) {
 	if !strings.Contains(list, "<strong>CI</strong>") || !strings.Contains(list, `data-name="Scope">jobs<`) {
 		t.Error("the list lacks the key's name or scope")
 	}
-	for name, form := range map[string]url.Values{"no name": {"mode": {"test"}}, "another scope": {"name": {"CI"}, "scope": {"root"}}, "no days": {"name": {"CI"}, "days": {"0"}}} {
+	for name, form := range map[string]url.Values{
+		"no name": {"mode": {"test"}}, "another scope": {"name": {"CI"}, "scope": {"root"}}, "no days": {"name": {"CI"}, "days": {"0"}},
+	} {
 		if got := p.submit("/keys", "/keys", form); got.status != http.StatusBadRequest || strings.Contains(got.body, "new-key") {
 			t.Errorf("a key with %s: %d", name, got.status)
 		}
@@ -201,7 +213,8 @@ func TestWebhookPage(t *testing.T) {
 	for _, choice := range []string{"on", ""} {
 		for _, name := range []string{"transcript", "commands"} {
 			p.submit("/webhooks", "/webhooks/events", url.Values{name: {choice}})
-			if got := strings.Count(p.get("/webhooks").body, `" checked`); got != len(choice)/2 || !strings.Contains(p.get("/webhooks").body, `name="`+name+`"`+map[string]string{"on": " checked"}[choice]) {
+			if got := strings.Count(p.get("/webhooks").body, `" checked`); got != len(choice)/2 ||
+				!strings.Contains(p.get("/webhooks").body, `name="`+name+`"`+map[string]string{"on": " checked"}[choice]) {
 				t.Errorf("after the choice %q of %s, %d events are enabled", choice, name, got)
 			}
 		}

@@ -126,7 +126,9 @@ func (v *recordingView) arrange() {
 func (v *recordingView) chapters() []chapter {
 	var list []chapter
 	for _, gap := range v.Gaps {
-		list = append(list, chapter{gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs)})
+		list = append(list, chapter{
+			gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs),
+		})
 		if gap.EndMs < v.TotalMs {
 			list = append(list, chapter{gap.EndMs, "continues"})
 		}
@@ -143,7 +145,9 @@ func (v *recordingView) chapters() []chapter {
 
 // downloads returns the entries of the download menu.
 func (v *recordingView) downloads() (list []download) {
-	names := map[recording.MediaKind]string{"video": "Video", "audio": "Audio", "chat": "Chat", "captions": "Captions", "transcript": "Transcript (JSON)"}
+	names := map[recording.MediaKind]string{
+		"video": "Video", "audio": "Audio", "chat": "Chat", "captions": "Captions", "transcript": "Transcript (JSON)",
+	}
 	count := make(map[recording.MediaKind]int)
 	for _, file := range v.Files {
 		if name := names[file.Kind]; name != "" && count[file.Kind] < 5 {

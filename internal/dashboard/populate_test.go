@@ -45,7 +45,9 @@ func (p *person) simulated(address, simulate, externalID string) uuid.UUID {
 // report posts an event as the bot of a live job.
 func (h *harness) report(id uuid.UUID, kind string, data any) {
 	h.Helper()
-	encoded, err := json.Marshal(map[string]any{"kind": kind, "jobId": id, "attempt": 0, "emittedAt": time.Now().UTC().Format(time.RFC3339Nano), "data": data})
+	encoded, err := json.Marshal(map[string]any{
+		"kind": kind, "jobId": id, "attempt": 0, "emittedAt": time.Now().UTC().Format(time.RFC3339Nano), "data": data,
+	})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status)
 	var found job.Record
 	await(h.T, func() bool {
 		var err error
-		if found, err = h.Store().Job(h.Context(), id); err != nil || found.ConsumerID != consumer || found.Status.Terminal() && found.Status != want {
+		if found, err = h.Store().Job(h.Context(), id); err != nil || found.ConsumerID != consumer ||
+			found.Status.Terminal() && found.Status != want {
 			h.Fatalf("job %s is %s, not %s (%s): %v", id, found.Status, want, found.FailureDetail, err)
 		}
 		return found.Status == want
@@ -118,7 +121,9 @@ func populate(h *harness) populatedHarness {
 	}))
 	h.Cleanup(slow.Close)
 	for _, endpoint := range []url.Values{
-		{"url": {receiver(h.T, 503, "down for maintenance") + "/billing"}, "events": {"job.status_changed", "job.finalized"}, "description": {"Billing"}},
+		{"url": {receiver(h.T, 503, "down for maintenance") + "/billing"}, "events": {
+			"job.status_changed", "job.finalized",
+		}, "description": {"Billing"}},
 		{"url": {slow.URL + "/warehouse"}, "events": {"job.finalized", "job.failed"}, "description": {"Data warehouse"}},
 	} {
 		p.submit("/webhooks/new", "/webhooks/endpoints?mode=test", endpoint)
@@ -132,12 +137,19 @@ func populate(h *harness) populatedHarness {
 	}
 	f.running = p.simulated("https://acme.zoom.us/j/8412345678", `{"outcome": "slow_meeting", "seconds": 3000}`, "sales-call-77")
 	f.scheduled = p.sendBot(url.Values{
-		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/qrs-tuvw-efg"}, "displayName": {"Crew’s notetaker"}, "externalId": {"board-2026-12"},
+		"mode": {"live"}, "meetingUrl": {
+			"https://meet.google.com/qrs-tuvw-efg",
+		}, "displayName": {"Crew’s notetaker"}, "externalId": {"board-2026-12"},
 		"joinAtMoment": {time.Now().Add(26 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"2026-12-01T10:00"},
 	})
-	p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/98765432101"}, "externalId": {"all-hands"}, "joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"}})
+	p.sendBot(url.Values{
+		"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/98765432101"}, "externalId": {"all-hands"},
+		"joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"},
+	})
 	p.submit("/keys", "/keys", url.Values{"name": {"Tests"}, "mode": {"test"}, "scope": {"read"}, "days": {"90"}})
-	key := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"name": {"CI"}, "mode": {"live"}, "scope": {"jobs"}}).body)
+	key := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{
+		"name": {"CI"}, "mode": {"live"}, "scope": {"jobs"},
+	}).body)
 	if f.key = key; key == "" {
 		h.Fatal("no key was created")
 	}
@@ -185,10 +197,15 @@ func (h *harness) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
 func (f populatedHarness) pages() map[string]string {
 	f.Helper()
 	return map[string]string{
-		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
+		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" +
+			f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook-job": "/jobs/" + f.done.String() + "/deliveries",
-		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks?mode=test", "usage": "/usage?mode=test", "team": "/team", "audit": "/team/audit", "account": "/account", "usage-teams": "/usage?mode=test&by=team", "operator": "/operator?mode=test", "operator-live": "/operator?mode=live", "operator-bots": "/operator/bots",
-		"failures": "/operator/failures?mode=test", "alerts": "/operator/alerts", "system": "/operator/system", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys",
+		"webhooks": "/webhooks?mode=test", "usage": "/usage?mode=test", "team": "/team", "audit": "/team/audit", "account": "/account",
+		"usage-teams": "/usage?mode=test&by=team", "operator": "/operator?mode=test", "operator-live": "/operator?mode=live",
+		"operator-bots": "/operator/bots",
+		"failures":      "/operator/failures?mode=test", "alerts": "/operator/alerts", "system": "/operator/system", "mail": "/operator/mail",
+		"missing":     "/jobs/nothing",
 		"cli":         f.cliPage(),
 		"webhook-new": "/webhooks/new", "webhook-endpoint": f.endpointPage(), "webhook-log": "/webhooks/deliveries?mode=test&state=delivered",
 		"webhook-delivery": "/webhooks/deliveries/" + f.deliveries(f.done)[0].ID, "webhook-events": "/webhooks/events",
@@ -210,7 +227,9 @@ func (f populatedHarness) endpointPage() string {
 // calendarPage connects a calendar and returns the path of its page.
 func (f populatedHarness) calendarPage() string {
 	f.Helper()
-	got := f.signedIn(f.ada.Email).submit("/calendars", "/calendars", url.Values{"name": {"Ada"}, "address": {calendarFeed(f.T) + "/secret.ics"}, "record": {"all"}})
+	got := f.signedIn(f.ada.Email).submit("/calendars", "/calendars", url.Values{
+		"name": {"Ada"}, "address": {calendarFeed(f.T) + "/secret.ics"}, "record": {"all"},
+	})
 	if got.status != http.StatusSeeOther {
 		f.Fatalf("connect a calendar: %d %s", got.status, got.body)
 	}

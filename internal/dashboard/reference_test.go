@@ -32,7 +32,8 @@ func TestReferenceKey(t *testing.T) {
 		t.Errorf("the key of a guest: %d", got.status)
 	}
 	var session struct{ Name, Team, Token string }
-	if got := ada.get("/docs/session"); json.Unmarshal([]byte(got.body), &session) != nil || session.Name != "Ada Lovelace" || session.Team != "crew" {
+	if got := ada.get("/docs/session"); json.Unmarshal([]byte(got.body), &session) != nil || session.Name != "Ada Lovelace" ||
+		session.Team != "crew" {
 		t.Fatalf("the session is %s", got.body)
 	}
 	ada.post("/docs/key", url.Values{"token": {"guessed"}}).want(t, "a key without the token of the session", http.StatusForbidden)

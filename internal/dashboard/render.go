@@ -151,7 +151,8 @@ func timeElement(show, layout string) func(time.Time) template.HTML {
 		if t.IsZero() {
 			return "–"
 		}
-		return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `" data-show="` + show + `">` + t.UTC().Format(layout) + `</time>`) // #nosec G203 -- a formatted time
+		// #nosec G203 -- a formatted time
+		return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `" data-show="` + show + `">` + t.UTC().Format(layout) + `</time>`)
 	}
 }
 
@@ -226,6 +227,7 @@ func statusText(s job.Status) string { return cmp.Or(statusTexts[s], string(s)) 
 // tone returns the CSS class of a status.
 func tone(s job.Status) string {
 	return cmp.Or(map[job.Status]string{
-		job.Completed: "good", job.Failed: "bad", job.Cancelled: "still", job.RecordingStarted: "live", job.Scheduled: "soon", job.Pending: "soon",
+		job.Completed: "good", job.Failed: "bad", job.Cancelled: "still", job.RecordingStarted: "live", job.Scheduled: "soon",
+		job.Pending: "soon",
 	}[s], "busy")
 }

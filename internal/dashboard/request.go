@@ -213,7 +213,8 @@ func (req *pageRequest) describe(err error) (int, string) {
 	}
 	if own, ok := errors.AsType[*job.Error](err); ok {
 		statuses := map[job.ErrorCode]int{
-			job.InvalidInput: http.StatusBadRequest, job.NotFound: http.StatusNotFound, job.InvalidState: http.StatusConflict, job.Unauthorized: http.StatusUnauthorized,
+			job.InvalidInput: http.StatusBadRequest, job.NotFound: http.StatusNotFound, job.InvalidState: http.StatusConflict,
+			job.Unauthorized: http.StatusUnauthorized,
 		}
 		if status, known := statuses[own.Code]; known {
 			return status, text.Sentence(own.Message)
@@ -221,7 +222,8 @@ func (req *pageRequest) describe(err error) (int, string) {
 	}
 	if req.d.settings.Unavailable(err) {
 		req.Header().Set("Retry-After", "5")
-		return http.StatusServiceUnavailable, "The service cannot use its database or its storage at the moment. Try again. Quote " + req.ID + " when you report it."
+		return http.StatusServiceUnavailable, "The service cannot use its database or its storage at the moment. Try again. Quote " + req.ID +
+			" when you report it."
 	}
 	return http.StatusInternalServerError, "Something went wrong on our side. Quote " + req.ID + " when you report it."
 }

@@ -40,7 +40,10 @@ func TestRoutes(t *testing.T) {
 		"/keys/":               regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(f.signedIn(f.ada.Email).get("/keys").body)[1],
 		"/team/":               f.ada.ID.String(),
 	}
-	values := map[string]string{"{verb}": "delete", "{delivery}": f.deliveries(f.done)[0].ID, "{event}": uuid.NewString(), "{name}": "recording.mp4", "{attempt}": "0"}
+	values := map[string]string{
+		"{verb}": "delete", "{delivery}": f.deliveries(f.done)[0].ID, "{event}": uuid.NewString(), "{name}": "recording.mp4",
+		"{attempt}": "0",
+	}
 	people := map[string]*person{"nobody": f.person(), "another team": f.signedIn("bob@example.test")}
 	for _, role := range account.Roles() {
 		email := string(role) + "@roles.test"
@@ -81,7 +84,8 @@ func TestRoutes(t *testing.T) {
 			}
 			form := url.Values{"token": {who.tokenOrNone()}, "role": {"viewer"}}
 			answer := who.send(method, path, form)
-			if !slices.Contains(want, answer.status) || answer.status == http.StatusSeeOther && !strings.HasPrefix(answer.header.Get("Location"), "/signin") {
+			if !slices.Contains(want, answer.status) ||
+				answer.status == http.StatusSeeOther && !strings.HasPrefix(answer.header.Get("Location"), "/signin") {
 				t.Errorf("%s %s for %s: %d to %q, want one of %v", method, path, name, answer.status, answer.header.Get("Location"), want)
 			}
 		}
@@ -138,7 +142,8 @@ func TestAuditOfForms(t *testing.T) {
 	ada.submit(calendar, calendar, url.Values{"name": {"Bea"}, "record": {"all"}, "minParticipants": {"0"}, "optOut": {"#nobot"}})
 	log := html.UnescapeString(ada.get("/team/audit").body)
 	for _, entry := range []string{
-		"added a webhook endpoint", "changed a webhook endpoint", "webhook: retry", "webhook: delete", "connected a calendar", "changed a calendar",
+		"added a webhook endpoint", "changed a webhook endpoint", "webhook: retry", "webhook: delete", "connected a calendar",
+		"changed a calendar",
 	} {
 		if !strings.Contains(log, entry) {
 			t.Errorf("the audit log lacks %q", entry)

@@ -55,7 +55,8 @@ func TestScale(t *testing.T) {
 		deep = html.UnescapeString(next[1])
 	}
 	endpoint := "&endpoint=" + webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String()
-	const jobRow, deliveryRow, match, entry, failure = `id="job-`, `<td data-name="Event"`, `<li><a href="/jobs/`, `<td data-name="Who"`, `<td data-name="Why"`
+	const jobRow, deliveryRow, match, entry,
+		failure = `id="job-`, `<td data-name="Event"`, `<li><a href="/jobs/`, `<td data-name="Who"`, `<td data-name="Why"`
 	for _, one := range []struct {
 		name, path, row string
 		rows            int // -1: any
@@ -103,7 +104,9 @@ func TestScale(t *testing.T) {
 		{"running bots", "/operator/bots", `<td data-name="Job"`, 0},
 		{"alerts", "/operator/alerts", `<td data-name="Rule"`, 6},
 		{"a new job", "/jobs/new", "<form", -1},
-		{"keys", "/keys", "<form", -1}, {"team", "/team", "<form", -1}, {"calendars", "/calendars", "<form", -1}, {"system", "/operator/system", "<form", -1},
+		{"keys", "/keys", "<form", -1}, {"team", "/team", "<form", -1}, {"calendars", "/calendars", "<form", -1}, {
+			"system", "/operator/system", "<form", -1,
+		},
 	} {
 		const tries = 40
 		var took []time.Duration
@@ -145,7 +148,9 @@ func fillJobs(h *harness, ada account.User, jobs int) (last uuid.UUID) {
 				r := job.Record{Job: job.Job{
 					ID: uuid.Must(uuid.NewV7()), ConsumerID: ada.ConsumerID, Mode: job.Live, ExternalID: "external-" + strconv.Itoa(i),
 					MeetingURL: fmt.Sprintf("https://meet.google.com/abc-%d", i), Platform: job.Meet, DisplayName: "Standin",
-					JoinAt: at, CreatedAt: at, Metadata: []byte(`{"team":"crew"}`), AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.Completed, Attempts: 1},
+					JoinAt: at, CreatedAt: at, Metadata: []byte(`{"team":"crew"}`), AutoLeave: job.DefaultAutoLeave(), State: job.State{
+						Status: job.Completed, Attempts: 1,
+					},
 				}, StatusSince: at}
 				switch i % 20 {
 				case 7:
@@ -184,18 +189,29 @@ func fillJobs(h *harness, ada account.User, jobs int) (last uuid.UUID) {
 		text string
 		args []any
 	}{
-		{`INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, state, attempt, ended_at)
-			SELECT 'dlv_' || id, id, id, consumer_id, mode, ?, ?, CASE status WHEN 'failed' THEN 'job.failed' ELSE 'job.finalized' END, 1, created_at, 2, '{}',
+		{`INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, state,
+			attempt, ended_at)
+			SELECT 'dlv_' || id, id, id, consumer_id, mode, ?, ?, CASE status WHEN 'failed' THEN 'job.failed' ELSE 'job.finalized' END, 1,
+			created_at, 2, '{}',
 				CASE status WHEN 'failed' THEN 'failed' ELSE 'delivered' END, 1, created_at FROM jobs`, []any{scaleURL, key}},
-		{`INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body) SELECT id, 1, emitted_at, 12, 200, '', '' FROM deliveries`, nil},
-		{`INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, due_at, attempt, failures)
-			SELECT 'dlv_d' || id, id, id, consumer_id, mode, ?, ?, 'job.status_changed', 2, created_at, 2, '{}', ?, 5, 5 FROM jobs WHERE rowid % 10 = 0`,
+		{`INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body)
+			SELECT id, 1, emitted_at, 12, 200, '', '' FROM deliveries`, nil},
+		{`INSERT INTO deliveries (id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, due_at,
+			attempt, failures)
+			SELECT 'dlv_d' || id, id, id, consumer_id, mode, ?, ?, 'job.status_changed', 2, created_at, 2, '{}', ?, 5, 5 FROM jobs
+			WHERE rowid % 10 = 0`,
 			[]any{deadURL, deadKey, later}},
-		{`INSERT INTO webhook_endpoints (key, id, consumer_id, mode, url, last_try_at, failures, failing_since, probe_at) VALUES (?, ?, ?, 'live', ?, 1, 0, NULL, NULL), (?, ?, ?, 'live', ?, 1, 9, 1, ?)`,
-			[]any{key, webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String(), owner, scaleURL, deadKey, webhook.EndpointID(ada.ConsumerID, job.Live, deadURL).String(), owner, deadURL, later}},
-		{`INSERT INTO audit_log (id, consumer_id, at, actor, action, target) SELECT id, consumer_id, created_at, 'ada@example.test', 'sent a bot', id FROM jobs`, nil},
+		{`INSERT INTO webhook_endpoints (key, id, consumer_id, mode, url, last_try_at, failures, failing_since, probe_at)
+			VALUES (?, ?, ?, 'live', ?, 1, 0, NULL, NULL), (?, ?, ?, 'live', ?, 1, 9, 1, ?)`,
+			[]any{
+				key, webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String(), owner, scaleURL, deadKey,
+				webhook.EndpointID(ada.ConsumerID, job.Live, deadURL).String(), owner, deadURL, later,
+			}},
+		{`INSERT INTO audit_log (id, consumer_id, at, actor, action, target)
+			SELECT id, consumer_id, created_at, 'ada@example.test', 'sent a bot', id FROM jobs`, nil},
 		{`INSERT INTO search_texts (id, job_id, owner, kind, start_ms, speaker, text)
-			SELECT created_at * 1048576 + rowid % 1048576, id, ?, 'caption', 0, 'Bob', 'The budget of word' || SUBSTR(external_id, 10) FROM jobs`, []any{hex.EncodeToString(ada.ConsumerID[:]) + "live"}},
+			SELECT created_at * 1048576 + rowid % 1048576, id, ?, 'caption', 0, 'Bob', 'The budget of word' || SUBSTR(external_id, 10)
+			FROM jobs`, []any{hex.EncodeToString(ada.ConsumerID[:]) + "live"}},
 		{`WITH RECURSIVE days (day) AS (SELECT 20454 UNION ALL SELECT day + 1 FROM days WHERE day < 20454 + 364)
 			INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes)
 			SELECT ?, 'live', day, 95, 5, 0, 3600000, 7200000, 100000000, 0 FROM days`, []any{owner}},

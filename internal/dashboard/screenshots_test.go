@@ -27,7 +27,10 @@ func TestScreenshots(t *testing.T) {
 	}
 	h := newHarness(t, func(s *service.Settings) {
 		s.ShareLinks = 168 * time.Hour
-		s.Alerts = alert.Options{Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, FailureRate: 10, Endpoint: 15 * time.Minute, Disk: 90, Capacity: 5 * time.Minute}
+		s.Alerts = alert.Options{
+			Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, FailureRate: 10, Endpoint: 15 * time.Minute,
+			Disk: 90, Capacity: 5 * time.Minute,
+		}
 	})
 	link := h.firstLink()
 	outside := openTab(t)
@@ -45,7 +48,8 @@ func TestScreenshots(t *testing.T) {
 	await(t, func() bool { return strings.Contains(user.get(pages["webhooks"]).body, ">dead<") }) // after five attempts
 	pages["jobs-filtered"] = "/jobs?mode=test&search=nothing"
 	pages["start"], pages["search-empty"] = "/jobs?mode=live&status=joining", "/search?mode=test"
-	pages["failures-empty"], pages["webhooks-live"], pages["webhook-log-live"] = "/operator/failures?mode=live", "/webhooks?mode=live", "/webhooks/deliveries?mode=live"
+	pages["failures-empty"], pages["webhooks-live"], pages["webhook-log-live"] = "/operator/failures?mode=live", "/webhooks?mode=live",
+		"/webhooks/deliveries?mode=live"
 	for name, path := range pages {
 		shoot(page, folder, name, h.BaseURL()+path)
 	}
@@ -58,7 +62,9 @@ func TestScreenshots(t *testing.T) {
 	h.otherUser() // of a team without anything
 	fresh := openTab(t)
 	fresh.signIn(h, "bob@example.test")
-	for name, path := range map[string]string{"jobs": "/jobs?mode=live", "usage": "/usage", "keys": "/keys", "webhooks": "/webhooks", "calendars": "/calendars"} {
+	for name, path := range map[string]string{
+		"jobs": "/jobs?mode=live", "usage": "/usage", "keys": "/keys", "webhooks": "/webhooks", "calendars": "/calendars",
+	} {
 		shoot(fresh, folder, "fresh-"+name, h.BaseURL()+path)
 	}
 }

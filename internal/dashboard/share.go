@@ -45,7 +45,8 @@ func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) err
 	}
 	token, now := account.NewToken(), d.settings.Now()
 	link := job.ShareLink{
-		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.session.User.Email, ExpiresAt: now.Add(d.settings.ShareLifetime),
+		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.session.User.Email,
+		ExpiresAt: now.Add(d.settings.ShareLifetime),
 	}
 	if err := d.settings.Shares.InsertShareLink(req.r.Context(), link); err != nil {
 		return err

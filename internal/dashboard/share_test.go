@@ -59,7 +59,8 @@ func TestShareEnds(t *testing.T) {
 	f.person().get(sharedLink(f.signedIn(f.ada.Email), page)).want(t, "an expired link", http.StatusGone)
 	f = recorded(newHarness(t))
 	ada, page := f.signedIn(f.ada.Email), "/jobs/"+f.done.String()
-	if got := ada.submit(page, page+"/share", url.Values{}); got.status != http.StatusNotFound || strings.Contains(ada.get(page).body, ">Share<") {
+	if got := ada.submit(page, page+"/share", url.Values{}); got.status != http.StatusNotFound ||
+		strings.Contains(ada.get(page).body, ">Share<") {
 		t.Errorf("links are not allowed: %d", got.status)
 	}
 }

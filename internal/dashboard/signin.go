@@ -52,7 +52,10 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 		req.session, req.secret = session, secret
 		req.UserID, req.ConsumerID = session.User.ID, session.User.ConsumerID
 		if !session.User.Role.Allows(needed) {
-			return &pageError{http.StatusForbidden, fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed)}
+			return &pageError{
+				http.StatusForbidden,
+				fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed),
+			}
 		}
 		if !isRead(req.r.Method) {
 			if err := req.parseForm(maxForm); err != nil {
@@ -296,7 +299,10 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	}
 	values := req.r.PostForm
 	token := values.Get("invitation")
-	newUser := account.NewUser{Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"), Consumer: cmp.Or(values.Get("team"), values.Get("consumer"))}
+	newUser := account.NewUser{
+		Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"),
+		Consumer: cmp.Or(values.Get("team"), values.Get("consumer")),
+	}
 	user, err := d.settings.Users.Accept(req.r.Context(), token, newUser)
 	if job.ErrorIs(err, job.InvalidInput) {
 		invitation, findErr := d.settings.Users.Invitation(req.r.Context(), token)

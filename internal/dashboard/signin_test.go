@@ -60,12 +60,15 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 	policy := page.header.Get("Content-Security-Policy")
-	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+	for _, part := range []string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'",
+	} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("the policy %s lacks %s", policy, part)
 		}
 	}
-	if strings.Contains(policy, "unsafe") || strings.Contains(page.body, "<style") || strings.Contains(page.body, " style=") || strings.Contains(page.body, "<script>") {
+	if strings.Contains(policy, "unsafe") || strings.Contains(page.body, "<style") || strings.Contains(page.body, " style=") ||
+		strings.Contains(page.body, "<script>") {
 		t.Error("a page has inline scripts or styles, or its policy allows them")
 	}
 	ada.submit("/keys", "/signout", nil).want(t, "sign out", http.StatusSeeOther)
@@ -96,7 +99,9 @@ func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) { s.BaseURL = "https://standin.example" })
 	h.ada()
-	local := &person{harness: h, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	local := &person{harness: h, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}}
 	request, err := http.NewRequest(http.MethodPost, "http://"+h.Addr()+"/signin",
 		strings.NewReader(url.Values{"email": {"ada@example.test"}, "password": {password}}.Encode()))
 	if err != nil {
@@ -135,12 +140,15 @@ func TestThrottle(t *testing.T) {
 			}
 		}
 		got := try(h, "ADA@example.test ", password)
-		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Too many attempts. Try again in") {
+		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" ||
+			!strings.Contains(got.body, "Too many attempts. Try again in") {
 			t.Errorf("the fourth attempt: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
 		}
 		elsewhere := h.person()
 		elsewhere.header = http.Header{"X-Forwarded-For": {"203.0.113.9"}}
-		elsewhere.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}}).want(t, "the right password from another address", http.StatusSeeOther)
+		elsewhere.post("/signin", url.Values{
+			"email": {"ada@example.test"}, "password": {password},
+		}).want(t, "the right password from another address", http.StatusSeeOther)
 		try(h, "other@example.test", "wrong").want(t, "another account", http.StatusUnauthorized)
 	})
 	t.Run("failures", func(t *testing.T) {

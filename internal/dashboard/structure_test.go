@@ -51,7 +51,9 @@ func TestFirstUserChoosesTeam(t *testing.T) {
 	link := h.firstLink()
 	token := link[strings.Index(link, "token=")+len("token="):]
 	p.get(strings.TrimPrefix(link, h.BaseURL())).want(t, "the page does not offer the team", http.StatusOK, `name="team" value="acme" checked`)
-	created := p.post("/welcome", url.Values{"invitation": {token}, "name": {"Ada"}, "email": {"ada@example.test"}, "password": {password}, "team": {"acme"}, "consumer": {""}})
+	created := p.post("/welcome", url.Values{
+		"invitation": {token}, "name": {"Ada"}, "email": {"ada@example.test"}, "password": {password}, "team": {"acme"}, "consumer": {""},
+	})
 	if created.status != http.StatusSeeOther {
 		t.Fatalf("%d: %s", created.status, created.body)
 	}
@@ -70,7 +72,8 @@ func TestMode(t *testing.T) {
 	if strings.Contains(p.get("/jobs").body, frame) {
 		t.Error("the first page is in test mode")
 	}
-	if !strings.Contains(p.get("/jobs?mode=test").body, frame) || !strings.Contains(p.get("/keys").body, frame) || !strings.Contains(p.get("/search").body, `name="mode" value="test"`) {
+	if !strings.Contains(p.get("/jobs?mode=test").body, frame) || !strings.Contains(p.get("/keys").body, frame) ||
+		!strings.Contains(p.get("/search").body, `name="mode" value="test"`) {
 		t.Error("test mode is not that of all pages")
 	}
 	if strings.Contains(p.get("/webhooks?mode=live").body, frame) || strings.Contains(p.get("/jobs").body, frame) {
@@ -85,7 +88,9 @@ func TestAccount(t *testing.T) {
 	p := h.signedIn(h.ada().Email)
 	p.get("/account").want(t, "the account", http.StatusOK, "ada@example.test", "crew")
 	const next = "a new and longer sentence"
-	p.submit("/account", "/account/password", url.Values{"old": {"wrong"}, "password": {next}}).want(t, "a wrong password", http.StatusBadRequest, "current password is wrong")
+	p.submit("/account", "/account/password", url.Values{
+		"old": {"wrong"}, "password": {next},
+	}).want(t, "a wrong password", http.StatusBadRequest, "current password is wrong")
 	p.submit("/account", "/account/password", url.Values{"old": {password}, "password": {next}}).want(t, "the change", http.StatusSeeOther)
 	if _, err := h.users().SignIn(t.Context(), "ada@example.test", next); err != nil {
 		t.Errorf("sign in with the new password (at least %d characters): %v", account.MinPassword, err)
@@ -106,7 +111,9 @@ func TestRoles(t *testing.T) {
 		}
 		token, _, _ = strings.Cut(token, "<")
 		invited := h.person()
-		if got := invited.post("/welcome", url.Values{"invitation": {token}, "name": {role}, "password": {password}}); got.status != http.StatusSeeOther {
+		if got := invited.post("/welcome", url.Values{
+			"invitation": {token}, "name": {role}, "password": {password},
+		}); got.status != http.StatusSeeOther {
 			t.Fatalf("%s: %d %s", email, got.status, got.body)
 		}
 		return invited
@@ -141,7 +148,8 @@ func TestRoles(t *testing.T) {
 	}
 	for _, user := range users {
 		if user.Email == "viewer@example.test" {
-			ada.submit("/team", "/team/"+user.ID.String()+"/role", url.Values{"role": {"admin"}}).want(t, "the admin changes a role", http.StatusSeeOther)
+			ada.submit("/team", "/team/"+user.ID.String()+"/role", url.Values{"role": {"admin"}}).want(t, "the admin changes a role",
+				http.StatusSeeOther)
 		}
 	}
 	viewer.submit("/keys", "/keys", key).want(t, "the viewer who became an admin creates a key", http.StatusOK)
@@ -165,7 +173,8 @@ func TestAuditLog(t *testing.T) {
 	ada.submit("/keys", "/keys", url.Values{"name": {"Deployment <b>"}, "mode": {"test"}})
 	ada.submit("/keys", "/keys", url.Values{"name": {""}, "mode": {"test"}}) // refused
 	page := ada.get("/team/audit").body
-	if got := strings.Count(page, "created an API key"); got != 1 || !strings.Contains(page, "Deployment &lt;b&gt;") || !strings.Contains(page, "signed in") {
+	if got := strings.Count(page, "created an API key"); got != 1 || !strings.Contains(page, "Deployment &lt;b&gt;") ||
+		!strings.Contains(page, "signed in") {
 		t.Errorf("%d keys in the log: %s", got, page)
 	}
 	h.otherUser()

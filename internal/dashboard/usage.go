@@ -102,7 +102,9 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 		{"This month", month, now}, {"Last month", month.AddDate(0, -1, 0), month.AddDate(0, 0, -1)},
 	} {
 		first, last := period.from.Format(time.DateOnly), period.to.Format(time.DateOnly)
-		shown.Ranges = append(shown.Ranges, usageRange{period.name, usageAddress("/usage", first, last, shown.ByTeam), first == shown.From && last == shown.To})
+		shown.Ranges = append(shown.Ranges, usageRange{
+			period.name, usageAddress("/usage", first, last, shown.ByTeam), first == shown.From && last == shown.To,
+		})
 	}
 	if shown.ByTeam {
 		if shown.Teams, err = d.settings.Usage.TeamUsage(req.r.Context(), shown.Mode, from, to); err != nil {

@@ -37,7 +37,8 @@ func TestUsagePages(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]int{
-		"/usage?from=2026-02-01&to=2026-01-01": 400, "/usage.csv?from=x": 400, "/usage?from=2020-01-01": 400, "/operator/failures?after=x.y": 404, "/operator/failures?code=x&hours=x": 200,
+		"/usage?from=2026-02-01&to=2026-01-01": 400, "/usage.csv?from=x": 400, "/usage?from=2020-01-01": 400,
+		"/operator/failures?after=x.y": 404, "/operator/failures?code=x&hours=x": 200,
 	} {
 		ada.get(path).want(t, path, want)
 	}
@@ -50,11 +51,17 @@ func TestUsagePages(t *testing.T) {
 func TestAlertsPage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) {
-		s.Alerts = alert.Options{Webhook: receiver(t, 500, "") + "/path-with-a-secret", WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, Endpoint: 15 * time.Minute}
+		s.Alerts = alert.Options{
+			Webhook: receiver(t, 500, "") + "/path-with-a-secret", WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour,
+			Endpoint: 15 * time.Minute,
+		}
 	})
 	ada := h.signedIn(h.ada().Email)
 	page := ada.get("/operator/alerts").body
-	for _, want := range []string{"endpoint failing", "A webhook endpoint has failed for 15m", `<span class="badge still">off</span>`, `<span class="badge good">ok</span>`, "STANDIN_ALERT_DISK", "canary mismatch"} {
+	for _, want := range []string{
+		"endpoint failing", "A webhook endpoint has failed for 15m", `<span class="badge still">off</span>`,
+		`<span class="badge good">ok</span>`, "STANDIN_ALERT_DISK", "canary mismatch",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -62,10 +69,12 @@ func TestAlertsPage(t *testing.T) {
 	if strings.Contains(page, "path-with-a-secret") || strings.Contains(page, "c2VjcmV0") {
 		t.Error("the page shows a secret")
 	}
-	ada.submit("/operator/alerts", "/operator/alerts/test", nil).want(t, "a test alert to a broken receiver", http.StatusOK, "was not delivered by webhook. Status 500")
+	ada.submit("/operator/alerts", "/operator/alerts/test", nil).want(t, "a test alert to a broken receiver", http.StatusOK,
+		"was not delivered by webhook. Status 500")
 	silent := newHarness(t)
 	ada = silent.signedIn(silent.ada().Email)
-	if got := ada.submit("/operator/alerts", "/operator/alerts/test", nil); got.status != http.StatusConflict || !strings.Contains(ada.get("/operator/alerts").body, "Alerts go nowhere") {
+	if got := ada.submit("/operator/alerts", "/operator/alerts/test", nil); got.status != http.StatusConflict ||
+		!strings.Contains(ada.get("/operator/alerts").body, "Alerts go nowhere") {
 		t.Errorf("without a way to send alerts: %d", got.status)
 	}
 }

@@ -57,7 +57,8 @@ func TestWatch(t *testing.T) {
 			BotConfig: launch.BotConfig{
 				Assignment: launch.Assignment{
 					JobID: id, Token: ingest.Token([]byte("key"), id.String(), 0), ServiceURL: h.BaseURL(), MeetingURL: meeting.URL(), Platform: job.Meet,
-					DisplayName: "Standin", AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
+					DisplayName: "Standin", AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{strings.TrimPrefix(server.URL(),
+						"http://")}, LoopbackPeers: true,
 				},
 				BotSettings: launch.BotSettings{BrowserMode: string(browser.Headless), Recording: launch.Recording{
 					Layout: job.LayoutPage, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 5, VideoBitRate: 300_000,

@@ -23,12 +23,17 @@ func TestEndpoints(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { received.Add(1) }))
 	t.Cleanup(server.Close)
 	p := h.signedIn(ada.Email)
-	for _, form := range []url.Values{{"url": {server.URL}}, {"url": {"ftp://example.test"}, "all": {"on"}}, {"url": {server.URL}, "events": {"nothing"}}} {
+	for _, form := range []url.Values{
+		{"url": {server.URL}}, {"url": {"ftp://example.test"}, "all": {"on"}}, {"url": {server.URL}, "events": {"nothing"}},
+	} {
 		p.submit("/webhooks/new", "/webhooks/endpoints", form).want(t, fmt.Sprintf("add %v", form), http.StatusBadRequest)
 	}
-	page := p.submit("/webhooks/new", "/webhooks/endpoints?mode=test", url.Values{"url": {server.URL}, "events": {"job.finalized"}}).header.Get("Location")
+	page := p.submit("/webhooks/new", "/webhooks/endpoints?mode=test", url.Values{
+		"url": {server.URL}, "events": {"job.finalized"},
+	}).header.Get("Location")
 	page, _, _ = strings.Cut(page, "?")
-	if got := p.submit(page, page+"/test", url.Values{"event": {"chat.message"}}); !strings.Contains(got.body, "It responded with <strong>200</strong>") || received.Load() != 1 {
+	if got := p.submit(page, page+"/test", url.Values{"event": {"chat.message"}}); !strings.Contains(got.body,
+		"It responded with <strong>200</strong>") || received.Load() != 1 {
 		t.Errorf("the test event: %d received, %s", received.Load(), got.body)
 	}
 	p.submit(page, page, url.Values{"description": {"All of them"}, "all": {"on"}, "enabled": {"on"}}).want(t, "change", http.StatusSeeOther)
@@ -45,7 +50,8 @@ func TestEndpoints(t *testing.T) {
 		return delivery != ""
 	})
 	delivery = "/webhooks/deliveries/dlv_" + delivery
-	if body := p.get(delivery).body; !strings.Contains(body, "webhook-signature") || !strings.Contains(body, "curl -i -g") || !strings.Contains(body, done.String()) {
+	if body := p.get(delivery).body; !strings.Contains(body, "webhook-signature") || !strings.Contains(body, "curl -i -g") ||
+		!strings.Contains(body, done.String()) {
 		t.Errorf("the page of a delivery: %s", body)
 	}
 	before := received.Load()

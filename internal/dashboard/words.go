@@ -71,7 +71,8 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 
 // spokenIn reads the transcript of a job. If there is none, it is made of the captions in the
 // texts of the job.
-func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest, texts []job.MeetingText) (document transcript.Document, captions bool, err error) {
+func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest,
+	texts []job.MeetingText) (document transcript.Document, captions bool, err error) {
 	content, _, _, err := d.settings.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
 	if isMissing(err) {
 		return transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
@@ -181,7 +182,8 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 // sourcesText names where a meeting is known from.
 func sourcesText(sources []string) string {
 	names := map[string]string{
-		"api": "API or dashboard", "feed": "iCal address", "google": "Google Calendar", "intake": "calendar intake", "mail": "mail", "microsoft": "Microsoft 365",
+		"api": "API or dashboard", "feed": "iCal address", "google": "Google Calendar", "intake": "calendar intake", "mail": "mail",
+		"microsoft": "Microsoft 365",
 	}
 	var found []string
 	for _, source := range sources {

@@ -63,7 +63,10 @@ func TestWords(t *testing.T) {
 	page.until(`document.querySelector("video").currentTime < 6`)
 
 	ada := f.signedIn(f.ada.Email)
-	for query, found := range map[string]bool{"&speaker=BOB": true, "&speaker=ada": false, "&from=2020-01-01": true, "&to=2020-01-01": false, "&from=2020-01-01&to=2999-01-01&speaker=bob": true} {
+	for query, found := range map[string]bool{
+		"&speaker=BOB": true, "&speaker=ada": false, "&from=2020-01-01": true, "&to=2020-01-01": false,
+		"&from=2020-01-01&to=2999-01-01&speaker=bob": true,
+	} {
 		if got := ada.get("/search?mode=test&q=budget" + query); got.status != 200 || strings.Contains(got.body, f.done.String()) != found {
 			t.Errorf("%s: %d, want a match: %v", query, got.status, found)
 		}

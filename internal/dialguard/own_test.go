@@ -93,12 +93,18 @@ func TestPublic(t *testing.T) {
 		`host "files.example" is refused: it has a private address; STANDIN_WEBHOOK_ALLOW_CIDRS lists the networks that are allowed`: &dialguard.RefusedError{
 			Host: "files.example", Address: "10.1.2.3", Kind: "private",
 		},
-		"lookup files.example: no such host":                   &net.DNSError{Name: "files.example", Server: "10.1.2.3:53", Err: "no such host", IsNotFound: true},
-		"lookup files.example: the name server did not answer": &net.DNSError{Name: "files.example", Server: "10.1.2.3:53", Err: "dial udp 10.1.2.3:53: refused"},
-		"dial: connection refused":                             &net.OpError{Op: "dial", Net: "tcp", Addr: server, Err: errors.New("connection refused")},
-		"it took too long":                                     &url.Error{Op: "Get", URL: "http://10.1.2.3/?key=secret", Err: context.DeadlineExceeded},
-		"the connection was closed without a response":         &url.Error{Op: "Get", URL: "http://10.1.2.3/?key=secret", Err: io.EOF},
-		"something else":                                       &url.Error{Op: "Get", URL: "http://10.1.2.3/?key=secret", Err: errors.New("something else")},
+		"lookup files.example: no such host": &net.DNSError{
+			Name: "files.example", Server: "10.1.2.3:53", Err: "no such host", IsNotFound: true,
+		},
+		"lookup files.example: the name server did not answer": &net.DNSError{
+			Name: "files.example", Server: "10.1.2.3:53", Err: "dial udp 10.1.2.3:53: refused",
+		},
+		"dial: connection refused":                     &net.OpError{Op: "dial", Net: "tcp", Addr: server, Err: errors.New("connection refused")},
+		"it took too long":                             &url.Error{Op: "Get", URL: "http://10.1.2.3/?key=secret", Err: context.DeadlineExceeded},
+		"the connection was closed without a response": &url.Error{Op: "Get", URL: "http://10.1.2.3/?key=secret", Err: io.EOF},
+		"something else": &url.Error{
+			Op: "Get", URL: "http://10.1.2.3/?key=secret", Err: errors.New("something else"),
+		},
 	} {
 		if got := dialguard.Public(err); got != want {
 			t.Errorf("%v is %q, want %q", err, got, want)

@@ -23,7 +23,8 @@ func TestLinkWithoutMeeting(t *testing.T) {
 		j := h.NewJob(t, func(r *lifecycle.NewJob) { r.MeetingURL = link })
 		r := h.until(t, j.ID, "its end", func(r job.Record) bool { return r.Status.Terminal() })
 		if r.Status != job.Failed || r.FailureCode != job.MeetingNotFound || !strings.Contains(r.FailureDetail, detail) || r.Attempts != 0 {
-			t.Errorf("%s: %s %s %q after %d attempts, want meeting_not_found with %q", link, r.Status, r.FailureCode, r.FailureDetail, r.Attempts, detail)
+			t.Errorf("%s: %s %s %q after %d attempts, want meeting_not_found with %q", link, r.Status, r.FailureCode, r.FailureDetail, r.Attempts,
+				detail)
 		}
 		if n := len(h.bots.launches(j.ID)); n > 0 {
 			t.Errorf("%s: %d bots were launched", link, n)

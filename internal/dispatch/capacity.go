@@ -190,7 +190,8 @@ func (c *Capacity) total(machine host.Resources) int {
 		total = min(total, fit(machine.Cores, c.settings.PerBot.Cores, c.perBot.Cores, len(c.slots), cores.count))
 	}
 	if machine.MemoryTotal > 0 {
-		total = min(total, fit(float64(machine.MemoryTotal), float64(c.settings.PerBot.Memory), float64(c.perBot.Memory), len(c.slots), memory.count))
+		total = min(total, fit(float64(machine.MemoryTotal), float64(c.settings.PerBot.Memory), float64(c.perBot.Memory), len(c.slots),
+			memory.count))
 	}
 	return total
 }

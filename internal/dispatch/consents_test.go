@@ -43,21 +43,33 @@ func TestConsents(t *testing.T) {
 		entries  []job.TimelineEntry
 		want     []string // outcome and minute of the response, for each request
 	}{
-		"no request":                  {nil, []job.TimelineEntry{respondedAt(1, `{"granted":true}`)}, nil},
-		"no response":                 {requestedAt(1), nil, []string{" -"}},
-		"granted":                     {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":true}`)}, []string{"granted 2"}},
-		"granted by outcome":          {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
-		"denied":                      {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"}},
-		"timeout":                     {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"}},
+		"no request":         {nil, []job.TimelineEntry{respondedAt(1, `{"granted":true}`)}, nil},
+		"no response":        {requestedAt(1), nil, []string{" -"}},
+		"granted":            {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":true}`)}, []string{"granted 2"}},
+		"granted by outcome": {requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"outcome":"granted"}`)}, []string{"granted 2"}},
+		"denied": {
+			requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":false,"outcome":"denied"}`)}, []string{"denied 2"},
+		},
+		"timeout": {
+			requestedAt(1), []job.TimelineEntry{respondedAt(2, `{"granted":false,"outcome":"timeout"}`)}, []string{"timeout 2"},
+		},
 		"response without data":       {requestedAt(1), []job.TimelineEntry{respondedAt(2, ``)}, []string{"denied 2"}},
 		"response before the request": {requestedAt(5), []job.TimelineEntry{respondedAt(2, `{"granted":true}`)}, []string{" -"}},
-		"two requests, both answered": {requestedAt(1, 2), []job.TimelineEntry{respondedAt(3, `{"outcome":"timeout"}`), respondedAt(4, `{"granted":true}`)}, []string{"timeout 3", "granted 4"}},
-		"two requests, one answered":  {requestedAt(1, 5), []job.TimelineEntry{respondedAt(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"}},
+		"two requests, both answered": {
+			requestedAt(1, 2), []job.TimelineEntry{respondedAt(3, `{"outcome":"timeout"}`), respondedAt(4, `{"granted":true}`)},
+			[]string{"timeout 3", "granted 4"},
+		},
+		"two requests, one answered": {
+			requestedAt(1, 5), []job.TimelineEntry{respondedAt(3, `{"outcome":"denied"}`)}, []string{"denied 3", " -"},
+		},
 		"response names its command": {
-			requestedAt(1, 2), []job.TimelineEntry{respondedAt(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[1]))}, []string{" -", "granted 3"},
+			requestedAt(1, 2), []job.TimelineEntry{respondedAt(3, fmt.Sprintf(`{"granted":true,"commandId":%q}`,
+				ids[1]))}, []string{" -", "granted 3"},
 		},
 		"only the first response counts": {
-			requestedAt(1), []job.TimelineEntry{respondedAt(3, `{"outcome":"denied"}`), respondedAt(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0]))}, []string{"denied 3"},
+			requestedAt(1), []job.TimelineEntry{
+				respondedAt(3, `{"outcome":"denied"}`), respondedAt(4, fmt.Sprintf(`{"granted":true,"commandId":%q}`, ids[0])),
+			}, []string{"denied 3"},
 		},
 		"other events": {requestedAt(1), []job.TimelineEntry{duplicate, another}, []string{" -"}},
 	}

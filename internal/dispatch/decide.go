@@ -93,7 +93,8 @@ func decide(s situation) decision {
 	if s.now.Before(deadline) {
 		return decision{action: wait, until: earlier(deadline, s.heartbeatDue())}
 	}
-	detail := fmt.Sprintf("the bot has been %s since %s, longer than the limit of %s", describe(status), s.job.StatusSince.Format(time.RFC3339),
+	detail := fmt.Sprintf("the bot has been %s since %s, longer than the limit of %s", describe(status),
+		s.job.StatusSince.Format(time.RFC3339),
 		deadline.Sub(s.job.StatusSince).Round(time.Second))
 	if s.hasMedia {
 		return decision{action: salvage, detail: detail}

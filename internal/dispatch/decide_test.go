@@ -179,7 +179,8 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: "none", timeouts: timeouts, prelaunch: time.Minute,
 				leaving: leaving, stops: stops,
 			})
-			if r.Status == job.Scheduled && now.Before(r.JoinAt) && (next.action == startAttempt || next.action == startPrelaunched || next.action == giveUp) {
+			if r.Status == job.Scheduled && now.Before(r.JoinAt) &&
+				(next.action == startAttempt || next.action == startPrelaunched || next.action == giveUp) {
 				t.Fatalf("before joinAt decide returns %+v", next)
 			}
 			if next.action != wait {
@@ -210,7 +211,8 @@ func TestOnLoopback(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
 		"http://127.0.0.1:4000/abc": true, "http://[::1]:4000/": true, "http://localhost/": true,
-		"https://meet.google.com/abc-defg-hij": false, "http://127.0.0.1.evil.test/": false, "http://localhost@evil.test/": false, "": false, "%": false,
+		"https://meet.google.com/abc-defg-hij": false, "http://127.0.0.1.evil.test/": false, "http://localhost@evil.test/": false, "": false,
+		"%": false,
 	} {
 		if got := onLoopback(address); got != want {
 			t.Errorf("%q: %v", address, got)

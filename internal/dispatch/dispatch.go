@@ -208,7 +208,8 @@ func (d *Dispatcher) notAdmitted(ctx context.Context) string {
 		return reason
 	}
 	if d.MaxBotsPerConsumer > 0 {
-		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first", d.MaxBotsPerConsumer)
+		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
+			d.MaxBotsPerConsumer)
 	}
 	return "other jobs are served first"
 }

@@ -78,7 +78,9 @@ func TestFailedLaunchIsRetried(t *testing.T) {
 	id := h.create(t, time.Time{})
 	var delays []time.Duration
 	for tries := 1; ; tries++ {
-		r := h.until(t, id, fmt.Sprintf("tried %d times", tries), func(r job.Record) bool { return r.LaunchFailures == tries || r.Status == job.Failed })
+		r := h.until(t, id, fmt.Sprintf("tried %d times", tries), func(r job.Record) bool {
+			return r.LaunchFailures == tries || r.Status == job.Failed
+		})
 		if r.Status == job.Failed {
 			break
 		}
@@ -98,7 +100,8 @@ func TestFailedLaunchIsRetried(t *testing.T) {
 	if after := r.StatusSince.Sub(began); after < dispatch.DefaultTimeouts().Launch {
 		t.Errorf("failed after %s", after)
 	}
-	if entries := h.Data(t, id, lifecycle.LaunchFailed); len(entries) == 0 || entries[0] != `{"detail":"no Chromium here: install it","node":""}` {
+	if entries := h.Data(t, id, lifecycle.LaunchFailed); len(entries) == 0 ||
+		entries[0] != `{"detail":"no Chromium here: install it","node":""}` {
 		t.Errorf("failed launches on the timeline: %s", entries)
 	}
 	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(h.eventNames(t, id), want) {
@@ -125,7 +128,8 @@ func TestLostBotIsReplaced(t *testing.T) {
 		t.Errorf("next attempt: %+v", r)
 	}
 	launches := h.bots.launches(id)
-	if len(launches) != 2 || launches[1].Attempt != 1 || launches[1].Token != ingest.Token(signingKey, id.String(), 1) || launches[1].Token == launches[0].Token {
+	if len(launches) != 2 || launches[1].Attempt != 1 || launches[1].Token != ingest.Token(signingKey, id.String(), 1) ||
+		launches[1].Token == launches[0].Token {
 		t.Fatalf("launches: %+v", launches)
 	}
 

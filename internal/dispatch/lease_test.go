@@ -54,7 +54,9 @@ func TestSuspendedProcess(t *testing.T) {
 
 func TestPrelaunchUnmarshalText(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]Prelaunch{"auto": AutoPrelaunch, "0": 0, "5s": Prelaunch(5 * time.Second), "2m": Prelaunch(2 * time.Minute)} {
+	for text, want := range map[string]Prelaunch{
+		"auto": AutoPrelaunch, "0": 0, "5s": Prelaunch(5 * time.Second), "2m": Prelaunch(2 * time.Minute),
+	} {
 		var got Prelaunch
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%s: %v (%v)", text, got, err)

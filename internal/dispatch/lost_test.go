@@ -149,7 +149,8 @@ func (h *harness) checkOutcome(t *testing.T, id uuid.UUID, d death, m moment) {
 		if r.Status != job.Dispatching || r.Attempts != 2 || r.FailureCode != "" {
 			t.Errorf("%s: %s after %d attempts (%s)", m.name, r.Status, r.Attempts, r.FailureCode)
 		}
-		if commands, err := h.Store.PendingCommands(t.Context(), id); err != nil || (len(commands) == 1 && commands[0].Kind == ingest.PauseRecording) != (m.name == "paused") {
+		if commands, err := h.Store.PendingCommands(t.Context(), id); err != nil ||
+			(len(commands) == 1 && commands[0].Kind == ingest.PauseRecording) != (m.name == "paused") {
 			t.Errorf("%s: commands for the next bot: %v (%v)", m.name, commands, err)
 		}
 		if reason := h.Data(t, id, job.AttemptStarted)[1]; !strings.Contains(reason, d.detected) {
@@ -205,7 +206,8 @@ func TestStoppedBotIsContinued(t *testing.T) {
 		t.Fatalf("%s after %d attempts: %s", r.Status, r.Attempts, r.FailureDetail)
 	}
 	m := h.manifest(t, id)
-	if !m.Partial || m.End.Reason != "host_ended" || len(m.Gaps) != 1 || m.Gaps[0].Reason != recording.GapBotLost || m.Gaps[0].EndMs != 21_000 {
+	if !m.Partial || m.End.Reason != "host_ended" || len(m.Gaps) != 1 || m.Gaps[0].Reason != recording.GapBotLost ||
+		m.Gaps[0].EndMs != 21_000 {
 		t.Errorf("partial %t, end %+v, gaps %+v", m.Partial, m.End, m.Gaps)
 	}
 	if names := h.eventNames(t, id); slices.Contains(names, "recording_stopped") || slices.Contains(names, "failed") {

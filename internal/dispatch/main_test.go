@@ -230,7 +230,9 @@ func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *disp
 	t.Helper()
 	settings := dispatch.Settings{
 		Store: h.Store, Jobs: h.Service, Launcher: h.bots, Recordings: h.Finalizer, SigningKey: signingKey,
-		ServiceURL: "http://127.0.0.1:1", Options: dispatch.Options{AllowedMeetingHosts: []string{"meet.test"}}, Timeouts: dispatch.DefaultTimeouts(),
+		ServiceURL: "http://127.0.0.1:1", Options: dispatch.Options{
+			AllowedMeetingHosts: []string{"meet.test"},
+		}, Timeouts: dispatch.DefaultTimeouts(),
 		Now: h.clock.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, fn := range change {
@@ -390,5 +392,6 @@ func recorded(t *testing.T) []byte {
 
 var recordedOnce = sync.OnceValues(func() ([]byte, error) {
 	return exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x90:rate=15", "-f", "lavfi", "-i", "sine",
-		"-t", "1", "-c:v", "libx264", "-preset", "ultrafast", "-g", "5", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "pipe:1").Output()
+		"-t", "1", "-c:v", "libx264", "-preset", "ultrafast", "-g", "5", "-c:a", "aac", "-movflags",
+		"frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "pipe:1").Output()
 })

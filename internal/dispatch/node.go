@@ -97,7 +97,8 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 	now := d.Now()
 	node := job.Node{
 		ID: d.Node.ID, Name: d.Node.Name, BaseURL: d.Node.BaseURL, StartedAt: d.startedAt, HeartbeatAt: now,
-		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.startTimes.percentile90(),
+		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx,
+			now), StartTime: d.startTimes.percentile90(),
 	}
 	if err := d.Broken(); err != nil { // its jobs are tried all the same, and fail if the launcher does not recover in time
 		node.Capacity, node.FullReason = 0, "no bot can be launched: "+err.Error()

@@ -87,7 +87,9 @@ func TestWaitingForCapacityEnds(t *testing.T) {
 	r := h.untilPending(t, id)
 	over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
 	for step := range 5 {
-		h.sendEvent(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
+		h.sendEvent(t, first, 0, []job.Trigger{
+			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused,
+		}[step], "")
 	}
 	h.at(over)
 	if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {

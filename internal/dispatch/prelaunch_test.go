@@ -101,7 +101,8 @@ func TestPrelaunch(t *testing.T) {
 		if events := h.eventNames(t, id); !slices.Equal(events, []string{"dispatching"}) {
 			t.Errorf("webhooks %v", events)
 		}
-		if entries := h.Entries(t, id); len(entries) != 2 || string(entries[0].Data) != `{"node":"a"}` || string(entries[1].Data) != `{"lateMs":0,"node":"a"}` {
+		if entries := h.Entries(t, id); len(entries) != 2 || string(entries[0].Data) != `{"node":"a"}` ||
+			string(entries[1].Data) != `{"lateMs":0,"node":"a"}` {
 			t.Errorf("timeline %+v", entries)
 		}
 		if h.Record(t, later).Prelaunch != job.NotPrelaunched {
@@ -138,7 +139,8 @@ func TestChangeWithdrawsPrelaunchedBot(t *testing.T) {
 				t.Errorf("bots %v", done)
 			}
 			a := h.bots.launches(id)[1]
-			if !a.JoinAt.Equal(changed.JoinAt) || a.DisplayName != changed.DisplayName || a.AutoLeave != changed.AutoLeave || a.Token == h.bots.launches(id)[0].Token {
+			if !a.JoinAt.Equal(changed.JoinAt) || a.DisplayName != changed.DisplayName || a.AutoLeave != changed.AutoLeave ||
+				a.Token == h.bots.launches(id)[0].Token {
 				t.Errorf("the second bot got %+v", a)
 			}
 			h.checkVoid(t, id, 0)
@@ -157,7 +159,8 @@ func (h *harness) checkVoid(t *testing.T, id uuid.UUID, attempt int) {
 	t.Helper()
 	entries := len(h.kinds(t, id))
 	answer, err := h.Ingest(t.Context(), ingest.Simulated(id, attempt), ingest.Event{Kind: job.BotExited, EmittedAt: h.clock.Now()})
-	if err != nil || answer.Applied || answer.Reason != job.StaleAttempt || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
+	if err != nil || answer.Applied || answer.Reason != job.StaleAttempt || len(answer.Commands) != 1 ||
+		answer.Commands[0].Kind != ingest.LeaveCall {
 		t.Errorf("response to an event of a withdrawn bot: %+v (%v)", answer, err)
 	}
 	h.checkStale(t, id, attempt)
@@ -244,11 +247,13 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		}
 		h.clock.Set(r.JoinAt)
 		h.sendEvent(t, id, 0, job.BotJoined, "")
-		if r := h.Record(t, id); r.Status != job.Joining || r.Attempts != 1 || r.Attempt != 0 || r.Prelaunch != job.NotPrelaunched || r.Node != "a" {
+		if r := h.Record(t, id); r.Status != job.Joining || r.Attempts != 1 || r.Attempt != 0 || r.Prelaunch != job.NotPrelaunched ||
+			r.Node != "a" {
 			t.Errorf("at joinAt: %+v", r)
 		}
 		want := []job.Trigger{lifecycle.CommandQueued, job.AttemptStarted, lifecycle.BotLaunched, job.BotJoined}
-		if kinds, events := h.kinds(t, id), h.eventNames(t, id); !slices.Equal(kinds, want) || !slices.Equal(events, []string{"dispatching", "joining"}) {
+		if kinds, events := h.kinds(t, id), h.eventNames(t, id); !slices.Equal(kinds, want) ||
+			!slices.Equal(events, []string{"dispatching", "joining"}) {
 			t.Errorf("at joinAt: %v and webhooks %v", kinds, events)
 		}
 		if answer := beat(); len(answer.Commands) != 1 {
@@ -497,7 +502,8 @@ func TestPrelaunchIsSkipped(t *testing.T) {
 		r := h.until(t, j.ID, "skipped", func(r job.Record) bool { return r.Prelaunch == job.PrelaunchSkipped })
 		h.checkHidden(t, j.ID)
 		h.at(r.JoinAt)
-		if r := h.untilCleanedUp(t, j.ID); r.Status != job.Failed || !r.StatusSince.Equal(r.JoinAt) || len(h.bots.launches(j.ID)) > 0 || strings.Contains(r.FailureDetail, "prelaunch") {
+		if r := h.untilCleanedUp(t, j.ID); r.Status != job.Failed || !r.StatusSince.Equal(r.JoinAt) || len(h.bots.launches(j.ID)) > 0 ||
+			strings.Contains(r.FailureDetail, "prelaunch") {
 			t.Errorf("job %+v", r)
 		}
 	}

@@ -24,18 +24,25 @@ func TestCapacityWithMeasuredUsage(t *testing.T) {
 		free    int
 		reason  string // part of the reason for no free capacity
 	}{
-		"no bots":                                {nil, 0, 8, 8, ""},
-		"no reports":                             {nil, 3, 8, 5, ""},
-		"as configured":                          {[]BotResources{{1, gib}, {1, gib}}, 0, 8, 6, ""},
-		"less than configured":                   {[]BotResources{{0.3, gib / 4}, {0.4, gib / 4}}, 0, 8, 6, ""},
-		"slightly more is ignored":               {[]BotResources{{1.05, gib}, {1.12, gib * 11 / 10}}, 0, 8, 6, ""},
-		"more processor time":                    {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 0, 5, 2, ""},
-		"with new bots":                          {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 1, 5, 1, ""},
-		"no capacity left":                       {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0, "5 bots and has capacity for 5: 8.0 cores and 16.0 GiB of memory, of which a bot uses 1.6 cores and 1.0 GiB of memory (measured average of 3 bots; configured are 1.0 and 1.0 GiB)"},
-		"on average":                             {[]BotResources{{1, gib}, {3, gib}}, 0, 4, 2, ""},
-		"more than available":                    {[]BotResources{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has capacity for 4"},
-		"more memory":                            {[]BotResources{{1, 4 * gib}, {1, 4 * gib}}, 0, 4, 2, ""},
-		"only memory can be measured":            {[]BotResources{{0, 8 * gib}}, 1, 2, 0, "a bot uses 1.0 cores and 8.0 GiB of memory (measured average of 1 bots;"},
+		"no bots":                  {nil, 0, 8, 8, ""},
+		"no reports":               {nil, 3, 8, 5, ""},
+		"as configured":            {[]BotResources{{1, gib}, {1, gib}}, 0, 8, 6, ""},
+		"less than configured":     {[]BotResources{{0.3, gib / 4}, {0.4, gib / 4}}, 0, 8, 6, ""},
+		"slightly more is ignored": {[]BotResources{{1.05, gib}, {1.12, gib * 11 / 10}}, 0, 8, 6, ""},
+		"more processor time":      {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 0, 5, 2, ""},
+		"with new bots":            {[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 1, 5, 1, ""},
+		"no capacity left": {
+			[]BotResources{{1.6, gib}, {1.6, gib}, {1.6, gib}}, 2, 5, 0,
+			"5 bots and has capacity for 5: 8.0 cores and 16.0 GiB of memory, of which a bot uses 1.6 cores and 1.0 GiB of memory (measured average of 3 bots; configured are 1.0 and 1.0 GiB)",
+		},
+		"on average": {[]BotResources{{1, gib}, {3, gib}}, 0, 4, 2, ""},
+		"more than available": {
+			[]BotResources{{2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}, {2, gib}}, 0, 4, 0, "6 bots and has capacity for 4",
+		},
+		"more memory": {[]BotResources{{1, 4 * gib}, {1, 4 * gib}}, 0, 4, 2, ""},
+		"only memory can be measured": {
+			[]BotResources{{0, 8 * gib}}, 1, 2, 0, "a bot uses 1.0 cores and 8.0 GiB of memory (measured average of 1 bots;",
+		},
 		"more than the machine has, one may run": {[]BotResources{{20, gib}}, 0, 1, 0, "1 bots and has capacity for 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

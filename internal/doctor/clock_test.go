@@ -25,7 +25,8 @@ func TestClockComparedWithOthers(t *testing.T) {
 			newClockReading("s3://bucket", asked, answered, theirs(2*time.Minute), time.Second),
 		}, Fail, []string{"PostgreSQL", "s3://bucket"}},
 		// A slow answer in whole seconds proves no difference.
-		{[]clockReading{newClockReading("s3://bucket", asked, asked.Add(5*time.Second), asked.Add(-time.Second).Truncate(time.Second), time.Second)}, OK, nil},
+		{[]clockReading{newClockReading("s3://bucket", asked, asked.Add(5*time.Second), asked.Add(-time.Second).Truncate(time.Second),
+			time.Second)}, OK, nil},
 	} {
 		expect(t, checkClock(limited(t), test.readings), test.state, test.want...)
 	}

@@ -34,7 +34,8 @@ func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReadin
 		return checkPostgres(ctx, name, path)
 	}
 	if strings.Contains(path, "://") {
-		return name.fail("STANDIN_DATABASE_URL is not a PostgreSQL address", "give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
+		return name.fail("STANDIN_DATABASE_URL is not a PostgreSQL address",
+			"give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return name.ok("SQLite %s does not exist yet; standin serve creates it", path), nil

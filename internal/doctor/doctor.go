@@ -164,7 +164,8 @@ func (r Report) WriteText(w io.Writer) error {
 	const nameWidth = 16
 	format := stateFormat(w)
 	for _, check := range r.Checks {
-		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", format(check.State), nameWidth, check.Name, text.CleanLine(check.Found, maxLine)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", format(check.State), nameWidth, check.Name,
+			text.CleanLine(check.Found, maxLine)); err != nil {
 			return err
 		}
 		if check.Fix == "" {

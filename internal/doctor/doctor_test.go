@@ -74,7 +74,10 @@ func wantNoFailure(t *testing.T, settings Settings) {
 			expect(t, check, OK, "ffmpeg ", "finishes recordings")
 		}
 	}
-	for _, name := range []string{"browser", "ffmpeg", "data folder", "disk", "memory", "database", "storage", "launcher", "clock", "base URL", "profiles", "mail", "transcriber"} {
+	for _, name := range []string{
+		"browser", "ffmpeg", "data folder", "disk", "memory", "database", "storage", "launcher", "clock", "base URL", "profiles", "mail",
+		"transcriber",
+	} {
 		if !names[name] {
 			t.Errorf("there is no check of the %s", name)
 		}

@@ -16,7 +16,8 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	if err := settings.Engines.CheckServiceURL(settings.Launcher, settings.BotServiceURL); err != nil {
-		return name.fail(err.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
+		return name.fail(err.Error(),
+			"set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
 	}
 	switch settings.Launcher {
 	case "", "process":
@@ -28,7 +29,8 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	case "kubernetes":
 		return checkKubernetes(ctx, name, settings.Engines.Kubernetes)
 	}
-	return name.fail(fmt.Sprintf("there is no launcher %q", settings.Launcher), "set STANDIN_LAUNCHER to process, docker, kubernetes or manual")
+	return name.fail(fmt.Sprintf("there is no launcher %q", settings.Launcher),
+		"set STANDIN_LAUNCHER to process, docker, kubernetes or manual")
 }
 
 // checkDocker requests the engine's version and the bots' image.
@@ -36,7 +38,8 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 	found, err := docker.Check(ctx, settings)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("docker: "+err.Error(), "set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
+		return name.fail("docker: "+err.Error(),
+			"set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
 	case err != nil:
 		return name.fail(fmt.Sprintf("docker at %s: %v", found.Where, err),
 			"make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
@@ -56,14 +59,16 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 func checkKubernetes(ctx context.Context, name checkName, given engines.KubernetesSettings) Check {
 	settings, err := given.Resolve()
 	if err != nil {
-		return name.fail("kubernetes: "+err.Error(), "make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
-			"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec")
+		return name.fail("kubernetes: "+err.Error(),
+			"make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
+				"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec")
 	}
 	found, err := kubernetes.Check(ctx, settings)
 	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, settings.Namespace)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("kubernetes: "+err.Error(), "set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
+		return name.fail("kubernetes: "+err.Error(),
+			"set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
 	case err != nil:
 		return name.fail(in+": "+err.Error(),
 			"make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid")

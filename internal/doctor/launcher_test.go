@@ -51,14 +51,20 @@ func TestDockerLauncher(t *testing.T) {
 		state  State
 		texts  []string
 	}{
-		"working":            {func(*Settings) {}, OK, []string{host, "25.0.5 (API 1.44), with the image " + image}},
-		"image to be pulled": {func(s *Settings) { s.Engines.Docker.Image = "localhost/other:1" }, Warn, []string{"does not have the image localhost/other:1 yet", "docker pull localhost/other:1"}},
+		"working": {func(*Settings) {}, OK, []string{host, "25.0.5 (API 1.44), with the image " + image}},
+		"image to be pulled": {func(s *Settings) {
+			s.Engines.Docker.Image = "localhost/other:1"
+		}, Warn, []string{"does not have the image localhost/other:1 yet", "docker pull localhost/other:1"}},
 		"image missing": {func(s *Settings) {
 			s.Engines.Docker.Image, s.Engines.Docker.Pull = "localhost/other:1", docker.PullNever
 		}, Fail, []string{"STANDIN_DOCKER_PULL is never", "deploy/Dockerfile"}},
 		"no image named": {func(s *Settings) { s.Engines.Docker.Image = "" }, Fail, []string{"set STANDIN_DOCKER_IMAGE"}},
-		"engine away":    {func(s *Settings) { s.Engines.Docker.Host = "tcp://127.0.0.1:1" }, Fail, []string{"tcp://127.0.0.1:1", "does not answer", "STANDIN_DOCKER_HOST"}},
-		"no service URL": {func(s *Settings) { s.BotServiceURL = "" }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"}},
+		"engine away": {func(s *Settings) {
+			s.Engines.Docker.Host = "tcp://127.0.0.1:1"
+		}, Fail, []string{"tcp://127.0.0.1:1", "does not answer", "STANDIN_DOCKER_HOST"}},
+		"no service URL": {
+			func(s *Settings) { s.BotServiceURL = "" }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"},
+		},
 	} {
 		settings := Settings{LauncherSettings: service.LauncherSettings{Launcher: "docker", BotServiceURL: "http://standin:8080"}}
 		settings.Engines.Docker = docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}
@@ -113,19 +119,37 @@ func TestKubernetesLauncher(t *testing.T) {
 		state  State
 		texts  []string
 	}{
-		"working":        {func(*engines.KubernetesSettings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
-		"no right":       {func(s *engines.KubernetesSettings) { s.Kubeconfig = refusing }, Fail, []string{"may not create jobs there", "deploy/kubernetes/rbac.yaml"}},
-		"elsewhere":      {func(s *engines.KubernetesSettings) { s.Namespace = "other" }, Fail, []string{`namespace "other"`, "create secrets", "STANDIN_KUBERNETES_NAMESPACE"}},
-		"cluster away":   {func(s *engines.KubernetesSettings) { s.Kubeconfig = away }, Fail, []string{"http://127.0.0.1:1", "Kubernetes does not answer", "API server"}},
-		"no such file":   {func(s *engines.KubernetesSettings) { s.Kubeconfig = "/no/such/file" }, Fail, []string{"/no/such/file", "STANDIN_KUBERNETES_KUBECONFIG"}},
-		"no template":    {func(s *engines.KubernetesSettings) { s.PodTemplate = "/no/such/template" }, Fail, []string{"pod template", "STANDIN_KUBERNETES_POD_TEMPLATE"}},
+		"working": {func(*engines.KubernetesSettings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
+		"no right": {
+			func(s *engines.KubernetesSettings) { s.Kubeconfig = refusing }, Fail,
+			[]string{"may not create jobs there", "deploy/kubernetes/rbac.yaml"},
+		},
+		"elsewhere": {
+			func(s *engines.KubernetesSettings) { s.Namespace = "other" }, Fail,
+			[]string{`namespace "other"`, "create secrets", "STANDIN_KUBERNETES_NAMESPACE"},
+		},
+		"cluster away": {
+			func(s *engines.KubernetesSettings) { s.Kubeconfig = away }, Fail,
+			[]string{"http://127.0.0.1:1", "Kubernetes does not answer", "API server"},
+		},
+		"no such file": {func(s *engines.KubernetesSettings) {
+			s.Kubeconfig = "/no/such/file"
+		}, Fail, []string{"/no/such/file", "STANDIN_KUBERNETES_KUBECONFIG"}},
+		"no template": {func(s *engines.KubernetesSettings) {
+			s.PodTemplate = "/no/such/template"
+		}, Fail, []string{"pod template", "STANDIN_KUBERNETES_POD_TEMPLATE"}},
 		"no image named": {func(s *engines.KubernetesSettings) { s.Image = "" }, Fail, []string{"set STANDIN_KUBERNETES_IMAGE"}},
 	} {
-		settings := engines.KubernetesSettings{Kubeconfig: good, Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, User: 10001, Group: 10001}}
+		settings := engines.KubernetesSettings{
+			Kubeconfig: good, Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, User: 10001, Group: 10001},
+		}
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "kubernetes", BotServiceURL: "http://standin:8080"}, Engines: engines.Settings{Kubernetes: settings}}), test.state, test.texts...)
+			expect(t, checkLauncher(limited(t), Settings{
+				LauncherSettings: service.LauncherSettings{Launcher: "kubernetes", BotServiceURL: "http://standin:8080"},
+				Engines:          engines.Settings{Kubernetes: settings},
+			}), test.state, test.texts...)
 		})
 	}
 }
@@ -136,6 +160,9 @@ func TestOtherLaunchers(t *testing.T) {
 	t.Parallel()
 	expect(t, checkLauncher(limited(t), Settings{}), OK, "process")
 	expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "manual"}}), OK, "manual")
-	expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "pigeons"}}), Fail, "pigeons", "STANDIN_LAUNCHER")
-	expect(t, checkBrowser(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "docker"}, Browser: "/no/such/browser"}), OK, "containers")
+	expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "pigeons"}}), Fail, "pigeons",
+		"STANDIN_LAUNCHER")
+	expect(t, checkBrowser(limited(t), Settings{
+		LauncherSettings: service.LauncherSettings{Launcher: "docker"}, Browser: "/no/such/browser",
+	}), OK, "containers")
 }

@@ -150,7 +150,9 @@ type clockReading struct {
 // before and received after. step is the resolution of the server's time.
 func newClockReading(source string, before, after, theirs time.Time, step time.Duration) clockReading {
 	trip := after.Sub(before)
-	return clockReading{source: source, ahead: theirs.Add(step / 2).Sub(before.Add(trip / 2)).Round(time.Millisecond), tolerance: (trip + step) / 2}
+	return clockReading{
+		source: source, ahead: theirs.Add(step / 2).Sub(before.Add(trip / 2)).Round(time.Millisecond), tolerance: (trip + step) / 2,
+	}
 }
 
 // skew returns the smallest possible difference of the clocks.

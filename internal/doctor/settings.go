@@ -28,9 +28,11 @@ func checkBaseURL(settings Settings) Check {
 	const fix = "set STANDIN_BASE_URL to the URL of the service for consumers, such as https://standin.example.com"
 	if settings.BaseURL == "" {
 		if host, _, err := net.SplitHostPort(settings.Listen); err != nil {
-			return name.fail(fmt.Sprintf("STANDIN_LISTEN is %q, which is not an address with a port", settings.Listen), "give it the form 127.0.0.1:8080")
+			return name.fail(fmt.Sprintf("STANDIN_LISTEN is %q, which is not an address with a port", settings.Listen),
+				"give it the form 127.0.0.1:8080")
 		} else if !isLoopback(host) {
-			return name.warn(fmt.Sprintf("not set, and the service listens on %s: links in webhooks and manifests use that address", settings.Listen), fix)
+			return name.warn(fmt.Sprintf("not set, and the service listens on %s: links in webhooks and manifests use that address",
+				settings.Listen), fix)
 		}
 		return name.ok("not set: http://%s, for programs on this machine", settings.Listen)
 	}
@@ -45,7 +47,8 @@ func checkBaseURL(settings Settings) Check {
 	case isLoopback(parsed.Hostname()) && !isLoopback(hostOf(settings.Listen)):
 		return name.warn(fmt.Sprintf("%s is each consumer's own machine, but the service listens on %s", settings.BaseURL, settings.Listen), fix)
 	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
-		return name.warn(settings.BaseURL+" is not encrypted: keys and recordings can be read in transit", "use https with a TLS proxy in front of the service")
+		return name.warn(settings.BaseURL+" is not encrypted: keys and recordings can be read in transit",
+			"use https with a TLS proxy in front of the service")
 	}
 	return name.ok("%s", settings.BaseURL)
 }

@@ -97,7 +97,8 @@ func checkFolderStorage(ctx context.Context, name checkName, address, folder str
 	defer bucket.Close()                        // everything is already written
 	_, _, _, err = probeBucket(ctx, bucket, "") // without a folder, which would stay
 	if err != nil {
-		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err), "let this user read and write the folder, and make sure that its disk has free space")
+		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err),
+			"let this user read and write the folder, and make sure that its disk has free space")
 	}
 	return name.ok("the folder %s: an object was written, read and deleted", folder)
 }
@@ -125,7 +126,10 @@ func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (writt
 	for _, step := range []struct {
 		action string
 		err    error
-	}{{"read the object that was written", readErr}, {"get the attributes of the object that was written", attributesErr}, {"delete " + key, deleteErr}} {
+	}{
+		{"read the object that was written", readErr}, {"get the attributes of the object that was written", attributesErr},
+		{"delete " + key, deleteErr},
+	} {
 		if step.err != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", step.action, step.err))
 		}

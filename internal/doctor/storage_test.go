@@ -106,7 +106,8 @@ func (s *objectStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	content, found := s.objects[r.URL.Path]
 	switch {
-	case !strings.HasPrefix(r.URL.Path, "/recordings/jobs/standin-doctor-") || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 "):
+	case !strings.HasPrefix(r.URL.Path, "/recordings/jobs/standin-doctor-") ||
+		!strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 "):
 		w.WriteHeader(http.StatusBadRequest)
 	case r.Method == s.refused:
 		w.Header().Set("Content-Type", "application/xml")

@@ -78,7 +78,8 @@ func supportsRecording(ctx context.Context, running *browser.Browser) (canRecord
 		return false, err
 	}
 	defer page.Close()
-	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recordingType)+`) && "MediaStreamTrackGenerator" in window`, &canRecord)
+	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recordingType)+`) && "MediaStreamTrackGenerator" in window`,
+		&canRecord)
 	return canRecord, err
 }
 
@@ -206,7 +207,8 @@ func packSample(ctx context.Context) (err error) {
 	}
 	const minLength = 900 * time.Millisecond // of a second
 	left := packed.Parts[0]
-	if packed.Partial() || left.Length < minLength || !strings.Contains(packed.Files[0].Codecs, "avc1") || !strings.Contains(packed.Files[0].Codecs, "opus") {
+	if packed.Partial() || left.Length < minLength || !strings.Contains(packed.Files[0].Codecs, "avc1") ||
+		!strings.Contains(packed.Files[0].Codecs, "opus") {
 		return fmt.Errorf("of a second of recording there is %v left, %s", left.Length, packed.Files[0].Codecs)
 	}
 	return nil

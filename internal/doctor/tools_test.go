@@ -83,7 +83,8 @@ func TestNamespaceAdviceNamesTheSetting(t *testing.T) {
 		"user/max_user_namespaces":                     "0",
 	} {
 		machine := fstest.MapFS{"proc/sys/" + setting: {Data: []byte(value + "\n")}}
-		if advice := namespaceAdvice(machine); advice != "here "+filepath.Dir(setting)+"."+filepath.Base(setting)+" is "+value+", which forbids it" {
+		if advice := namespaceAdvice(machine); advice != "here "+filepath.Dir(setting)+"."+filepath.Base(setting)+" is "+value+
+			", which forbids it" {
 			t.Errorf("%s: %s", setting, advice)
 		}
 	}

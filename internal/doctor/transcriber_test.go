@@ -56,7 +56,8 @@ func TestTranscriber(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: closed.URL, AllowCIDRs: "127.0.0.0/8"}}), Fail, "did not answer", "STANDIN_TRANSCRIBER_ALLOW_CIDRS")
+	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: closed.URL, AllowCIDRs: "127.0.0.0/8"}}), Fail,
+		"did not answer", "STANDIN_TRANSCRIBER_ALLOW_CIDRS")
 	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: "ftp://x"}}), Fail, "http or https")
 }
 
@@ -81,10 +82,18 @@ func TestLiveTranscriber(t *testing.T) {
 		state  State
 		texts  []string
 	}{
-		"answers":        {streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "hunter2"}, OK, []string{"whisper-1", `"Hello."`}},
-		"wrong key":      {streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "hunter3"}, Fail, []string{"status 401", "STANDIN_LIVE_TRANSCRIBER_API_KEY"}},
-		"wrong protocol": {streaming.Config{Protocol: streaming.OpenAIRealtime, URL: server.URL, APIKey: "hunter2"}, Fail, []string{"status 404", "STANDIN_LIVE_TRANSCRIBER to the protocol"}},
-		"wrong setting":  {streaming.Config{Protocol: streaming.Deepgram, URL: "ftp://x"}, Fail, []string{"http, https, ws or wss"}},
+		"answers": {
+			streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "hunter2"}, OK, []string{"whisper-1", `"Hello."`},
+		},
+		"wrong key": {
+			streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "hunter3"}, Fail,
+			[]string{"status 401", "STANDIN_LIVE_TRANSCRIBER_API_KEY"},
+		},
+		"wrong protocol": {
+			streaming.Config{Protocol: streaming.OpenAIRealtime, URL: server.URL, APIKey: "hunter2"}, Fail,
+			[]string{"status 404", "STANDIN_LIVE_TRANSCRIBER to the protocol"},
+		},
+		"wrong setting": {streaming.Config{Protocol: streaming.Deepgram, URL: "ftp://x"}, Fail, []string{"http, https, ws or wss"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,8 @@ func openGuide(t *testing.T) browserTab {
 	server := httptest.NewServer(Handler(docs.Files, About{Version: "v1.2.3", Description: description.JSON()}, http.NotFoundHandler()))
 	t.Cleanup(server.Close)
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(testbrowser.ForPages(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.Flag("disable-background-networking", true),
+		chromedp.ExecPath(testbrowser.ForPages(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless,
+		chromedp.Flag("disable-background-networking", true),
 	}
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -73,7 +74,8 @@ func (b browserTab) until(condition string) {
 	defer cancel()
 	script := "new Promise(resolve => { const look = () => (" + condition + ") ? resolve(true) : setTimeout(look, 50); look() })"
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise)); err != nil {
-		state, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.activeElement?.id + " | " + document.getElementById("words")?.value + " | " + document.getElementById("count")?.textContent + " | " + [...document.querySelectorAll("#results li")].map(one => one.ariaSelected)`)) // for the message
+		// for the message
+		state, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.activeElement?.id + " | " + document.getElementById("words")?.value + " | " + document.getElementById("count")?.textContent + " | " + [...document.querySelectorAll("#results li")].map(one => one.ariaSelected)`))
 		b.Fatalf("%s: %v; the search has %s", condition, err, state)
 	}
 }
@@ -97,7 +99,8 @@ func TestSearch(t *testing.T) {
 	b.until(`document.getElementById("count").textContent === "No results for “zzzz”"`)
 	b.do(chromedp.Navigate(b.base))
 	for words, want := range map[string]string{
-		"rotate secret": "Rotate the secret", "cancel job": "Cancel a job", "jobs create": "standin jobs create", "lobby_timeout": "lobby_timeout",
+		"rotate secret": "Rotate the secret", "cancel job": "Cancel a job", "jobs create": "standin jobs create",
+		"lobby_timeout": "lobby_timeout",
 	} {
 		b.do(chromedp.Navigate(b.base))
 		b.find(words)
@@ -138,7 +141,9 @@ func TestGuideScreenshots(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"index", "how-it-works", "webhooks", "reference/configuration", "reference/events", "tutorials/receive-webhooks", "search"} {
+			for _, name := range []string{
+				"index", "how-it-works", "webhooks", "reference/configuration", "reference/events", "tutorials/receive-webhooks", "search",
+			} {
 				if name == "search" {
 					b.do(chromedp.Navigate(b.base + "index.html"))
 					b.find("verify webhook")

@@ -64,9 +64,17 @@ func Sections() []Section {
 		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "tutorials/agent-mcp", "platforms", "signed-in", "zoom-sdk", "privacy"}},
 		{"Recordings and transcripts", []string{"recordings", "captions", "transcripts", "tutorials/transcript-to-slack"}},
 		{"Real time", []string{"real-time", "speak", "tutorials/voice-agent"}},
-		{"Webhooks and calendars", []string{"webhooks", "reference/events", "tutorials/receive-webhooks", "calendars", "tutorials/record-calendar", "mail"}},
-		{"Operate", []string{"install", "tutorials/one-server", "tutorials/kubernetes", "sizing", "scale-out", "storage", "backup", "monitor", "diagnose", "runbook", "security"}},
-		{"Reference", []string{"configuration", "reference/configuration", "commands", "reference/commands", "compatibility", "tutorials/from-recall", "tutorials/from-attendee", "glossary"}},
+		{"Webhooks and calendars", []string{
+			"webhooks", "reference/events", "tutorials/receive-webhooks", "calendars", "tutorials/record-calendar", "mail",
+		}},
+		{"Operate", []string{
+			"install", "tutorials/one-server", "tutorials/kubernetes", "sizing", "scale-out", "storage", "backup", "monitor", "diagnose",
+			"runbook", "security",
+		}},
+		{"Reference", []string{
+			"configuration", "reference/configuration", "commands", "reference/commands", "compatibility", "tutorials/from-recall",
+			"tutorials/from-attendee", "glossary",
+		}},
 	}
 }
 
@@ -226,8 +234,9 @@ func (s *Site) Write(dir, base string) error {
 	files := map[string][]byte{
 		"sitemap.xml": append([]byte(xml.Header), urls...),
 		listPath[1:]:  s.list,
-		"index.html":  []byte(`<!doctype html><meta charset="utf-8"><title>Standin</title><meta http-equiv="refresh" content="0; url=` + Path[1:] + home + `.html">`),
-		"robots.txt":  []byte("Sitemap: " + strings.TrimRight(base, "/") + "/sitemap.xml\n"),
+		"index.html": []byte(`<!doctype html><meta charset="utf-8"><title>Standin</title><meta http-equiv="refresh" content="0; url=` +
+			Path[1:] + home + `.html">`),
+		"robots.txt": []byte("Sitemap: " + strings.TrimRight(base, "/") + "/sitemap.xml\n"),
 	}
 	for name, content := range s.files {
 		files[Path[1:]+name] = content

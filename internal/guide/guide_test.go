@@ -142,7 +142,10 @@ var repositoryLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // the top of the repository lead to files.
 func TestRepositoryLinks(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"../../docs/*.md", "../../docs/reference/*.md", "../../docs/tutorials/*.md", "../../docs/internals/*.md", "../../*.md", "../../deploy/*.md"} {
+	for _, pattern := range []string{
+		"../../docs/*.md", "../../docs/reference/*.md", "../../docs/tutorials/*.md", "../../docs/internals/*.md", "../../*.md",
+		"../../deploy/*.md",
+	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -305,7 +308,9 @@ func TestIndex(t *testing.T) {
 // TestHandler checks what is served, and that other paths are left to the next handler.
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	handler := Handler(docs.Files, About{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	handler := Handler(docs.Files, About{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}))
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -366,7 +371,8 @@ func TestWrite(t *testing.T) {
 // TestDecorate checks that code in several languages becomes tabs, and that one block does not.
 func TestDecorate(t *testing.T) {
 	t.Parallel()
-	page, err := render("page", []byte("# Title\n\n```sh\nx < 1\n```\n\n<!-- a -->\n```python\ny\n```\n\ntext\n\n```sh\nz\n```\n\n| a |\n|---|\n| b |\n"), docs.Files)
+	page, err := render("page",
+		[]byte("# Title\n\n```sh\nx < 1\n```\n\n<!-- a -->\n```python\ny\n```\n\ntext\n\n```sh\nz\n```\n\n| a |\n|---|\n| b |\n"), docs.Files)
 	if err != nil {
 		t.Fatal(err)
 	}

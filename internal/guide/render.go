@@ -171,7 +171,9 @@ var (
 )
 
 // languages are the names of languages on tabs, if they are not as in Markdown.
-var languages = map[string]string{"sh": "Shell", "python": "Python", "javascript": "JavaScript", "go": "Go", "json": "JSON", "caddy": "Caddy", "nginx": "nginx"}
+var languages = map[string]string{
+	"sh": "Shell", "python": "Python", "javascript": "JavaScript", "go": "Go", "json": "JSON", "caddy": "Caddy", "nginx": "nginx",
+}
 
 // decorate makes the code blocks of a page ready for copying, blocks in different languages that
 // follow each other tabs, and wide tables scrollable.
@@ -188,7 +190,8 @@ func decorate(page string) string {
 			if label == "" {
 				label = block[1]
 			}
-			fmt.Fprintf(&b, "<div class=\"code\" data-language=%q><pre tabindex=\"0\"><code>%s</code></pre></div>\n", html.EscapeString(label), block[2])
+			fmt.Fprintf(&b, "<div class=\"code\" data-language=%q><pre tabindex=\"0\"><code>%s</code></pre></div>\n", html.EscapeString(label),
+				block[2])
 		}
 		if tabs {
 			b.WriteString("</div>\n")

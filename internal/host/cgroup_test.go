@@ -124,7 +124,8 @@ func TestProcessorsOf(t *testing.T) {
 		"version 2, no period":   {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000", "cpu.stat": cpuV2}, times{}, false},
 		"version 2, period of 0": {"0::/\n", map[string]string{"cgroup.procs": "", "cpu.max": "100000 0", "cpu.stat": cpuV2}, times{}, false},
 		"version 1, container, same directory for both controllers": {dockerV1, map[string]string{
-			"cpu/cgroup.procs": "", "cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n", "cpu/cpuacct.stat": "user 250\nsystem 100\n",
+			"cpu/cgroup.procs": "", "cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n",
+			"cpu/cpuacct.stat": "user 250\nsystem 100\n",
 		}, times{user: 2.5, system: 1, processors: 0.5}, true},
 		"version 1, directory with both names": {dockerV1, map[string]string{
 			"cpu,cpuacct/cgroup.procs": "", "cpu,cpuacct/cpu.cfs_quota_us": "50000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n",

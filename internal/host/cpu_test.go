@@ -12,7 +12,10 @@ var start = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 func TestSince(t *testing.T) {
 	t.Parallel()
 	machine := func(user, system, iowait, idle, steal float64) sample {
-		return sample{at: start, source: "machine", times: times{user: user, system: system, iowait: iowait, idle: idle, all: user + system + iowait + idle + steal}}
+		return sample{
+			at: start, source: "machine",
+			times: times{user: user, system: system, iowait: iowait, idle: idle, all: user + system + iowait + idle + steal},
+		}
 	}
 	container := func(at time.Duration, user, system, processors float64) sample {
 		return sample{at: start.Add(at), source: "group", times: times{user: user, system: system, processors: processors}}
@@ -21,7 +24,9 @@ func TestSince(t *testing.T) {
 		before, now sample
 		want        *CPU
 	}{
-		"machine":                         {machine(10, 20, 30, 40, 0), machine(11, 22, 33, 44, 0), &CPU{User: 10, System: 20, IOWait: 30, Idle: 40}},
+		"machine": {
+			machine(10, 20, 30, 40, 0), machine(11, 22, 33, 44, 0), &CPU{User: 10, System: 20, IOWait: 30, Idle: 40},
+		},
 		"machine with steal time":         {machine(0, 0, 0, 0, 0), machine(1, 0, 0, 1, 2), &CPU{User: 25, Idle: 25}},
 		"iowait that decreases (proc(5))": {machine(0, 0, 5, 0, 0), machine(5, 0, 4, 6, 0), &CPU{User: 50, Idle: 60}},
 		"no change":                       {machine(1, 2, 3, 4, 5), machine(1, 2, 3, 4, 5), nil},

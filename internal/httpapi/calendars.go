@@ -117,8 +117,10 @@ type calendarBody struct {
 
 func newCalendarBody(c calendarsync.Calendar) calendarBody {
 	return calendarBody{
-		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job, PollSeconds: int(c.Poll / time.Second),
-		State: c.State, Error: nullText(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt), CreatedAt: job.Timestamp(c.CreatedAt),
+		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job,
+		PollSeconds: int(c.Poll / time.Second),
+		State:       c.State, Error: nullText(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt),
+		CreatedAt: job.Timestamp(c.CreatedAt),
 	}
 }
 
@@ -166,7 +168,8 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 		return err
 	}
 	c, err := a.settings.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
-		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules, Job: request.Job.options(),
+		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules,
+		Job:  request.Job.options(),
 		Poll: time.Duration(request.PollSeconds) * time.Second,
 	})
 	if err != nil {
@@ -208,9 +211,11 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 	patch := calendarsync.Patch{
 		Name: request.Name, Address: request.ICSURL, Email: request.Email.text,
 		Access: calendarsync.AccessPatch{
-			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant, CalendarID: request.CalendarID,
+			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant,
+			CalendarID: request.CalendarID,
 		},
-		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants, OptOut: request.Rules.OptOut,
+		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants,
+		OptOut: request.Rules.OptOut,
 	}
 	if request.Name != nil {
 		*patch.Name = title(*request.Name)

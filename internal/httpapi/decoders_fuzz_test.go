@@ -46,7 +46,10 @@ func fuzzCommand(f *testing.F, verb, field string) {
 	}
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.serve(t, fuzzRequest{method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + newAdaJob.String() + "/" + verb, bearer: adasKey, body: body})
+		s.serve(t, fuzzRequest{
+			method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + newAdaJob.String() + "/" + verb, bearer: adasKey,
+			body: body,
+		})
 	})
 }
 
@@ -62,7 +65,10 @@ func FuzzListQueries(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobsPath, query: query, bearer: adasKey})
 		for _, list := range []string{"timeline", "deliveries"} {
-			s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute + "/" + list, path: jobsPath + "/" + newAdaJob.String() + "/" + list, query: query, bearer: adasKey})
+			s.serve(t, fuzzRequest{
+				method: http.MethodGet, route: jobRoute + "/" + list, path: jobsPath + "/" + newAdaJob.String() + "/" + list, query: query,
+				bearer: adasKey,
+			})
 		}
 	})
 }
@@ -76,12 +82,15 @@ func FuzzPaths(f *testing.F) {
 	}
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, first, second string) {
-		if strings.ContainsAny(first+second, "/") || first == "" || second == "" || first == "." || first == ".." || second == "." || second == ".." {
+		if strings.ContainsAny(first+second, "/") || first == "" || second == "" || first == "." || first == ".." || second == "." ||
+			second == ".." {
 			return // another path
 		}
 		redeliver := jobRoute + "/deliveries/{deliveryId}/redeliver"
 		for _, named := range []string{first, newAdaJob.String()} {
-			s.serve(t, fuzzRequest{method: http.MethodPost, route: redeliver, path: jobsPath + "/" + named + "/deliveries/" + second + "/redeliver", bearer: adasKey})
+			s.serve(t, fuzzRequest{
+				method: http.MethodPost, route: redeliver, path: jobsPath + "/" + named + "/deliveries/" + second + "/redeliver", bearer: adasKey,
+			})
 			s.serve(t, fuzzRequest{method: http.MethodGet, route: mediaRoute, path: jobsPath + "/" + named + "/media/" + second, bearer: adasKey})
 		}
 		s.serve(t, fuzzRequest{method: http.MethodPost, route: pollRoute, path: "/api/v1/cli-auth/poll/" + first})
@@ -117,8 +126,10 @@ func FuzzCompleteLogin(f *testing.F) {
 func FuzzIntakeInvite(f *testing.F) {
 	const minimal = `{"organizerEmail":"ada@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"`
 	for _, seed := range []string{
-		minimal + `}`, minimal + `,"icalUid":null}`, minimal + `,"icalUid":"","subject":" "}`, minimal + `,"icalUid":"\u0000\ud800","subject":"\u202e"}`,
-		strings.Replace(minimal, "ada@example.com", `\"a b\"@[::1]`, 1) + `}`, strings.Replace(minimal, "ada@", strings.Repeat("a", 300)+"@", 1) + `}`,
+		minimal + `}`, minimal + `,"icalUid":null}`, minimal + `,"icalUid":"","subject":" "}`, minimal +
+			`,"icalUid":"\u0000\ud800","subject":"\u202e"}`,
+		strings.Replace(minimal, "ada@example.com", `\"a b\"@[::1]`, 1) + `}`, strings.Replace(minimal, "ada@", strings.Repeat("a", 300)+"@",
+			1) + `}`,
 		strings.Replace(minimal, "https://meet.google.com/abc", "https://a.example/\u00a0", 1) + `}`,
 		strings.Replace(minimal, "2999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", 1) + `}`,
 		strings.Replace(minimal, `"meet"`, `"zoom-sdk"`, 1) + `}`, `{"organizerEmail":null}`, `[]`, ``,
@@ -127,7 +138,9 @@ func FuzzIntakeInvite(f *testing.F) {
 	}
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.serve(t, fuzzRequest{method: http.MethodPost, route: inviteRoute, header: map[string]string{httpapi.IntakeSecretHeader: intakeSecret}, body: body})
+		s.serve(t, fuzzRequest{
+			method: http.MethodPost, route: inviteRoute, header: map[string]string{httpapi.IntakeSecretHeader: intakeSecret}, body: body,
+		})
 	})
 }
 
@@ -143,7 +156,9 @@ func FuzzReceivePayment(f *testing.F) {
 	}
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body, signature string) {
-		if got := s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: map[string]string{billing.Header: signature}, body: body}); got == 200 {
+		if got := s.serve(t, fuzzRequest{
+			method: http.MethodPost, route: paymentRoute, header: map[string]string{billing.Header: signature}, body: body,
+		}); got == 200 {
 			t.Errorf("the signature %q is accepted", signature)
 		}
 		s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: signedPayment(paymentSecret, body), body: body})

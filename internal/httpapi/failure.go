@@ -113,7 +113,9 @@ func tooLarge(limit int64) error {
 
 // busy returns the error for a body that the service did not come to read or decode.
 func busy() error {
-	return &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The service is busy and did not read the body in time."}
+	return &failure{
+		status: http.StatusRequestTimeout, code: "request_timeout", message: "The service is busy and did not read the body in time.",
+	}
 }
 
 // bodyError returns the error for a body that could not be read to its end.

@@ -173,7 +173,8 @@ func (s *surface) insert(id uuid.UUID, caller account.Caller, externalID string)
 	s.t.Helper()
 	r := job.Record{Job: job.Job{
 		ID: id, ConsumerID: caller.ConsumerID, Mode: job.Live, ExternalID: externalID, MeetingURL: "https://zoom.us/j/777", Platform: job.ZoomWeb,
-		DisplayName: "Bot", Metadata: []byte(`{"a":1}`), AutoLeave: job.DefaultAutoLeave(), JoinAt: far, CreatedAt: time.UnixMilli(0), State: job.New(),
+		DisplayName: "Bot", Metadata: []byte(`{"a":1}`), AutoLeave: job.DefaultAutoLeave(), JoinAt: far, CreatedAt: time.UnixMilli(0),
+		State: job.New(),
 	}, StatusSince: time.Now(), WakeAt: far}
 	err := s.store.Write(s.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.InsertJob(ctx, r); err != nil || id != adasJob {

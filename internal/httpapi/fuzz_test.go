@@ -88,7 +88,8 @@ func FuzzIngestEvent(f *testing.F) {
 		identity + `.0,"kind":"manifest.finalized","emittedAt":"0000-01-01T00:00:00Z","data":{}}`,
 		identity + `,"kind":"x","emittedAt":7,"data":[]}`,
 		identity + `}`,
-		`{"jobId":"` + strings.ToUpper(newAdaJob.String()) + `","attempt":2147483647,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		`{"jobId":"` + strings.ToUpper(newAdaJob.String()) +
+			`","attempt":2147483647,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
 		`{"jobId":"urn:uuid:x","attempt":-1}`, `{"attempt":1e400}`, `[]`, ``,
 	} {
 		f.Add(seed)

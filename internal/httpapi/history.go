@@ -21,8 +21,10 @@ import (
 // does not exist or belongs to another consumer results in a *job.Error with
 // NotFound.
 type History interface {
-	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
-	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID,
+		page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
+	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID,
+		page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
 	// TranscriptProblem returns why a job has no transcript, as a sentence; empty when
 	// nothing has failed.
 	TranscriptProblem(ctx context.Context, id uuid.UUID) (string, error)
@@ -173,7 +175,8 @@ func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account
 		return err
 	}
 	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
-	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter, cmp.Or(query.Limit, defaultMatches))
+	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter,
+		cmp.Or(query.Limit, defaultMatches))
 	release()
 	if err != nil {
 		return fmt.Errorf("search texts: %w", err)

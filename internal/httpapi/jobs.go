@@ -90,7 +90,8 @@ type createdJob struct {
 
 // create creates the job of a request. If the request is invalid, as err says, or cannot
 // be used, the result is the job that has its externalId, or the error.
-func (a *API) create(ctx context.Context, caller account.Caller, checked api.Checked, request createRequest, err error) (createdJob, error) {
+func (a *API) create(ctx context.Context, caller account.Caller, checked api.Checked, request createRequest,
+	err error) (createdJob, error) {
 	if err == nil {
 		err = request.check(caller)
 	}
@@ -260,7 +261,9 @@ type settingsBody struct {
 
 func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	j, err := a.namedJob(r, caller)
-	return a.respond(w, http.StatusOK, settingsBody{DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options}, err)
+	return a.respond(w, http.StatusOK, settingsBody{
+		DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options,
+	}, err)
 }
 
 func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {

@@ -153,7 +153,8 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 	explained := outcome.Explain(j, d.FailedIn, d.EndReason, d.Partial)
 	body := detailedJob{
 		View: job.NewView(j), Title: nullText(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
-		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{}, d.Participants...), Sources: append([]string{}, d.Sources...),
+		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{},
+			d.Participants...), Sources: append([]string{}, d.Sources...),
 		Outcome: outcomeBody{
 			Title: explained.Title, Text: explained.Text, Cause: nullText(causes[explained.Side]), Action: nullText(explained.Action),
 			Stage: nullText(explained.Stage), EndReason: nullText(d.EndReason), DocURL: nullText(runbook(j.FailureCode)),

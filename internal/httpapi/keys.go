@@ -72,7 +72,8 @@ type keyBody struct {
 
 func newKeyBody(key account.Key) keyBody {
 	return keyBody{
-		ID: key.ID, Name: key.Name, Mode: key.Mode, Scope: key.Scope, Prefix: key.Prefix, CreatedAt: job.Timestamp(key.CreatedAt), CreatedBy: key.CreatedBy,
+		ID: key.ID, Name: key.Name, Mode: key.Mode, Scope: key.Scope, Prefix: key.Prefix, CreatedAt: job.Timestamp(key.CreatedAt),
+		CreatedBy:  key.CreatedBy,
 		LastUsedAt: job.NullTimestamp(key.LastUsedAt), ExpiresAt: job.NullTimestamp(key.ExpiresAt),
 	}
 }

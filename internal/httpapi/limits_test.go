@@ -56,7 +56,9 @@ func TestEachClientHasItsOwnLimit(t *testing.T) {
 		}
 	}
 	// Each operation has its own buckets.
-	if got := s.send(t, request{"POST", "/api/v1/cli-auth/poll/x", "", map[string]string{"X-Forwarded-For": "192.0.2.1"}, ""}); got.status != 410 {
+	if got := s.send(t, request{
+		"POST", "/api/v1/cli-auth/poll/x", "", map[string]string{"X-Forwarded-For": "192.0.2.1"}, "",
+	}); got.status != 410 {
 		t.Errorf("poll: %d", got.status)
 	}
 }
@@ -124,11 +126,19 @@ func TestMissingSecretsRefuseAll(t *testing.T) {
 		return map[string]string{"WWW-Authenticate": `Secret header="` + header + `"`}
 	}
 	s.run(t, []surfaceCase{
-		{"intake", request{"POST", inviteRoute, "", nil, "{"}, inviteRoute, 401, []string{`"error":"unauthorized"`}, nil, challenge("x-service-intake-secret")},
-		{"intake with an empty secret", request{"POST", inviteRoute, "", map[string]string{"x-service-intake-secret": ""}, "{"}, inviteRoute, 401, nil, nil, nil},
-		{"operator", request{"GET", hostRoute, "", map[string]string{"x-service-admin-secret": ""}, ""}, hostRoute, 401, nil, nil, challenge("x-service-admin-secret")},
+		{"intake", request{
+			"POST", inviteRoute, "", nil, "{",
+		}, inviteRoute, 401, []string{`"error":"unauthorized"`}, nil, challenge("x-service-intake-secret")},
+		{"intake with an empty secret", request{
+			"POST", inviteRoute, "", map[string]string{"x-service-intake-secret": ""}, "{",
+		}, inviteRoute, 401, nil, nil, nil},
+		{"operator", request{
+			"GET", hostRoute, "", map[string]string{"x-service-admin-secret": ""}, "",
+		}, hostRoute, 401, nil, nil, challenge("x-service-admin-secret")},
 		{"payments", request{"POST", paymentRoute, "", signedPayment("", "{}"), "{}"}, paymentRoute, 503, nil, []string{"{"}, nil},
-		{"payments with a body that is too long", request{"POST", paymentRoute, "", nil, padded(2 << 20)}, paymentRoute, 503, nil, []string{"{"}, nil},
+		{"payments with a body that is too long", request{
+			"POST", paymentRoute, "", nil, padded(2 << 20),
+		}, paymentRoute, 503, nil, []string{"{"}, nil},
 	})
 }
 

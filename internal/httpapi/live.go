@@ -105,7 +105,9 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	defer done()
 	feed, leave := a.settings.Live.Join(j.ID)
 	defer leave()
-	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended, follow: query.Follow != "false"}
+	s := &liveStream{
+		api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended, follow: query.Follow != "false",
+	}
 	return s.run(r)
 }
 
@@ -323,7 +325,8 @@ func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
 	if len(image) > ingest.MaxScreenshot {
 		return tooLarge(ingest.MaxScreenshot)
 	}
-	if size, err := jpeg.DecodeConfig(bytes.NewReader(image)); err != nil || size.Width > maxScreenshotSide || size.Height > maxScreenshotSide {
+	if size, err := jpeg.DecodeConfig(bytes.NewReader(image)); err != nil || size.Width > maxScreenshotSide ||
+		size.Height > maxScreenshotSide {
 		return invalid(issue("contentMediaType", fmt.Sprintf("must be a JPEG of at most %d pixels in each direction", maxScreenshotSide)))
 	}
 	if err := a.settings.Bots.SaveScreenshot(r.Context(), bot, image); err != nil {

@@ -43,12 +43,14 @@ func TestAgents(t *testing.T) {
 		"wrong key":              {"POST", "standin_live_x", initialize, 401, "unauthorized"},
 		"another method":         {"GET", adasKey, "", 405, "method_not_allowed"},
 		"another method, no key": {"DELETE", "", "", 401, "unauthorized"},
-		"too large":              {"POST", adasKey, message("ping", `{"_meta":{"x":"`+strings.Repeat("x", 64<<10)+`"}}`), 413, "payload_too_large"},
-		"batch":                  {"POST", adasKey, " [" + initialize + "]", 400, `"code":-32600`},
-		"no JSON":                {"POST", adasKey, "{", 400, `"code":-32700`},
-		"no message":             {"POST", adasKey, "{}", 400, `"code":-32600`},
-		"no ID":                  {"POST", adasKey, `{"jsonrpc":"2.0","method":"tools/list"}`, 400, `"code":-32600`},
-		"unknown method":         {"POST", adasKey, message("tools/make", `{}`), 200, `"id":1,"error":{"code":-32601`},
+		"too large": {
+			"POST", adasKey, message("ping", `{"_meta":{"x":"`+strings.Repeat("x", 64<<10)+`"}}`), 413, "payload_too_large",
+		},
+		"batch":          {"POST", adasKey, " [" + initialize + "]", 400, `"code":-32600`},
+		"no JSON":        {"POST", adasKey, "{", 400, `"code":-32700`},
+		"no message":     {"POST", adasKey, "{}", 400, `"code":-32600`},
+		"no ID":          {"POST", adasKey, `{"jsonrpc":"2.0","method":"tools/list"}`, 400, `"code":-32600`},
+		"unknown method": {"POST", adasKey, message("tools/make", `{}`), 200, `"id":1,"error":{"code":-32601`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := map[string]string{
@@ -84,7 +86,8 @@ func TestAgentsAtATime(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) { settings.Agents = mcpserver.New(slog.New(slog.DiscardHandler)) })
 	padding := `"_meta":{"x":"` + strings.Repeat("x", 60<<10) + `"}` // all together, more than the bodies of an address
-	waiting := message("tools/call", `{"name":"wait_for","arguments":{"jobId":"`+newAdaJob.String()+`","until":"ended","timeoutSeconds":300},`+padding+`}`)
+	waiting := message("tools/call", `{"name":"wait_for","arguments":{"jobId":"`+newAdaJob.String()+`","until":"ended","timeoutSeconds":300},`+
+		padding+`}`)
 	ping := message("ping", `{}`)
 	header := map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 	ctx, stop := context.WithCancel(t.Context())

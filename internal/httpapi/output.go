@@ -39,7 +39,9 @@ type outputFile struct {
 // file returns the file, which is at a path in the request.
 func (f outputFile) file(path ...any) (speech.File, error) {
 	if (f.URI == "") == (f.Data == "") {
-		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "exactly one of uri and data is required", Path: append([]any{}, path...)}
+		return speech.File{}, &job.Error{
+			Code: job.InvalidInput, Message: "exactly one of uri and data is required", Path: append([]any{}, path...),
+		}
 	}
 	content, err := base64.StdEncoding.DecodeString(f.Data)
 	if err != nil {
@@ -108,7 +110,8 @@ func (a *API) shareScreen(w http.ResponseWriter, r *http.Request, caller account
 }
 
 // showPicture serves an operation that shows a picture.
-func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, operation string, kind ingest.CommandKind) error {
+func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, operation string,
+	kind ingest.CommandKind) error {
 	var request pictureRequest
 	if err := a.readRequest(w, r, operation, &request); err != nil {
 		return err
@@ -126,7 +129,8 @@ func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account
 
 // picture returns what a request shows, and what makes its content, if it has any. kinds
 // lists the fields that it may have.
-func (a *API) picture(request pictureRequest, kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
+func (a *API) picture(request pictureRequest,
+	kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
 	chosen := 0
 	for _, set := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
 		if set {

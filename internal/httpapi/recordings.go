@@ -32,7 +32,8 @@ type Recordings interface {
 	OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error)
 	ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error)
 	DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) error
-	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
+	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string,
+		maxBytes int64) (recording.StoredObject, error)
 }
 
 // Formats makes files from recordings; see package formats.
@@ -221,14 +222,17 @@ func (w *stallWriter) Write(data []byte) (int, error) {
 // consumer's recordings.
 type Texts interface {
 	Texts(ctx context.Context, id uuid.UUID) ([]job.MeetingText, error)
-	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, filter job.TextFilter, limit int) ([]job.SearchMatch, error)
+	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, filter job.TextFilter,
+		limit int) ([]job.SearchMatch, error)
 }
 
 // maxTranscript bounds a transcript that is read into memory.
 const maxTranscript = 256 << 20
 
 // transcriptFormats are the formats of a transcript, by media type.
-var transcriptFormats = map[string]string{"application/json": "json", "text/vtt": "vtt", "text/plain": "text", "*/*": "json", "text/*": "text", "application/*": "json"}
+var transcriptFormats = map[string]string{
+	"application/json": "json", "text/vtt": "vtt", "text/plain": "text", "*/*": "json", "text/*": "text", "application/*": "json",
+}
 
 func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	var query struct {

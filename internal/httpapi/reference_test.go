@@ -166,7 +166,9 @@ func TestReferencePolicy(t *testing.T) {
 	if policy != reference.Policy || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
 		t.Errorf("the policy is %q", policy)
 	}
-	for path, status := range map[string]int{"redoc.standalone.js": 200, "style.css": 200, "redoc.LICENSE.txt": 200, "none.js": 404, "..": 404} {
+	for path, status := range map[string]int{
+		"redoc.standalone.js": 200, "style.css": 200, "redoc.LICENSE.txt": 200, "none.js": 404, "..": 404,
+	} {
 		if got := s.send(t, request{"GET", "/docs/assets/" + path, "", nil, ""}); got.status != status {
 			t.Errorf("%s: %d, want %d", path, got.status, status)
 		}

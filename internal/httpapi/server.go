@@ -74,7 +74,10 @@ func newCORS(origins []string) (func(http.Handler) http.Handler, error) {
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
-		AllowedHeaders: []string{"Authorization", "Content-Type", idempotencyHeader, "Last-Event-ID", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"},
+		AllowedHeaders: []string{
+			"Authorization", "Content-Type", idempotencyHeader, "Last-Event-ID", "Range", "If-Range", "If-Match", "If-None-Match",
+			"If-Modified-Since", "If-Unmodified-Since",
+		},
 		ExposedHeaders: []string{
 			"X-Request-Id", warningHeader, ignoredFieldsHeader, replayedHeader, "Location", "Retry-After",
 			"ETag", "Accept-Ranges", "Content-Range", "Content-Length",

@@ -50,7 +50,8 @@ func TestInvalidHTTP(t *testing.T) {
 		"large headers": {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", 431},
 	} {
 		got := readAnswer(t, s.dial(test.request))
-		if got.status != test.status || got.header.Get("X-Request-Id") != "" || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") { // as info.description says
+		// as info.description says
+		if got.status != test.status || got.header.Get("X-Request-Id") != "" || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
 			t.Errorf("%s: %d %v %s", name, got.status, got.header, got.body)
 		}
 	}
@@ -101,7 +102,8 @@ func waitPast(t testing.TB, deadline time.Duration) {
 
 // head returns the headers of a request.
 func head(method, path, bearer string, length int) string {
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: standin\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", method, path, bearer, length)
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: standin\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", method, path, bearer,
+		length)
 }
 
 // TestSlowClientsDoNotStopOthers serves requests while a thousand other connections
@@ -202,7 +204,8 @@ func TestSlowUploadsSucceed(t *testing.T) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, ReadJSON: short, Stall: 20 * short, Idle: short}
 	})
 	path := ingest.MediaPath + "/" + newAdaJob.String() + "/0/recording-000-000000.mp4s"
-	header := strings.Replace(head("PUT", path, token(newAdaJob, 0), 10), "\r\n\r\n", "\r\n"+ingest.ChecksumHeader+": "+sumOf("0123456789")+"\r\n\r\n", 1)
+	header := strings.Replace(head("PUT", path, token(newAdaJob, 0), 10), "\r\n\r\n", "\r\n"+ingest.ChecksumHeader+": "+sumOf("0123456789")+
+		"\r\n\r\n", 1)
 	slow := s.dial(header + "01234")
 	waitPast(t, short)
 	if _, err := io.WriteString(slow, "56789"); err != nil {

@@ -96,27 +96,53 @@ func TestConsumerSurface(t *testing.T) {
 	create := func(body string) request { return request{"POST", jobsPath, adasKey, nil, body} }
 	s.run(t, []surfaceCase{
 		{"create", create(`{"externalId":"all","meetingUrl":"https://us02web.zoom.us/j/20","platform":"meet","displayName":" \t\n","METADATA":{"no":1},"metadata":{"big":12345678901234567890123,"html":"<&>"},"autoLeave":{"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2}}`), jobsPath, 201,
-			[]string{`"platform":"meet"`, `"big":12345678901234567890123`, `"html":"<&>"`, `"afterSilenceSeconds":60,"afterSoloSeconds":600`}, []string{`"no"`},
-			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "X-Standin-Warning": "", "X-Ignored-Fields": "METADATA", "Cache-Control": "no-store"}},
+			[]string{
+				`"platform":"meet"`, `"big":12345678901234567890123`, `"html":"<&>"`, `"afterSilenceSeconds":60,"afterSoloSeconds":600`,
+			}, []string{`"no"`},
+			map[string]string{
+				"Content-Type": "application/json", "Idempotent-Replayed": "", "X-Standin-Warning": "", "X-Ignored-Fields": "METADATA",
+				"Cache-Control": "no-store",
+			}},
 		{"create with a URL without a meeting", create(`{"externalId":"numbers","meetingUrl":"https://zoom.us/u/abc"}`), jobsPath, 201,
-			[]string{`"platform":"zoom-web"`}, nil, map[string]string{"X-Standin-Warning": "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
+			[]string{`"platform":"zoom-web"`}, nil, map[string]string{
+				"X-Standin-Warning": "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it.",
+			}},
 		{"create with unknown fields of objects", create(`{"externalId":"typo 2","meetingUrl":"https://zoom.us/j/1","webhooks":{"on_status_change":"https://a.test","onFinalise":"https://a.test"},"autoLeave":{"after_solo_seconds":3}}`), jobsPath, 201,
 			nil, nil, map[string]string{"X-Ignored-Fields": "autoLeave.after_solo_seconds, webhooks.onFinalise, webhooks.on_status_change"}},
 		{"create with metadata that is nearly right", create(`{"externalId":"nearly","meetingUrl":"https://zoom.us/u/def","metadata":{"recordingPermission":"Required","captions":"true"}}`), jobsPath, 201,
-			[]string{`"recordingPermission":"Required"`}, nil, map[string]string{"X-Standin-Warning": "metadata.captions is ignored: it is not true or false. " +
+			[]string{
+				`"recordingPermission":"Required"`,
+			}, nil, map[string]string{"X-Standin-Warning": "metadata.captions is ignored: it is not true or false. " +
 				`metadata.recordingPermission is not "required" or false, so the bot asks for permission. ` +
 				"This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
-		{"create with another job for the meeting", create(`{"externalId":"second","meetingUrl":"https://zoom.us/j/777","joinAt":"2999-01-01T00:01:00Z"}`), jobsPath, 201,
-			nil, nil, map[string]string{"X-Standin-Warning": "Job " + newAdaJob.String() + " is for the same meeting at this time: both send a bot."}},
-		{"list by two metadata values", request{"GET", jobsPath + "?metadata.a=1&metadata.a=2", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["metadata.a"]`}, nil, nil},
-		{"redeliver without a filter", request{"POST", "/api/v1/deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/deliveries/redeliver", 400, []string{`"code":"minProperties"`, "at least one known field"}, nil, nil},
-		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, minimalJob2}, jobsPath, 201, nil, nil, nil},
-		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, minimalJob}, jobsPath, 201, nil, nil, nil},
-		{"401 before 413", request{"POST", jobsPath, "standin_live_eve", nil, strings.Repeat(" ", 2<<20)}, jobsPath, 401, nil, nil, map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}},
+		{"create with another job for the meeting",
+			create(`{"externalId":"second","meetingUrl":"https://zoom.us/j/777","joinAt":"2999-01-01T00:01:00Z"}`), jobsPath, 201,
+			nil, nil, map[string]string{"X-Standin-Warning": "Job " + newAdaJob.String() +
+				" is for the same meeting at this time: both send a bot."}},
+		{"list by two metadata values", request{
+			"GET", jobsPath + "?metadata.a=1&metadata.a=2", adasKey, nil, "",
+		}, jobsPath, 400, []string{`"path":["metadata.a"]`}, nil, nil},
+		{"redeliver without a filter", request{
+			"POST", "/api/v1/deliveries/redeliver", adasKey, nil, `{}`,
+		}, "/api/v1/deliveries/redeliver", 400, []string{`"code":"minProperties"`, "at least one known field"}, nil, nil},
+		{"create as a form type", request{
+			"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, minimalJob2,
+		}, jobsPath, 201, nil, nil, nil},
+		{"create with a lower-case scheme", request{
+			"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, minimalJob,
+		}, jobsPath, 201, nil, nil, nil},
+		{"401 before 413", request{
+			"POST", jobsPath, "standin_live_eve", nil, strings.Repeat(" ", 2<<20),
+		}, jobsPath, 401, nil, nil, map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}},
 		{"create with every issue", create(`{"meetingUrl":"x","autoLeave":{"afterSoloSeconds":0}}`), jobsPath, 400,
-			[]string{`"path":["externalId"]`, `"code":"required"`, `"path":["meetingUrl"]`, `"code":"format"`, `"path":["autoLeave","afterSoloSeconds"]`, `"code":"minimum"`, "There are 2 more issues."}, nil, nil},
+			[]string{
+				`"path":["externalId"]`, `"code":"required"`, `"path":["meetingUrl"]`, `"code":"format"`, `"path":["autoLeave","afterSoloSeconds"]`,
+				`"code":"minimum"`, "There are 2 more issues.",
+			}, nil, nil},
 		{"a body of 10 MiB", create(padded(10 << 20)), jobsPath, 413, []string{`"error":"payload_too_large"`}, nil, nil},
-		{"get with an upper-case id", request{"GET", jobsPath + "/" + strings.ToUpper(adasJob.String()), adasKey, nil, ""}, jobRoute, 200, nil, nil, nil},
+		{"get with an upper-case id", request{
+			"GET", jobsPath + "/" + strings.ToUpper(adasJob.String()), adasKey, nil, "",
+		}, jobRoute, 200, nil, nil, nil},
 		{"manifest not yet written", request{"GET", unstored + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 		{"manifest missing in storage", request{"GET", own + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 	})
@@ -137,9 +163,15 @@ func TestPathsAndMethods(t *testing.T) {
 	wrong := []string{`"error":"method_not_allowed"`}
 	s.run(t, []surfaceCase{
 		{"health with a wrong key", request{"GET", "/healthz", "x", nil, ""}, "/healthz", 200, nil, nil, nil},
-		{"readiness", request{"GET", "/readyz", "", nil, ""}, "/readyz", 503, []string{`{"ready":false,"checks":[{"name":"database","ok":true},{"name":"launcher","ok":false}]}`}, nil, nil},
-		{"readiness without the launcher", request{"GET", "/readyz?exclude=storage,launcher", "", nil, ""}, "/readyz", 200, []string{`{"ready":true,"checks":[{"name":"database","ok":true}]}`}, nil, nil},
-		{"readiness without checks", request{"GET", "/readyz?exclude=database&exclude=launcher", "", nil, ""}, "/readyz", 200, []string{`{"ready":true,"checks":[]}`}, nil, nil},
+		{"readiness", request{
+			"GET", "/readyz", "", nil, "",
+		}, "/readyz", 503, []string{`{"ready":false,"checks":[{"name":"database","ok":true},{"name":"launcher","ok":false}]}`}, nil, nil},
+		{"readiness without the launcher", request{
+			"GET", "/readyz?exclude=storage,launcher", "", nil, "",
+		}, "/readyz", 200, []string{`{"ready":true,"checks":[{"name":"database","ok":true}]}`}, nil, nil},
+		{"readiness without checks", request{
+			"GET", "/readyz?exclude=database&exclude=launcher", "", nil, "",
+		}, "/readyz", 200, []string{`{"ready":true,"checks":[]}`}, nil, nil},
 		{"root", request{"GET", "/", "", nil, ""}, "", 404, notFound, nil, nil},
 		{"unknown", request{"POST", "/api/v2/jobs", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
 		{"extra slash at the end", request{"POST", "/api/v1/jobs/", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
@@ -148,7 +180,9 @@ func TestPathsAndMethods(t *testing.T) {
 		{"dots", request{"POST", "/api/v1/x/../jobs", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
 		{"escaped dots", request{"GET", "/api/v1/jobs/%2e%2e/jobs", adasKey, nil, ""}, "", 404, notFound, nil, nil},
 		{"put jobs", request{"PUT", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD, POST"}},
-		{"put a job", request{"PUT", jobsPath + "/42", adasKey, nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
+		{"put a job", request{
+			"PUT", jobsPath + "/42", adasKey, nil, "{}",
+		}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
 		{"get an ingest path", request{"GET", ingest.EventPath, "x", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
 		{"patch a poll", request{"PATCH", "/api/v1/cli-auth/poll/%20%00%ff", "", nil, ""}, "", 405, wrong, nil, nil},
 		{"unknown path of a job", request{"POST", jobsPath + "/x/nothing", adasKey, nil, ""}, "", 404, notFound, nil, nil},
@@ -157,7 +191,9 @@ func TestPathsAndMethods(t *testing.T) {
 		{"401 before 405 with a key", request{"PUT", jobsPath, "", nil, ""}, "", 401, []string{"unauthorized"}, nil, map[string]string{"Allow": ""}},
 		{"401 before 405 with a wrong key", request{"PUT", jobsPath, "x", nil, ""}, "", 401, []string{"unauthorized"}, nil, nil},
 		{"401 before 405 with a bot token", request{"GET", ingest.EventPath, "", nil, ""}, "", 401, []string{"unauthorized"}, nil, nil},
-		{"401 before 405 with a secret", request{"POST", "/api/v1/admin/host", "", nil, ""}, "", 401, []string{httpapi.AdminSecretHeader}, nil, nil},
+		{"401 before 405 with a secret", request{
+			"POST", "/api/v1/admin/host", "", nil, "",
+		}, "", 401, []string{httpapi.AdminSecretHeader}, nil, nil},
 	})
 }
 
@@ -168,12 +204,25 @@ func TestBotSurface(t *testing.T) {
 	identity := `"jobId":"` + newAdaJob.String() + `","attempt":0`
 	path, beat := ingest.EventPath, ingest.HeartbeatPath
 	s.run(t, []surfaceCase{
-		{"event with an upper-case id and an integer with a decimal point", request{"POST", path, good, nil, `{"jobId":"` + strings.ToUpper(newAdaJob.String()) + `","attempt":0.0,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`}, path, 200, []string{`"applied":true`}, nil, nil},
-		{"other fields", request{"POST", path, good, nil, `{` + identity + `,"kind":"x"}`}, path, 400, []string{`"path":["kind"]`, `"code":"enum"`, `"path":["emittedAt"]`, `"code":"required"`}, nil, nil},
-		{"heartbeat with everything", request{"POST", beat + "?wait=0", good, nil, `{` + identity + `,"acked":["` + bobsJob.String() + `"],"stats":{"bytesRecorded":1}}`}, beat, 200, nil, nil, nil},
-		{"heartbeat with a bad wait and a bad list", request{"POST", beat + "?wait=soon", good, nil, `{` + identity + `,"acked":7}`}, beat, 400, []string{`"path":["acked"]`, `"path":["wait"]`}, nil, nil},
-		{"heartbeat with a negative wait", request{"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
-		{"heartbeat with a wait that is not a number", request{"POST", beat + "?wait=NaN", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"type"`}, nil, nil},
+		{"event with an upper-case id and an integer with a decimal point", request{
+			"POST", path, good, nil,
+			`{"jobId":"` + strings.ToUpper(newAdaJob.String()) + `","attempt":0.0,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		}, path, 200, []string{`"applied":true`}, nil, nil},
+		{"other fields", request{"POST", path, good, nil, `{` + identity + `,"kind":"x"}`}, path, 400, []string{
+			`"path":["kind"]`, `"code":"enum"`, `"path":["emittedAt"]`, `"code":"required"`,
+		}, nil, nil},
+		{"heartbeat with everything", request{
+			"POST", beat + "?wait=0", good, nil, `{` + identity + `,"acked":["` + bobsJob.String() + `"],"stats":{"bytesRecorded":1}}`,
+		}, beat, 200, nil, nil, nil},
+		{"heartbeat with a bad wait and a bad list", request{
+			"POST", beat + "?wait=soon", good, nil, `{` + identity + `,"acked":7}`,
+		}, beat, 400, []string{`"path":["acked"]`, `"path":["wait"]`}, nil, nil},
+		{"heartbeat with a negative wait", request{
+			"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`,
+		}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
+		{"heartbeat with a wait that is not a number", request{
+			"POST", beat + "?wait=NaN", good, nil, `{` + identity + `}`,
+		}, beat, 400, []string{`"path":["wait"]`, `"code":"type"`}, nil, nil},
 	})
 }
 
@@ -214,15 +263,25 @@ func TestManifestAndMedia(t *testing.T) {
 	s.storeRecording(video)
 	media := jobsPath + "/" + adasJob.String() + "/media/"
 	tag := `"` + sumOf(video) + `"`
-	whole := map[string]string{"Content-Type": "video/mp4", "Content-Length": "50000", "ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
+	whole := map[string]string{
+		"Content-Type": "video/mp4", "Content-Length": "50000", "ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache",
+	}
 	s.run(t, []surfaceCase{
 		{"whole", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, []string{video}, nil, whole},
-		{"range", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=10-14"}, ""}, mediaRoute, 206, []string{"01234"}, []string{"5"},
+		{"range", request{
+			"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=10-14"}, "",
+		}, mediaRoute, 206, []string{"01234"}, []string{"5"},
 			map[string]string{"Content-Range": "bytes 10-14/50000", "ETag": tag}},
-		{"another format, not yet made", request{"GET", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, map[string]string{"Retry-After": "5"}},
+		{"another format, not yet made", request{
+			"GET", media + "recording.mp3", adasKey, nil, "",
+		}, mediaRoute, 202, nil, nil, map[string]string{"Retry-After": "5"}},
 		{"the head of another format, not yet made", request{"HEAD", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, nil},
-		{"a file that is not in the manifest", request{"GET", media + "manifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
-		{"a path instead of a name", request{"GET", media + "..%2Fmanifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"a file that is not in the manifest", request{
+			"GET", media + "manifest.json", adasKey, nil, "",
+		}, mediaRoute, 404, []string{"not_found"}, nil, nil},
+		{"a path instead of a name", request{
+			"GET", media + "..%2Fmanifest.json", adasKey, nil, "",
+		}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 		{"a file missing in storage", request{"GET", media + "lost.mp4", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 	})
 }
@@ -232,19 +291,29 @@ func TestHostileResponses(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	at := time.UnixMilli(0)
-	d := webhook.Delivery{ID: webhook.NewDeliveryID(), JobID: adasJob, ConsumerID: s.ada.ConsumerID, Mode: job.Live, URL: "https://a.example/?a&b", Event: webhook.JobFailed, Sequence: 1, EmittedAt: at, Data: []byte(`{}`), Version: 1}
+	d := webhook.Delivery{
+		ID: webhook.NewDeliveryID(), JobID: adasJob, ConsumerID: s.ada.ConsumerID, Mode: job.Live, URL: "https://a.example/?a&b",
+		Event: webhook.JobFailed, Sequence: 1, EmittedAt: at, Data: []byte(`{}`), Version: 1,
+	}
 	err := s.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertDelivery(ctx, d) })
 	claimed, _, claimErr := webhook.ClaimDeliveries(t.Context(), s.store, webhook.Claim{Now: at, Lease: time.Minute, Limit: 1})
 	if err != nil || claimErr != nil || len(claimed) != 1 {
 		t.Fatalf("claimed %v (%v, %v)", claimed, err, claimErr)
 	}
-	try := webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é")}
-	if _, err := s.store.RecordTries(t.Context(), []webhook.Result{{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "gone"}}}); err != nil {
+	try := webhook.Try{
+		DeliveryID: d.ID, Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é"),
+	}
+	if _, err := s.store.RecordTries(t.Context(), []webhook.Result{{
+		Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "gone"},
+	}}); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t, []surfaceCase{{"deliveries", request{"GET", jobsPath + "/" + adasJob.String() + "/deliveries", adasKey, nil, ""}, jobRoute + "/deliveries", 200, []string{
+	s.run(t, []surfaceCase{{"deliveries", request{
+		"GET", jobsPath + "/" + adasJob.String() + "/deliveries", adasKey, nil, "",
+	}, jobRoute + "/deliveries", 200, []string{
 		`"url":"https://a.example/?a&b"`, `"state":"failed"`, `"nextTryAt":null`, `"endReason":"gone"`,
-		`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":410,"error":null,"responseBody":"gone` + "\uFFFD" + `\u0000é"}`,
+		`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":410,"error":null,"responseBody":"gone` + "\uFFFD" +
+			`\u0000é"}`,
 	}, nil, nil}})
 }
 

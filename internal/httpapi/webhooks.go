@@ -27,7 +27,8 @@ type Webhooks interface {
 	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
 
-	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter,
+		page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
 	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
 	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)
 	RedeliverFailed(ctx context.Context, caller account.Caller, which lifecycle.FailedDeliveries) (int, error)

@@ -109,7 +109,8 @@ func TestWarnUnknownProxy(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		served := 0
-		handler := test.proxies.WarnUnknownProxy(slog.New(slog.NewTextHandler(&log, nil)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+		handler := test.proxies.WarnUnknownProxy(slog.New(slog.NewTextHandler(&log, nil)),
+			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
 		for range 3 {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 			r.RemoteAddr = test.peer

@@ -23,7 +23,8 @@ const (
 
 // Bodies bounds the bodies that this process reads and decodes at a time. Requests
 // beyond the bounds wait. Small bodies, such as those of most bots, do not wait for
-// large ones. Until all clients together use too much, a client waits only for its own. A client is named by AddressKey. It is safe for concurrent use.
+// large ones. Until all clients together use too much, a client waits only for its own. A client is named by AddressKey. It is
+// safe for concurrent use.
 type Bodies struct{ small, large, decodeSmall, decodeLarge *Budget }
 
 // NewBodies returns a Bodies for a process.

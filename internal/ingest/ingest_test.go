@@ -62,7 +62,10 @@ func TestParseEventData(t *testing.T) {
 		want ingest.EventData
 	}{
 		"all": {`{"failureCode":"a","failureDetail":"b","granted":true,"outcome":"c","detail":"d","detectedBotName":"e","leftMeeting":true,"manifestUri":"f","endReason":"g","more":1}`,
-			ingest.EventData{FailureCode: "a", FailureDetail: "b", Granted: &yes, Outcome: "c", Detail: "d", DetectedBotName: "e", LeftMeeting: &yes, ManifestURI: "f", EndReason: "g"}},
+			ingest.EventData{
+				FailureCode: "a", FailureDetail: "b", Granted: &yes, Outcome: "c", Detail: "d", DetectedBotName: "e", LeftMeeting: &yes,
+				ManifestURI: "f", EndReason: "g",
+			}},
 		"some of another type": {`{"failureCode":7,"granted":"yes","leftMeeting":[],"detail":"d","outcome":{}}`, ingest.EventData{Detail: "d"}},
 		"null":                 {`{"granted":null,"detail":null}`, ingest.EventData{}},
 		"other capitals":       {`{"FailureCode":"a"}`, ingest.EventData{}},
@@ -93,7 +96,10 @@ func TestSegmentNames(t *testing.T) {
 			t.Fatalf("%s and %s sort in the wrong order", name, ingest.SegmentName(other, otherSequence))
 		}
 	})
-	for _, name := range []string{"", "recording-0-0.mp4s", "recording-000-000000.mp4", "xrecording-000-000000.mp4s", "recording-000-000000.mp4s\n", "recording-000-00000a.mp4s"} {
+	for _, name := range []string{
+		"", "recording-0-0.mp4s", "recording-000-000000.mp4", "xrecording-000-000000.mp4s", "recording-000-000000.mp4s\n",
+		"recording-000-00000a.mp4s",
+	} {
 		if _, _, ok := ingest.ParseSegmentName(name); ok {
 			t.Errorf("%q is parsed as a segment", name)
 		}

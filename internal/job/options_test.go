@@ -23,10 +23,17 @@ func TestOptionsInMetadata(t *testing.T) {
 		{``, job.Options{}, ""}, {`null`, job.Options{}, ""}, {`[1]`, job.Options{}, ""}, {`{}`, job.Options{}, ""},
 		{`{"customer": {"captions": 1, "recordingPermission": "required"}}`, job.Options{}, ""},
 		{`{"recordingMode": "audio", "participantAudio": false, "chat": true, "captions": true, "captionsLanguage": "de-DE", "transcript": false}`,
-			job.Options{Recording: job.RecordingOptions{Mode: job.RecordAudio, ParticipantAudio: &no}, Chat: &yes, Captions: job.TextOptions{Enabled: &yes, Language: "de-DE"}, Transcript: job.TranscriptOptions{Enabled: &no}}, ""},
-		{`{"recordingMode": "video", "captions": null, "captionsLanguage": null}`, job.Options{Recording: job.RecordingOptions{Mode: job.RecordVideo}}, ""},
+			job.Options{
+				Recording: job.RecordingOptions{Mode: job.RecordAudio, ParticipantAudio: &no}, Chat: &yes,
+				Captions: job.TextOptions{Enabled: &yes, Language: "de-DE"}, Transcript: job.TranscriptOptions{Enabled: &no},
+			}, ""},
+		{`{"recordingMode": "video", "captions": null, "captionsLanguage": null}`, job.Options{
+			Recording: job.RecordingOptions{Mode: job.RecordVideo},
+		}, ""},
 		{`{"recordingMode": "Audio", "captions": "true", "chat": 1}`, job.Options{}, "recordingMode chat captions"},
-		{`{"recordingMode": ["audio"], "participantAudio": {}, "transcript": "no", "captions": true}`, job.Options{Captions: job.TextOptions{Enabled: &yes}}, "recordingMode participantAudio transcript"},
+		{`{"recordingMode": ["audio"], "participantAudio": {}, "transcript": "no", "captions": true}`, job.Options{
+			Captions: job.TextOptions{Enabled: &yes},
+		}, "recordingMode participantAudio transcript"},
 		{`{"captionsLanguage": "German, please"}`, job.Options{}, "captionsLanguage"},
 		{`{"captionsLanguage": 7}`, job.Options{}, "captionsLanguage"},
 		{`{"recordingPermission": "required"}`, ask, ""},

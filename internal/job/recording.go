@@ -17,7 +17,8 @@ type RecordingOptions struct {
 // Or returns the options with those of other in place of the empty ones.
 func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
 	return RecordingOptions{
-		cmp.Or(o.Mode, other.Mode), cmp.Or(o.Layout, other.Layout), cmp.Or(o.Resolution, other.Resolution), cmp.Or(o.ParticipantAudio, other.ParticipantAudio),
+		cmp.Or(o.Mode, other.Mode), cmp.Or(o.Layout, other.Layout), cmp.Or(o.Resolution, other.Resolution), cmp.Or(o.ParticipantAudio,
+			other.ParticipantAudio),
 	}
 }
 

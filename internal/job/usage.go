@@ -116,7 +116,9 @@ func (u Usage) Fields() UsageFields {
 
 // csvNames are the names of Usage.csv.
 func csvNames() []string {
-	return []string{"jobs", "completed", "failed", "cancelled", "success_rate", "recorded_hours", "bot_minutes", "stored_bytes", "deleted_bytes"}
+	return []string{
+		"jobs", "completed", "failed", "cancelled", "success_rate", "recorded_hours", "bot_minutes", "stored_bytes", "deleted_bytes",
+	}
 }
 
 // csv returns the fields as texts.

@@ -48,7 +48,8 @@ func newFiles(t *testing.T, id, other uuid.UUID) (jobfiles.Files, *spools) {
 	t.Cleanup(func() { _ = recordings.Close() })
 	for _, name := range []string{
 		"bots/" + id.String() + "-0/" + process.LogFile, "bots/" + id.String() + "-0/spool/part", "bots/" + id.String() + "-1/spool/part",
-		"bots/" + other.String() + "-0/spool/part", "bots/no-job/file", "work-" + id.String() + "-finish-1/part", "work-" + other.String() + "-finish-1/part", "sounds/x/file",
+		"bots/" + other.String() + "-0/spool/part", "bots/no-job/file", "work-" + id.String() + "-finish-1/part", "work-" + other.String() +
+			"-finish-1/part", "sounds/x/file",
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
@@ -57,7 +58,8 @@ func newFiles(t *testing.T, id, other uuid.UUID) (jobfiles.Files, *spools) {
 	}
 	temporary := filepath.Join(t.TempDir(), "standin-browser-1") // of a bot's browser
 	profile := filepath.Join(dir, "bots", id.String()+"-1", "browser-0")
-	if err := errors.Join(os.Mkdir(temporary, 0o700), os.Mkdir(profile, 0o700), os.Symlink(temporary, filepath.Join(profile, "tmp"))); err != nil {
+	if err := errors.Join(os.Mkdir(temporary, 0o700), os.Mkdir(profile, 0o700),
+		os.Symlink(temporary, filepath.Join(profile, "tmp"))); err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256([]byte("x"))
@@ -79,7 +81,8 @@ func newFiles(t *testing.T, id, other uuid.UUID) (jobfiles.Files, *spools) {
 func filesOf(t *testing.T, f jobfiles.Files, text string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(f.DataDir, func(path string, entry fs.DirEntry, err error) error {
-		if name := strings.TrimPrefix(path, f.DataDir+"/"); err == nil && !entry.IsDir() && strings.Contains(name, text) && !strings.HasSuffix(name, ".attrs") {
+		if name := strings.TrimPrefix(path, f.DataDir+"/"); err == nil && !entry.IsDir() && strings.Contains(name, text) &&
+			!strings.HasSuffix(name, ".attrs") {
 			names = append(names, name)
 		}
 		return err
@@ -100,7 +103,8 @@ func TestDelete(t *testing.T) {
 	}{
 		"recording": {func(ctx context.Context, f jobfiles.Files) error { return f.DeleteRecording(ctx, id) }, nil, true},
 		"uploads": {func(ctx context.Context, f jobfiles.Files) error { return f.DeleteUploads(ctx, id) }, []string{
-			"bots/" + id.String() + "-0/" + process.LogFile, "jobs/" + id.String() + "/manifest.json", "jobs/" + id.String() + "/uploads/0/capture-0.zip",
+			"bots/" + id.String() + "-0/" + process.LogFile, "jobs/" + id.String() + "/manifest.json", "jobs/" + id.String() +
+				"/uploads/0/capture-0.zip",
 			"work-" + id.String() + "-finish-1/part",
 		}, false},
 	} {
@@ -123,7 +127,8 @@ func TestDelete(t *testing.T) {
 			if _, err := os.Stat(link); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the temporary files of a browser are left: %v", err)
 			}
-			if after := filesOf(t, f, other.String()); !slices.Equal(after, before) || len(filesOf(t, f, "no-job"))+len(filesOf(t, f, "sounds")) != 2 {
+			if after := filesOf(t, f, other.String()); !slices.Equal(after, before) ||
+				len(filesOf(t, f, "no-job"))+len(filesOf(t, f, "sounds")) != 2 {
 				t.Errorf("of others are left %q, want %q", after, before)
 			}
 			if removed := slices.Contains(volumes.removed, id); removed != c.volumes {

@@ -55,7 +55,8 @@ func TestRecordingOptionsWin(t *testing.T) {
 func TestResolution(t *testing.T) {
 	t.Parallel()
 	type recording = launch.Recording
-	small, hd, full := launch.PictureSize{Width: 640, Height: 360}, launch.PictureSize{Width: 1280, Height: 720}, launch.PictureSize{Width: 1920, Height: 1080}
+	small, hd, full := launch.PictureSize{Width: 640, Height: 360}, launch.PictureSize{Width: 1280, Height: 720},
+		launch.PictureSize{Width: 1920, Height: 1080}
 	for _, c := range []struct {
 		operator   recording
 		resolution job.Resolution

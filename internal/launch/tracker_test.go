@@ -35,14 +35,32 @@ func TestTracker(t *testing.T) {
 			tr.UpdateAll(all(running), tr.Version())
 			tr.UpdateAll(all(running), tr.Version())
 		}, launch.Running, "", 1},
-		"starts":                   {func(tr *launch.Tracker) { tr.UpdateAll(all(starting), tr.Version()) }, launch.Starting, "pulling", 1},
-		"starts, then runs":        {func(tr *launch.Tracker) { tr.UpdateAll(all(starting), tr.Version()); tr.Update(bot, running) }, launch.Running, "", 2},
+		"starts": {func(tr *launch.Tracker) { tr.UpdateAll(all(starting), tr.Version()) }, launch.Starting, "pulling", 1},
+		"starts, then runs": {func(tr *launch.Tracker) {
+			tr.UpdateAll(all(starting), tr.Version())
+			tr.Update(bot, running)
+		}, launch.Running, "", 2},
 		"ended while disconnected": {func(tr *launch.Tracker) { tr.UpdateAll(all(gone), tr.Version()) }, launch.Gone, "exit code 1", 1},
-		"disconnected":             {func(tr *launch.Tracker) { tr.UpdateAll(all(running), tr.Version()); tr.Disconnected("cut") }, launch.Unknown, "cut", 1},
-		"reconnected":              {func(tr *launch.Tracker) { tr.Disconnected("cut"); tr.UpdateAll(all(running), tr.Version()) }, launch.Running, "", 1},
-		"gone, then disconnected":  {func(tr *launch.Tracker) { tr.UpdateAll(all(gone), tr.Version()); tr.Disconnected("cut") }, launch.Gone, "exit code 1", 1},
-		"removed by others":        {func(tr *launch.Tracker) { tr.UpdateAll(all(running), tr.Version()); tr.UpdateAll(none, tr.Version()) }, launch.Gone, "not by Standin", 2},
-		"gone stays gone":          {func(tr *launch.Tracker) { tr.UpdateAll(all(gone), tr.Version()); tr.Update(bot, running) }, launch.Gone, "exit code 1", 1},
+		"disconnected": {func(tr *launch.Tracker) {
+			tr.UpdateAll(all(running), tr.Version())
+			tr.Disconnected("cut")
+		}, launch.Unknown, "cut", 1},
+		"reconnected": {func(tr *launch.Tracker) {
+			tr.Disconnected("cut")
+			tr.UpdateAll(all(running), tr.Version())
+		}, launch.Running, "", 1},
+		"gone, then disconnected": {func(tr *launch.Tracker) {
+			tr.UpdateAll(all(gone), tr.Version())
+			tr.Disconnected("cut")
+		}, launch.Gone, "exit code 1", 1},
+		"removed by others": {func(tr *launch.Tracker) {
+			tr.UpdateAll(all(running), tr.Version())
+			tr.UpdateAll(none, tr.Version())
+		}, launch.Gone, "not by Standin", 2},
+		"gone stays gone": {func(tr *launch.Tracker) {
+			tr.UpdateAll(all(gone), tr.Version())
+			tr.Update(bot, running)
+		}, launch.Gone, "exit code 1", 1},
 		"first reason stays": {func(tr *launch.Tracker) {
 			tr.UpdateAll(all(gone), tr.Version())
 			tr.Update(bot, launch.BotStatus{State: launch.Gone, Reason: "other"})
@@ -101,7 +119,9 @@ func TestTrackerForgetsOldBots(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var changes []string
-	tr := launch.NewTracker(func(id uuid.UUID, attempt int) { changes = append(changes, fmt.Sprint(attempt)) }, func() time.Time { return now })
+	tr := launch.NewTracker(func(id uuid.UUID, attempt int) {
+		changes = append(changes, fmt.Sprint(attempt))
+	}, func() time.Time { return now })
 	id := uuid.New()
 	listed := map[launch.Key]launch.BotStatus{{JobID: id, Attempt: 2}: {State: launch.Running}}
 	tr.UpdateAll(listed, tr.Version())

@@ -68,7 +68,9 @@ func TestMessagesOfBots(t *testing.T) {
 		{
 			"chat", [4]string{"webhook text", "", "text", refused(job.Unauthorized)},
 			func(ctx context.Context, s *lifecycle.Service, from ingest.Bot, _ string) error {
-				_, err := s.IngestTexts(ctx, from, ingest.Texts{Texts: []ingest.Text{{ID: "1", Kind: job.ChatText, Text: "Hello", StartedAt: started, EndedAt: started}}})
+				_, err := s.IngestTexts(ctx, from, ingest.Texts{Texts: []ingest.Text{{
+					ID: "1", Kind: job.ChatText, Text: "Hello", StartedAt: started, EndedAt: started,
+				}}})
 				return err
 			},
 		},
@@ -168,7 +170,8 @@ func (h *harness) traces(t *testing.T, jobID uuid.UUID) map[string]string {
 		t.Fatal(err)
 	}
 	return map[string]string{
-		"entry": fmt.Sprint(len(h.Entries(t, jobID))), "webhook": fmt.Sprint(len(h.outbox(t, jobID))), "command": string(encoded), "text": fmt.Sprint(len(texts)),
+		"entry": fmt.Sprint(len(h.Entries(t, jobID))), "webhook": fmt.Sprint(len(h.outbox(t,
+			jobID))), "command": string(encoded), "text": fmt.Sprint(len(texts)),
 		"heartbeat": r.HeartbeatAt.String() + string(r.Stats), "wake": r.WakeAt.String(),
 	}
 }

@@ -293,7 +293,8 @@ func (c *Change) addEntry(ctx context.Context, kind job.Trigger, data any) error
 }
 
 // addEventEntry adds the timeline entry of an event.
-func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Result, source job.Source, emittedAt time.Time, data json.RawMessage) error {
+func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Result, source job.Source, emittedAt time.Time,
+	data json.RawMessage) error {
 	attempt := e.Attempt
 	switch source {
 	case job.SourceService:

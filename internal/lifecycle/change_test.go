@@ -84,7 +84,8 @@ func TestFailedStart(t *testing.T) {
 		}
 		return refused
 	})
-	if after := h.Record(t, id); !errors.Is(err, refused) || after.Status != before.Status || after.Attempts != 0 || after.Sequence != before.Sequence {
+	if after := h.Record(t, id); !errors.Is(err, refused) || after.Status != before.Status || after.Attempts != 0 ||
+		after.Sequence != before.Sequence {
 		t.Errorf("after a failed start: %+v, %v", after, err)
 	}
 	if n := h.count(t, id, job.AttemptStarted); n != 0 {

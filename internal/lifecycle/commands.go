@@ -87,7 +87,8 @@ func (s *Service) PinParticipant(ctx context.Context, caller account.Caller, id 
 }
 
 // queueCommand queues a command of the caller.
-func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind, args any) (uuid.UUID, error) {
+func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind,
+	args any) (uuid.UUID, error) {
 	var command uuid.UUID
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
 		if err := checkControllable(c.Job, caller); err != nil {
@@ -162,7 +163,8 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 	if err := c.addEntry(ctx, entry, data); err != nil {
 		return true, err
 	}
-	return true, c.emitOptional(ctx, webhook.CommandOutcome(c.Job, id, kind, failure), func(of account.Consumer) bool { return of.CommandEvent })
+	return true, c.emitOptional(ctx, webhook.CommandOutcome(c.Job, id, kind, failure),
+		func(of account.Consumer) bool { return of.CommandEvent })
 }
 
 // settleCommands gives the commands an outcome that wait when the job ends. The bot

@@ -48,10 +48,12 @@ func controls() []control {
 		{ingest.ResumeRecording, ``, (*lifecycle.Service).ResumeRecording},
 		{ingest.StopRecording, ``, (*lifecycle.Service).StopRecording},
 		{ingest.LeaveCall, ``, (*lifecycle.Service).LeaveCall},
-		{ingest.SendChatMessage, `{"text":"hello there"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+		{ingest.SendChatMessage, `{"text":"hello there"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller,
+			id uuid.UUID) (uuid.UUID, error) {
 			return s.SendChatMessage(ctx, caller, id, "hello there")
 		}},
-		{ingest.PinParticipant, `{"participantId":"p-7"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+		{ingest.PinParticipant, `{"participantId":"p-7"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller,
+			id uuid.UUID) (uuid.UUID, error) {
 			return s.PinParticipant(ctx, caller, id, "p-7")
 		}},
 	}
@@ -228,7 +230,8 @@ func TestPermissionIsStored(t *testing.T) {
 		t.Errorf("stored %+v, %v", kept, err)
 	}
 	reported := eventsNamed(h.outbox(t, id), "bot.recording_permission_response")
-	if len(reported) != 1 || reported[0].Granted == nil || *reported[0].Granted || reported[0].Detail == nil || *reported[0].Detail != "timeout" {
+	if len(reported) != 1 || reported[0].Granted == nil || *reported[0].Granted || reported[0].Detail == nil ||
+		*reported[0].Detail != "timeout" {
 		encoded, _ := json.Marshal(reported)
 		t.Errorf("delivered %s", encoded)
 	}

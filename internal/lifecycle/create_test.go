@@ -61,7 +61,8 @@ func TestReplayErasedJob(t *testing.T) {
 		other.MeetingURL, other.JoinAt = "https://meet.google.com/xyz-xyzw-xyz", time.Now().Add(time.Hour)
 		for _, url := range []string{first.MeetingURL, ""} {
 			again, replayed, err := h.Create(t.Context(), h.Caller, other)
-			if err != nil || !replayed || again.ID != first.ID || again.MeetingURL != url || !again.JoinAt.Equal(first.JoinAt) || again.Status != job.Cancelled {
+			if err != nil || !replayed || again.ID != first.ID || again.MeetingURL != url || !again.JoinAt.Equal(first.JoinAt) ||
+				again.Status != job.Cancelled {
 				t.Errorf("the replay returned %+v, replayed %v (%v), want %+v", again, replayed, err, first)
 			}
 			if known, err := h.JobByExternalID(t.Context(), h.Caller, "standup"); err != nil || known.ID != first.ID {
@@ -219,7 +220,8 @@ func TestManifestOfCancelledRecording(t *testing.T) {
 	id := h.begun(t)
 	h.walk(t, id, job.BotRecordingStarted)
 	h.cancel(t, id)
-	if answer := h.ingest(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
+	if answer := h.ingest(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied ||
+		answer.Reason != job.Terminal {
 		t.Errorf("response to the exit: %+v", answer)
 	}
 	if answer := h.ingest(t, botEvent(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
@@ -283,7 +285,8 @@ func TestOtherJob(t *testing.T) {
 		if other, _, otherErr := h.OtherJob(t.Context(), second); err != nil || replayed || otherErr != nil || other != made.ID {
 			t.Errorf("without dedupe: replayed %v, %v; the other job is %s, %v", replayed, err, other, otherErr)
 		}
-		if again, replayed, err := h.Create(t.Context(), h.Caller, ask("second", link, soon, true)); err != nil || !replayed || again.ID != second.ID {
+		if again, replayed, err := h.Create(t.Context(), h.Caller, ask("second", link, soon, true)); err != nil || !replayed ||
+			again.ID != second.ID {
 			t.Errorf("the externalId again: %s, %v, %v", again.ID, replayed, err)
 		}
 		testMode := h.Caller
@@ -300,7 +303,9 @@ func TestOtherJob(t *testing.T) {
 		h.begin(t, running.ID)
 		for status, same := range map[job.Status]bool{job.RecordingStarted: true, job.Finalizing: false} {
 			h.setStatus(t, running.ID, status)
-			other, found, err := h.OtherJob(t.Context(), job.Job{ConsumerID: h.Caller.ConsumerID, Mode: job.Live, MeetingURL: "https://us02web.zoom.us/j/2?pwd=x", JoinAt: h.Now()})
+			other, found, err := h.OtherJob(t.Context(), job.Job{
+				ConsumerID: h.Caller.ConsumerID, Mode: job.Live, MeetingURL: "https://us02web.zoom.us/j/2?pwd=x", JoinAt: h.Now(),
+			})
 			if (found && other == running.ID) != same || err != nil {
 				t.Errorf("beside a job that is %s: %s, %v", status, other, err)
 			}

@@ -148,7 +148,10 @@ func checkDeletable(r job.Record) error {
 		return &job.Error{Code: job.InvalidState, Message: "the job has not ended: it is " + string(r.Status)}
 	}
 	if r.Status == job.Cancelled && r.Attempts > 0 && r.ManifestURI == "" && !r.WakeAt.IsZero() {
-		return &job.Error{Code: job.InvalidState, Message: "the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes"}
+		return &job.Error{
+			Code:    job.InvalidState,
+			Message: "the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes",
+		}
 	}
 	return nil
 }

@@ -64,7 +64,9 @@ func TestDeleteRecording(t *testing.T) {
 		id := h.begun(t)
 		h.storeRecording(t, id)
 		err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AppendTexts(ctx, id, []job.MeetingText{{Kind: job.ChatText, ID: "1", Author: "Ada", Text: "a secret", StartedAt: time.Now()}})
+			_, err := tx.AppendTexts(ctx, id, []job.MeetingText{{
+				Kind: job.ChatText, ID: "1", Author: "Ada", Text: "a secret", StartedAt: time.Now(),
+			}})
 			return err
 		})
 		if has, readErr := h.Store.HasTexts(t.Context(), id); err != nil || readErr != nil || !has {
@@ -107,7 +109,8 @@ func TestDeleteRecording(t *testing.T) {
 			}
 		}
 		after := h.Record(t, id)
-		if after.Status != job.Completed || after.ManifestURI != before.ManifestURI || after.ManifestURI == "" || after.RecordingDeletedAt.IsZero() {
+		if after.Status != job.Completed || after.ManifestURI != before.ManifestURI || after.ManifestURI == "" ||
+			after.RecordingDeletedAt.IsZero() {
 			t.Errorf("after the deletion: %+v", after)
 		}
 		h.checkDeletion(t, id, "consumer")
@@ -203,7 +206,8 @@ func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	if err := h.DeleteRecording(t.Context(), h.Caller, id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("while the bot is running: %v", err)
 	}
-	if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
+	// as the dispatcher does when the bot is gone
+	if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
 		c.WakeAt = time.Time{}
 		return nil
 	}); err != nil {

@@ -35,8 +35,11 @@ type NewEndpoint struct {
 // registered.
 func (s *Service) RegisterEndpoint(ctx context.Context, caller account.Caller, request NewEndpoint) (webhook.Endpoint, error) {
 	parsed, err := url.Parse(request.URL)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" || text.CheckLine(request.URL, maxEndpointURL) != nil {
-		return webhook.Endpoint{}, &job.Error{Code: job.InvalidInput, Message: "the URL must start with https:// or http:// and include a host", Path: []any{"url"}}
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
+		text.CheckLine(request.URL, maxEndpointURL) != nil {
+		return webhook.Endpoint{}, &job.Error{
+			Code: job.InvalidInput, Message: "the URL must start with https:// or http:// and include a host", Path: []any{"url"},
+		}
 	}
 	e := webhook.Endpoint{
 		ID: webhook.EndpointID(caller.ConsumerID, caller.Mode, request.URL), ConsumerID: caller.ConsumerID, URL: request.URL, Mode: caller.Mode,
@@ -135,7 +138,8 @@ func (s *Service) RetryEndpoint(ctx context.Context, caller account.Caller, id u
 
 // DeliveryLog returns the caller's deliveries that match a filter, newest first and with
 // their attempts, and the cursor of the next page.
-func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
+func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter,
+	page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
 	return readPage(page, logList, func(after position, limit int) ([]webhook.DeliveryRecord, bool, error) {
 		var last webhook.LogCursor
 		if after != (position{}) {

@@ -52,7 +52,8 @@ func TestEndpointEvents(t *testing.T) {
 		}
 	}
 	inMeeting := []string{
-		webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantLeft, webhook.ChatMessage,
+		webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantLeft,
+		webhook.ChatMessage,
 	}
 	changes := []string{webhook.JobStatusChanged, webhook.JobStatusChanged}
 	for url, want := range map[string][]string{world.StatusURL: changes, live: inMeeting, all: slices.Concat(changes, inMeeting)} {
@@ -84,8 +85,12 @@ func TestEndpointChoice(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	for _, wrong := range []lifecycle.NewEndpoint{
-		{URL: "https://hooks.test/"}, {URL: "https://hooks.test/", Events: []string{"job.*", "webcam.on"}}, {URL: "https://hooks.test/", Events: []string{"job"}},
-		{URL: "ftp://hooks.test/", Events: []string{"*"}}, {URL: "/hooks", Events: []string{"*"}}, {URL: "https://hooks.test/\n", Events: []string{"*"}},
+		{URL: "https://hooks.test/"}, {
+			URL: "https://hooks.test/", Events: []string{"job.*", "webcam.on"},
+		}, {URL: "https://hooks.test/", Events: []string{"job"}},
+		{URL: "ftp://hooks.test/", Events: []string{"*"}}, {URL: "/hooks", Events: []string{"*"}}, {
+			URL: "https://hooks.test/\n", Events: []string{"*"},
+		},
 		{URL: "https://hooks.test/", Events: make([]string, 51)}, {URL: "https://hooks.test/", Events: []string{"*"}, Description: "\x00"},
 	} {
 		if _, err := h.RegisterEndpoint(t.Context(), h.Caller, wrong); !job.ErrorIs(err, job.InvalidInput) {
@@ -97,7 +102,8 @@ func TestEndpointChoice(t *testing.T) {
 		t.Errorf("registered %+v", e)
 	}
 	off := false
-	if e, err := h.ChangeEndpoint(t.Context(), h.Caller, e.ID, lifecycle.EndpointPatch{Enabled: &off}); err != nil || e.Enabled || len(e.Events) != 2 {
+	if e, err := h.ChangeEndpoint(t.Context(), h.Caller, e.ID, lifecycle.EndpointPatch{Enabled: &off}); err != nil || e.Enabled ||
+		len(e.Events) != 2 {
 		t.Errorf("changed %+v, %v", e, err)
 	}
 	for who, stranger := range h.otherCallers(t) {

@@ -34,7 +34,9 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, err := users.Accept(t.Context(), token, account.NewUser{Name: "Ada", Password: "correct horse battery", Email: "ada@lovelace.test", Consumer: "full"})
+	user, err := users.Accept(t.Context(), token, account.NewUser{
+		Name: "Ada", Password: "correct horse battery", Email: "ada@lovelace.test", Consumer: "full",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

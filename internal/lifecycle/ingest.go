@@ -98,7 +98,8 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
 		if !converted.FailureCode.Valid() {
 			converted.FailureCode = job.InternalError
-			converted.FailureDetail = strings.TrimSuffix(fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail), ": ")
+			converted.FailureDetail = strings.TrimSuffix(fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode,
+				data.FailureDetail), ": ")
 		}
 	case job.ManifestFinalized:
 		converted.ManifestURI = s.ManifestURI(bot.JobID())

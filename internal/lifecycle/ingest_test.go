@@ -54,7 +54,8 @@ func TestIngestRejections(t *testing.T) {
 			t.Errorf("%d timeline entries for %d events and 2 attempts", len(entries), len(steps))
 		}
 		h.checkHistory(t, id)
-		if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != world.FinalizeURL {
+		if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 ||
+			finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != world.FinalizeURL {
 			t.Errorf("job.finalized: %+v", finalized)
 		}
 	})
@@ -96,9 +97,11 @@ func TestFailure(t *testing.T) {
 		code   job.FailureCode
 		detail string
 	}{
-		"code and detail":        {`{"failureCode":"lobby_timeout","failureDetail":"Nobody came."}`, job.LobbyTimeout, "Nobody came."},
-		"without a detail":       {`{"failureCode":"recording_disabled"}`, job.RecordingDisabled, "recording disabled"},
-		"unknown code":           {`{"failureCode":"cosmic_ray","failureDetail":"zap"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray": zap`},
+		"code and detail":  {`{"failureCode":"lobby_timeout","failureDetail":"Nobody came."}`, job.LobbyTimeout, "Nobody came."},
+		"without a detail": {`{"failureCode":"recording_disabled"}`, job.RecordingDisabled, "recording disabled"},
+		"unknown code": {
+			`{"failureCode":"cosmic_ray","failureDetail":"zap"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray": zap`,
+		},
 		"only an unknown code":   {`{"failureCode":"cosmic_ray"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray"`},
 		"detail is not a string": {`{"failureCode":"auth_failure","failureDetail":7}`, job.AuthFailure, "auth failure"},
 	}

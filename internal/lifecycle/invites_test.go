@@ -87,9 +87,11 @@ func TestSchedule(t *testing.T) {
 			t.Error("the dispatcher was not woken")
 		}
 		r := h.Record(t, result.JobID)
-		if r.ExternalID != "calendar-invite:"+r.ID.String() || r.MeetingURL != invite.MeetingURL || r.Platform != job.Meet || r.Mode != job.Live ||
+		if r.ExternalID != "calendar-invite:"+r.ID.String() || r.MeetingURL != invite.MeetingURL || r.Platform != job.Meet ||
+			r.Mode != job.Live ||
 			r.Status != job.Scheduled || !r.JoinAt.Equal(invite.JoinAt) || !r.WakeAt.Equal(invite.JoinAt) || !r.CreatedAt.Equal(middle) ||
-			r.DisplayName != job.DefaultDisplayName || r.AutoLeave != job.DefaultAutoLeave() || r.Webhooks != (job.Webhooks{}) || r.ICalUID != invite.ICalUID {
+			r.DisplayName != job.DefaultDisplayName || r.AutoLeave != job.DefaultAutoLeave() || r.Webhooks != (job.Webhooks{}) ||
+			r.ICalUID != invite.ICalUID {
 			t.Errorf("created %+v", r)
 		}
 		var metadata map[string]string
@@ -406,7 +408,8 @@ func TestCorrectedInvite(t *testing.T) {
 		if again := d.schedule(t, corrected, calendar.Deduped); again.JobID != second.JobID {
 			t.Errorf("%s: the invite again: %+v, want job %s", name, again, second.JobID)
 		}
-		if r := h.Record(t, second.JobID); p.Kind == calendar.Scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
+		if r := h.Record(t, second.JobID); p.Kind == calendar.Scheduled &&
+			(r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
 			t.Errorf("%s: the new job %+v", name, r)
 		}
 		// A cancellation of the event leaves no bot at any of its doors.
@@ -495,7 +498,8 @@ func TestSharedJob(t *testing.T) {
 		moved := first
 		moved.JoinAt = first.JoinAt.Add(time.Hour)
 		own := d.schedule(t, moved, calendar.Scheduled)
-		if r := h.Record(t, shared.JobID); own.JobID == shared.JobID || r.Status != job.Scheduled || !r.JoinAt.Equal(second.JoinAt) || r.ICalUID != "uid-2" {
+		if r := h.Record(t, shared.JobID); own.JobID == shared.JobID || r.Status != job.Scheduled || !r.JoinAt.Equal(second.JoinAt) ||
+			r.ICalUID != "uid-2" {
 			t.Errorf("after the first event was moved, the shared job is %+v", r)
 		}
 		back := d.schedule(t, first, calendar.Deduped)
@@ -625,7 +629,8 @@ func TestFreeTier(t *testing.T) {
 			t.Errorf("rejected as %+v", r)
 		}
 		reported := h.outbox(t, spent.JobID)
-		if len(reported) != 2 || reported[0].Event != webhook.JobStatusChanged || reported[0].From != job.Scheduled || reported[1].Event != webhook.JobFailed ||
+		if len(reported) != 2 || reported[0].Event != webhook.JobStatusChanged || reported[0].From != job.Scheduled ||
+			reported[1].Event != webhook.JobFailed ||
 			reported[1].FailureCode == nil || *reported[1].FailureCode != job.QuotaExceeded {
 			t.Errorf("delivered %+v", reported)
 		}
@@ -662,7 +667,9 @@ func pay(t *testing.T, h *harness, consumer uuid.UUID, status billing.Status, n 
 		if _, err := tx.SubscriptionEvents(ctx, "sub_1"); err != nil {
 			return err
 		}
-		return tx.SaveSubscription(ctx, billing.Subscription{ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status})
+		return tx.SaveSubscription(ctx, billing.Subscription{
+			ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status,
+		})
 	})
 	if err != nil {
 		t.Fatal(err)

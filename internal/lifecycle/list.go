@@ -59,7 +59,8 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 
 // page returns a page of jobs after a cursor. A page of very large jobs is
 // shorter.
-func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor, limit int) (jobs []job.Job, next string, err error) {
+func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor,
+	limit int) (jobs []job.Job, next string, err error) {
 	jobs, more, err := s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
 	if err != nil {
 		return nil, "", err
@@ -73,7 +74,8 @@ func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Fi
 
 // pageByMetadata is page for a filter of metadata, which the database does not
 // apply.
-func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor, limit int) (jobs []job.Job, next string, err error) {
+func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor,
+	limit int) (jobs []job.Job, next string, err error) {
 	jobs = []job.Job{}
 	examined, size := 0, 0
 	for more := true; more && examined < maxExamined && size < maxExaminedBytes && len(jobs) < limit; {
@@ -110,7 +112,8 @@ const (
 // Timeline returns the timeline of a job of the caller, in the order in which
 // the service received or decided the events, and the cursor of the next page.
 // It includes events of bots that were not applied.
-func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (entries []job.TimelineEntry, next string, err error) {
+func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.UUID,
+	page Page) (entries []job.TimelineEntry, next string, err error) {
 	if _, err := s.Job(ctx, caller, id); err != nil {
 		return nil, "", err
 	}
@@ -125,7 +128,8 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 
 // Deliveries returns the webhook deliveries of a job of the caller, in the order
 // of their events and with their attempts, and the cursor of the next page.
-func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
+func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID,
+	page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
 	if _, err := s.Job(ctx, caller, id); err != nil {
 		return nil, "", err
 	}
@@ -205,7 +209,8 @@ func (p position) uuid() (uuid.UUID, error) {
 
 // readPage returns a page of a list and the cursor of the next one. read returns the entries
 // after a position, and whether there are more; at returns the position of an entry.
-func readPage[T any](page Page, list byte, read func(after position, limit int) ([]T, bool, error), at func(T) position) (entries []T, next string, err error) {
+func readPage[T any](page Page, list byte, read func(after position, limit int) ([]T, bool, error),
+	at func(T) position) (entries []T, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
 		return nil, "", err

@@ -51,7 +51,8 @@ func TestLists(t *testing.T) {
 				}
 				return keys, next, err
 			}, []string{
-				"service attempt_started true  ", "bot lifecycle.joined true  ", "bot lifecycle.in_meeting true  ", "bot lifecycle.in_meeting false duplicate ",
+				"service attempt_started true  ", "bot lifecycle.joined true  ", "bot lifecycle.in_meeting true  ",
+				"bot lifecycle.in_meeting false duplicate ",
 				`bot lifecycle.entering_lobby false out_of_order {"why":"late"}`,
 			}},
 			"deliveries": {func(caller account.Caller, p lifecycle.Page) (keys []string, next string, err error) {
@@ -61,7 +62,8 @@ func TestLists(t *testing.T) {
 				}
 				return keys, next, err
 			}, []string{
-				"1 job.status_changed waiting " + world.StatusURL, "2 job.status_changed waiting " + world.StatusURL, "3 job.status_changed waiting " + world.StatusURL,
+				"1 job.status_changed waiting " + world.StatusURL, "2 job.status_changed waiting " + world.StatusURL, "3 job.status_changed waiting " +
+					world.StatusURL,
 			}},
 		} {
 			for _, limit := range []int{0, 1, 2, lifecycle.MaxPage} {
@@ -78,7 +80,8 @@ func TestLists(t *testing.T) {
 				}
 			}
 			for who, stranger := range h.otherCallers(t) {
-				if got, _, err := list.page(stranger, lifecycle.Page{}); len(got) > 0 || (name == "jobs") != (err == nil) || err != nil && !job.ErrorIs(err, job.NotFound) {
+				if got, _, err := list.page(stranger, lifecycle.Page{}); len(got) > 0 || (name == "jobs") != (err == nil) ||
+					err != nil && !job.ErrorIs(err, job.NotFound) {
 					t.Errorf("%s lists the %s %q: %v", who, name, got, err)
 				}
 			}
@@ -160,12 +163,15 @@ func TestRedelivery(t *testing.T) {
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
-		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, ResponseBody: []byte("gone")}
+		try := webhook.Try{
+			DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, ResponseBody: []byte("gone"),
+		}
 		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"}}
 		if _, err := h.Store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
-		if d := list()[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
+		if d := list()[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 ||
+			string(d.Tries[0].ResponseBody) != "gone" {
 			t.Errorf("failed delivery: %+v", d)
 		}
 

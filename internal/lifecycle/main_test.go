@@ -244,7 +244,8 @@ func checkOutbox(t world.T, all []deliveredEvent, moves []job.TimelineEntry, las
 	}
 	for i, change := range changes {
 		if change.From != moves[i].From || change.To != moves[i].To || change.Job.Status != moves[i].To {
-			t.Errorf("transition %d, %s -> %s, was delivered as %s -> %s of a job in %s", i, moves[i].From, moves[i].To, change.From, change.To, change.Job.Status)
+			t.Errorf("transition %d, %s -> %s, was delivered as %s -> %s of a job in %s", i, moves[i].From, moves[i].To, change.From, change.To,
+				change.Job.Status)
 		}
 	}
 	numbers := make(map[int64]string)

@@ -175,7 +175,8 @@ func (s *meetingSync) report(ctx context.Context, before, after calendarsync.Eve
 		return nil
 	}
 	meeting := webhook.CalendarMeeting{
-		CalendarID: after.CalendarID, EventID: after.ID, ICalUID: after.UID, Title: after.Title, StartsAt: job.Timestamp(after.Start), EndsAt: job.Timestamp(after.End),
+		CalendarID: after.CalendarID, EventID: after.ID, ICalUID: after.UID, Title: after.Title, StartsAt: job.Timestamp(after.Start),
+		EndsAt: job.Timestamp(after.End),
 		Record: after.Record, Reason: cmp.Or(after.Reason, "not recorded: the calendar no longer has it"),
 	}
 	if after.MeetingURL != "" {

@@ -53,7 +53,8 @@ func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decis
 	if before := t.change.before; before.ID != uuid.Nil && !bytes.Equal(before.Metadata, t.change.Metadata) { // its title
 		s.moved = true
 	}
-	if before := t.change.before; before.ID != uuid.Nil && (!before.JoinAt.Equal(t.change.JoinAt) || before.MeetingURL != t.change.MeetingURL) {
+	if before := t.change.before; before.ID != uuid.Nil &&
+		(!before.JoinAt.Equal(t.change.JoinAt) || before.MeetingURL != t.change.MeetingURL) {
 		s.moved = true
 		if err := s.markOthers(ctx, before.ID); err != nil {
 			return decision{}, err
@@ -78,7 +79,8 @@ func (s *meetingSync) markOthers(ctx context.Context, jobID uuid.UUID) error {
 // cancel cancels the jobs of a meeting's events but the one that was decided on: those
 // that a calendar has created, and if the event was switched off or is gone, those of
 // invites. If the meeting was moved, a bot that is in it stays.
-func (s *meetingSync) cancel(ctx context.Context, events []calendarsync.Event, newest calendarsync.Event, decided decision, off, gone bool) error {
+func (s *meetingSync) cancel(ctx context.Context, events []calendarsync.Event, newest calendarsync.Event, decided decision,
+	off, gone bool) error {
 	jobs, err := s.jobsOf(ctx, events, off || gone)
 	if err != nil {
 		return err

@@ -30,7 +30,9 @@ func TestPatch(t *testing.T) {
 			lifecycle.Patch{DisplayName: &name}, func(j *job.Job) { j.DisplayName = name }, `["displayName"]`,
 		},
 		"metadata": {
-			lifecycle.Patch{Metadata: json.RawMessage(`{"new":[1]}`)}, func(j *job.Job) { j.Metadata = json.RawMessage(`{"new":[1]}`) }, `["metadata"]`,
+			lifecycle.Patch{Metadata: json.RawMessage(`{"new":[1]}`)}, func(j *job.Job) {
+				j.Metadata = json.RawMessage(`{"new":[1]}`)
+			}, `["metadata"]`,
 		},
 		"some autoLeave settings": {
 			lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{AfterSoloSeconds: &solo, OnBotDetected: &detect}},
@@ -56,7 +58,9 @@ func TestPatch(t *testing.T) {
 			func(j *job.Job) { j.Options.Recording.Layout = job.LayoutContent }, `["recording"]`,
 		},
 		"several": {
-			lifecycle.Patch{JoinAt: &later, DisplayName: &name}, func(j *job.Job) { j.JoinAt, j.DisplayName = later, name }, `["joinAt","displayName"]`,
+			lifecycle.Patch{JoinAt: &later, DisplayName: &name}, func(j *job.Job) {
+				j.JoinAt, j.DisplayName = later, name
+			}, `["joinAt","displayName"]`,
 		},
 	}
 	for what, test := range tests {

@@ -123,7 +123,9 @@ func (m *prelaunchModel) sendEvent(t *rapid.T, before job.Record) {
 	}
 	attempt := rapid.IntRange(0, len(m.used)-1).Draw(t, "attempt")
 	m.events++
-	e := botEvent(m.id, attempt, m.events, rapid.SampledFrom([]job.Trigger{job.BotJoined, job.BotInMeeting, job.BotCompetingDetected}).Draw(t, "kind"), "")
+	e := botEvent(m.id, attempt, m.events, rapid.SampledFrom([]job.Trigger{
+		job.BotJoined, job.BotInMeeting, job.BotCompetingDetected,
+	}).Draw(t, "kind"), "")
 	answer, err := m.service.Ingest(context.Background(), ingest.Simulated(m.id, attempt), e)
 	early := before.Prelaunch == job.Prelaunched && m.now().Before(before.JoinAt) && attempt >= before.Attempt
 	switch {

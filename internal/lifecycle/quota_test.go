@@ -65,7 +65,8 @@ func TestEventQuota(t *testing.T) {
 		id := h.begun(t)
 		h.setEvents(t, id, before.events, before.bytes)
 		h.ingest(t, botEvent(id, 0, 0, job.BotJoined, data))
-		if _, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), botEvent(id, 0, 1, job.BotInMeeting, data)); !job.ErrorIs(err, job.OverQuota) {
+		if _, err := h.Ingest(t.Context(), ingest.Simulated(id, 0), botEvent(id, 0, 1, job.BotInMeeting, data)); !job.ErrorIs(err,
+			job.OverQuota) {
 			t.Errorf("%s: an event beyond the quota: %v", name, err)
 		}
 		if r := h.Record(t, id); r.BotEvents != before.events+1 || r.BotEventBytes != before.bytes+int64(len(data)) {

@@ -44,7 +44,10 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 			return err
 		}
 		if !queued {
-			return &job.Error{Code: job.InvalidState, Message: "the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed"}
+			return &job.Error{
+				Code:    job.InvalidState,
+				Message: "the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed",
+			}
 		}
 		return c.addEntry(ctx, TranscriptRequested, options)
 	})
@@ -71,7 +74,8 @@ func (s *Service) untranscribable(r job.Record) string {
 
 // changeTranscription calls fn if the lease of a transcription is valid and the
 // recording was not deleted.
-func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string, fn func(context.Context, *Change) error) (valid bool, err error) {
+func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string,
+	fn func(context.Context, *Change) error) (valid bool, err error) {
 	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if valid, err = c.tx.HoldsTranscription(ctx, id, lease); err != nil || !valid {
 			return err
@@ -88,8 +92,11 @@ func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease s
 }
 
 // StoreSearchTexts implements transcript.Jobs.
-func (s *Service) StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.tx.ReplaceSearchTexts(ctx, c.Job, kind, texts) })
+func (s *Service) StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind,
+	texts []job.SearchText) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+		return c.tx.ReplaceSearchTexts(ctx, c.Job, kind, texts)
+	})
 }
 
 // TranscriptProblem returns why a job has no transcript, as a sentence; empty when
@@ -116,8 +123,11 @@ func (s *Service) TranscriptProblem(ctx context.Context, id uuid.UUID) (string, 
 }
 
 // ReportTranscriptRetry implements transcript.Jobs.
-func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string, retry job.TranscriptRetry) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.addEntry(ctx, TranscriptRetrying, retry) })
+func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string,
+	retry job.TranscriptRetry) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+		return c.addEntry(ctx, TranscriptRetrying, retry)
+	})
 }
 
 // EndTranscription implements transcript.Jobs.

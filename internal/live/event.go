@@ -168,7 +168,9 @@ func entryEvent(e job.TimelineEntry, at Cursor) Event {
 	if !e.Applied || e.From == e.To {
 		return Event{Cursor: at}
 	}
-	return Event{Name: "state", Data: encode(stateData{Type: "state", Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)}), Cursor: at}
+	return Event{
+		Name: "state", Data: encode(stateData{Type: "state", Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)}), Cursor: at,
+	}
 }
 
 // textEvent returns the event of a text.
@@ -177,7 +179,8 @@ func textEvent(t job.MeetingText, at Cursor) Event {
 	if s := t.Speech; s != nil {
 		return Event{Name: string(t.Kind), Cursor: at, Data: encode(Transcript{
 			Type: t.Kind, ID: id, Revision: s.Revision, Final: s.Final, ParticipantID: t.ParticipantID, Speaker: t.Author,
-			StartMs: s.StartMs, EndMs: s.EndMs, Text: t.Text, Language: t.Language, Words: append([]job.SpokenWord{}, s.Words...), Confirmed: s.Confirmed,
+			StartMs: s.StartMs, EndMs: s.EndMs, Text: t.Text, Language: t.Language, Words: append([]job.SpokenWord{},
+				s.Words...), Confirmed: s.Confirmed,
 			StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
 		})}
 	}

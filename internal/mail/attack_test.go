@@ -15,7 +15,8 @@ import (
 
 // vevent returns a calendar with an event tomorrow.
 func vevent(uid, organizer string, lines ...string) string {
-	return "BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:" + uid + "\r\nORGANIZER:mailto:" + organizer + "\r\nDTSTART:20261020T120000Z\r\nDURATION:PT1H\r\n" +
+	return "BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:" + uid + "\r\nORGANIZER:mailto:" + organizer +
+		"\r\nDTSTART:20261020T120000Z\r\nDURATION:PT1H\r\n" +
 		"LOCATION:https://meet.google.com/abc-defg-hij\r\n" + strings.Join(append(lines, "END:VEVENT", "END:VCALENDAR"), "\r\n") + "\r\n"
 }
 
@@ -46,7 +47,9 @@ func attacked(t *testing.T, change func(*Settings)) (*harness, dnsKeys) {
 // to the bot, as its receiver can, with and without changes that a signature permits.
 func TestAttackReplayedInvitation(t *testing.T) {
 	t.Parallel()
-	fields := []string{"From: boss@good.test", "To: eve@evil.test", "Subject: Board", "Date: Mon, 19 Oct 2026 07:00:00 +0000", "Content-Type: text/calendar"}
+	fields := []string{
+		"From: boss@good.test", "To: eve@evil.test", "Subject: Board", "Date: Mon, 19 Oct 2026 07:00:00 +0000", "Content-Type: text/calendar",
+	}
 	all := []string{"From", "To", "Subject", "Date", "Content-Type"}
 	others := messageOf(vevent("1", "boss@good.test", "ATTENDEE:mailto:eve@evil.test"), fields...)
 	invited := messageOf(vevent("1", "boss@good.test", "ATTENDEE;CN=Notes:mailto:Notes@bots.example.test"), fields...)
@@ -60,23 +63,39 @@ func TestAttackReplayedInvitation(t *testing.T) {
 		source string
 		want   string
 	}{
-		"as it is":                         {raw: sign(others, all...), want: "does not invite this address"},
-		"with a second To field":           {raw: before("To: notes@bots.example.test", sign(others, all...)), want: "does not invite this address"},
-		"with a Cc field":                  {raw: before("Cc: notes@bots.example.test", sign(others, all...)), want: "does not invite this address"},
+		"as it is": {raw: sign(others, all...), want: "does not invite this address"},
+		"with a second To field": {
+			raw: before("To: notes@bots.example.test", sign(others, all...)), want: "does not invite this address",
+		},
+		"with a Cc field": {
+			raw: before("Cc: notes@bots.example.test", sign(others, all...)), want: "does not invite this address",
+		},
 		"with a To field that is unsigned": {raw: sign(toBot, "From", "Subject", "Date", "Content-Type"), want: "does not invite this address"},
 		"in the mailbox":                   {raw: before(passed, sign(others, all...)), source: "imap", want: "does not invite this address"},
-		"in the mailbox, with a To field":  {raw: before(passed, before("To: notes@bots.example.test", sign(others, all...))), source: "imap", want: "does not invite this address"},
+		"in the mailbox, with a To field": {
+			raw: before(passed, before("To: notes@bots.example.test", sign(others, all...))), source: "imap",
+			want: "does not invite this address",
+		},
 		"with another signature of all fields": {
-			raw:    before(passed, before("DKIM-Signature: v=1; d=good.test; s=x; h=From:To:Subject:Date:Content-Type:To", before("To: notes@bots.example.test", sign(others, all...)))),
+			raw: before(passed, before("DKIM-Signature: v=1; d=good.test; s=x; h=From:To:Subject:Date:Content-Type:To",
+				before("To: notes@bots.example.test", sign(others, all...)))),
 			source: "imap", want: "does not invite this address",
 		},
-		"with another subject":             {raw: bytes.Replace(sign(invited, "From", "To", "Date", "Content-Type"), []byte("Board"), []byte("Tea"), 1), want: "does not include the Subject field"},
-		"with a second subject":            {raw: before("Subject: Tea", sign(invited, all...)), want: "does not include the Subject field"},
-		"an invitation of the bot":         {raw: sign(invited, all...)},
-		"an invitation to the bot":         {raw: sign(toBot, all...)},
-		"an invitation in the mailbox":     {raw: before(passed, sign(toBot, all...)), source: "imap"},
-		"a host that has sent it to us":    {raw: before("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=good.test", toBot), source: "imap"},
-		"a host that has sent it to other": {raw: before("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=good.test", others), source: "imap", want: "does not invite this address"},
+		"with another subject": {
+			raw:  bytes.Replace(sign(invited, "From", "To", "Date", "Content-Type"), []byte("Board"), []byte("Tea"), 1),
+			want: "does not include the Subject field",
+		},
+		"with a second subject":        {raw: before("Subject: Tea", sign(invited, all...)), want: "does not include the Subject field"},
+		"an invitation of the bot":     {raw: sign(invited, all...)},
+		"an invitation to the bot":     {raw: sign(toBot, all...)},
+		"an invitation in the mailbox": {raw: before(passed, sign(toBot, all...)), source: "imap"},
+		"a host that has sent it to us": {
+			raw: before("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=good.test", toBot), source: "imap",
+		},
+		"a host that has sent it to other": {
+			raw: before("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=good.test", others), source: "imap",
+			want: "does not invite this address",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +111,8 @@ func TestAttackReplayedInvitation(t *testing.T) {
 // TestAttackOldSignature receives a message whose signature is older than a week.
 func TestAttackOldSignature(t *testing.T) {
 	t.Parallel()
-	raw := messageOf(vevent("1", "boss@good.test", "RRULE:FREQ=DAILY"), "From: boss@good.test", "To: notes@bots.example.test", "Content-Type: text/calendar")
+	raw := messageOf(vevent("1", "boss@good.test", "RRULE:FREQ=DAILY"), "From: boss@good.test", "To: notes@bots.example.test",
+		"Content-Type: text/calendar")
 	h, keys := attacked(t, func(s *Settings) { s.Now = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) } })
 	signed := keys.signFields(t, raw, "good.test", "From", "To", "Content-Type") // now
 	if got := h.processFrom(t, "smtp", "203.0.113.9", signed); got.Verdict != refused || !strings.Contains(got.Detail, "older than 7 days") {
@@ -106,7 +126,8 @@ func TestAttackUnsignedContentType(t *testing.T) {
 	t.Parallel()
 	quoted := vevent("1", "boss@good.test", "ATTENDEE:mailto:notes@bots.example.test")
 	text := func(kind, body string) []byte {
-		return messageOf(body, "From: boss@good.test", "To: notes@bots.example.test", "Subject: Re: What is this?", "Date: Mon, 19 Oct 2026 07:00:00 +0000", "Content-Type: "+kind)
+		return messageOf(body, "From: boss@good.test", "To: notes@bots.example.test", "Subject: Re: What is this?",
+			"Date: Mon, 19 Oct 2026 07:00:00 +0000", "Content-Type: "+kind)
 	}
 	part := "--b\r\nContent-Type: text/calendar\r\n\r\n" + quoted + "--b--\r\n"
 	h, keys := attacked(t, nil)
@@ -120,16 +141,35 @@ func TestAttackUnsignedContentType(t *testing.T) {
 		raw  []byte
 		want string
 	}{
-		"the text":                          {raw: sign(text("text/plain", "What is this?\r\n"+quoted)), want: "not signed by the sender"},
-		"as a calendar":                     {raw: changed(sign(text("text/plain", "What is this?\r\n"+quoted)), "text/plain", "text/calendar"), want: "not signed by the sender"},
-		"that begins with the quote":        {raw: changed(sign(text("text/plain", quoted)), "text/plain", "text/calendar"), want: "not signed by the sender"},
-		"in another encoding":               {raw: append([]byte("Content-Transfer-Encoding: quoted-printable\r\n"), sign(text("text/calendar", quoted), "Content-Type")...), want: "not signed by the sender"},
-		"with a second type":                {raw: append([]byte("Content-Type: text/calendar\r\n"), sign(text("text/plain", quoted), "Content-Type")...), want: "not signed by the sender"},
-		"as parts":                          {raw: changed(sign(text("text/plain", "What is this?\r\n"+part)), "text/plain", "multipart/mixed; boundary=b"), want: "not signed by the sender"},
-		"as other parts":                    {raw: changed(sign(text("multipart/mixed; boundary=a", "--a\r\n\r\nWhat is this?\r\n"+part+"--a--\r\n")), "multipart/mixed; boundary=a", "multipart/mixed; boundary=b"), want: "not signed by the sender"},
-		"a signed calendar with other text": {raw: sign(text("text/calendar", "What is this?\r\n"+quoted), "Content-Type"), want: "neither a calendar"},
-		"a signed calendar":                 {raw: sign(text("text/calendar", quoted), "Content-Type")},
-		"parts that begin the body":         {raw: sign(text(`multipart/mixed; boundary="b"`, "\r\n"+part))},
+		"the text": {raw: sign(text("text/plain", "What is this?\r\n"+quoted)), want: "not signed by the sender"},
+		"as a calendar": {
+			raw: changed(sign(text("text/plain", "What is this?\r\n"+quoted)), "text/plain", "text/calendar"), want: "not signed by the sender",
+		},
+		"that begins with the quote": {
+			raw: changed(sign(text("text/plain", quoted)), "text/plain", "text/calendar"), want: "not signed by the sender",
+		},
+		"in another encoding": {
+			raw:  append([]byte("Content-Transfer-Encoding: quoted-printable\r\n"), sign(text("text/calendar", quoted), "Content-Type")...),
+			want: "not signed by the sender",
+		},
+		"with a second type": {
+			raw:  append([]byte("Content-Type: text/calendar\r\n"), sign(text("text/plain", quoted), "Content-Type")...),
+			want: "not signed by the sender",
+		},
+		"as parts": {
+			raw:  changed(sign(text("text/plain", "What is this?\r\n"+part)), "text/plain", "multipart/mixed; boundary=b"),
+			want: "not signed by the sender",
+		},
+		"as other parts": {
+			raw: changed(sign(text("multipart/mixed; boundary=a", "--a\r\n\r\nWhat is this?\r\n"+part+"--a--\r\n")), "multipart/mixed; boundary=a",
+				"multipart/mixed; boundary=b"),
+			want: "not signed by the sender",
+		},
+		"a signed calendar with other text": {
+			raw: sign(text("text/calendar", "What is this?\r\n"+quoted), "Content-Type"), want: "neither a calendar",
+		},
+		"a signed calendar":         {raw: sign(text("text/calendar", quoted), "Content-Type")},
+		"parts that begin the body": {raw: sign(text(`multipart/mixed; boundary="b"`, "\r\n"+part))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,12 +241,14 @@ func TestAttackDeadNameServers(t *testing.T) {
 	h := newHarness(t, func(s *Settings) { s.Policy.LookupTXT = dns.lookup })
 	for i := range authenticators - 1 {
 		from := fmt.Sprintf("eve@dead%d.test", i)
-		raw := dns.keys.sign(t, messageOf(vevent("1", from), "From: "+from, "To: notes@bots.example.test", "Subject: x", "Date: x"), fmt.Sprintf("dead%d.test", i))
+		raw := dns.keys.sign(t, messageOf(vevent("1", from), "From: "+from, "To: notes@bots.example.test", "Subject: x", "Date: x"),
+			fmt.Sprintf("dead%d.test", i))
 		if err := h.receive(t.Context(), received{source: "imap", origin: from, raw: raw}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	good := dns.keys.signFields(t, messageOf(vevent("1", "boss@good.test"), "From: boss@good.test", "To: notes@bots.example.test", "Content-Type: text/calendar"), "good.test", "From", "To", "Content-Type")
+	good := dns.keys.signFields(t, messageOf(vevent("1", "boss@good.test"), "From: boss@good.test", "To: notes@bots.example.test",
+		"Content-Type: text/calendar"), "good.test", "From", "To", "Content-Type")
 	if err := h.receive(t.Context(), received{source: "imap", raw: good}); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +294,8 @@ func TestAttackStrangersStartBots(t *testing.T) {
 		var calendar strings.Builder
 		calendar.WriteString("BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n")
 		for i := range events {
-			fmt.Fprintf(&calendar, "BEGIN:VEVENT\r\nUID:%s-%d\r\nSEQUENCE:%d\r\nORGANIZER:mailto:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\n",
+			fmt.Fprintf(&calendar,
+				"BEGIN:VEVENT\r\nUID:%s-%d\r\nSEQUENCE:%d\r\nORGANIZER:mailto:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\n",
 				from, i, day.YearDay(), from, day.Add(time.Duration(i)*time.Minute).Format("20060102T150405Z"))
 		}
 		calendar.WriteString("END:VCALENDAR\r\n")
@@ -319,12 +362,16 @@ func TestAttackQueue(t *testing.T) {
 	h, _ := attacked(t, nil)
 	var verdicts []string
 	for i := range 30 {
-		raw := messageOf(vevent(fmt.Sprint("x-", i), fmt.Sprintf("eve%d@evil.test", i)), fmt.Sprintf("From: eve%d@evil.test", i), "Content-Type: text/calendar")
+		raw := messageOf(vevent(fmt.Sprint("x-", i), fmt.Sprintf("eve%d@evil.test", i)), fmt.Sprintf("From: eve%d@evil.test", i),
+			"Content-Type: text/calendar")
 		if err := h.receive(t.Context(), received{source: "smtp", remote: "192.0.2.1", raw: raw}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.receive(t.Context(), received{source: "smtp", remote: "192.0.2.1", raw: messageOf(vevent("good", "boss@good.test"), "From: boss@good.test", "Content-Type: text/calendar")}); err != nil {
+	if err := h.receive(t.Context(), received{
+		source: "smtp", remote: "192.0.2.1",
+		raw: messageOf(vevent("good", "boss@good.test"), "From: boss@good.test", "Content-Type: text/calendar"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	h.SetStep(func(name string) {
@@ -348,11 +395,13 @@ func TestAttackExpensiveMessages(t *testing.T) {
 		fmt.Fprintf(&events, "BEGIN:VEVENT\r\nUID:%d\r\nDTSTART:20261020T120000Z\r\nEND:VEVENT\r\n", i%20)
 	}
 	for i := range 790 {
-		fmt.Fprintf(&zones, "BEGIN:STANDARD\r\nDTSTART:19700101T%02d0000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\nRRULE:FREQ=YEARLY\r\nEND:STANDARD\r\n", i%24)
+		fmt.Fprintf(&zones,
+			"BEGIN:STANDARD\r\nDTSTART:19700101T%02d0000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\nRRULE:FREQ=YEARLY\r\nEND:STANDARD\r\n", i%24)
 	}
 	part := func(kind, body string) string { return "--b\r\nContent-Type: " + kind + "\r\n\r\n" + body + "\r\n" }
 	series := func(i int, lines string) string {
-		return fmt.Sprintf("BEGIN:VCALENDAR\r\nX-N:%d\r\n", i) + strings.Repeat("BEGIN:VEVENT\r\nUID:1\r\nLOCATION:https://zoom.us/j/1\r\n"+lines+"\r\nEND:VEVENT\r\n", 190) + "END:VCALENDAR\r\n"
+		return fmt.Sprintf("BEGIN:VCALENDAR\r\nX-N:%d\r\n", i) + strings.Repeat("BEGIN:VEVENT\r\nUID:1\r\nLOCATION:https://zoom.us/j/1\r\n"+lines+
+			"\r\nEND:VEVENT\r\n", 190) + "END:VCALENDAR\r\n"
 	}
 	many := func(lines string) (body string) {
 		for i := range maxCalendars {
@@ -361,12 +410,14 @@ func TestAttackExpensiveMessages(t *testing.T) {
 		return body
 	}
 	for name, body := range map[string]string{
-		"texts and events without a link": part("text/calendar", "BEGIN:VCALENDAR\r\n"+events.String()+"END:VCALENDAR") + strings.Repeat(part("text/plain", strings.Repeat("x://", 20_000)), 60),
-		"observances":                     part("text/calendar", "BEGIN:VCALENDAR\r\nBEGIN:VTIMEZONE\r\nTZID:x\r\n"+zones.String()+"END:VTIMEZONE\r\n"+strings.Repeat("BEGIN:VEVENT\r\nUID:1\r\nLOCATION:https://zoom.us/j/1\r\nDTSTART;TZID=x:20200101T100000\r\nRRULE:FREQ=DAILY\r\nEND:VEVENT\r\n", 20)+"END:VCALENDAR"),
-		"counted series":                  many("DTSTART:19700101T000000Z\r\nRRULE:FREQ=DAILY;COUNT=39000"),
-		"long series":                     many("DTSTART;TZID=Europe/Berlin:19700101T000000\r\nRRULE:FREQ=DAILY"),
-		"rare series":                     many("DTSTART:19720229T000000Z\r\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=TU"),
-		"addresses":                       strings.Repeat(part("text/plain", strings.Repeat("https://zoom.us/j/1 ", 10_000)), 60),
+		"texts and events without a link": part("text/calendar", "BEGIN:VCALENDAR\r\n"+events.String()+"END:VCALENDAR") +
+			strings.Repeat(part("text/plain", strings.Repeat("x://", 20_000)), 60),
+		"observances": part("text/calendar", "BEGIN:VCALENDAR\r\nBEGIN:VTIMEZONE\r\nTZID:x\r\n"+zones.String()+"END:VTIMEZONE\r\n"+
+			strings.Repeat("BEGIN:VEVENT\r\nUID:1\r\nLOCATION:https://zoom.us/j/1\r\nDTSTART;TZID=x:20200101T100000\r\nRRULE:FREQ=DAILY\r\nEND:VEVENT\r\n", 20)+"END:VCALENDAR"),
+		"counted series": many("DTSTART:19700101T000000Z\r\nRRULE:FREQ=DAILY;COUNT=39000"),
+		"long series":    many("DTSTART;TZID=Europe/Berlin:19700101T000000\r\nRRULE:FREQ=DAILY"),
+		"rare series":    many("DTSTART:19720229T000000Z\r\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=TU"),
+		"addresses":      strings.Repeat(part("text/plain", strings.Repeat("https://zoom.us/j/1 ", 10_000)), 60),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "counted series" && name != "addresses" {

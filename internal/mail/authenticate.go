@@ -105,7 +105,8 @@ func (w *Worker) authenticateNext(ctx context.Context) (bool, error) {
 
 // logVerdict logs the verdict of a message that is not processed further.
 func (w *Worker) logVerdict(id int64, source, remote string, j judgment) {
-	w.settings.Log.Info("message processed", "message", id, "source", source, "remote", remote, "from", j.content.from, "verdict", j.verdict, "auth", j.auth.method, "detail", j.detail)
+	w.settings.Log.Info("message processed", "message", id, "source", source, "remote", remote, "from", j.content.from, "verdict", j.verdict,
+		"auth", j.auth.method, "detail", j.detail)
 }
 
 // takeArrival returns a message to authenticate that no other authenticator has.

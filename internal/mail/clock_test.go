@@ -13,8 +13,9 @@ import (
 
 // at returns an invitation to an event.
 func at(uid string, start time.Time) []byte {
-	return fmt.Appendf(nil, "From: Ada <ada@example.test>\r\nMessage-ID: <%[1]s@example.test>\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\n"+
-		"BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:%[1]s\r\nDTSTART:%[2]s\r\nDURATION:PT2H\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+	return fmt.Appendf(nil,
+		"From: Ada <ada@example.test>\r\nMessage-ID: <%[1]s@example.test>\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\n"+
+			"BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:%[1]s\r\nDTSTART:%[2]s\r\nDURATION:PT2H\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		uid, start.UTC().Format("20060102T150405Z"))
 }
 
@@ -30,7 +31,9 @@ func TestServiceIsDown(t *testing.T) {
 		go func() { done <- h.Run(ctx) }()
 		const messages = 5
 		for i := range messages {
-			if err := h.receive(ctx, received{source: "smtp", remote: "192.0.2.1", raw: at(fmt.Sprint("event-", i), time.Now().Add(time.Duration(30+i)*time.Minute))}); err != nil {
+			if err := h.receive(ctx, received{
+				source: "smtp", remote: "192.0.2.1", raw: at(fmt.Sprint("event-", i), time.Now().Add(time.Duration(30+i)*time.Minute)),
+			}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -70,7 +73,8 @@ func TestGivingUp(t *testing.T) {
 		}
 		got = h.run(t)
 	}
-	if got.Verdict != failed || !strings.Contains(got.Detail, "connection refused") || h.now.Sub(began) < retryTime-time.Hour || h.now.Sub(began) > retryTime {
+	if got.Verdict != failed || !strings.Contains(got.Detail, "connection refused") || h.now.Sub(began) < retryTime-time.Hour ||
+		h.now.Sub(began) > retryTime {
 		t.Errorf("after %s: %+v", h.now.Sub(began), got)
 	}
 	if pauses[0] != 10*time.Second || pauses[1] != 20*time.Second || pauses[len(pauses)-1] != 30*time.Minute {

@@ -46,7 +46,9 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now 
 	if remote != "" {
 		source = "smtp"
 	}
-	auth, err := policy.authenticate(ctx, newResolver(policy.LookupTXT, time.Now), received{source: source, remote: remote, raw: raw, at: now}, c)
+	auth, err := policy.authenticate(ctx, newResolver(policy.LookupTXT, time.Now), received{
+		source: source, remote: remote, raw: raw, at: now,
+	}, c)
 	e.Auth = auth.method
 	refusal, isRefused := errors.AsType[*refusalError](err)
 	switch {

@@ -38,8 +38,11 @@ func startFlood(t *testing.T) flood {
 	f := flood{T: t, dir: t.TempDir(), keys: mail.NewKeys("good.test", "evil.test")}
 	w, err := mail.Open(t.Context(), mail.Settings{
 		Dir: f.dir, Service: mail.NewClient(s.BaseURL(), intakeSecret), Log: slog.New(slog.DiscardHandler),
-		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, DomainMeetings: 20, Recipients: []string{"notes@bots.example.test"}, LookupTXT: f.keys.Lookup},
-		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
+		Policy: mail.Policy{
+			Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, DomainMeetings: 20, Recipients: []string{"notes@bots.example.test"},
+			LookupTXT: f.keys.Lookup,
+		},
+		SMTP: mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -81,8 +84,10 @@ func (f flood) send(from string, raw []byte) error {
 // invite returns a signed message with a calendar.
 func (f flood) invite(author, calendar string) []byte {
 	_, domain, _ := strings.Cut(author, "@")
-	return f.keys.Sign(f, fmt.Appendf(nil, "From: %s\r\nTo: notes@bots.example.test\r\nSubject: %s\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n%sEND:VCALENDAR\r\n",
-		author, author, calendar), domain)
+	return f.keys.Sign(f,
+		fmt.Appendf(nil,
+			"From: %s\r\nTo: notes@bots.example.test\r\nSubject: %s\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n%sEND:VCALENDAR\r\n",
+			author, author, calendar), domain)
 }
 
 // event returns an event in a minute.
@@ -132,11 +137,16 @@ func TestAttackMailFlood(t *testing.T) {
 		f := startFlood(t)
 		var zone strings.Builder
 		for i := range 20 {
-			fmt.Fprintf(&zone, "BEGIN:STANDARD\r\nDTSTART:19700101T%02d0000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+02%02d\r\nRRULE:FREQ=YEARLY\r\nEND:STANDARD\r\n", i, i)
+			fmt.Fprintf(&zone,
+				"BEGIN:STANDARD\r\nDTSTART:19700101T%02d0000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+02%02d\r\nRRULE:FREQ=YEARLY\r\nEND:STANDARD\r\n", i,
+				i)
 		}
 		for i := range 30 {
 			author := fmt.Sprintf("eve%d@evil.test", i)
-			lines := []string{"DTSTART;TZID=Own:19700101T100000\r\nRRULE:FREQ=DAILY;COUNT=39000", "DTSTART;TZID=Own:19700101T100000\r\nRRULE:FREQ=DAILY", "DTSTART;TZID=Europe/Berlin:19700101T100000\r\nRRULE:FREQ=YEARLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12"}[i%3]
+			lines := []string{
+				"DTSTART;TZID=Own:19700101T100000\r\nRRULE:FREQ=DAILY;COUNT=39000", "DTSTART;TZID=Own:19700101T100000\r\nRRULE:FREQ=DAILY",
+				"DTSTART;TZID=Europe/Berlin:19700101T100000\r\nRRULE:FREQ=YEARLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12",
+			}[i%3]
 			calendar := "BEGIN:VTIMEZONE\r\nTZID:Own\r\n" + zone.String() + "END:VTIMEZONE\r\n"
 			for uid := range 190 {
 				calendar += event(fmt.Sprint(uid%20), author, lines)

@@ -107,7 +107,8 @@ func (r *mailboxReader) run(ctx context.Context) {
 			pause.Reset()
 		}
 		if refused, ok := errors.AsType[*signInError](err); ok {
-			r.worker.settings.Log.Error("the mailbox cannot be read: "+refused.advice, "host", r.settings.URL.Hostname(), "user", r.settings.URL.User.Username(), "error", err)
+			r.worker.settings.Log.Error("the mailbox cannot be read: "+refused.advice, "host", r.settings.URL.Hostname(), "user",
+				r.settings.URL.User.Username(), "error", err)
 		} else {
 			r.worker.settings.Log.Warn("mailbox connection lost", "host", r.settings.URL.Hostname(), "error", err)
 		}
@@ -226,7 +227,8 @@ func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, 
 // readRenumbered reads a mailbox whose UIDs have changed, for example after it was
 // restored from a backup: the unread messages that the server received since the
 // worker first saw the mailbox.
-func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.Client, name string, validity uint32, firstSeen time.Time) error {
+func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.Client, name string, validity uint32,
+	firstSeen time.Time) error {
 	// The search compares dates without regard to time and zone.
 	criteria := &imap.SearchCriteria{NotFlag: []imap.Flag{imap.FlagSeen}, Since: firstSeen.AddDate(0, 0, -1)}
 	unread, err := client.UIDSearch(criteria, nil).Wait()
@@ -263,7 +265,8 @@ func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uid
 
 // read stores a message and marks it as seen. It leaves a message that is too
 // large unread.
-func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string, validity uint32) error {
+func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string,
+	validity uint32) error {
 	if m.RFC822Size > r.worker.settings.MaxMessage {
 		r.worker.settings.Log.Warn("message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
 		return nil

@@ -74,7 +74,8 @@ func (s *fakeService) scheduled() []string {
 	var found []string
 	for _, j := range s.jobs {
 		if !j.Cancelled {
-			found = append(found, fmt.Sprintf("%s %s %s", j.JoinAt.Format("01-02 15:04"), shortLink(j.MeetingURL), strings.TrimSuffix(j.OrganizerEmail, "@example.test")))
+			found = append(found, fmt.Sprintf("%s %s %s", j.JoinAt.Format("01-02 15:04"), shortLink(j.MeetingURL),
+				strings.TrimSuffix(j.OrganizerEmail, "@example.test")))
 		}
 	}
 	slices.Sort(found)
@@ -85,7 +86,8 @@ func (s *fakeService) scheduled() []string {
 func shortLink(address string) string {
 	for short, start := range map[string]string{
 		"meet": "https://meet.google.com/abc-defg-hij", "meet2": "https://meet.google.com/xyz-uvwx-rst",
-		"zoom": "https://us02web.zoom.us/j/81234567890?pwd=QUJDREVG.1", "teams": "https://teams.microsoft.com/l/meetup-join/19%3ameeting_ZWQ0NTY%40thread.v2/0?context=",
+		"zoom":  "https://us02web.zoom.us/j/81234567890?pwd=QUJDREVG.1",
+		"teams": "https://teams.microsoft.com/l/meetup-join/19%3ameeting_ZWQ0NTY%40thread.v2/0?context=",
 	} {
 		if strings.HasPrefix(address, start) {
 			return short
@@ -134,8 +136,10 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	settings := Settings{
 		Dir: t.TempDir(), Service: h.service, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler), MaxMessage: 64 << 10,
 		Policy: Policy{
-			Window:  14 * 24 * time.Hour,
-			Senders: []Sender{{From: "example.test"}, {From: "example.org"}, {From: "calendly.com"}, {From: "zoom.us"}, {From: "*"}}, Networks: prefixes("192.0.2.0/24"), Recipients: []string{"notes@bots.example.test", "@record.example.test"},
+			Window: 14 * 24 * time.Hour,
+			Senders: []Sender{
+				{From: "example.test"}, {From: "example.org"}, {From: "calendly.com"}, {From: "zoom.us"}, {From: "*"},
+			}, Networks: prefixes("192.0.2.0/24"), Recipients: []string{"notes@bots.example.test", "@record.example.test"},
 			LookupTXT: func(context.Context, string) ([]string, error) { return nil, errors.New("no DNS in tests") },
 		},
 	}

@@ -104,7 +104,8 @@ func organizerOf(ctx context.Context, tx *sql.Tx, e calendar.Event, by author) (
 	if e.Organizer != "" || !by.named {
 		return cmp.Or(e.Organizer, by.address), nil
 	}
-	err = tx.QueryRowContext(ctx, `SELECT organizer FROM events WHERE uid = $1 AND named = 1 ORDER BY assumed, organizer LIMIT 1`, e.UID).Scan(&organizer)
+	err = tx.QueryRowContext(ctx, `SELECT organizer FROM events WHERE uid = $1 AND named = 1 ORDER BY assumed, organizer
+		LIMIT 1`, e.UID).Scan(&organizer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return by.address, nil
 	}
@@ -120,7 +121,8 @@ func otherMeetings(ctx context.Context, tx *sql.Tx, m meeting) ([]meeting, error
 		other := meeting{uid: m.uid}
 		err := row.Scan(&other.organizer)
 		return other, err
-	}, `SELECT organizer FROM meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC LIMIT $3`, m.uid, m.organizer, maxOrganizers)
+	}, `SELECT organizer FROM meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC
+		LIMIT $3`, m.uid, m.organizer, maxOrganizers)
 }
 
 // saveEvent saves an event unless its meeting has a newer version of it, which it
@@ -151,7 +153,8 @@ func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, nam
 			}
 		}
 	}
-	return false, exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, assumed, named, message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	return false, exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, assumed, named, message)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, assumed = $6, named = $7, message = $8`,
 		m.organizer, m.uid, millis(e.Original), e.Sequence, millis(e.Stamp), assumed, named, message)
 }
@@ -159,7 +162,8 @@ func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, nam
 // isCopy reports whether a message has the Message-ID of an earlier one of its sender.
 func isCopy(ctx context.Context, tx *sql.Tx, message int64) (bool, error) {
 	var count int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender AND earlier.message_id = messages.message_id AND earlier.id < messages.id
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender
+		AND earlier.message_id = messages.message_id AND earlier.id < messages.id
 		WHERE messages.id = $1 AND messages.message_id <> ''`, message).Scan(&count)
 	return count > 0, wrap(err)
 }
@@ -192,7 +196,8 @@ func (s *Store) checkQuota(ctx context.Context, m meeting, original, start time.
 	}
 	var domain string
 	var count int
-	err := s.db.QueryRowContext(ctx, `SELECT domain, (SELECT COUNT(*) FROM occurrences JOIN meetings AS others ON others.organizer = occurrences.organizer AND others.uid = occurrences.uid
+	err := s.db.QueryRowContext(ctx, `SELECT domain, (SELECT COUNT(*) FROM occurrences
+		JOIN meetings AS others ON others.organizer = occurrences.organizer AND others.uid = occurrences.uid
 			WHERE others.domain = meetings.domain AND others.domain <> '' AND starts_at > $3 AND starts_at < $4
 			AND NOT (occurrences.organizer = $1 AND occurrences.uid = $2 AND original = $5))
 		FROM meetings WHERE organizer = $1 AND uid = $2`,
@@ -334,13 +339,17 @@ func (s *Store) occurrences(ctx context.Context, m meeting) ([]occurrence, error
 // with another original start, and the change that a message caused.
 func (s *Store) saveOccurrence(ctx context.Context, m meeting, previous time.Time, o occurrence, message int64, change Change) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2 AND original = $3`, m.organizer, m.uid, millis(previous)); err != nil {
+		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2
+			AND original = $3`, m.organizer, m.uid, millis(previous)); err != nil {
 			return err
 		}
-		err := exec(ctx, tx, `INSERT INTO occurrences (organizer, uid, original, ical_uid, starts_at, ends_at, meeting_url, platform, kind, job, summary, zone)
+		err := exec(ctx, tx, `INSERT INTO occurrences (organizer, uid, original, ical_uid, starts_at, ends_at, meeting_url, platform, kind,
+			job, summary, zone)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-			ON CONFLICT (organizer, uid, original) DO UPDATE SET ical_uid = $4, starts_at = $5, ends_at = $6, meeting_url = $7, platform = $8, kind = $9, job = $10, summary = $11, zone = $12`,
-			m.organizer, m.uid, millis(o.original), o.icalUID, o.start.UnixMilli(), o.end.UnixMilli(), o.address, o.platform, o.kind, o.jobID, o.summary, o.zone)
+			ON CONFLICT (organizer, uid, original) DO UPDATE SET ical_uid = $4, starts_at = $5, ends_at = $6, meeting_url = $7, platform = $8,
+			kind = $9, job = $10, summary = $11, zone = $12`,
+			m.organizer, m.uid, millis(o.original), o.icalUID, o.start.UnixMilli(), o.end.UnixMilli(), o.address, o.platform, o.kind, o.jobID,
+			o.summary, o.zone)
 		if err != nil {
 			return err
 		}
@@ -351,7 +360,8 @@ func (s *Store) saveOccurrence(ctx context.Context, m meeting, previous time.Tim
 // deleteOccurrence saves that the service no longer has an occurrence.
 func (s *Store) deleteOccurrence(ctx context.Context, m meeting, o occurrence, message int64, change Change) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2 AND original = $3`, m.organizer, m.uid, millis(o.original)); err != nil {
+		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2
+			AND original = $3`, m.organizer, m.uid, millis(o.original)); err != nil {
 			return err
 		}
 		return saveChange(ctx, tx, message, change)

@@ -152,7 +152,8 @@ func (c *content) read(entity *message.Entity, depth int) {
 		if inner, err := readEntity(entity.Body); err == nil {
 			c.read(inner, depth+1)
 		}
-	case kind == "text/calendar", kind == "application/ics", kind == "text/x-vcalendar", strings.HasSuffix(name, ".ics"), strings.HasSuffix(name, ".vcs"):
+	case kind == "text/calendar", kind == "application/ics", kind == "text/x-vcalendar", strings.HasSuffix(name, ".ics"),
+		strings.HasSuffix(name, ".vcs"):
 		c.addCalendar(readAll(entity.Body, calendar.MaxICS+1), parameters["method"]) // the parser refuses what is incomplete
 	case kind == "application/ms-tnef", kind == "application/vnd.ms-tnef", name == "winmail.dat":
 		c.closed = "The message has a winmail.dat attachment, whose calendar only Outlook can read. Send the invitation as HTML or plain text, or attach it as an .ics file."
@@ -176,7 +177,8 @@ func readAll(body io.Reader, limit int) []byte {
 func (c *content) addText(text []byte) {
 	c.textBytes += len(text)
 	const end = "END:VCALENDAR"
-	if trimmed := bytes.TrimSpace(text); isCalendar(trimmed) && len(trimmed) > len(end) && bytes.EqualFold(trimmed[len(trimmed)-len(end):], []byte(end)) {
+	if trimmed := bytes.TrimSpace(text); isCalendar(trimmed) && len(trimmed) > len(end) &&
+		bytes.EqualFold(trimmed[len(trimmed)-len(end):], []byte(end)) {
 		c.addCalendar(trimmed, "")
 		return
 	}

@@ -36,7 +36,8 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 	key := sum.Sum(nil)
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var known, size int64
-		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM messages WHERE key = $1), (SELECT COALESCE(SUM(size), 0) FROM messages)`, key).Scan(&known, &size)
+		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM messages WHERE key = $1), (SELECT COALESCE(SUM(size), 0)
+			FROM messages)`, key).Scan(&known, &size)
 		if err != nil {
 			return wrap(err)
 		}
@@ -52,7 +53,8 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 				return errFull
 			}
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO messages (key, source, remote, received_at, raw, size, verdict, since, next_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $4, $4) RETURNING id`,
+		err = tx.QueryRowContext(ctx, `INSERT INTO messages (key, source, remote, received_at, raw, size, verdict, since, next_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $4, $4) RETURNING id`,
 			key, m.source, m.remote, now.UnixMilli(), m.raw, len(m.raw), waiting).Scan(&id)
 		if err != nil || m.judgment == nil {
 			return wrap(err)
@@ -85,8 +87,10 @@ func saveJudgment(ctx context.Context, tx *sql.Tx, id int64, j judgment, now tim
 	if j.verdict == waiting {
 		next = now.UnixMilli()
 	}
-	return exec(ctx, tx, `UPDATE messages SET message_id = $2, subject = $3, sender = $4, domain = $5, auth = $6, sealed = $7, addressed = $8, verdict = $9, detail = $10, next_at = $11
-		WHERE id = $1`, id, j.content.id, j.content.subject, j.content.from, j.domain(), j.auth.method, j.auth.sealed, j.auth.addressed, j.verdict, j.detail, next)
+	return exec(ctx, tx, `UPDATE messages SET message_id = $2, subject = $3, sender = $4, domain = $5, auth = $6, sealed = $7,
+		addressed = $8, verdict = $9, detail = $10, next_at = $11
+		WHERE id = $1`, id, j.content.id, j.content.subject, j.content.from, j.domain(), j.auth.method, j.auth.sealed, j.auth.addressed,
+		j.verdict, j.detail, next)
 }
 
 // saveJudgment saves a judgment in its own transaction.
@@ -153,7 +157,8 @@ type pending struct {
 // message returns a message.
 func (s *Store) message(ctx context.Context, id int64) (p pending, err error) {
 	var receivedAt, since int64
-	err = s.db.QueryRowContext(ctx, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM messages WHERE id = $1`, id).
+	err = s.db.QueryRowContext(ctx, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM messages
+		WHERE id = $1`, id).
 		Scan(&p.id, &p.source, &p.remote, &p.raw, &p.auth.method, &p.auth.sealed, &p.auth.addressed, &receivedAt, &since, &p.attempts)
 	p.receivedAt, p.since = time.UnixMilli(receivedAt), time.UnixMilli(since)
 	return p, wrap(err)
@@ -170,7 +175,8 @@ func (s *Store) dueDomains(ctx context.Context, now time.Time) ([]string, error)
 // nextMessage returns the authenticated message of a domain that is due first.
 func (s *Store) nextMessage(ctx context.Context, domain string, now time.Time) (pending, error) {
 	var id int64
-	err := s.db.QueryRowContext(ctx, `SELECT id FROM messages WHERE domain = $1 AND next_at <= $2 AND auth <> '' ORDER BY next_at, id LIMIT 1`, domain, now.UnixMilli()).Scan(&id)
+	err := s.db.QueryRowContext(ctx, `SELECT id FROM messages WHERE domain = $1 AND next_at <= $2 AND auth <> '' ORDER BY next_at, id
+		LIMIT 1`, domain, now.UnixMilli()).Scan(&id)
 	if err != nil {
 		return pending{}, wrap(err)
 	}
@@ -201,7 +207,8 @@ type meeting struct {
 
 // nextMeeting returns the meeting whose further occurrences are due first.
 func (s *Store) nextMeeting(ctx context.Context, now time.Time) (m meeting, attempts int, ok bool, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE next_at <= $1 ORDER BY next_at LIMIT 1`, now.UnixMilli()).
+	err = s.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE next_at <= $1 ORDER BY next_at
+		LIMIT 1`, now.UnixMilli()).
 		Scan(&m.organizer, &m.uid, &attempts)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, 0, false, nil
@@ -239,7 +246,8 @@ func (s *Store) finish(ctx context.Context, id int64, verdict, detail string, re
 		replyAt, state = now.UnixMilli(), waiting
 	}
 	return s.exec(ctx, `UPDATE messages SET verdict = $2, detail = $3, next_at = NULL,
-		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END WHERE id = $1`, id, verdict, detail, state, replyAt)
+		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END
+		WHERE id = $1`, id, verdict, detail, state, replyAt)
 }
 
 // retryLater saves that a message is to be processed again.
@@ -253,7 +261,8 @@ var ErrNoMessage = errors.New("there is no such message")
 // Retry processes a message again, now. Jobs that it has scheduled stay.
 func (s *Store) Retry(ctx context.Context, id int64, now time.Time) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3, auth = '' WHERE id = $1`,
+		result, err := tx.ExecContext(ctx, `UPDATE messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3, auth = ''
+			WHERE id = $1`,
 			id, waiting, now.UnixMilli())
 		if err != nil {
 			return wrap(err)

@@ -102,7 +102,8 @@ func requestByDevice(ctx context.Context, config *oauth2.Config, show func(strin
 	if err != nil {
 		return nil, fmt.Errorf("start the sign-in: %w", err)
 	}
-	show(fmt.Sprintf("Open %s in a browser, sign in as the user of the mailbox, and enter the code %s", device.VerificationURI, device.UserCode))
+	show(fmt.Sprintf("Open %s in a browser, sign in as the user of the mailbox, and enter the code %s", device.VerificationURI,
+		device.UserCode))
 	token, err := config.DeviceAccessToken(ctx, device)
 	if err != nil {
 		return nil, fmt.Errorf("finish the sign-in: %w", err)

@@ -52,7 +52,9 @@ func (a *authorizer) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "/device" {
-		_ = json.NewEncoder(w).Encode(map[string]any{"device_code": "d", "user_code": "ABCD", "verification_uri": "https://login.example.test/device", "expires_in": 60, "interval": 1})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"device_code": "d", "user_code": "ABCD", "verification_uri": "https://login.example.test/device", "expires_in": 60, "interval": 1,
+		})
 		return
 	}
 	switch r.FormValue("grant_type") {
@@ -74,7 +76,9 @@ func (a *authorizer) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	a.grants++
 	a.refresh = fmt.Sprint("refresh-", a.grants)
-	_ = json.NewEncoder(w).Encode(map[string]any{"token_type": "Bearer", "access_token": fmt.Sprint("access-", a.grants), "refresh_token": a.refresh, "expires_in": 3600})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"token_type": "Bearer", "access_token": fmt.Sprint("access-", a.grants), "refresh_token": a.refresh, "expires_in": 3600,
+	})
 }
 
 // accepts reports whether an access token is the newest one.
@@ -97,7 +101,9 @@ func (a *authorizer) settings(host *mailhost.IMAP, provider string) IMAPSettings
 	s.Password = ""
 	s.OAuth = OAuthSettings{
 		Provider: provider, ClientID: "standin",
-		Endpoint: oauth2.Endpoint{AuthURL: a.URL + "/authorize", DeviceAuthURL: a.URL + "/device", TokenURL: a.URL + "/token", AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{
+			AuthURL: a.URL + "/authorize", DeviceAuthURL: a.URL + "/device", TokenURL: a.URL + "/token", AuthStyle: oauth2.AuthStyleInParams,
+		},
 	}
 	return s
 }
@@ -133,7 +139,8 @@ func TestOAuth(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.awaitOpened(t, host)
-			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"), sample(t, "google-single")...)
+			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"),
+				sample(t, "google-single")...)
 			for message := range 2 {
 				host.Deliver(t, raw, time.Now())
 				raw = append(raw, '\n')
@@ -147,7 +154,9 @@ func TestOAuth(t *testing.T) {
 			provides.revoke()
 			before := len(log.String())
 			host.Restart(t)
-			await(t, "the log says that access was revoked", func() bool { return strings.Contains(log.String()[before:], "run standin mail login") })
+			await(t, "the log says that access was revoked", func() bool {
+				return strings.Contains(log.String()[before:], "run standin mail login")
+			})
 			if strings.Contains(log.String(), "access-") || strings.Contains(log.String(), "refresh-") {
 				t.Errorf("the log has a token: %s", log.String())
 			}
@@ -179,7 +188,9 @@ func TestOAuthReplies(t *testing.T) {
 			}
 		})
 	}
-	settings := Settings{Reply: ReplySettings{URL: &url.URL{Scheme: "smtps", Host: "mail.example.test"}, OAuth: true, From: "notes@example.test"}}
+	settings := Settings{Reply: ReplySettings{
+		URL: &url.URL{Scheme: "smtps", Host: "mail.example.test"}, OAuth: true, From: "notes@example.test",
+	}}
 	if err := settings.Check(); err == nil || !strings.Contains(err.Error(), "STANDIN_MAIL_REPLY_OAUTH needs") {
 		t.Errorf("OAuth for replies without OAuth for the mailbox: %v", err)
 	}
@@ -197,7 +208,8 @@ func visit(ctx context.Context, instruction string) error {
 	}
 	query := asked.Query()
 	for _, state := range []string{"forged", query.Get("state")} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, query.Get("redirect_uri")+"/?code=granted&state="+url.QueryEscape(state), nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, query.Get("redirect_uri")+"/?code=granted&state="+url.QueryEscape(state),
+			nil)
 		if err != nil {
 			return err
 		}

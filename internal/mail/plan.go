@@ -150,7 +150,8 @@ func (p *plan) unusable(event calendar.Event) string {
 // returns why the event cannot be scheduled, or "".
 func (c *content) complete(event *calendar.Event) (problem string) {
 	for _, link := range c.links {
-		if event.MeetingURL == "" && len(c.links) == 1 || meetinglink.Same(event.MeetingURL, link) && meetinglink.MoreComplete(link, event.MeetingURL) {
+		if event.MeetingURL == "" && len(c.links) == 1 ||
+			meetinglink.Same(event.MeetingURL, link) && meetinglink.MoreComplete(link, event.MeetingURL) {
 			event.MeetingURL = link
 			_, event.Platform, _ = calendar.FindMeeting(link, c.hosts...)
 		}

@@ -112,14 +112,18 @@ func (p *Policy) author(from string) author {
 func (p *Policy) filter(c *content, auth authentication, found plan) plan {
 	admitted, byName := p.admits(c.from)
 	if !admitted {
-		return plan{problems: []string{fmt.Sprintf("%s may not schedule meetings by mail. An operator can allow it with STANDIN_MAIL_SENDERS.", c.from)}, refused: true}
+		return plan{
+			problems: []string{fmt.Sprintf("%s may not schedule meetings by mail. An operator can allow it with STANDIN_MAIL_SENDERS.", c.from)},
+			refused:  true,
+		}
 	}
 	found.events = slices.DeleteFunc(found.events, func(e calendar.Event) bool {
 		switch {
 		case !byName && e.Organizer != "" && e.Organizer != c.from:
 			found.problem("%s is organized by %s. Invitations of others can be forwarded only by senders that the operator names in STANDIN_MAIL_SENDERS.", title(e), e.Organizer)
 		case !auth.addressed && !slices.ContainsFunc(e.Attendees, p.receives):
-			found.problem("%s does not invite this address: it is neither one of the attendees nor in a To or Cc field that the sender has signed.", title(e))
+			found.problem("%s does not invite this address: it is neither one of the attendees nor in a To or Cc field that the sender has signed.",
+				title(e))
 		default:
 			return false
 		}

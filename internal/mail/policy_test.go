@@ -93,7 +93,9 @@ func TestAuthentication(t *testing.T) {
 				if err := errors.Join(signer.UnmarshalText([]byte("example.test=google.test")), everyone.UnmarshalText([]byte("*"))); err != nil {
 					t.Fatal(err)
 				}
-				s.Policy.Senders, s.Policy.AuthservIDs, s.Policy.LookupTXT = []Sender{signer, everyone}, []string{"mx.example.test", NoAuthservID}, keys.lookup
+				s.Policy.Senders, s.Policy.AuthservIDs, s.Policy.LookupTXT = []Sender{signer, everyone}, []string{
+					"mx.example.test", NoAuthservID,
+				}, keys.lookup
 				s.Policy.Relays = prefixes("198.51.100.7/32")
 			})
 			got := h.processFrom(t, cmp.Or(test.Source, "smtp"), cmp.Or(test.Remote, "203.0.113.9"), raw)
@@ -124,7 +126,8 @@ func TestAuthenticationIsRetried(t *testing.T) {
 			return keys.lookup(ctx, name)
 		}
 	})
-	if got := h.processFrom(t, "smtp", "203.0.113.9", keys.sign(t, sample(t, "google-single"), "example.test")); got.Verdict != waiting || got.NextAt.IsZero() || !strings.Contains(got.Detail, "DKIM") {
+	if got := h.processFrom(t, "smtp", "203.0.113.9", keys.sign(t, sample(t, "google-single"), "example.test")); got.Verdict != waiting ||
+		got.NextAt.IsZero() || !strings.Contains(got.Detail, "DKIM") {
 		t.Fatalf("without DNS: %+v", got)
 	}
 	broken = false

@@ -33,7 +33,8 @@ type outlook struct {
 
 // look returns the outlook of a meeting. isKnown reports whether the service has the
 // occurrence with an original start, which is then wanted however far ahead it is.
-func look(events []calendar.Event, now time.Time, window time.Duration, isKnown func(original time.Time) bool, budget *calendar.Budget) (o outlook, err error) {
+func look(events []calendar.Event, now time.Time, window time.Duration, isKnown func(original time.Time) bool,
+	budget *calendar.Budget) (o outlook, err error) {
 	all, err := calendar.Occurrences(events, now, now.Add(horizon), budget)
 	if err == nil && len(all) == 0 {
 		all, err = calendar.Occurrences(events, now.Add(horizon), now.Add(farHorizon), budget)
@@ -52,7 +53,8 @@ func look(events []calendar.Event, now time.Time, window time.Duration, isKnown 
 	}
 	if len(events) > 0 {
 		whole := wholeOf(events)
-		o.cancelled = whole.Cancelled && (whole.Original.IsZero() || !slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled }))
+		o.cancelled = whole.Cancelled && (whole.Original.IsZero() ||
+			!slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled }))
 	}
 	for _, e := range events {
 		isOver := e.Series == nil && !e.Start.IsZero() && !e.End.After(now) && !e.Start.After(now) && !e.Original.After(now)

@@ -90,7 +90,8 @@ func (c *content) wantsReply() bool {
 	default:
 		return false
 	}
-	if suppressed := strings.ToLower(c.header.Get("X-Auto-Response-Suppress")); strings.Contains(suppressed, "all") || strings.Contains(suppressed, "autoreply") {
+	if suppressed := strings.ToLower(c.header.Get("X-Auto-Response-Suppress")); strings.Contains(suppressed, "all") ||
+		strings.Contains(suppressed, "autoreply") {
 		return false
 	}
 	if c.header.Has("Return-Path") && strings.Trim(c.header.Get("Return-Path"), "<> ") == "" {
@@ -139,7 +140,8 @@ func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 		err = row.Scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
 		r.since = time.UnixMilli(since)
 		return r, err
-	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages WHERE reply_at <= $1 ORDER BY reply_at LIMIT 1`, now.UnixMilli())
+	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages WHERE reply_at <= $1 ORDER BY reply_at
+		LIMIT 1`, now.UnixMilli())
 	if err != nil || len(due) == 0 {
 		return false, err
 	}
@@ -164,7 +166,8 @@ func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 		}
 		w.settings.Log.Warn("cannot send reply", "message", r.message, "attempt", r.attempts+1, "error", err)
 	}
-	return true, w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1 WHERE id = $1`, r.message, state, next)
+	return true, w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
+		WHERE id = $1`, r.message, state, next)
 }
 
 // compose returns the text of a reply. Its Message-ID is the same each time it

@@ -16,7 +16,9 @@ import (
 // replySettings returns the settings of replies that a host sends.
 func replySettings(host *mailhost.SMTP, from string) ReplySettings {
 	_, client := mailhost.TLS()
-	return ReplySettings{URL: &url.URL{Scheme: "smtp", User: url.User(mailhost.User), Host: host.Address}, Password: "secret", From: from, TLS: client}
+	return ReplySettings{
+		URL: &url.URL{Scheme: "smtp", User: url.User(mailhost.User), Host: host.Address}, Password: "secret", From: from, TLS: client,
+	}
 }
 
 // replying returns a worker that sends replies.
@@ -67,7 +69,8 @@ func TestReply(t *testing.T) {
 	inReplyTo, _ := header.MsgIDList("In-Reply-To")
 	references, _ := header.MsgIDList("References")
 	subject, _ := header.Subject()
-	if len(inReplyTo) != 1 || inReplyTo[0] != original.id || len(references) != 1 || references[0] != original.id || subject != "Re: Einladung: Jour fixe" ||
+	if len(inReplyTo) != 1 || inReplyTo[0] != original.id || len(references) != 1 || references[0] != original.id ||
+		subject != "Re: Einladung: Jour fixe" ||
 		header.Get("Auto-Submitted") != "auto-replied" || host.Messages()[0].From != "" || host.Messages()[0].To != "ada@example.test" {
 		t.Errorf("the reply has %v: %+v", header.Map(), host.Messages()[0])
 	}
@@ -99,9 +102,11 @@ func TestNoReply(t *testing.T) {
 	invitation := sample(t, "outlook-single")
 	with := func(fields string) []byte { return append([]byte(fields+"\r\n"), invitation...) }
 	tests := map[string][]byte{
-		"newsletter": sample(t, "newsletter"), "auto-reply": sample(t, "auto-reply"), "bounce": sample(t, "bounce"), "Zoom's no-reply": sample(t, "zoom-invite"),
-		"a list": with("List-Id: <list.example.test>"), "bulk": with("Precedence: bulk"), "an auto-reply": with("Auto-Submitted: auto-replied (vacation)"),
-		"suppressed": with("X-Auto-Response-Suppress: DR, AutoReply"), "no return path": with("Return-Path: <>"),
+		"newsletter": sample(t, "newsletter"), "auto-reply": sample(t, "auto-reply"), "bounce": sample(t, "bounce"), "Zoom's no-reply": sample(t,
+			"zoom-invite"),
+		"a list": with("List-Id: <list.example.test>"), "bulk": with("Precedence: bulk"),
+		"an auto-reply": with("Auto-Submitted: auto-replied (vacation)"),
+		"suppressed":    with("X-Auto-Response-Suppress: DR, AutoReply"), "no return path": with("Return-Path: <>"),
 		"a reply to a reply": with("In-Reply-To: <standin.4.1792396800000@bots.example.test>"),
 		"its own address":    bytes.ReplaceAll(invitation, []byte("juergen@example.test"), []byte("notes@bots.example.test")),
 	}
@@ -164,7 +169,8 @@ func TestSend(t *testing.T) {
 	}
 	header, text := lastReply(t, host)
 	to, _ := header.AddressList("To")
-	if subject, err := header.Subject(); err != nil || subject != "Disk full" || len(to) != 2 || host.Messages()[0].From != "" || !strings.Contains(text, "95 %") {
+	if subject, err := header.Subject(); err != nil || subject != "Disk full" || len(to) != 2 || host.Messages()[0].From != "" ||
+		!strings.Contains(text, "95 %") {
 		t.Errorf("%v, %q to %v: %s", err, subject, to, text)
 	}
 }

@@ -80,7 +80,9 @@ func (a *authenticator) vouches(ctx context.Context, domain string, mode func(*d
 		return true, nil
 	}
 	for _, name := range []string{own, organizational(own)} {
-		record, err := dmarc.LookupWithOptions(name, &dmarc.LookupOptions{LookupTXT: func(name string) ([]string, error) { return a.resolver.txt(ctx, name) }})
+		record, err := dmarc.LookupWithOptions(name, &dmarc.LookupOptions{LookupTXT: func(name string) ([]string, error) {
+			return a.resolver.txt(ctx, name)
+		}})
 		switch {
 		case dmarc.IsTempFail(err):
 			return false, fmt.Errorf("read the DMARC policy of %s: %w", own, err)
@@ -297,7 +299,10 @@ func (a *authenticator) readSignatures(host, passed, signer string) (authenticat
 		signatures++
 		one, err := a.signed(names)
 		if err != nil {
-			return authentication{}, true, &refusalError{fmt.Sprintf("The sender %s is not authenticated: the signature of %s is not sufficient: %v.", a.content.from, printable(domain, 100), err)}
+			return authentication{}, true, &refusalError{
+				fmt.Sprintf("The sender %s is not authenticated: the signature of %s is not sufficient: %v.", a.content.from, printable(domain, 100),
+					err),
+			}
 		}
 		found.sealed, found.addressed = found.sealed && one.sealed, found.addressed && one.addressed
 	}

@@ -97,7 +97,8 @@ func readResult(status int, text []byte, cancelled bool) (result calendar.Result
 	case status == http.StatusBadRequest && body.Error == job.InvalidInput:
 		return result, &RejectedError{Reason: reason}
 	case status == http.StatusUnauthorized:
-		return result, errors.New("the service refused the intake secret: STANDIN_INTAKE_SECRET must be the same for the service and the mail worker")
+		return result,
+			errors.New("the service refused the intake secret: STANDIN_INTAKE_SECRET must be the same for the service and the mail worker")
 	}
 	return result, fmt.Errorf("the service responded with %d %s", status, reason)
 }

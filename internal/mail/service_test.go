@@ -63,9 +63,12 @@ func TestMain(m *testing.M) {
 func workerSettings(dir, base, imap string) (mail.Settings, error) {
 	settings := mail.Settings{
 		Dir: dir, Service: mail.NewClient(base, intakeSecret),
-		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
-		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
-		Log:    slog.New(slog.DiscardHandler),
+		Policy: mail.Policy{
+			Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"},
+			Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"},
+		},
+		SMTP: mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
+		Log:  slog.New(slog.DiscardHandler),
 	}
 	if imap != "" {
 		_, client := mailhost.TLS()
@@ -118,7 +121,9 @@ type liveService struct {
 func startService(t *testing.T) liveService {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: filepath.Join(t.TempDir(), "data")}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, HTTP: httpapi.Options{IntakeSecret: intakeSecret}, Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: filepath.Join(t.TempDir(),
+			"data")}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, HTTP: httpapi.Options{IntakeSecret: intakeSecret},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,9 +167,10 @@ func (s liveService) jobs(t *testing.T) map[string]client.Job {
 
 // invitation returns an invitation to an event next week.
 func invitation(uid string, sequence int, start time.Time, method string) []byte {
-	return fmt.Appendf(nil, "From: Ada <ada@example.test>\r\nTo: notes@bots.example.test\r\nSubject: Invitation %[1]s\r\nMessage-ID: <%[1]s.%[2]d@example.test>\r\n"+
-		"Content-Type: text/calendar; method=%[4]s; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:%[4]s\r\nBEGIN:VEVENT\r\nUID:%[1]s\r\nSEQUENCE:%[2]d\r\n"+
-		"ORGANIZER:mailto:ada@example.test\r\nDTSTART:%[3]s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+	return fmt.Appendf(nil,
+		"From: Ada <ada@example.test>\r\nTo: notes@bots.example.test\r\nSubject: Invitation %[1]s\r\nMessage-ID: <%[1]s.%[2]d@example.test>\r\n"+
+			"Content-Type: text/calendar; method=%[4]s; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:%[4]s\r\nBEGIN:VEVENT\r\nUID:%[1]s\r\nSEQUENCE:%[2]d\r\n"+
+			"ORGANIZER:mailto:ada@example.test\r\nDTSTART:%[3]s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		uid, sequence, start.UTC().Format("20060102T150405Z"), method)
 }
 
@@ -245,7 +251,10 @@ func TestAttackRejectedEvent(t *testing.T) {
 	}()
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	raw := "From: Ada <ada@example.test>\r\nContent-Type: text/calendar\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n"
-	for uid, link := range map[string]string{"a": "https://meet.google.com/abc-defg-hij", "b": "https://meet.google.com:99999/abc-defg-hij", "c": "https://meet.google.com/xyz-uvwx-rst"} {
+	for uid, link := range map[string]string{
+		"a": "https://meet.google.com/abc-defg-hij", "b": "https://meet.google.com:99999/abc-defg-hij",
+		"c": "https://meet.google.com/xyz-uvwx-rst",
+	} {
 		raw += fmt.Sprintf("BEGIN:VEVENT\r\nUID:%s\r\nSUMMARY:Event %s\r\nORGANIZER:mailto:ada@example.test\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:%s\r\nEND:VEVENT\r\n",
 			uid, uid, start.Format("20060102T150405Z"), link)
 	}
@@ -253,7 +262,8 @@ func TestAttackRejectedEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := awaitVerdict(t, dir, 1)
-	if jobs := s.jobs(t); len(jobs) != 2 || got.Verdict != "accepted" || !strings.Contains(got.Detail, "“Event b” cannot be scheduled: ") || !strings.Contains(got.Detail, "meetingUrl") {
+	if jobs := s.jobs(t); len(jobs) != 2 || got.Verdict != "accepted" ||
+		!strings.Contains(got.Detail, "“Event b” cannot be scheduled: ") || !strings.Contains(got.Detail, "meetingUrl") {
 		t.Errorf("%s: %q, %d jobs", got.Verdict, got.Detail, len(jobs))
 	}
 }
@@ -284,7 +294,9 @@ func TestAttackRedirect(t *testing.T) {
 	defer other.Close()
 	service := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer service.Close()
-	invite := calendar.Invite{OrganizerEmail: "ada@example.test", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: time.Now()}
+	invite := calendar.Invite{
+		OrganizerEmail: "ada@example.test", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: time.Now(),
+	}
 	_, err := mail.NewClient(service.URL, intakeSecret).Schedule(t.Context(), invite)
 	if _, final := errors.AsType[*mail.RejectedError](err); err == nil || final || reached.Load() {
 		t.Errorf("%v; the other host is reached: %t", err, reached.Load())
@@ -317,7 +329,8 @@ func TestKillLosesNothing(t *testing.T) {
 	steps := receivingSteps()
 	for round := 0; len(messages) > 0; round++ {
 		worker := exec.CommandContext(t.Context(), os.Args[0])
-		worker.Env = append(os.Environ(), workerDir+"="+dir, workerURL+"="+s.BaseURL(), fmt.Sprintf("%s=%s:%d", workerKill, steps[round%len(steps)], 3+round%5))
+		worker.Env = append(os.Environ(), workerDir+"="+dir, workerURL+"="+s.BaseURL(),
+			fmt.Sprintf("%s=%s:%d", workerKill, steps[round%len(steps)], 3+round%5))
 		output, err := worker.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

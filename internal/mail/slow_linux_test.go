@@ -65,7 +65,8 @@ func TestAttackSlowClients(t *testing.T) {
 		defer h.server.slots.mu.Unlock()
 		return h.server.slots.taken == receivingOf
 	})
-	if err := clients[receivingOf].SendMail("eve@evil.test", []string{"notes@bots.example.test"}, strings.NewReader("From: eve@evil.test\r\n\r\n")); code(err) != 451 {
+	if err := clients[receivingOf].SendMail("eve@evil.test", []string{"notes@bots.example.test"},
+		strings.NewReader("From: eve@evil.test\r\n\r\n")); code(err) != 451 {
 		t.Errorf("one message too many: %v", err)
 	}
 	for range connectionsOf + 1 { // a trusted client has no share

@@ -134,9 +134,13 @@ type smtpSession struct {
 var (
 	errRate      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "Too many messages, try again later"}
 	errRecipient = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such mailbox here"}
-	errBusy      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Cannot store the message now, try again later"}
-	errLookup    = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 3}, Message: "Cannot authenticate the sender now: its name servers do not answer"}
-	errNoSpace   = &smtp.SMTPError{Code: 452, EnhancedCode: smtp.EnhancedCode{4, 3, 1}, Message: "Insufficient storage, try again later"}
+	errBusy      = &smtp.SMTPError{
+		Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Cannot store the message now, try again later",
+	}
+	errLookup = &smtp.SMTPError{
+		Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 3}, Message: "Cannot authenticate the sender now: its name servers do not answer",
+	}
+	errNoSpace = &smtp.SMTPError{Code: 452, EnhancedCode: smtp.EnhancedCode{4, 3, 1}, Message: "Insufficient storage, try again later"}
 )
 
 // Mail implements smtp.Session.

@@ -112,7 +112,8 @@ func TestSMTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := h.awaitRecord(t, func(r Record) bool { return r.Verdict != waiting })
-	if got.Verdict != accepted || got.Sender != "ada@example.test" || got.Auth != "network 127.0.0.1" || !strings.HasPrefix(got.Subject, "Invitation: Weekly review") ||
+	if got.Verdict != accepted || got.Sender != "ada@example.test" || got.Auth != "network 127.0.0.1" ||
+		!strings.HasPrefix(got.Subject, "Invitation: Weekly review") ||
 		len(got.Changes) != 1 || got.Changes[0].Kind != "scheduled" || len(h.service.scheduled()) != 1 {
 		t.Errorf("processed %+v", got)
 	}

@@ -143,7 +143,8 @@ type mailbox struct {
 func (s *Store) mailbox(ctx context.Context, name string) (mailbox, error) {
 	var box mailbox
 	var firstSeen int64
-	err := s.db.QueryRowContext(ctx, `SELECT uid_validity, uid, first_seen_at FROM mailboxes WHERE name = $1`, name).Scan(&box.validity, &box.uid, &firstSeen)
+	err := s.db.QueryRowContext(ctx, `SELECT uid_validity, uid, first_seen_at FROM mailboxes
+		WHERE name = $1`, name).Scan(&box.validity, &box.uid, &firstSeen)
 	if errors.Is(err, sql.ErrNoRows) {
 		return mailbox{}, nil
 	}

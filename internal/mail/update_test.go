@@ -17,8 +17,9 @@ const (
 
 // invite returns a message with an event, whose lines are separated by |, from an author.
 func invite(from, id, event string) []byte {
-	return fmt.Appendf(nil, "From: %s@example.test\r\nTo: notes@bots.example.test\r\nSubject: Planning\r\nMessage-ID: <%s@example.test>\r\nDate: Wed, 25 Nov 2026 10:00:00 +0000\r\n"+
-		"Content-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:planning\r\n%s\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+	return fmt.Appendf(nil,
+		"From: %s@example.test\r\nTo: notes@bots.example.test\r\nSubject: Planning\r\nMessage-ID: <%s@example.test>\r\nDate: Wed, 25 Nov 2026 10:00:00 +0000\r\n"+
+			"Content-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:planning\r\n%s\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		from, id, strings.ReplaceAll(event, "|", "\r\n"))
 }
 
@@ -72,8 +73,15 @@ func TestAnyOrder(t *testing.T) {
 	if testing.Short() {
 		runs = 5
 	}
-	starts := []string{"DTSTART;TZID=Europe/Berlin:20261127T100000", "DTSTART;TZID=Europe/Berlin:20261127T150000", "DTSTART;TZID=Europe/Berlin:20261128T100000", "DTSTART;VALUE=DATE:20261127", "DTSTART;TZID=Nowhere:20261127T100000", "DTSTART:20261120T100000Z"}
-	rules := []string{"RRULE:FREQ=WEEKLY", "RRULE:FREQ=DAILY;COUNT=9", "RRULE:FREQ=DAILY;UNTIL=20261124", "RRULE:FREQ=HOURLY", "X:y", "RRULE:FREQ=DAILY|EXDATE:20261130T100000"}
+	starts := []string{
+		"DTSTART;TZID=Europe/Berlin:20261127T100000", "DTSTART;TZID=Europe/Berlin:20261127T150000",
+		"DTSTART;TZID=Europe/Berlin:20261128T100000", "DTSTART;VALUE=DATE:20261127", "DTSTART;TZID=Nowhere:20261127T100000",
+		"DTSTART:20261120T100000Z",
+	}
+	rules := []string{
+		"RRULE:FREQ=WEEKLY", "RRULE:FREQ=DAILY;COUNT=9", "RRULE:FREQ=DAILY;UNTIL=20261124", "RRULE:FREQ=HOURLY", "X:y",
+		"RRULE:FREQ=DAILY|EXDATE:20261130T100000",
+	}
 	links := []string{meet, meet, meet2, "LOCATION:Room 5"}
 	states := []string{"STATUS:CONFIRMED", "STATUS:CONFIRMED", "STATUS:CONFIRMED", "STATUS:CANCELLED"}
 	originals := []string{"", "RECURRENCE-ID;TZID=Europe/Berlin:20261127T100000|", "RECURRENCE-ID;TZID=Europe/Berlin:20261130T100000|"}
@@ -88,7 +96,8 @@ func TestAnyOrder(t *testing.T) {
 			if random.IntN(4) == 0 {
 				organizer = "bob"
 			}
-			lines := fmt.Sprintf("SEQUENCE:%d|DTSTAMP:20261124T10%02d00Z|ORGANIZER:mailto:%s@example.test|DURATION:PT1H|", version, version, organizer) + original + pick(starts) + "|" + pick(links) + "|" + pick(states)
+			lines := fmt.Sprintf("SEQUENCE:%d|DTSTAMP:20261124T10%02d00Z|ORGANIZER:mailto:%s@example.test|DURATION:PT1H|", version, version,
+				organizer) + original + pick(starts) + "|" + pick(links) + "|" + pick(states)
 			if original == "" {
 				lines += "|" + pick(rules)
 			}
@@ -126,7 +135,8 @@ func TestAnyOrder(t *testing.T) {
 func TestExplainSeries(t *testing.T) {
 	t.Parallel()
 	policy := newHarness(t, nil).settings.Policy
-	explained, err := Explain(t.Context(), policy, sample(t, "planning-exceptions"), "192.0.2.1", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	explained, err := Explain(t.Context(), policy, sample(t, "planning-exceptions"), "192.0.2.1",
+		time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,8 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // repeat does work that is due until ctx is cancelled: now, when wake is signaled, when
 // the time of next comes, and after pollInterval.
-func (w *Worker) repeat(ctx context.Context, wake retry.Signal, next func(context.Context) (time.Time, error), work func(context.Context) error) error {
+func (w *Worker) repeat(ctx context.Context, wake retry.Signal, next func(context.Context) (time.Time, error),
+	work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		if err := work(ctx); err != nil {
 			return ignoreEnd(ctx, err)

@@ -150,7 +150,9 @@ type listJobsResult struct {
 
 func (s session) listJobs(ctx context.Context, _ *mcp.CallToolRequest, in listJobsInput) (listJobsResult, error) {
 	result := listJobsResult{labeled: label(), Jobs: []jobResult{}}
-	for j, err := range s.api.JobsWithDetails(ctx, client.JobFilter{Status: strings.Join(in.Status, ","), JoinFrom: in.JoinFrom, JoinTo: in.JoinTo}) {
+	for j, err := range s.api.JobsWithDetails(ctx, client.JobFilter{
+		Status: strings.Join(in.Status, ","), JoinFrom: in.JoinFrom, JoinTo: in.JoinTo,
+	}) {
 		switch {
 		case err != nil:
 			return listJobsResult{}, err
@@ -193,7 +195,8 @@ func (s session) getJob(ctx context.Context, _ *mcp.CallToolRequest, in jobInput
 		return getJobResult{}, err
 	}
 	result := getJobResult{
-		labeled: label(), jobResult: newDetailedResult(d), EndedAt: zero(d.EndedAt), DurationSeconds: zero(d.DurationSeconds), HasRecording: d.Recording != nil,
+		labeled: label(), jobResult: newDetailedResult(d), EndedAt: zero(d.EndedAt), DurationSeconds: zero(d.DurationSeconds),
+		HasRecording: d.Recording != nil,
 		Outcome: outcome{
 			Title: quote(d.Outcome.Title, maxText), Text: quote(d.Outcome.Text, maxText), Cause: zero(d.Outcome.Cause),
 			Action: quote(zero(d.Outcome.Action), maxText), Stage: quote(zero(d.Outcome.Stage), maxText),
@@ -263,7 +266,9 @@ type speakResult struct {
 
 // speak says a text and waits until it is heard.
 func (s session) speak(ctx context.Context, _ *mcp.CallToolRequest, in speakInput) (speakResult, error) {
-	command, err := s.api.Speak(ctx, in.JobID, client.SpokenText{Text: in.Text, Voice: in.Voice, Language: in.Language, Interrupt: in.Interrupt})
+	command, err := s.api.Speak(ctx, in.JobID, client.SpokenText{
+		Text: in.Text, Voice: in.Voice, Language: in.Language, Interrupt: in.Interrupt,
+	})
 	if err != nil {
 		return speakResult{}, err
 	}
@@ -273,7 +278,8 @@ func (s session) speak(ctx context.Context, _ *mcp.CallToolRequest, in speakInpu
 
 // speakOutcomes are the outcomes of a text by the kind of timeline entry.
 var speakOutcomes = map[string]string{
-	"lifecycle.output_started": "speaking", "lifecycle.output_finished": "spoken", "lifecycle.output_failed": "failed", "command_failed": "failed",
+	"lifecycle.output_started": "speaking", "lifecycle.output_finished": "spoken", "lifecycle.output_failed": "failed",
+	"command_failed": "failed",
 }
 
 type stopSpeakingResult struct {

@@ -53,7 +53,8 @@ func TestLiveTranscript(t *testing.T) {
 	h.heartbeat(t, id, `{"participants":[{"id":"p-1","name":"Ada","speaking":true},{"id":"p-2","name":"Ben"}]}`)
 	for _, tool := range []string{"listen", "get_transcript"} {
 		got := ada.call(t, tool, `{"jobId":"`+id+`"}`)
-		if !slices.Equal(got.lines("lines"), []string{"[00:00:00] Ada: hello there"}) || tool == "listen" && !slices.Equal(got.lines("speaking"), []string{"Ada"}) {
+		if !slices.Equal(got.lines("lines"), []string{"[00:00:00] Ada: hello there"}) ||
+			tool == "listen" && !slices.Equal(got.lines("speaking"), []string{"Ada"}) {
 			t.Errorf("%s: %s", tool, got.text)
 		}
 	}

@@ -62,7 +62,8 @@ func (t *Tools) Serve(ctx context.Context, api *client.Client, transport mcp.Tra
 func (t *Tools) newServer(ctx context.Context, api *client.Client, following *subscriptions) *mcp.Server {
 	options := &mcp.ServerOptions{
 		Instructions: instructions, SchemaCache: t.schemas,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}}, // their lists do not change
+		// their lists do not change
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
 	if following != nil {

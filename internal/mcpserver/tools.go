@@ -18,7 +18,8 @@ type tool func(*mcp.Server, session)
 
 // define returns a tool. restrict adds to the schemas of its arguments what their Go types
 // do not say.
-func define[In, Out any](description mcp.Tool, restrict func(map[string]*jsonschema.Schema), call func(session, context.Context, *mcp.CallToolRequest, In) (Out, error)) tool {
+func define[In, Out any](description mcp.Tool, restrict func(map[string]*jsonschema.Schema),
+	call func(session, context.Context, *mcp.CallToolRequest, In) (Out, error)) tool {
 	input, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(err) // the types of this package have schemas

@@ -14,7 +14,8 @@ func TestKey(t *testing.T) {
 		{
 			"https://meet.google.com/abc-defg-hij", "https://meet.google.com/abcdefghij", "https://meet.google.com/abc-defg-hij?authuser=1",
 			"https://meet.google.com/abc-defg-hij/?pli=1", "HTTPS://MEET.GOOGLE.COM/abc-defg-hij", "http://meet.google.com/ABC-DEFG-HIJ#x",
-			"meet.google.com/abc-defg-hij", "https://www.google.com/url?q=https://meet.google.com/abc-defg-hij&sa=D", " <https://g.co/meet/abc-defg-hij>. ",
+			"meet.google.com/abc-defg-hij", "https://www.google.com/url?q=https://meet.google.com/abc-defg-hij&sa=D",
+			" <https://g.co/meet/abc-defg-hij>. ",
 		},
 		{"https://meet.google.com/abc-defg-hik"},
 		{"https://zoom.us/j/123456789?pwd=x", "https://us02web.zoom.us/j/123456789", "https://acme.zoom.us/wc/join/123 456 789", "https://zoom.us/join?confno=123456789", "https://us02web.zoom.us/wc/123456789/join"},

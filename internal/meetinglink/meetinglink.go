@@ -144,7 +144,8 @@ func encodeSpaces(text string) string {
 	switch host := HostOf(parsed); {
 	case InDomain(host, zoomHosts...) && zoomSpacedPath.MatchString(parsed.Path):
 		return joined
-	case InDomain(host, teamsHosts...) && strings.HasPrefix(parsed.Query().Get("context"), "{") && strings.HasSuffix(parsed.Query().Get("context"), "}"):
+	case InDomain(host, teamsHosts...) && strings.HasPrefix(parsed.Query().Get("context"), "{") &&
+		strings.HasSuffix(parsed.Query().Get("context"), "}"):
 		return joined
 	}
 	return text

@@ -82,7 +82,8 @@ func TestResolve(t *testing.T) {
 			}
 		}
 		if outcome != test.outcome || got.Platform != test.platform {
-			t.Errorf("%.200q: %s, platform %q (%s, %v), want %s, %q", test.text, outcome, got.Platform, got.Warning, err, test.outcome, test.platform)
+			t.Errorf("%.200q: %s, platform %q (%s, %v), want %s, %q", test.text, outcome, got.Platform, got.Warning, err, test.outcome,
+				test.platform)
 			continue
 		}
 		if test.path != "" && got.URL.Path != test.path {

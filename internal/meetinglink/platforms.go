@@ -150,7 +150,8 @@ func warning(link Link, allowedHosts []string) (text string, unsure bool) {
 			return "This Zoom link has no meeting number, as in https://zoom.us/j/1234567890.", false
 		}
 	default:
-		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.", host), false
+		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.",
+			host), false
 	}
 	return "", false
 }
@@ -158,7 +159,8 @@ func warning(link Link, allowedHosts []string) (text string, unsure bool) {
 func isTeamsMeeting(address *url.URL, path string) bool {
 	return teamsMeeting.MatchString(path) ||
 		strings.Trim(path, "/") == "_" && teamsMeeting.MatchString(decodedPath(strings.TrimPrefix(address.Fragment, "!"))) ||
-		strings.HasPrefix(path, "/v2") && (strings.EqualFold(address.Query().Get("meetingjoin"), "true") || teamsMeeting.MatchString(decodedPath(address.Fragment)))
+		strings.HasPrefix(path, "/v2") && (strings.EqualFold(address.Query().Get("meetingjoin"), "true") ||
+			teamsMeeting.MatchString(decodedPath(address.Fragment)))
 }
 
 // decodedPath returns a path in lower case without repeated percent-encodings.

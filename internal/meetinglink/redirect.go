@@ -27,7 +27,8 @@ var redirectors = []redirector{
 	},
 	{ // Safe Links in Teams
 		func(host, path string) bool {
-			return InDomain(host, "statics.teams.cdn.office.net", "teams.public.onecdn.static.microsoft") && strings.Contains(strings.ToLower(path), "safelinks")
+			return InDomain(host, "statics.teams.cdn.office.net", "teams.public.onecdn.static.microsoft") &&
+				strings.Contains(strings.ToLower(path), "safelinks")
 		},
 		parameter("url"),
 	},

@@ -40,7 +40,8 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "standin_dispatch_lateness_seconds", Help: "Time from joinAt until the bot of the first attempt was launched, and until it was joining.",
+			Name:    "standin_dispatch_lateness_seconds",
+			Help:    "Time from joinAt until the bot of the first attempt was launched, and until it was joining.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"until"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -56,7 +57,8 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 			Name: "standin_lease_losses_total", Help: "Jobs that another dispatcher claimed while this node processed them.",
 		}),
 		output: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_bot_output_total", Help: "Sounds and pictures that bots played and showed, by command and state, as received by this node.",
+			Name: "standin_bot_output_total",
+			Help: "Sounds and pictures that bots played and showed, by command and state, as received by this node.",
 		}, []string{"command", "state"}),
 		log: log,
 	}
@@ -165,22 +167,27 @@ func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logg
 	}
 	return &fleetCollector{
 		read: read, log: log,
-		jobs:            describe("jobs", "Unfinished jobs on all nodes, by status.", "status"),
-		bots:            describe("node_bots", "Bots that use the capacity of a node.", "node"),
-		capacity:        describe("node_capacity", "Number of bots that a node can run.", "node"),
-		full:            describe("node_full", "1 if a node has no capacity left, otherwise 0.", "node"),
-		nodeAge:         describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
-		botCores:        describe("node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.", "node"),
-		botMemory:       describe("node_bot_memory_bytes", "Average memory per bot on a node, including the browser, over the bots that report it.", "node"),
-		upcoming:        describe("upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within"),
-		shortage:        describe("capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit."),
+		jobs:     describe("jobs", "Unfinished jobs on all nodes, by status.", "status"),
+		bots:     describe("node_bots", "Bots that use the capacity of a node.", "node"),
+		capacity: describe("node_capacity", "Number of bots that a node can run.", "node"),
+		full:     describe("node_full", "1 if a node has no capacity left, otherwise 0.", "node"),
+		nodeAge:  describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
+		botCores: describe("node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.",
+			"node"),
+		botMemory: describe("node_bot_memory_bytes",
+			"Average memory per bot on a node, including the browser, over the bots that report it.", "node"),
+		upcoming: describe("upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within"),
+		shortage: describe("capacity_shortage_seconds",
+			"Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit."),
 		oldestHeartbeat: describe("bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *fleetCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.jobs, c.bots, c.capacity, c.full, c.nodeAge, c.botCores, c.botMemory, c.upcoming, c.shortage, c.oldestHeartbeat} {
+	for _, desc := range []*prometheus.Desc{
+		c.jobs, c.bots, c.capacity, c.full, c.nodeAge, c.botCores, c.botMemory, c.upcoming, c.shortage, c.oldestHeartbeat,
+	} {
 		to <- desc
 	}
 }

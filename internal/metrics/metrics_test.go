@@ -41,7 +41,9 @@ func TestMetrics(t *testing.T) {
 	fleet := metrics.Fleet{
 		Jobs: map[job.Status]int{job.Pending: 2, job.InMeeting: 1},
 		Nodes: []metrics.Node{
-			{Name: "one", Bots: 3, Capacity: 4, BotCores: 1.25, BotMemory: 700 << 20}, {Name: "two", Bots: 4, Capacity: 4, Full: true, HeartbeatAge: 5 * time.Second}, {Name: "two", Bots: 9},
+			{Name: "one", Bots: 3, Capacity: 4, BotCores: 1.25, BotMemory: 700 << 20}, {
+				Name: "two", Bots: 4, Capacity: 4, Full: true, HeartbeatAge: 5 * time.Second,
+			}, {Name: "two", Bots: 9},
 		},
 		Next5Minutes: 6, Next24Hours: 60, UntilShortage: 90 * time.Second, OldestHeartbeat: 7 * time.Second,
 	}

@@ -166,7 +166,9 @@ func explainEnd(reason string) (Explanation, bool) {
 	case "alone":
 		return Explanation{Title: "Everyone left", Text: "The bot was alone in the meeting and left, as its limit afterSoloSeconds says."}, true
 	case "silence":
-		return Explanation{Title: "The meeting was silent", Text: "There was no sound for as long as its limit afterSilenceSeconds allows, so the bot left."}, true
+		return Explanation{
+			Title: "The meeting was silent", Text: "There was no sound for as long as its limit afterSilenceSeconds allows, so the bot left.",
+		}, true
 	case "max_duration":
 		return Explanation{Title: "The time limit was reached",
 			Text:   "The meeting reached the maximum duration of this job (afterMaxSeconds). The rest was not recorded.",

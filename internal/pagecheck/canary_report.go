@@ -111,7 +111,9 @@ func compare(profile *meeting.Profile, step Step, found map[string]int, baseline
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if before[name] > 0 && found[name] > before[name] {
-			problems = append(problems, Problem{Screen: step.Screen, Element: name, Detail: fmt.Sprintf("found by candidate %d, before by candidate %d", found[name], before[name])})
+			problems = append(problems, Problem{
+				Screen: step.Screen, Element: name, Detail: fmt.Sprintf("found by candidate %d, before by candidate %d", found[name], before[name]),
+			})
 		}
 	}
 	return problems
@@ -192,7 +194,8 @@ func (r Report) WriteText(w io.Writer) error {
 	if !r.Match {
 		result = "does not match the profile"
 	}
-	fmt.Fprintf(&b, "%s  %s %s (%s version %d), %.1f s\n", r.At.UTC().Format(time.RFC3339), r.Platform, result, r.Profile, r.Version, r.Seconds)
+	fmt.Fprintf(&b, "%s  %s %s (%s version %d), %.1f s\n", r.At.UTC().Format(time.RFC3339), r.Platform, result, r.Profile, r.Version,
+		r.Seconds)
 	for _, step := range r.Steps {
 		fmt.Fprintf(&b, "  %5.1f s  %s: %s\n", step.After, step.Screen, cmp.Or(oneLine(step.Evidence), "no evidence"))
 		var found, missing []string
@@ -242,12 +245,23 @@ type canaryMetrics struct {
 func newCanaryMetrics() *canaryMetrics {
 	m := &canaryMetrics{
 		registry: prometheus.NewRegistry(),
-		match:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_match", Help: "1 if the pages of the last visit matched the profile, otherwise 0."}),
-		visits:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "standin_canary_visits_total", Help: "Visits by result: match, mismatch or failed."}, []string{"result"}),
-		last:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_timestamp_seconds", Help: "When the last visit that reached a page began."}),
-		seconds:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_seconds", Help: "How long the last visit lasted."}),
-		elements: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "standin_canary_element_candidate", Help: "Candidate of the profile that found an element in the last visit, from 1; 0 if the element is missing."}, []string{"screen", "element"}),
-		webhooks: prometheus.NewCounter(prometheus.CounterOpts{Name: "standin_canary_webhook_failures_total", Help: "Webhooks that failed in all attempts."}),
+		match: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "standin_canary_match", Help: "1 if the pages of the last visit matched the profile, otherwise 0.",
+		}),
+		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_canary_visits_total", Help: "Visits by result: match, mismatch or failed.",
+		}, []string{"result"}),
+		last: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "standin_canary_last_visit_timestamp_seconds", Help: "When the last visit that reached a page began.",
+		}),
+		seconds: prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_seconds", Help: "How long the last visit lasted."}),
+		elements: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "standin_canary_element_candidate",
+			Help: "Candidate of the profile that found an element in the last visit, from 1; 0 if the element is missing.",
+		}, []string{"screen", "element"}),
+		webhooks: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_canary_webhook_failures_total", Help: "Webhooks that failed in all attempts.",
+		}),
 	}
 	m.registry.MustRegister(m.match, m.visits, m.last, m.seconds, m.elements, m.webhooks)
 	for _, result := range []string{"match", "mismatch", "failed"} {

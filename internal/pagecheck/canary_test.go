@@ -73,7 +73,8 @@ func TestCanary(t *testing.T) {
 		Bot: session.Settings{
 			BotConfig: launch.BotConfig{
 				Assignment: launch.Assignment{
-					MeetingURL: page.URL, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: page.AllowedHosts, LoopbackPeers: true,
+					MeetingURL: page.URL, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: page.AllowedHosts,
+					LoopbackPeers: true,
 				},
 				BotSettings: launch.BotSettings{Browser: page.Browser, BrowserMode: string(browser.Headless)},
 			},
@@ -137,7 +138,10 @@ func checkMetrics(t *testing.T, watcher *Canary, report Report, changed bool) {
 	t.Helper()
 	recorder := httptest.NewRecorder()
 	watcher.Metrics().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
-	want := []string{"standin_canary_match 1", `standin_canary_element_candidate{element="joinButton",screen="preJoin"} 1`, `standin_canary_element_candidate{element="leaveButton",screen="inMeeting"} 1`}
+	want := []string{
+		"standin_canary_match 1", `standin_canary_element_candidate{element="joinButton",screen="preJoin"} 1`,
+		`standin_canary_element_candidate{element="leaveButton",screen="inMeeting"} 1`,
+	}
 	if changed {
 		want = []string{"standin_canary_match 0", `standin_canary_element_candidate{element="joinButton",screen="preJoin"} 0`}
 	}
@@ -155,7 +159,8 @@ func checkCapture(t *testing.T, report Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(made.Page), "Ask to join") || len(made.Snapshots) == 0 || strings.Contains(string(made.Page), "Canary of Eve") {
+	if !strings.Contains(string(made.Page), "Ask to join") || len(made.Snapshots) == 0 ||
+		strings.Contains(string(made.Page), "Canary of Eve") {
 		t.Errorf("the capture of %d snapshots holds %s", len(made.Snapshots), made.Page)
 	}
 }
@@ -199,13 +204,15 @@ func TestReport(t *testing.T) {
 		baseline *Report
 		want     string
 	}{
-		"all":                           {visit("", whole), nil, "[]"},
-		"again":                         {visit("", whole), &baseline, "[]"},
-		"hidden":                        {visit("", without("leaveButton", 0), "leaveButton"), &baseline, "[]"},
-		"missing":                       {visit("", without("leaveButton", 0)), nil, "[inMeeting: leaveButton missing]"},
-		"a control that never was":      {visit("", without("captionsButton", 0)), nil, "[]"},
-		"a control that was":            {visit("", without("captionsButton", 0)), &baseline, "[inMeeting: captionsButton missing]"},
-		"another candidate":             {visit("", without("leaveButton", 2)), &baseline, "[inMeeting: leaveButton found by candidate 2, before by candidate 1]"},
+		"all":                      {visit("", whole), nil, "[]"},
+		"again":                    {visit("", whole), &baseline, "[]"},
+		"hidden":                   {visit("", without("leaveButton", 0), "leaveButton"), &baseline, "[]"},
+		"missing":                  {visit("", without("leaveButton", 0)), nil, "[inMeeting: leaveButton missing]"},
+		"a control that never was": {visit("", without("captionsButton", 0)), nil, "[]"},
+		"a control that was":       {visit("", without("captionsButton", 0)), &baseline, "[inMeeting: captionsButton missing]"},
+		"another candidate": {
+			visit("", without("leaveButton", 2)), &baseline, "[inMeeting: leaveButton found by candidate 2, before by candidate 1]",
+		},
 		"another candidate from before": {visit("", without("leaveButton", 2)), nil, "[]"},
 		"not admitted":                  {visit("not admitted", whole), &baseline, "[inMeeting: not admitted]"},
 		"no page":                       {session.Visit{Problem: "no page"}, nil, "[unknown: no page]"},
@@ -223,7 +230,9 @@ func TestNotify(t *testing.T) {
 	secret := webhook.NewSecret()
 	hook, events := receive(t, secret)
 	c := NewCanary(CanarySettings{
-		Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler),
+		Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{
+			netip.MustParsePrefix("127.0.0.0/8"),
+		}, Log: slog.New(slog.DiscardHandler),
 	})
 	for i, step := range []struct {
 		problems string // the elements that are missing

@@ -99,7 +99,8 @@ func Learn(ctx context.Context, settings LearnSettings) (_ Learned, err error) {
 		return Learned{}, err
 	}
 	learned := Learned{
-		Platform: string(session.profile.Platform), Profile: session.profile.Source(), Screen: last.Decision.Screen, Missing: []Missing{}, Texts: []string{},
+		Platform: string(session.profile.Platform), Profile: session.profile.Source(), Screen: last.Decision.Screen, Missing: []Missing{},
+		Texts: []string{},
 	}
 	if last.Decision.Screen == meeting.Unknown {
 		outline := last.Captured.Snapshot.Outline
@@ -206,7 +207,8 @@ func newVocabulary(profile *meeting.Profile) vocabulary {
 		texts := []string{name}
 		for _, candidate := range candidates {
 			texts = append(texts, candidate.CSS)
-			isField := strings.HasPrefix(candidate.CSS, `input[type="text"]`) || strings.HasPrefix(candidate.CSS, "textarea") || strings.HasSuffix(name, "Input")
+			isField := strings.HasPrefix(candidate.CSS, `input[type="text"]`) || strings.HasPrefix(candidate.CSS, "textarea") ||
+				strings.HasSuffix(name, "Input")
 			v.fields[name] = v.fields[name] || isField
 			if candidate.Text != nil {
 				texts = slices.Concat(texts, candidate.Text.Equals, candidate.Text.StartsWith, candidate.Text.Contains)

@@ -209,7 +209,8 @@ func describe(ctx context.Context, page *browser.Page, profile *meeting.Profile,
 		Platform: profile.Platform, Profile: profile.Source(), Version: profile.Version, Date: profile.Date,
 		Title: title, Address: withoutSecrets(address), Screen: inspection.Screen, Evidence: inspection.Evidence,
 		People: []string{}, Others: inspection.Others, Elements: inspection.Elements,
-		Texts: slices.DeleteFunc(append([]meeting.InspectedText{}, inspection.Texts...), func(text meeting.InspectedText) bool { return text.Found == "" }),
+		Texts: slices.DeleteFunc(append([]meeting.InspectedText{}, inspection.Texts...),
+			func(text meeting.InspectedText) bool { return text.Found == "" }),
 	}
 	for _, participant := range inspection.Participants {
 		described.People = append(described.People, participant.Name)

@@ -81,7 +81,8 @@ func TestPageBeforeJoining(t *testing.T) {
 	if !strings.HasPrefix(page.Profile, settings.Profiles) {
 		t.Errorf("the profile is %s", page.Profile)
 	}
-	if join, tile := page.element(t, "joinButton"), page.element(t, "tile"); join.Text != "Ask to join" || tile.State != meeting.ElementMissing || tile.Text != "" {
+	if join, tile := page.element(t, "joinButton"), page.element(t, "tile"); join.Text != "Ask to join" ||
+		tile.State != meeting.ElementMissing || tile.Text != "" {
 		t.Errorf("the join button is %+v, a tile %+v", join, tile)
 	}
 	if strings.ContainsAny(page.Address, "?#") {

@@ -106,7 +106,8 @@ func (s *captureSession) replay(ctx context.Context) (Replay, error) {
 		elements := profile.InspectElements(step.Captured.Snapshot)
 		replay.Elements = elements
 		concluded := ReplayStep{
-			At: step.Decision.At, Screen: step.Decision.Screen, Pending: step.Decision.Pending, Evidence: step.Decision.Evidence, Restored: step.Restored,
+			At: step.Decision.At, Screen: step.Decision.Screen, Pending: step.Decision.Pending, Evidence: step.Decision.Evidence,
+			Restored: step.Restored,
 			Elements: slices.DeleteFunc(slices.Clone(elements), func(e meeting.InspectedElement) bool { return e.State != meeting.ElementVisible }),
 		}
 		if i < len(c.Decisions) && i < len(c.Snapshots) {

@@ -86,7 +86,12 @@ func TestLearn(t *testing.T) {
 // TestExpect checks what --expect accepts.
 func TestExpect(t *testing.T) {
 	t.Parallel()
-	replay := Replay{Screen: meeting.PreJoin, Elements: []meeting.InspectedElement{{Name: "nameInput", State: meeting.ElementVisible}, {Name: "joinButton", State: meeting.ElementMissing}}}
+	replay := Replay{
+		Screen: meeting.PreJoin,
+		Elements: []meeting.InspectedElement{
+			{Name: "nameInput", State: meeting.ElementVisible}, {Name: "joinButton", State: meeting.ElementMissing},
+		},
+	}
 	for expected, want := range map[string]string{
 		"preJoin": "", "preJoin+nameInput": "",
 		"lobby": "expected lobby", "preJoin+nameInput+joinButton": "joinButton is missing", "preJoin+button": `no element "button"`,

@@ -23,7 +23,8 @@ func TestMediaPosition(t *testing.T) {
 	t.Parallel()
 	gaps := []recording.Gap{{StartMs: 1000, EndMs: 3000}, {StartMs: 5000, EndMs: 6000}}
 	for offset, want := range map[int64]time.Duration{
-		-5: 0, 0: 0, 999: 999 * time.Millisecond, 1000: time.Second, 2000: time.Second, 3000: time.Second, 4000: 2 * time.Second, 5500: 3 * time.Second, 9000: 6 * time.Second,
+		-5: 0, 0: 0, 999: 999 * time.Millisecond, 1000: time.Second, 2000: time.Second, 3000: time.Second, 4000: 2 * time.Second,
+		5500: 3 * time.Second, 9000: 6 * time.Second,
 	} {
 		if got := recording.MediaPosition(offset, gaps); got != want {
 			t.Errorf("%d ms are at %s, want %s", offset, got, want)
@@ -35,7 +36,8 @@ func TestMediaPosition(t *testing.T) {
 func TestRequestedGaps(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{
-		recording.GapPaused: true, recording.GapNotRecording: true, recording.GapBotLost: false, recording.GapMediaLost: false, recording.GapDiskFull: false, "": false,
+		recording.GapPaused: true, recording.GapNotRecording: true, recording.GapBotLost: false, recording.GapMediaLost: false,
+		recording.GapDiskFull: false, "": false,
 	} {
 		if got := (recording.Gap{Reason: reason}).Requested(); got != want {
 			t.Errorf("%q: requested %t", reason, got)
@@ -55,13 +57,20 @@ func TestSummarize(t *testing.T) {
 	}{
 		"several files": {
 			recording.Manifest{Partial: true, End: recording.End{Reason: "alone"}, Timeline: stay, Media: []recording.Media{
-				file(recording.Audio, "audio", 0, 4000, 1), file(recording.Video, "video", 500, 3000, 2), file(recording.Video, "video-2", 9000, 1000, 4),
+				file(recording.Audio, "audio", 0, 4000, 1), file(recording.Video, "video", 500, 3000, 2), file(recording.Video, "video-2", 9000, 1000,
+					4),
 				file(recording.ParticipantAudio, "ada", 0, 99_000, 8), file(recording.Captions, "captions", 0, 0, 16),
 			}},
 			job.Summary{EndReason: "alone", Partial: true, MediaURI: "video", Captions: true, DurationMs: 10_000, Bytes: 31},
 		},
-		"audio only":            {recording.Manifest{Media: []recording.Media{file(recording.Audio, "audio", 0, 4000, 1)}}, job.Summary{MediaURI: "audio", DurationMs: 4000, Bytes: 1}},
-		"nothing was recorded":  {recording.Manifest{Timeline: stay, Media: []recording.Media{file(recording.Chat, "chat", 0, 0, 7)}}, job.Summary{DurationMs: 2500, Bytes: 7}},
+		"audio only": {
+			recording.Manifest{Media: []recording.Media{file(recording.Audio, "audio", 0, 4000, 1)}},
+			job.Summary{MediaURI: "audio", DurationMs: 4000, Bytes: 1},
+		},
+		"nothing was recorded": {
+			recording.Manifest{Timeline: stay, Media: []recording.Media{file(recording.Chat, "chat", 0, 0, 7)}},
+			job.Summary{DurationMs: 2500, Bytes: 7},
+		},
 		"never admitted":        {recording.Manifest{Timeline: recording.Timeline{LeftAt: at(3)}}, job.Summary{}},
 		"no end of the meeting": {recording.Manifest{Timeline: recording.Timeline{AdmittedAt: at(3)}}, job.Summary{}},
 	} {
@@ -123,15 +132,19 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	id := uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80")
 	for name, ok := range map[string]bool{
-		recording.WorkPrefix(id) + "finish-1": true, recording.WorkPrefix(id): true, "work-" + id.String()[1:] + "-x": false, "work-": false, id.String(): false, "": false,
+		recording.WorkPrefix(id) + "finish-1": true, recording.WorkPrefix(id): true, "work-" + id.String()[1:] +
+			"-x": false, "work-": false, id.String(): false, "": false,
 	} {
 		if got, parsed := recording.ParseWorkName(name); parsed != ok || ok && got != id {
 			t.Errorf("%q: %s, %t", name, got, parsed)
 		}
 	}
 	const job = "https://standin.test/api/v1/jobs/0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"
-	media := recording.TextFile{Name: "chat.json", Kind: recording.Chat, ContentType: "application/json", Content: []byte("{}")}.Media("https://standin.test/", id)
-	if media.URI != job+"/media/chat.json" || media.Bytes != 2 || media.SHA256 != "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" || media.Kind != recording.Chat {
+	media := recording.TextFile{
+		Name: "chat.json", Kind: recording.Chat, ContentType: "application/json", Content: []byte("{}"),
+	}.Media("https://standin.test/", id)
+	if media.URI != job+"/media/chat.json" || media.Bytes != 2 ||
+		media.SHA256 != "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" || media.Kind != recording.Chat {
 		t.Errorf("%+v", media)
 	}
 	if got := recording.ManifestURI("https://standin.test", id.String()); got != job+"/manifest" {

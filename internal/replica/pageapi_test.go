@@ -63,7 +63,8 @@ func TestPageAPIRefuses(t *testing.T) {
 // FuzzPageAPI checks that the server answers any request of a page, and only for its guest.
 func FuzzPageAPI(f *testing.F) {
 	for action, body := range map[string]string{
-		"ask": `{"name":"Ada","passcode":"x"}`, "chat": `{"text":"hello"}`, "pin": `{"participant":"p1"}`, "media": `{"sdp":"v=0\r\n","type":"offer"}`,
+		"ask": `{"name":"Ada","passcode":"x"}`, "chat": `{"text":"hello"}`, "pin": `{"participant":"p1"}`,
+		"media":   `{"sdp":"v=0\r\n","type":"offer"}`,
 		"devices": `{"microphone":true,"camera":false}`, "leave": `{}`, "permission": `null`,
 	} {
 		f.Add("POST", "/guests/g1/"+action, body)

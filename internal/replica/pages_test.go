@@ -53,12 +53,14 @@ func TestFromNameToLeave(t *testing.T) {
 	requireMedia(p, "Ada Quill")
 	requireMedia(p, "Ben Okafor")
 	playsInStep(p)
-	self := `[data-participant-id="` + evalAs[string](p, `document.querySelector("[data-self-name]").closest("[data-participant-id]").dataset.participantId`) + `"]`
+	self := `[data-participant-id="` + evalAs[string](p,
+		`document.querySelector("[data-self-name]").closest("[data-participant-id]").dataset.participantId`) + `"]`
 	if tiles := p.count(self); tiles != 2 {
 		t.Errorf("the own tile is there %d times", tiles)
 	}
 
-	if visible := evalAs[string](p, `getComputedStyle(document.querySelector('[aria-label="Call controls"]')).visibility`); visible != "hidden" {
+	if visible := evalAs[string](p,
+		`getComputedStyle(document.querySelector('[aria-label="Call controls"]')).visibility`); visible != "hidden" {
 		t.Errorf("the call bar is %s before the mouse moves", visible)
 	}
 	p.moveMouse()
@@ -174,7 +176,8 @@ func TestTeamsAddresses(t *testing.T) {
 		launcher bool
 	}{
 		{form, true},
-		{"/l/meetup-join/19%3ameeting_" + m.Code() + "%40thread.v2/0?context=%7b%22Tid%22%3a%2200000000-0000-0000-0000-000000000001%22%7d&p=pass", true},
+		{"/l/meetup-join/19%3ameeting_" + m.Code() +
+			"%40thread.v2/0?context=%7b%22Tid%22%3a%2200000000-0000-0000-0000-000000000001%22%7d&p=pass", true},
 		{"/dl/launcher/launcher.html?url=" + url.QueryEscape(url.QueryEscape("/_#"+form)), true},
 		{"/v2/?meetingjoin=true#" + form, false},
 		{"/light-meetings/launch?coords=" + url.QueryEscape(coordinates), false},

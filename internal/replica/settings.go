@@ -179,7 +179,9 @@ func (s Settings) check(platform traits) error {
 		errs = append(errs, participant.check())
 	}
 	require(s.AdmitAfter >= 0 && s.PageDelay >= 0, "durations must not be negative")
-	require(slices.Contains([]Refusal{NoRefusal, RefusalNotFound, RefusalSignIn, RefusalCaptcha, RefusalBlocked}, s.Refusal), "unknown refusal %q", s.Refusal)
+	require(slices.Contains([]Refusal{
+		NoRefusal, RefusalNotFound, RefusalSignIn, RefusalCaptcha, RefusalBlocked,
+	}, s.Refusal), "unknown refusal %q", s.Refusal)
 	for _, notice := range s.Notices {
 		require(slices.Contains(platform.notices, notice), "unknown notice %q", notice)
 	}

@@ -129,7 +129,9 @@ func TestSweepLocal(t *testing.T) {
 		age     time.Duration
 		left    []string
 	}{
-		"the job runs":                 {func(r *job.Record) { r.Status, r.ManifestURI, r.WakeAt = job.RecordingStarted, "", now }, false, 8 * day, botFiles()},
+		"the job runs": {func(r *job.Record) {
+			r.Status, r.ManifestURI, r.WakeAt = job.RecordingStarted, "", now
+		}, false, 8 * day, botFiles()},
 		"it is not cleaned up":         {func(r *job.Record) { r.WakeAt = now }, false, 8 * day, botFiles()},
 		"its recording is finished":    {nil, false, time.Minute, logs},
 		"its recording was deleted":    {func(r *job.Record) { r.RecordingDeletedAt, r.RecordingErasedAt = now, now }, false, time.Minute, nil},
@@ -229,7 +231,9 @@ func checkNothingIsLeft(t *testing.T, base *harness) {
 		}
 		after := h.everything(t)
 		for _, path := range after {
-			if strings.Contains(path, id.String()) || slices.ContainsFunc(temporary, func(folder string) bool { return folder != "" && strings.HasPrefix(path, folder) }) {
+			if strings.Contains(path, id.String()) || slices.ContainsFunc(temporary, func(folder string) bool {
+				return folder != "" && strings.HasPrefix(path, folder)
+			}) {
 				rt.Errorf("%s is left", path)
 			}
 		}

@@ -282,14 +282,20 @@ func TestLeftovers(t *testing.T) {
 		minAge[id] = len(h.files(t, id))
 	}
 	keep(h.recorded(t, consumer, 2*day, nil))
-	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) {
+		r.Status, r.WakeAt = job.Finalizing, now
+	}), "uploads/0/recording-000-000000.mp4s")
 	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
-	keep(h.recorded(t, consumer, 6*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }), "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 6*day, func(r *job.Record) {
+		r.Status, r.ManifestURI = job.Failed, ""
+	}), "uploads/0/recording-000-000000.mp4s")
 	failed := h.recorded(t, consumer, 8*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
 	cancelled := h.recorded(t, consumer, 8*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Cancelled, "" })
 	h.write(t, failed, 8*day, "uploads/0/recording-000-000000.mp4s")
 	h.write(t, cancelled, 8*day, "uploads/0/recording-000-000000.mp4s")
-	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI, r.WakeAt = job.Failed, "", now }), "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) {
+		r.Status, r.ManifestURI, r.WakeAt = job.Failed, "", now
+	}), "uploads/0/recording-000-000000.mp4s")
 
 	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished, failed: Ended, cancelled: Ended}
 	found := h.leftovers(t)
@@ -303,7 +309,9 @@ func TestLeftovers(t *testing.T) {
 	}
 	h.sweep(t.Context())
 	whole := []string{"manifest.json", "media/recording.mp4", "uploads/0/capture-0.zip"}
-	for id, want := range map[uuid.UUID][]string{unknown: whole[:2], finished: whole, erased: nil, torn: whole, failed: whole, cancelled: whole} {
+	for id, want := range map[uuid.UUID][]string{
+		unknown: whole[:2], finished: whole, erased: nil, torn: whole, failed: whole, cancelled: whole,
+	} {
 		if got := h.files(t, id); !slices.Equal(got, want) {
 			t.Errorf("after the sweep: files %v, want %v", got, want)
 		}

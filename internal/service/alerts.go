@@ -76,7 +76,8 @@ func (s *Service) failingEndpoints(ctx context.Context, longest time.Duration) (
 	var lines []string
 	for _, e := range failing {
 		// The path and the query may contain secrets of the receiver.
-		lines = append(lines, fmt.Sprintf("the endpoint of team %s at %s has failed since %s", e.Consumer, webhook.HostOf(e.URL), e.Since.Format(time.RFC3339)))
+		lines = append(lines, fmt.Sprintf("the endpoint of team %s at %s has failed since %s", e.Consumer, webhook.HostOf(e.URL),
+			e.Since.Format(time.RFC3339)))
 	}
 	return strings.Join(lines, "\n"), err
 }

@@ -18,7 +18,10 @@ const resourcesAge = time.Second
 // newCapacity returns the capacity for the bots that this node launches. Bots
 // that run elsewhere use nothing of this machine.
 func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
-	settings := dispatch.CapacitySettings{MaxBots: s.settings.MaxBots, PerBot: dispatch.BotResources{Cores: s.settings.BotCores, Memory: uint64(s.settings.BotMemory * (1 << 30))}}
+	settings := dispatch.CapacitySettings{
+		MaxBots: s.settings.MaxBots,
+		PerBot:  dispatch.BotResources{Cores: s.settings.BotCores, Memory: uint64(s.settings.BotMemory * (1 << 30))},
+	}
 	switch s.settings.Launcher {
 	case "", "process":
 		settings.Machine = cached(machine.Resources)

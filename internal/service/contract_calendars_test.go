@@ -28,7 +28,8 @@ func (h *contractHarness) connectCalendar(t testing.TB) string {
 func contractCalendars(t *testing.T, h *contractHarness) {
 	start := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:contract\r\nSUMMARY:Budget\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://meet.google.com/cal-enda-rsx\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		fmt.Fprintf(w,
+			"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:contract\r\nSUMMARY:Budget\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://meet.google.com/cal-enda-rsx\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 			start.Format("20060102T150405Z"))
 	}))
 	t.Cleanup(feed.Close)
@@ -49,7 +50,8 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 		eventID, _, _ = strings.Cut(rest, `"`)
 		return text, eventID
 	}
-	if text, _ := event(); !strings.Contains(text, `"reason":"not recorded: nobody of another organization takes part"`) || !strings.Contains(text, `"jobId":null`) {
+	if text, _ := event(); !strings.Contains(text, `"reason":"not recorded: nobody of another organization takes part"`) ||
+		!strings.Contains(text, `"jobId":null`) {
 		t.Errorf("the event: %s", text)
 	}
 	h.call(t, 200, h.ada, "patchCalendar", `{"rules":{"record":"all"}}`, in...)
@@ -62,7 +64,8 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	}
 	settings := h.call(t, 200, h.ada, "getJobSettings", "", jobID)
 	j := h.call(t, 200, h.ada, "getJob", "", jobID)
-	if !settings.has(`"displayName":"Notes"`) || !settings.has(`"nameCard":true`) || !settings.has("wss://agent.example.com/") || !j.has(`"afterSoloSeconds":7`) || !j.has(`"afterMaxSeconds":14400`) {
+	if !settings.has(`"displayName":"Notes"`) || !settings.has(`"nameCard":true`) || !settings.has("wss://agent.example.com/") ||
+		!j.has(`"afterSoloSeconds":7`) || !j.has(`"afterMaxSeconds":14400`) {
 		t.Errorf("the job: %s %s", j.body, settings.body)
 	}
 	again := h.call(t, 200, h.ada, "createJob", fmt.Sprintf(
@@ -79,8 +82,10 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	h.call(t, 200, h.ada, "listCalendars", "")
 
 	for _, body := range []string{
-		`{}`, `{"name":"x","icsUrl":"ftp://example.com/"}`, `{"name":"x","icsUrl":"https:///x"}`, `{"name":"x","icsUrl":"https://example.com/","pollSeconds":59}`,
-		`{"name":"x","icsUrl":"https://example.com/","rules":{"record":"accepted"}}`, `{"name":"x","icsUrl":"https://example.com/","rules":{"titleMatches":"("}}`,
+		`{}`, `{"name":"x","icsUrl":"ftp://example.com/"}`, `{"name":"x","icsUrl":"https:///x"}`,
+		`{"name":"x","icsUrl":"https://example.com/","pollSeconds":59}`,
+		`{"name":"x","icsUrl":"https://example.com/","rules":{"record":"accepted"}}`,
+		`{"name":"x","icsUrl":"https://example.com/","rules":{"titleMatches":"("}}`,
 		`{"name":"x","icsUrl":"https://example.com/","job":{"output":{"camera":{}}}}`,
 	} {
 		h.call(t, 400, h.ada, "createCalendar", body)

@@ -38,7 +38,8 @@ func contractLinks(t *testing.T, h *contractHarness) {
 		day++ // two jobs for one meeting at one time are another warning
 		made := h.call(t, 201, h.ada, "createJob", fmt.Sprintf(
 			`{"externalId":%q,"meetingUrl":%q,"joinAt":"2998-01-%02dT00:00:00Z"}`, uuid.NewString(), link, day))
-		if made.text(t, "platform") != want.platform || made.text(t, "meetingUrl") != link || (made.header.Get("X-Standin-Warning") != "") != want.warns {
+		if made.text(t, "platform") != want.platform || made.text(t, "meetingUrl") != link ||
+			(made.header.Get("X-Standin-Warning") != "") != want.warns {
 			t.Errorf("%s: %s with the warning %q", link, made.body, made.header.Get("X-Standin-Warning"))
 		}
 	}
@@ -79,7 +80,10 @@ func contractTimes(t *testing.T, h *contractHarness) {
 func contractReplays(t *testing.T, h *contractHarness) {
 	name := uuid.NewString()
 	made := h.call(t, 201, h.ada, "createJob", `{"externalId":"`+name+`","meetingUrl":"https://zoom.us/j/1"`+contractFuture+`}`)
-	for _, rest := range []string{``, `,"meetingUrl":"nowhere"`, `,"meetingUrl":7,"joinAt":"soon","autoLeave":{"afterSoloSeconds":0}`, `,"platform":"webex","metadata":[]`} {
+	for _, rest := range []string{
+		``, `,"meetingUrl":"nowhere"`, `,"meetingUrl":7,"joinAt":"soon","autoLeave":{"afterSoloSeconds":0}`,
+		`,"platform":"webex","metadata":[]`,
+	} {
 		again := h.call(t, 200, h.ada, "createJob", `{"externalId":"`+name+`"`+rest+`}`)
 		if string(again.body) != string(made.body) || again.header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("the replay with %s returned %s", rest, again.body)
@@ -100,7 +104,9 @@ func contractIgnored(t *testing.T, h *contractHarness) {
 			t.Errorf("ignored fields %q, want %q", fields, want)
 		}
 	}
-	for field, value := range map[string]string{"meetingUrl": `"https://zoom.us/j/1"`, "externalId": `"x"`, "platform": `"teams"`, "status": `"failed"`} {
+	for field, value := range map[string]string{
+		"meetingUrl": `"https://zoom.us/j/1"`, "externalId": `"x"`, "platform": `"teams"`, "status": `"failed"`,
+	} {
 		h.refuse(t, `"`+field+`"`, h.ada, "patchJob", `{"`+field+`":`+value+`}`, made.text(t, "id"))
 	}
 	settings := h.call(t, 200, h.ada, "getJobSettings", "", made.text(t, "id"))
@@ -129,7 +135,8 @@ func contractCancelled(t *testing.T, h *contractHarness) {
 func contractNotetaker(t *testing.T, h *contractHarness) {
 	for leave, reported := range map[bool]string{true: `,"leftMeeting":false`, false: ``} {
 		hooks := newContractHooks(t, h.checker)
-		id := h.create(t, h.ada, contractJob(fmt.Sprintf(`%s,"webhooks":{"onStatusChange":%q},"autoLeave":{"onBotDetected":%v}`, contractFuture, hooks.URL, leave)))
+		id := h.create(t, h.ada, contractJob(fmt.Sprintf(`%s,"webhooks":{"onStatusChange":%q},"autoLeave":{"onBotDetected":%v}`, contractFuture,
+			hooks.URL, leave)))
 		h.sendEvent(t, id, "lifecycle.competing_bot_detected", `{"detectedBotName":"Notes"`+reported+`}`)
 		waitUntil(t, "the webhook about another notetaker", func() bool { return hooks.has("bot.competing_bot_detected") })
 		hooks.mu.Lock()

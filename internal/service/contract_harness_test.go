@@ -77,7 +77,9 @@ func (w *contractCoverage) note(operation string, status int) {
 func contractSettings(t *testing.T) service.Settings {
 	t.Helper()
 	return service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: storetest.FreshDataDir(t)}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: contractSigningKey,
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
+			DataDir: storetest.FreshDataDir(t),
+		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: contractSigningKey,
 		HTTP:                 httpapi.Options{IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret},
 		PaymentWebhookSecret: contractPaymentSecret, WebhookSecret: contractHookSecret,
 		Transcriber: transcript.Config{URL: "https://transcriber.invalid"},
@@ -228,7 +230,8 @@ func (h *contractHarness) do(t testing.TB, a contractRequest) contractResponse {
 func (h *contractHarness) check(t testing.TB, operation api.Operation, reply contractResponse) {
 	t.Helper()
 	h.coverage.note(operation.ID, reply.status)
-	documented := slices.Contains(operation.Statuses, strconv.Itoa(reply.status)) || reply.status != http.StatusServiceUnavailable // which any operation may return
+	// which any operation may return
+	documented := slices.Contains(operation.Statuses, strconv.Itoa(reply.status)) || reply.status != http.StatusServiceUnavailable
 	if err := h.checker.Response(operation.Method, operation.Path, reply.status, reply.body); err != nil && documented {
 		t.Errorf("%s %d does not match the API description: %v\n%.400s", operation.ID, reply.status, err, reply.body)
 	}
@@ -247,7 +250,8 @@ func (h *contractHarness) check(t testing.TB, operation api.Operation, reply con
 
 // contractCodes are the error codes of statuses that have only one.
 var contractCodes = map[int]string{
-	400: "invalid_input", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "invalid_state", 413: "payload_too_large", 425: "too_early", 426: "upgrade_required",
+	400: "invalid_input", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "invalid_state", 413: "payload_too_large",
+	425: "too_early", 426: "upgrade_required",
 }
 
 // expect sends a request and checks the status and the error code of the response.
@@ -301,7 +305,9 @@ func (h *contractHarness) refuse(t testing.TB, path, bearer, op, body string, in
 // invite sends an invite of a calendar.
 func (h *contractHarness) invite(t testing.TB, status int, body string) contractResponse {
 	t.Helper()
-	return h.expect(t, status, contractRequest{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}, body: body})
+	return h.expect(t, status, contractRequest{
+		op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}, body: body,
+	})
 }
 
 // create creates a job and returns its ID.

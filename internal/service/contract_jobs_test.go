@@ -28,7 +28,8 @@ func contractJobs(t *testing.T, h *contractHarness) {
 		"startedAt": nil, "finalizedAt": nil, "manifestUri": nil, "failureCode": nil, "failureDetail": nil,
 		"metadata": map[string]any{"a": map[string]any{"b": []any{1.0, nil}}},
 		"autoLeave": map[string]any{
-			"afterEntryDelaySeconds": 600.0, "afterSilenceSeconds": 1200.0, "afterSoloSeconds": 120.0, "afterMaxSeconds": 14400.0, "onBotDetected": true,
+			"afterEntryDelaySeconds": 600.0, "afterSilenceSeconds": 1200.0, "afterSoloSeconds": 120.0, "afterMaxSeconds": 14400.0,
+			"onBotDetected": true,
 		},
 	} {
 		if got := made.field(t, name); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -55,7 +56,8 @@ func contractJobs(t *testing.T, h *contractHarness) {
 
 // contractPatch tests patchJob of api/openapi.yaml.
 func contractPatch(t *testing.T, h *contractHarness) {
-	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
+	id := h.create(t, h.ada, contractJob(contractFuture+
+		`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
 	changed := h.call(t, 200, h.ada, "patchJob", `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"mood":"good"}`, id)
 	h.call(t, 400, h.ada, "patchJob", `{"meetingUrl":"https://other.example"}`, id)
 	h.call(t, 200, h.ada, "patchJob", `{"joinAt":"0001-01-01T00:00:00Z"}`, id)
@@ -64,7 +66,9 @@ func contractPatch(t *testing.T, h *contractHarness) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if got := fmt.Sprint(changed.field(t, "autoLeave"), changed.field(t, "metadata")); got != "map[afterEntryDelaySeconds:600 afterMaxSeconds:14400 afterSilenceSeconds:300 afterSoloSeconds:7 onBotDetected:false] map[b:2]" {
+	if got := fmt.Sprint(changed.field(t, "autoLeave"),
+		changed.field(t,
+			"metadata")); got != "map[afterEntryDelaySeconds:600 afterMaxSeconds:14400 afterSilenceSeconds:300 afterSoloSeconds:7 onBotDetected:false] map[b:2]" {
 		t.Errorf("patched to %s", got)
 	}
 	same := h.call(t, 200, h.ada, "patchJob", `{}`, id)
@@ -81,7 +85,9 @@ func contractLists(t *testing.T, h *contractHarness) {
 	key, _ := h.newKey(t, "lister", job.Live)
 	var made []string
 	for i := range 5 {
-		made = append(made, h.create(t, key, fmt.Sprintf(`{"externalId":"list %d","meetingUrl":"https://teams.live.com/%d","joinAt":"2999-01-0%dT00:00:00Z"}`, i, i, i+1)))
+		made = append(made,
+			h.create(t, key, fmt.Sprintf(`{"externalId":"list %d","meetingUrl":"https://teams.live.com/%d","joinAt":"2999-01-0%dT00:00:00Z"}`, i, i,
+				i+1)))
 	}
 	slices.Reverse(made)
 	h.call(t, 204, key, "cancelJob", "", made[4])
@@ -182,7 +188,8 @@ func contractControls(t *testing.T, h *contractHarness) {
 			t.Errorf("unexpected command %v", fields)
 		}
 	}
-	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"],"failed":{"` + again.text(t, "commandId") + `":"the host is away"}}`
+	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"],"failed":{"` + again.text(t, "commandId") +
+		`":"the host is away"}}`
 	after := h.call(t, 200, contractToken(id, 0), "heartbeat", beat+acked)
 	if rest, _ := after.field(t, "commands").([]any); len(sent) != len(verbs) || len(rest) > 0 {
 		t.Errorf("%d commands were sent, %v remain after they were acknowledged", len(sent), rest)
@@ -242,7 +249,9 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 // elsewhere, so that nothing is sent to the transcriber.
 func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	again := contractRequest{op: "transcribeAgain", in: []string{id}, bearer: h.ada, body: `{"model":"whisper-large","language":"de","keyterms":["Standin"]}`}
+	again := contractRequest{
+		op: "transcribeAgain", in: []string{id}, bearer: h.ada, body: `{"model":"whisper-large","language":"de","keyterms":["Standin"]}`,
+	}
 	h.expect(t, 409, again)
 	h.sendEvent(t, id, "lifecycle.in_meeting", "")
 	h.sendEvent(t, id, "manifest.finalized", `{"manifestUri":"https://media.example/manifest.json"}`)
@@ -286,7 +295,8 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 		t.Fatal(err)
 	}
 	missing := h.call(t, 404, key, "getTranscript", "", in...)
-	if message := missing.field(t, "message"); !strings.HasSuffix(message.(string), "The transcription has failed: the transcriber answered with status 401.") {
+	if message := missing.field(t, "message"); !strings.HasSuffix(message.(string),
+		"The transcription has failed: the transcriber answered with status 401.") {
 		t.Errorf("the message is %q, want the reason", message)
 	}
 	err = h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -308,7 +318,8 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 		{query: "format=vtt"}, {header: map[string]string{"Accept": "text/plain;q=0.5, text/vtt"}},
 	} {
 		request.op, request.in, request.bearer = "getTranscript", in, key
-		if text := h.expect(t, 200, request); !strings.HasPrefix(string(text.body), "WEBVTT") || !text.has("<v Eve &lt;b&gt;>hello &amp; goodbye") {
+		if text := h.expect(t, 200, request); !strings.HasPrefix(string(text.body), "WEBVTT") ||
+			!text.has("<v Eve &lt;b&gt;>hello &amp; goodbye") {
 			t.Errorf("got %s, want WebVTT", text.body)
 		}
 	}
@@ -337,8 +348,12 @@ func contractSearch(t *testing.T, h *contractHarness) {
 	for _, search := range []struct {
 		bearer, query string
 		matches       int
-	}{{h.bob, "q=BUDG", 2}, {h.bob, "q=budget&limit=1", 1}, {h.bob, "q=budget,+quarterly", 1}, {h.bob, "q=budget&speaker=ada+%3Cb", 1}, {h.bob, "q=budget&speaker=bob", 0},
-		{h.bob, "q=budget&createdFrom=2020-01-01T00:00:00Z", 2}, {h.bob, "q=budget&createdTo=2020-01-01T00:00:00Z", 0}, {h.bob, "q=salary", 0}, {h.ada, "q=quarterly", 0}} {
+	}{{h.bob, "q=BUDG", 2}, {h.bob, "q=budget&limit=1", 1}, {h.bob, "q=budget,+quarterly", 1}, {
+		h.bob, "q=budget&speaker=ada+%3Cb", 1,
+	}, {h.bob, "q=budget&speaker=bob", 0},
+		{h.bob, "q=budget&createdFrom=2020-01-01T00:00:00Z", 2}, {
+			h.bob, "q=budget&createdTo=2020-01-01T00:00:00Z", 0,
+		}, {h.bob, "q=salary", 0}, {h.ada, "q=quarterly", 0}} {
 		found := h.call(t, 200, search.bearer, "searchTexts?"+search.query, "").field(t, "matches").([]any)
 		if len(found) != search.matches {
 			t.Errorf("%s: found %v, want %d matches", search.query, found, search.matches)
@@ -354,11 +369,13 @@ func contractUsage(t *testing.T, h *contractHarness, key string) {
 	}
 	used := h.call(t, 200, key, "getUsage", "")
 	total := used.field(t, "total").(map[string]any)
-	if total["completed"].(float64) < 1 || total["recordedHours"].(float64) <= 0 || total["botMinutes"].(float64) <= 0 || used.field(t, "keptBytes").(float64) <= 0 {
+	if total["completed"].(float64) < 1 || total["recordedHours"].(float64) <= 0 || total["botMinutes"].(float64) <= 0 ||
+		used.field(t, "keptBytes").(float64) <= 0 {
 		t.Errorf("used %s", used.body)
 	}
 	table := strings.Split(strings.TrimSpace(string(h.call(t, 200, key, "getUsage?format=csv", "").body)), "\n")
-	if days := used.field(t, "days").([]any); len(table) != len(days)+1 || !strings.HasPrefix(table[0], "date,jobs,completed,") || strings.Count(table[1], ",") != 9 {
+	if days := used.field(t, "days").([]any); len(table) != len(days)+1 || !strings.HasPrefix(table[0], "date,jobs,completed,") ||
+		strings.Count(table[1], ",") != 9 {
 		t.Errorf("the table is %q", table)
 	}
 }
@@ -369,7 +386,8 @@ func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	in := []string{id}
 	h.expect(t, 400, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": "7"}})
 	whole := string(h.call(t, 200, key, "liveJob", "", in...).body)
-	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"type\":\"end\",\"status\":\"completed\"}\n\n") {
+	if !strings.Contains(whole, "event: state\ndata: {") ||
+		!strings.HasSuffix(whole, "event: end\ndata: {\"type\":\"end\",\"status\":\"completed\"}\n\n") {
 		t.Errorf("got %s, want all states and the end", whole)
 	}
 	if got := string(h.call(t, 200, key, "liveJob?follow=false", "", in...).body); got != whole {
@@ -379,7 +397,9 @@ func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	_, last, _ := strings.Cut(whole[strings.LastIndex(whole, "id: "):], " ")
 	last, _, _ = strings.Cut(last, "\n")
 	before, _ := strings.CutSuffix(last, ".end")
-	cut := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": before}}).body)
+	cut := string(h.expect(t, 200, contractRequest{
+		op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": before},
+	}).body)
 	if before == last || strings.Count(cut, "event: ") != 1 || !strings.Contains(cut, "event: end\n") {
 		t.Errorf("after the event before the end: %s", cut)
 	}

@@ -18,7 +18,8 @@ func contractManageKeys(t *testing.T, h *contractHarness, scoped func(account.Sc
 
 	created := h.call(t, 201, managing, "createKey", `{"name":"Reports","scope":"read","expiresAt":"2999-01-01T00:00:00Z"}`)
 	secret, id := created.text(t, "key"), created.text(t, "id")
-	if created.text(t, "mode") != "test" || created.text(t, "scope") != "read" || created.text(t, "createdBy") != "key CI" || !strings.HasPrefix(secret, created.text(t, "prefix")) {
+	if created.text(t, "mode") != "test" || created.text(t, "scope") != "read" || created.text(t, "createdBy") != "key CI" ||
+		!strings.HasPrefix(secret, created.text(t, "prefix")) {
 		t.Errorf("created %s", created.body)
 	}
 	h.call(t, 200, secret, "listJobs", "")
@@ -64,7 +65,9 @@ func contractKeys(t *testing.T, h *contractHarness) {
 	_, reading := scoped(account.ReadScope, time.Time{})
 	key, sending := scoped(account.JobsScope, time.Now().Add(time.Hour))
 	me := h.call(t, 200, sending, "getMe", "")
-	for _, want := range []string{`"name":"keys"`, `"id":"` + key.ID.String() + `"`, `"name":"CI"`, `"mode":"test"`, `"scope":"jobs"`, `"expiresAt":"2`} {
+	for _, want := range []string{
+		`"name":"keys"`, `"id":"` + key.ID.String() + `"`, `"name":"CI"`, `"mode":"test"`, `"scope":"jobs"`, `"expiresAt":"2`,
+	} {
 		if !me.has(want) {
 			t.Errorf("%s is not in %s", want, me.body)
 		}
@@ -89,7 +92,8 @@ func contractKeys(t *testing.T, h *contractHarness) {
 		return reply.status == http.StatusUnauthorized && reply.has("expired")
 	})
 	for name, options := range map[string]account.KeyOptions{
-		"a name of two lines": {Name: "a\nb"}, "a long name": {Name: strings.Repeat("x", 101)}, "an unknown scope": {Scope: "root"}, "expired": {ExpiresAt: time.Now()},
+		"a name of two lines": {Name: "a\nb"}, "a long name": {Name: strings.Repeat("x",
+			101)}, "an unknown scope": {Scope: "root"}, "expired": {ExpiresAt: time.Now()},
 	} {
 		if _, _, err := h.Keys.IssueWith(t.Context(), "keys", "", job.Test, options); !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("%s: %v", name, err)

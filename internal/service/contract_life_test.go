@@ -31,7 +31,9 @@ func contractCredentials(t *testing.T, h *contractHarness) {
 		if strings.HasPrefix(operation.Path, "/api/v1/ingest") {
 			continue // the body of a bot is checked before its token
 		}
-		for _, wrong := range []string{"x", "standin_live_", "standin_test_" + strings.Repeat("x", 43), strings.ToUpper(h.ada), h.ada + "x", "\u00e9"} {
+		for _, wrong := range []string{
+			"x", "standin_live_", "standin_test_" + strings.Repeat("x", 43), strings.ToUpper(h.ada), h.ada + "x", "\u00e9",
+		} {
 			request.bearer = wrong
 			h.expect(t, 401, request)
 		}
@@ -58,7 +60,8 @@ func contractCredentials(t *testing.T, h *contractHarness) {
 // a job, neither do invalid IDs.
 func contractForeign(t *testing.T, h *contractHarness) {
 	bodies := map[string]string{
-		"transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`, "playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`, "setCamera": `{"none":true}`, "shareScreen": `{"none":true}`,
+		"transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`,
+		"playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`, "setCamera": `{"none":true}`, "shareScreen": `{"none":true}`,
 		"patchCalendarEvent": `{"override":true}`, "testWebhookEndpoint": `{"event":"job.failed"}`,
 	}
 	own := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"http://127.0.0.1:1/hook"}`))
@@ -68,8 +71,9 @@ func contractForeign(t *testing.T, h *contractHarness) {
 	delivery, _, _ := strings.Cut(rest, `"`)
 	named := map[string]string{ // by the beginning of the path
 		"/api/v1/jobs/{id}": own, "/api/v1/calendars/{id}": h.connectCalendar(t), "/api/v1/deliveries/{deliveryId}": delivery,
-		"/api/v1/webhook-endpoints/{id}": h.call(t, 201, h.ada, "createWebhookEndpoint", `{"url":"https://hooks.example.com/foreign","events":["*"]}`).text(t, "id"),
-		"/api/v1/keys/{id}":              h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
+		"/api/v1/webhook-endpoints/{id}": h.call(t, 201, h.ada, "createWebhookEndpoint",
+			`{"url":"https://hooks.example.com/foreign","events":["*"]}`).text(t, "id"),
+		"/api/v1/keys/{id}": h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
 	}
 	requests := 0
 	for _, operation := range h.description.Operations() {
@@ -113,7 +117,8 @@ func contractIdempotency(t *testing.T, h *contractHarness) {
 	send(400, h.ada, "createKey", `{"name":""}`)
 	first := send(201, h.ada, "createKey", `{"name":"once"}`)
 	again := send(201, h.ada, "createKey", `{"name":"once"}`)
-	if string(first.body) != string(again.body) || first.header.Get("Idempotent-Replayed") != "" || again.header.Get("Idempotent-Replayed") != "true" {
+	if string(first.body) != string(again.body) || first.header.Get("Idempotent-Replayed") != "" ||
+		again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("repeated: %s %s, %v", first.body, again.body, again.header)
 	}
 	send(409, h.ada, "createKey", `{"name":"twice"}`)
@@ -128,7 +133,8 @@ func contractIdempotency(t *testing.T, h *contractHarness) {
 		}
 	}
 	for _, other := range []string{h.adasTest, h.bob} {
-		if made := send(201, other, "createKey", `{"name":"once"}`); made.text(t, "id") == first.text(t, "id") || made.header.Get("Idempotent-Replayed") != "" {
+		if made := send(201, other, "createKey", `{"name":"once"}`); made.text(t, "id") == first.text(t, "id") ||
+			made.header.Get("Idempotent-Replayed") != "" {
 			t.Errorf("another key of the same name: %s", made.body)
 		}
 	}
@@ -137,7 +143,9 @@ func contractIdempotency(t *testing.T, h *contractHarness) {
 	var sending sync.WaitGroup
 	for range 8 {
 		sending.Go(func() {
-			if answer := h.do(t, contractRequest{op: "createKey", bearer: h.ada, body: `{"name":"race"}`, header: once}); answer.status == http.StatusCreated {
+			if answer := h.do(t, contractRequest{
+				op: "createKey", bearer: h.ada, body: `{"name":"race"}`, header: once,
+			}); answer.status == http.StatusCreated {
 				made.Store(answer.text(t, "id"), true)
 			} else if answer.status != http.StatusServiceUnavailable || answer.header.Get("Retry-After") == "" {
 				t.Errorf("%d %s", answer.status, answer.body)
@@ -165,13 +173,18 @@ func contractAudit(t *testing.T, h *contractHarness) {
 	calendar := h.call(t, 201, admin, "createCalendar", contractCalendarBody).text(t, "id")
 	key := h.call(t, 201, admin, "createKey", `{"name":"audited"}`).text(t, "id")
 	requests := map[string]contractRequest{
-		"createWebhookEndpoint": {body: `{"url":"https://hooks.example.com/again","events":["*"]}`}, "patchWebhookEndpoint": {in: []string{endpoint}, body: `{"enabled":true}`},
-		"retryWebhookEndpoint": {in: []string{endpoint}}, "redeliverFailed": {body: `{"from":"2026-01-01T00:00:00Z"}`}, "redeliverDelivery": {in: []string{delivery}}, "rotateWebhookSecret": {}, "createKey": {body: `{"name":"again"}`},
+		"createWebhookEndpoint": {body: `{"url":"https://hooks.example.com/again","events":["*"]}`}, "patchWebhookEndpoint": {
+			in: []string{endpoint}, body: `{"enabled":true}`,
+		},
+		"retryWebhookEndpoint": {in: []string{endpoint}}, "redeliverFailed": {
+			body: `{"from":"2026-01-01T00:00:00Z"}`,
+		}, "redeliverDelivery": {in: []string{delivery}}, "rotateWebhookSecret": {}, "createKey": {body: `{"name":"again"}`},
 		"createCalendar": {body: contractCalendarBody}, "patchCalendar": {in: []string{calendar}, body: `{"name":"Bea"}`},
 		"deleteCalendar": {in: []string{calendar}}, "deleteWebhookEndpoint": {in: []string{endpoint}}, "revokeKey": {in: []string{key}},
 	}
 	for _, operation := range h.description.Operations() {
-		if operation.Security != "apiKey" || operation.Method == http.MethodGet || operation.Method == http.MethodHead || strings.HasPrefix(operation.Path, "/api/v1/jobs") || slices.Contains(unchanged, operation.ID) {
+		if operation.Security != "apiKey" || operation.Method == http.MethodGet || operation.Method == http.MethodHead ||
+			strings.HasPrefix(operation.Path, "/api/v1/jobs") || slices.Contains(unchanged, operation.ID) {
 			continue
 		}
 		request, known := requests[operation.ID]
@@ -186,10 +199,13 @@ func contractAudit(t *testing.T, h *contractHarness) {
 		}
 		h.checkAudited(t, admin, operation.ID, request)
 	}
-	twice := contractRequest{op: "createCalendar", bearer: admin, body: contractCalendarBody, header: map[string]string{"Idempotency-Key": "audited"}}
+	twice := contractRequest{
+		op: "createCalendar", bearer: admin, body: contractCalendarBody, header: map[string]string{"Idempotency-Key": "audited"},
+	}
 	h.expect(t, 201, twice)
 	made := h.expect(t, 201, twice).text(t, "id")
-	if log := h.call(t, 200, admin, "listAuditLog?limit=100", ""); strings.Count(string(log.body), `"connected a calendar","target":"`+made) != 1 {
+	if log := h.call(t, 200, admin, "listAuditLog?limit=100", ""); strings.Count(string(log.body), `"connected a calendar","target":"`+
+		made) != 1 {
 		t.Errorf("a request that was repeated is not in the audit log once: %s", log.body)
 	}
 	for _, deleting := range []string{"deleteCalendar", "deleteWebhookEndpoint", "revokeKey"} {
@@ -225,7 +241,10 @@ func TestContractGracefulStop(t *testing.T) {
 	h.sendEvent(t, id, "lifecycle.recording_started", "")
 	simulated := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"outcome":"slow_meeting","seconds":3600}}`))
 	h.awaitStatus(t, h.adasTest, simulated, job.RecordingStarted)
-	beat := contractRequest{op: "heartbeat", query: "wait=60", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"stats":{"bytesRecorded":1}}`}
+	beat := contractRequest{
+		op: "heartbeat", query: "wait=60", bearer: contractToken(id, 0),
+		body: `{"jobId":"` + id + `","attempt":0,"stats":{"bytesRecorded":1}}`,
+	}
 
 	var acquired contractResponse
 	answered := make(chan struct{})

@@ -73,7 +73,8 @@ func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, head
 	if bearer != "" {
 		header += "Authorization: Bearer " + bearer + "\r\n"
 	}
-	_, err = fmt.Fprintf(connection, "%s %s HTTP/1.1\r\nHost: standin\r\n%s\r\n%s", operation.Method, contractPath(t, operation, in), header, body)
+	_, err = fmt.Fprintf(connection, "%s %s HTTP/1.1\r\nHost: standin\r\n%s\r\n%s", operation.Method, contractPath(t, operation, in), header,
+		body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +119,10 @@ func contractAll(id string, h *contractHarness) (requests []contractRequest) {
 	bodies := map[string]string{
 		"createJob": contractJob(""), "createJobs": `{"jobs":[` + contractJob("") + `]}`, "createKey": `{"name":"CI"}`,
 		"createWebhookEndpoint": `{"url":"https://example.com/","events":["*"]}`,
-		"redeliverFailed":       `{"url":"https://example.com/"}`, "ingestEvent": beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
-		"heartbeat": beat + `}`, "ingestTexts": beat + contractTexts("m-1", "Hello") + `}`, "uploadMedia": "", "ingestScreenshot": contractPicture(160),
+		"redeliverFailed":       `{"url":"https://example.com/"}`, "ingestEvent": beat +
+			`,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		"heartbeat": beat + `}`, "ingestTexts": beat + contractTexts("m-1", "Hello") +
+			`}`, "uploadMedia": "", "ingestScreenshot": contractPicture(160),
 		"intakeInvite":  `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`,
 		"completeLogin": `{"nonce":"` + strings.Repeat("x", 43) + `","apiKey":"k"}`, "receivePayment": event,
 		"createCalendar": contractCalendarBody, "patchCalendar": `{"name":"Ada"}`, "patchCalendarEvent": `{"override":null}`,
@@ -228,7 +231,8 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 			t.Errorf("%s has its own limit", row.op)
 		}
 	}
-	h.expect(t, 200, contractRequest{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}}) // the correct secret is accepted
+	// the correct secret is accepted
+	h.expect(t, 200, contractRequest{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}})
 	h.call(t, 200, "", "health", "")
 }
 

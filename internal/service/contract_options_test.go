@@ -21,7 +21,8 @@ import (
 func contractOptions(t *testing.T, h *contractHarness) {
 	all := `"title":"Weekly\n review","recording":{"mode":"audio","layout":"gallery"},"captions":{"enabled":true,"language":"de-DE"},"chat":true,` +
 		`"transcript":{"enabled":false,"language":"de"},"consent":{"required":false},"metadata":{"captions":"maybe","chat":false,"captionsLanguage":"fr","recordingPermission":"required"}`
-	made := h.call(t, 201, h.ada, "createJob", `{"externalId":"options","meetingUrl":"https://meet.google.com/opt-ions-abc","joinAt":"2999-01-01T00:00:00Z",`+all+`}`)
+	made := h.call(t, 201, h.ada, "createJob",
+		`{"externalId":"options","meetingUrl":"https://meet.google.com/opt-ions-abc","joinAt":"2999-01-01T00:00:00Z",`+all+`}`)
 	if warning := made.header.Get("X-Standin-Warning"); warning != "" || made.has("Weekly") {
 		t.Errorf("warning %q about keys that options replace; the job is %s", warning, made.body)
 	}
@@ -31,7 +32,8 @@ func contractOptions(t *testing.T, h *contractHarness) {
 		t.Errorf("settings %s, want %s", settings.body, want)
 	}
 	details := h.call(t, 200, h.ada, "getJobDetails", "", id)
-	if details.text(t, "title") != "Weekly review" || !details.has(`"options":{`+want) || details.field(t, "endedAt") != nil || details.field(t, "recording") != nil {
+	if details.text(t, "title") != "Weekly review" || !details.has(`"options":{`+want) || details.field(t, "endedAt") != nil ||
+		details.field(t, "recording") != nil {
 		t.Errorf("details %s", details.body)
 	}
 	for body, field := range map[string]string{
@@ -56,7 +58,8 @@ func contractOptions(t *testing.T, h *contractHarness) {
 	patched := `{"title":null,"captions":{"enabled":false},"chat":false,"consent":{"required":true}}`
 	h.call(t, 200, h.ada, "patchJob", patched, id)
 	want = `"recording":{"mode":"audio","layout":"gallery"},"captions":{"enabled":false,"language":"de-DE"},"chat":false,"transcript":{"enabled":false,"language":"de"},"consent":{"required":true}}`
-	if settings := h.call(t, 200, h.ada, "getJobSettings", "", id); settings.has("title") || !strings.HasSuffix(strings.TrimSpace(string(settings.body)), want) {
+	if settings := h.call(t, 200, h.ada, "getJobSettings", "", id); settings.has("title") ||
+		!strings.HasSuffix(strings.TrimSpace(string(settings.body)), want) {
 		t.Errorf("patched settings %s, want %s", settings.body, want)
 	}
 	timeline := h.call(t, 200, h.ada, "listTimeline", "", id)
@@ -76,7 +79,8 @@ func contractOptions(t *testing.T, h *contractHarness) {
 		t.Errorf("captions in another language: %.300s", words.body)
 	}
 	details = h.call(t, 200, h.adasTest, "getJobDetails", "", captioned)
-	if transcript, _ := details.field(t, "transcript").(map[string]any); transcript["uri"] != h.BaseURL()+"/api/v1/jobs/"+captioned+"/transcript" || transcript["source"] != "captions" {
+	if transcript, _ := details.field(t, "transcript").(map[string]any); transcript["uri"] != h.BaseURL()+"/api/v1/jobs/"+captioned+
+		"/transcript" || transcript["source"] != "captions" {
 		t.Errorf("the transcript in the details is %v", transcript)
 	}
 }
@@ -102,7 +106,8 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 		names[i] = p.Name
 	}
 	slices.Sort(names)
-	if got.Status != "completed" || got.DisplayName != "Standin" || time.Since(got.EndedAt) > time.Hour || got.DurationSeconds < 1 || !slices.Equal(names, []string{"Simulated Guest", "Simulated Host"}) ||
+	if got.Status != "completed" || got.DisplayName != "Standin" || time.Since(got.EndedAt) > time.Hour || got.DurationSeconds < 1 ||
+		!slices.Equal(names, []string{"Simulated Guest", "Simulated Host"}) ||
 		got.Outcome.EndReason != "host_ended" || got.Outcome.Title == "" {
 		t.Errorf("details %s", details.body)
 	}
@@ -123,7 +128,8 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 		t.Errorf("details in the list %v, alone %v (%v)", listed[0], alone, err)
 	}
 	outcome, _ := one.field(t, "outcome").(map[string]any)
-	if one.text(t, "title") != "Standup" || outcome["cause"] != "meeting" || outcome["stage"] != "while the bot was waiting in the lobby" || outcome["action"] == nil || one.field(t, "endedAt") == nil {
+	if one.text(t, "title") != "Standup" || outcome["cause"] != "meeting" || outcome["stage"] != "while the bot was waiting in the lobby" ||
+		outcome["action"] == nil || one.field(t, "endedAt") == nil {
 		t.Errorf("details of a failed job: %s", one.body)
 	}
 	plain := h.call(t, 200, consumer, "listJobs", "")
@@ -143,7 +149,10 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 // contractBatches tests createJobs: a result for each item, in order.
 func contractBatches(t *testing.T, h *contractHarness) {
 	first, same := contractJob(contractFuture), `{"externalId":"batch","meetingUrl":"https://meet.google.com/new"`+contractFuture+`}`
-	items := []string{first, `{"externalId":"bad","meetingUrl":"nowhere","autoLeave":{"afterSoloSeconds":0}}`, same, `7`, same, `{"externalId":"batch"}`, `{"meetingUrl":"https://meet.google.com/abc-defg-hij","mood":1}`}
+	items := []string{
+		first, `{"externalId":"bad","meetingUrl":"nowhere","autoLeave":{"afterSoloSeconds":0}}`, same, `7`, same, `{"externalId":"batch"}`,
+		`{"meetingUrl":"https://meet.google.com/abc-defg-hij","mood":1}`,
+	}
 	body := `{"jobs":[` + strings.Join(items, ",") + `]}`
 	type result struct {
 		Status   int
@@ -171,7 +180,8 @@ func contractBatches(t *testing.T, h *contractHarness) {
 	if want := []int{201, 400, 201, 400, 200, 200, 400}; !slices.Equal(statuses, want) || ignored != "jobs.6.mood" {
 		t.Errorf("statuses %v, want %v; ignored %q", statuses, want, ignored)
 	}
-	if bad := results[1].Error; bad.Error != "invalid_input" || len(bad.Issues) != 2 || strings.Join(bad.Issues[0].Path, ".") != "autoLeave.afterSoloSeconds" {
+	if bad := results[1].Error; bad.Error != "invalid_input" || len(bad.Issues) != 2 ||
+		strings.Join(bad.Issues[0].Path, ".") != "autoLeave.afterSoloSeconds" {
 		t.Errorf("the error of an item is %+v", bad)
 	}
 	if a, b := results[2], results[4]; a.Job.ID != b.Job.ID || a.Replayed || !b.Replayed || a.Warning == "" || results[5].Job.ID != a.Job.ID {
@@ -242,9 +252,11 @@ func contractSimulatedLive(t *testing.T, h *contractHarness) {
 		t.Errorf("details of a running job: %s", running.body)
 	}
 	whole := string(h.call(t, 200, h.adasTest, "liveJob", "", id).body)
-	started, text, completed := strings.Index(whole, `"status":"recording_started"`), strings.Index(whole, "event: caption"), strings.Index(whole, `"status":"completed"`)
+	started, text, completed := strings.Index(whole, `"status":"recording_started"`), strings.Index(whole,
+		"event: caption"), strings.Index(whole, `"status":"completed"`)
 	last := strings.LastIndex(whole, "event: chat")
-	if stopped := strings.Index(whole, `"status":"recording_stopped"`); started > text || text > stopped || last > completed || started < 0 || text < 0 {
+	if stopped := strings.Index(whole, `"status":"recording_stopped"`); started > text || text > stopped || last > completed || started < 0 ||
+		text < 0 {
 		t.Errorf("the order of the events is not that of their times: %s", whole)
 	}
 }

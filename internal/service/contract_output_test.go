@@ -88,12 +88,15 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	h.sendEvent(t, id, "lifecycle.in_meeting", "")
 	without := h.create(t, h.ada, contractJob(contractFuture))
 	files := `"uri":"` + server.URL
-	greeting := h.create(t, h.ada, contractJob(contractFuture+`,"output":{"onJoin":{"text":"Hello"},"replayOnJoin":true,"camera":{"image":{`+files+`/logo.png"}}}`))
+	greeting := h.create(t, h.ada, contractJob(contractFuture+`,"output":{"onJoin":{"text":"Hello"},"replayOnJoin":true,"camera":{"image":{`+
+		files+`/logo.png"}}}`))
 	playing := h.create(t, h.ada, contractJob(contractFuture+`,"output":{"onJoin":{`+files+`/beep.wav"},"camera":{"nameCard":true}}`))
 	for output, field := range map[string]string{
-		`{"onJoin":{}}`: `"onJoin"`, `{"onJoin":{"uri":"https://example.com/a","text":"a"}}`: `"onJoin"`, `{"onJoin":{"uri":"ftp://example.com/a"}}`: `"onJoin","uri"`,
+		`{"onJoin":{}}`: `"onJoin"`, `{"onJoin":{"uri":"https://example.com/a","text":"a"}}`: `"onJoin"`,
+		`{"onJoin":{"uri":"ftp://example.com/a"}}`: `"onJoin","uri"`,
 		`{"camera":{}}`: `"camera"`, `{"camera":{"nameCard":true,"page":{"uri":"https://example.com/"}}}`: `"camera"`,
-		`{"camera":{"page":{"uri":"https://a:b@example.com/"}}}`: `"camera","page","uri"`, `{"camera":{"image":{"uri":"data:,a"}}}`: `"camera","image","uri"`,
+		`{"camera":{"page":{"uri":"https://a:b@example.com/"}}}`: `"camera","page","uri"`,
+		`{"camera":{"image":{"uri":"data:,a"}}}`:                 `"camera","image","uri"`,
 	} {
 		h.refuse(t, `"output",`+field, h.ada, "createJob", contractJob(contractFuture+`,"output":`+output))
 	}
@@ -131,14 +134,17 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	h.call(t, 202, h.ada, "playAudio", `{"uri":"`+server.URL+`/beep.wav","interrupt":true}`, id)
 	for body, field := range map[string]string{
 		`{}`: ``, `{"uri":"https://example.com/a","data":"` + data + `"}`: ``, `{"data":"#"}`: `"data"`, `{"data":"aGVsbG8="}`: `"data"`,
-		`{"uri":"` + server.URL + `/missing"}`: `"uri"`, `{"uri":"` + server.URL + `/page.html"}`: `"uri"`, `{"uri":"http://10.1.2.3/a.mp3"}`: `"uri"`,
+		`{"uri":"` + server.URL + `/missing"}`: `"uri"`, `{"uri":"` + server.URL +
+			`/page.html"}`: `"uri"`, `{"uri":"http://10.1.2.3/a.mp3"}`: `"uri"`,
 		`{"uri":"file:///etc/passwd"}`: `"uri"`,
 	} {
 		h.refuse(t, field, h.ada, "playAudio", body, id)
 	}
 	for body, field := range map[string]string{
-		`{}`: ``, `{"none":true,"page":{"uri":"https://example.com/"}}`: ``, `{"image":{}}`: `"image"`, `{"image":{"data":"` + data + `"}}`: `"image","data"`,
-		`{"image":{"uri":"` + server.URL + `/beep.wav"}}`: `"image","uri"`, `{"page":{"uri":"file:///etc/passwd"}}`: `"page","uri"`, `{"none":false}`: `"none"`,
+		`{}`: ``, `{"none":true,"page":{"uri":"https://example.com/"}}`: ``, `{"image":{}}`: `"image"`, `{"image":{"data":"` + data +
+			`"}}`: `"image","data"`,
+		`{"image":{"uri":"` + server.URL + `/beep.wav"}}`: `"image","uri"`, `{"page":{"uri":"file:///etc/passwd"}}`: `"page","uri"`,
+		`{"none":false}`: `"none"`,
 	} {
 		for _, op := range []string{"setCamera", "shareScreen"} {
 			h.refuse(t, field, h.ada, op, body, id)
@@ -146,7 +152,8 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	}
 	h.call(t, 400, h.ada, "setCamera", `{"video":{"data":"`+data+`"}}`, id)
 	h.call(t, 202, h.ada, "setCamera", `{"none":true}`, id)
-	moving := h.call(t, 202, h.ada, "setCamera", `{"video":{"data":"`+base64.StdEncoding.EncodeToString(contractGIF(t))+`"}}`, id).text(t, "commandId")
+	moving := h.call(t, 202, h.ada, "setCamera", `{"video":{"data":"`+base64.StdEncoding.EncodeToString(contractGIF(t))+`"}}`, id).text(t,
+		"commandId")
 	h.call(t, 400, h.ada, "speak", `{"text":" "}`, id)
 	h.sendDocumented(t, server.URL)
 
@@ -176,7 +183,8 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	if err != nil || shown.Width != 1280 || shown.Height != 720 {
 		t.Errorf("the picture is %dx%d, %v", shown.Width, shown.Height, err)
 	}
-	if pictures := ingest.SplitPictures(sound(200, []string{id, "0", moving}, contractToken(id, 0)).body); len(pictures) != 2*ingest.VideoRate {
+	if pictures := ingest.SplitPictures(sound(200, []string{id, "0", moving},
+		contractToken(id, 0)).body); len(pictures) != 2*ingest.VideoRate {
 		t.Errorf("the video of 2 seconds has %d pictures", len(pictures))
 	}
 	sound(400, []string{id, "0", "x"}, contractToken(id, 0))
@@ -184,7 +192,9 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	sound(401, spoken, contractToken(without, 0))
 	sound(404, []string{id, "0", id}, contractToken(id, 0))
 
-	about, _ := json.Marshal(map[string]string{"commandId": commands["speak"], "command": "speak", "reason": "stopped_by_host", "detail": "The host muted it."})
+	about, _ := json.Marshal(map[string]string{
+		"commandId": commands["speak"], "command": "speak", "reason": "stopped_by_host", "detail": "The host muted it.",
+	})
 	h.sendEvent(t, id, "lifecycle.output_started", string(about))
 	h.sendEvent(t, id, "lifecycle.output_failed", string(about))
 	waitUntil(t, "the webhooks of output", func() bool { return hooks.count("bot.output") == 2 })

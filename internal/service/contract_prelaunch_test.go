@@ -79,7 +79,9 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 	joinAt := time.Now().Add(100 * time.Second).UTC().Truncate(time.Millisecond)
 	id := h.create(t, h.ada, contractJob(`,"joinAt":"`+joinAt.Format(time.RFC3339Nano)+`","webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	runs := func(id string, attempt int) bool {
-		pid, err := os.ReadFile(filepath.Join(settings.DataDir, "bots", launch.Key{JobID: uuid.MustParse(id), Attempt: attempt}.String(), botPIDFile))
+		pid, err := os.ReadFile(filepath.Join(settings.DataDir, "bots", launch.Key{
+			JobID: uuid.MustParse(id), Attempt: attempt,
+		}.String(), botPIDFile))
 		return err == nil && len(pid) > 0
 	}
 	launched := func(id string, attempt int) func() bool {

@@ -85,7 +85,8 @@ func (h *contractHarness) connect(t *testing.T, request contractRequest) contrac
 	t.Helper()
 	operation := h.operation(t, request.op)
 	address := "ws" + strings.TrimPrefix(h.BaseURL(), "http") + contractPath(t, operation, request.in) + "?" + request.query
-	conn, reply, err := websocket.Dial(t.Context(), address, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + request.bearer}}})
+	conn, reply, err := websocket.Dial(t.Context(), address,
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + request.bearer}}})
 	if err != nil {
 		t.Fatalf("%s: %v", request.op, err)
 	}
@@ -102,7 +103,8 @@ func (h *contractHarness) listen(t *testing.T, id, query string) contractSocket 
 	t.Helper()
 	socket := h.connect(t, contractRequest{op: "listenToJob", in: []string{id}, query: query, bearer: h.ada})
 	start := socket.text(t)
-	if start["type"] != "start" || start["jobId"] != id || start["encoding"] != "pcm_s16le" || !strings.Contains(query, fmt.Sprint(start["sampleRate"])) {
+	if start["type"] != "start" || start["jobId"] != id || start["encoding"] != "pcm_s16le" ||
+		!strings.Contains(query, fmt.Sprint(start["sampleRate"])) {
 		t.Errorf("got %v", start)
 	}
 	return socket
@@ -194,6 +196,7 @@ func (s contractSocket) expectFrame(t *testing.T, source, ms, samples int) {
 	}
 	gotSource, gotMs := int(binary.LittleEndian.Uint32(data)), int(binary.LittleEndian.Uint32(data[4:]))
 	if gotSource != source || gotMs != ms || len(data) != 8+2*samples {
-		t.Errorf("frame of source %d at %d ms with %d bytes, want source %d at %d ms with %d samples", gotSource, gotMs, len(data), source, ms, samples)
+		t.Errorf("frame of source %d at %d ms with %d bytes, want source %d at %d ms with %d samples", gotSource, gotMs, len(data), source, ms,
+			samples)
 	}
 }

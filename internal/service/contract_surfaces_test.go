@@ -63,7 +63,8 @@ func contractBots(t *testing.T, h *contractHarness) {
 
 // contractTexts returns the member texts of a request, with one text.
 func contractTexts(id, text string) string {
-	return `,"texts":[{"id":"` + id + `","kind":"chat","author":"Ada","text":"` + text + `","startedAt":"2026-11-20T13:00:00Z","endedAt":"2026-11-20T13:00:00Z"}]`
+	return `,"texts":[{"id":"` + id + `","kind":"chat","author":"Ada","text":"` + text +
+		`","startedAt":"2026-11-20T13:00:00Z","endedAt":"2026-11-20T13:00:00Z"}]`
 }
 
 // contractIngestTexts tests what ingestTexts stores.
@@ -109,7 +110,8 @@ func contractUploads(t *testing.T, h *contractHarness) {
 	put(400, at("0", "Z"), good, "", nil)
 	put(400, at("0", "recording-000-000001.mp4s"), good, "media", contractSum("other"))
 	put(400, []string{uuid.Nil.String(), "0", "a.mp4"}, contractToken(uuid.Nil.String(), 0), "media", contractSum("media"))
-	reply := h.raw(t, "uploadMedia", segment, good, "Expect: 100-continue\r\nContent-Length: 99999999999\r\nx-content-sha256: "+strings.Repeat("0", 64)+"\r\n", "")
+	reply := h.raw(t, "uploadMedia", segment, good, "Expect: 100-continue\r\nContent-Length: 99999999999\r\nx-content-sha256: "+
+		strings.Repeat("0", 64)+"\r\n", "")
 	if reply.status != 413 {
 		t.Errorf("an upload of 100 GB got %d", reply.status)
 	}
@@ -118,7 +120,8 @@ func contractUploads(t *testing.T, h *contractHarness) {
 // contractCalendar tests intakeInvite of api/openapi.yaml.
 func contractCalendar(t *testing.T, h *contractHarness) {
 	invite := func(uid, joinAt string) string {
-		return `{"organizerEmail":"Ada@Example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"` + joinAt + `","icalUid":` + uid + `}`
+		return `{"organizerEmail":"Ada@Example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"` + joinAt +
+			`","icalUid":` + uid + `}`
 	}
 	made := h.invite(t, 201, invite(`"u-1"`, "2999-05-01T10:00:00Z"))
 	again := h.invite(t, 200, invite(`"u-1"`, "2999-05-01T12:00:00+02:00"))
@@ -129,7 +132,8 @@ func contractCalendar(t *testing.T, h *contractHarness) {
 	}
 	h.invite(t, 201, invite(`"u-2"`, "0001-01-01T00:00:00.0001Z"))
 	id := made.text(t, "jobId")
-	if again.text(t, "jobId") != id || moved.text(t, "jobId") != id || made.text(t, "kind") != "scheduled" || moved.text(t, "kind") != "deduped" {
+	if again.text(t, "jobId") != id || moved.text(t, "jobId") != id || made.text(t, "kind") != "scheduled" ||
+		moved.text(t, "kind") != "deduped" {
 		t.Errorf("got %s, %s, %s", made.body, again.body, moved.body)
 	}
 	seen := h.call(t, 200, h.ada, "getJob", "", id) // belongs to ada, by e-mail
@@ -147,7 +151,10 @@ func contractCalendar(t *testing.T, h *contractHarness) {
 	}
 	h.invite(t, 404, strings.Replace(cancelled, "u-1", "u-3", 1))
 	h.invite(t, 400, `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`)
-	for _, wrong := range []map[string]string{nil, {"x-service-intake-secret": ""}, {"x-service-intake-secret": contractAdminSecret}, {"x-service-admin-secret": contractIntakeSecret}} {
+	for _, wrong := range []map[string]string{
+		nil, {"x-service-intake-secret": ""}, {"x-service-intake-secret": contractAdminSecret},
+		{"x-service-admin-secret": contractIntakeSecret},
+	} {
 		h.expect(t, 401, contractRequest{op: "intakeInvite", header: wrong, body: `{`})
 	}
 	h.call(t, 401, contractIntakeSecret, "intakeInvite", `{`)
@@ -160,7 +167,8 @@ func contractLogin(t *testing.T, h *contractHarness) {
 	if flow.text(t, "verifyUrl") != h.BaseURL()+"/cli?nonce="+nonce {
 		t.Errorf("flow %s", flow.body)
 	}
-	if expires, err := time.Parse(time.RFC3339, flow.text(t, "expiresAt")); err != nil || time.Until(expires) > 10*time.Minute || time.Until(expires) < 9*time.Minute {
+	if expires, err := time.Parse(time.RFC3339, flow.text(t, "expiresAt")); err != nil || time.Until(expires) > 10*time.Minute ||
+		time.Until(expires) < 9*time.Minute {
 		t.Errorf("the flow expires at %s", flow.text(t, "expiresAt"))
 	}
 	poll := func(status int, nonce, want string) {
@@ -202,7 +210,9 @@ func contractOperator(t *testing.T, h *contractHarness) {
 	if bots["running"].(float64) < 1 || bots["scheduled"].(float64) < 1 {
 		t.Errorf("job counts %v", bots)
 	}
-	for _, wrong := range []map[string]string{nil, {"x-service-admin-secret": contractIntakeSecret}, {"x-service-intake-secret": contractAdminSecret}} {
+	for _, wrong := range []map[string]string{
+		nil, {"x-service-admin-secret": contractIntakeSecret}, {"x-service-intake-secret": contractAdminSecret},
+	} {
 		h.expect(t, 401, contractRequest{op: "hostMetrics", header: wrong, bearer: h.ada})
 	}
 }
@@ -222,7 +232,8 @@ func contractPayments(t *testing.T, h *contractHarness) {
 		{"new", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":false}`},
 		{"repeated event", 200, contractSigned(contractPaymentSecret, event, now), event, `{"ok":true,"deduped":true}`},
 		{"unknown type", 200, contractSigned(contractPaymentSecret, `{}`, now), `{}`, `{"ok":true,"deduped":false}`},
-		{"provider's header", 200, map[string]string{"Stripe-Signature": contractSigned(contractPaymentSecret, `{"id":"evt_2"}`, now)["Payment-Signature"]}, `{"id":"evt_2"}`, `{"ok":true,"deduped":false}`},
+		{"provider's header", 200, map[string]string{"Stripe-Signature": contractSigned(contractPaymentSecret, `{"id":"evt_2"}`,
+			now)["Payment-Signature"]}, `{"id":"evt_2"}`, `{"ok":true,"deduped":false}`},
 		{"no signature", 400, nil, event, ""},
 	} {
 		reply := h.expect(t, row.status, contractRequest{op: "receivePayment", header: row.header, body: row.body})
@@ -273,7 +284,8 @@ func contractService(t *testing.T, h *contractHarness) {
 	h.call(t, 404, "", "securityText", "")
 	h.call(t, 200, "", "describeManifest", "")
 	page := h.call(t, 200, "", "reference", "")
-	if page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if page.header.Get("Content-Type") != "text/html; charset=utf-8" ||
+		!strings.Contains(page.header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("headers of the reference page: %v", page.header)
 	}
 }

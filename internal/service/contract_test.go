@@ -26,13 +26,18 @@ func TestContract(t *testing.T) {
 	t.Run("rows", func(t *testing.T) {
 		for name, rows := range map[string]func(*testing.T, *contractHarness){
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
-			"recordings": contractRecordings, "transcribe again": contractTranscribeAgain, "history": contractHistory, "search": contractSearch, "bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
-			"calendar": contractCalendar, "calendars": contractCalendars, "pages": contractPages, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
+			"recordings": contractRecordings, "transcribe again": contractTranscribeAgain, "history": contractHistory, "search": contractSearch,
+			"bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
+			"calendar": contractCalendar, "calendars": contractCalendars, "pages": contractPages, "login": contractLogin,
+			"operator": contractOperator, "payments": contractPayments,
 			"service": contractService, "keys": contractKeys, "bodies": contractBodies, "webhooks": contractWebhooks,
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,
-			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive, "pending": contractPending, "streams": contractStreams,
-			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,
-			"credentials": contractCredentials, "foreign keys": contractForeign, "idempotency": contractIdempotency, "audit log": contractAudit, "issues": contractIssues,
+			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive,
+			"pending": contractPending, "streams": contractStreams,
+			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker,
+			"invites":     contractInvites,
+			"credentials": contractCredentials, "foreign keys": contractForeign, "idempotency": contractIdempotency, "audit log": contractAudit,
+			"issues": contractIssues,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

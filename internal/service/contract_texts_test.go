@@ -88,7 +88,11 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 		},
 		ofJob("patchJob", `{"joinAt":"2998-01-01T00:00:00Z","displayName":"Notes","webhooks":{"onStatusChange":"https://hooks.example/s","onFinalize":null},"metadata":{"a":"b","c":[{"d":"e"}]}}`),
 		func() contractRequest {
-			return contractRequest{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob(contractFuture+`,"title":"Standup","captions":{"language":"en"},"transcript":{"language":"de-DE","live":true,"keyterms":["Standin"]}`) + `]}`}
+			return contractRequest{
+				op: "createJobs", bearer: h.ada,
+				body: `{"jobs":[` + contractJob(contractFuture+
+					`,"title":"Standup","captions":{"language":"en"},"transcript":{"language":"de-DE","live":true,"keyterms":["Standin"]}`) + `]}`,
+			}
 		},
 		ofJob("sendChatMessage", `{"text":"hello"}`),
 		ofJob("pinParticipant", `{"participantId":"p-1"}`),
@@ -98,15 +102,22 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 		ofJob("speak", `{"text":"hello","voice":"alloy","language":"en"}`),
 		ofJob("transcribeAgain", `{"model":"whisper-1","language":"de","keyterms":["Standin"]}`),
 		func() contractRequest {
-			return contractRequest{op: "redeliverFailed", bearer: h.ada, body: `{"jobId":"` + uuid.NewString() + `","url":"https://hooks.example/s","from":"2026-11-20T13:00:00Z","to":"2026-11-20T14:00:00Z"}`}
+			return contractRequest{
+				op: "redeliverFailed", bearer: h.ada,
+				body: `{"jobId":"` + uuid.NewString() + `","url":"https://hooks.example/s","from":"2026-11-20T13:00:00Z","to":"2026-11-20T14:00:00Z"}`,
+			}
 		},
 		func() contractRequest {
-			return contractRequest{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}, body: `{"organizerEmail":"ada@example.com",
+			return contractRequest{op: "intakeInvite", header: map[string]string{
+				"x-service-intake-secret": contractIntakeSecret,
+			}, body: `{"organizerEmail":"ada@example.com",
 				"subject":"Standup",` + link + `,"platform":"meet","joinAt":"2999-01-01T00:00:00Z","icalUid":"` + uuid.NewString() + `"}`}
 		},
 		func() contractRequest {
 			nonce := h.expect(t, http.StatusCreated, contractRequest{op: "initLogin", header: anyAddress()}).text(t, "nonce")
-			return contractRequest{op: "completeLogin", header: anyAddress(), body: `{"nonce":"` + nonce + `","apiKey":"standin_live_x","email":"ada@example.com"}`}
+			return contractRequest{
+				op: "completeLogin", header: anyAddress(), body: `{"nonce":"` + nonce + `","apiKey":"standin_live_x","email":"ada@example.com"}`,
+			}
 		},
 		ofBot("heartbeat", `"acked":["`+uuid.NewString()+`"],"stats":{"roster":{"participants":[{"id":"p-1","name":"Ada"}]}}`),
 		ofBot("ingestTexts", `"texts":[{"id":"c-1","kind":"caption","participantId":"p-1","author":"Ada","text":"Hello","language":"en",
@@ -145,8 +156,11 @@ func (h *contractHarness) hostileBodies(t *testing.T, hostile string) {
 	if texts < 70 {
 		t.Errorf("only %d texts were found", texts)
 	}
-	body := `{"id":"evt_` + hostile + `","type":"customer.created","data":{"object":{"id":"cus_` + hostile + `","email":"ada` + hostile + `@example.com"}}}`
-	h.expect(t, http.StatusOK, contractRequest{op: "receivePayment", header: contractSigned(contractPaymentSecret, body, time.Now()), body: body})
+	body := `{"id":"evt_` + hostile + `","type":"customer.created","data":{"object":{"id":"cus_` + hostile + `","email":"ada` + hostile +
+		`@example.com"}}}`
+	h.expect(t, http.StatusOK, contractRequest{
+		op: "receivePayment", header: contractSigned(contractPaymentSecret, body, time.Now()), body: body,
+	})
 }
 
 // addToText adds an escaped text to the nth text of a JSON document: a value, or a
@@ -212,7 +226,10 @@ func (h *contractHarness) hostileAddresses(t *testing.T, hostile string) {
 			refuse(request)
 		}
 	}
-	for _, name := range []string{"cursor", "status", "platform", "externalId", "createdFrom", "joinTo", "limit", "metadata.a", "metadata.", "metadata", "metadata[a]", "unknown", plain, "metadata." + plain} {
+	for _, name := range []string{
+		"cursor", "status", "platform", "externalId", "createdFrom", "joinTo", "limit", "metadata.a", "metadata.", "metadata", "metadata[a]",
+		"unknown", plain, "metadata." + plain,
+	} {
 		for _, text := range []string{"x" + plain, "\xff", "\xed\xa0\x80"} {
 			refuse(contractRequest{op: "listJobs", bearer: h.ada, query: escapeQuery(name, text)})
 		}

@@ -25,7 +25,8 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 		listed = string(h.call(t, 200, key, "listWebhookEndpoints", "").body)
 		return strings.Contains(listed, `"state":"failing"`)
 	})
-	if !strings.Contains(listed, hooks.URL) || !strings.Contains(listed, `"lastStatus":410`) || !strings.Contains(listed, `"lastDeliveredAt":null`) {
+	if !strings.Contains(listed, hooks.URL) || !strings.Contains(listed, `"lastStatus":410`) ||
+		!strings.Contains(listed, `"lastDeliveredAt":null`) {
 		t.Errorf("endpoints %s", listed)
 	}
 	if other := h.call(t, 200, h.bob, "listWebhookEndpoints", ""); other.has(hooks.URL) {
@@ -62,7 +63,8 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 
 	h.call(t, 409, test, "rotateWebhookSecret", "")
 	rotated := h.call(t, 201, key, "rotateWebhookSecret", "")
-	if secret := rotated.text(t, "secret"); !strings.HasPrefix(secret, "whsec_") || secret == contractHookSecret || rotated.header.Get("Cache-Control") != "no-store" {
+	if secret := rotated.text(t, "secret"); !strings.HasPrefix(secret, "whsec_") || secret == contractHookSecret ||
+		rotated.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("rotated: %s, %v", rotated.body, rotated.header)
 	}
 	contractEndpoints(t, h, hooks, key, test)
@@ -71,7 +73,10 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 // contractEndpoints tests registered endpoints and the log of deliveries.
 func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, key, test string) {
 	t.Helper()
-	for _, body := range []string{`{}`, `{"url":"x","events":["*"]}`, `{"url":"https://example.com/","events":[]}`, `{"url":"https://example.com/","events":["nothing"]}`, `{"url":"https://example.com/","events":["*"],"enabled":null}`} {
+	for _, body := range []string{
+		`{}`, `{"url":"x","events":["*"]}`, `{"url":"https://example.com/","events":[]}`,
+		`{"url":"https://example.com/","events":["nothing"]}`, `{"url":"https://example.com/","events":["*"],"enabled":null}`,
+	} {
 		h.call(t, 400, key, "createWebhookEndpoint", body)
 	}
 	registration := `{"url":"` + hooks.URL + `/all","events":["job.*","chat.message"],"description":"All"}`
@@ -81,11 +86,16 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 		t.Errorf("registered %s, %v", created.body, created.header)
 	}
 	h.call(t, 409, key, "createWebhookEndpoint", registration)
-	for op, body := range map[string]string{"getWebhookEndpoint": "", "patchWebhookEndpoint": `{}`, "testWebhookEndpoint": `{}`, "retryWebhookEndpoint": "", "deleteWebhookEndpoint": ""} {
+	for op, body := range map[string]string{
+		"getWebhookEndpoint": "", "patchWebhookEndpoint": `{}`, "testWebhookEndpoint": `{}`, "retryWebhookEndpoint": "",
+		"deleteWebhookEndpoint": "",
+	} {
 		h.call(t, 404, test, op, body, id)
 		h.call(t, 404, h.bob, op, body, id)
 	}
-	for op, body := range map[string]string{"patchWebhookEndpoint": `{"url":"https://example.com/"}`, "testWebhookEndpoint": `{"event":"nothing"}`} {
+	for op, body := range map[string]string{
+		"patchWebhookEndpoint": `{"url":"https://example.com/"}`, "testWebhookEndpoint": `{"event":"nothing"}`,
+	} {
 		h.call(t, 400, key, op, body, id)
 	}
 	ofEndpoint := `{"endpointId":"` + id + `"`
@@ -104,7 +114,8 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 	h.sendEvent(t, jobID, "lifecycle.joined", "")
 	var delivery string
 	waitUntil(t, "a delivery to the endpoint", func() bool {
-		page := h.call(t, 200, key, "listTeamDeliveries?state=delivered&event=job.status_changed&endpointId="+id+"&jobId="+jobID+"&from=2020-01-01T00:00:00Z&limit=1", "")
+		page := h.call(t, 200, key, "listTeamDeliveries?state=delivered&event=job.status_changed&endpointId="+id+"&jobId="+jobID+
+			"&from=2020-01-01T00:00:00Z&limit=1", "")
 		var log struct {
 			Deliveries []struct{ DeliveryID string }
 		}

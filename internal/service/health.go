@@ -157,7 +157,9 @@ func (v systemView) System(ctx context.Context) dashboard.SystemView {
 	for _, check := range v.s.health.checks {
 		finding := dashboard.Finding{Check: check.name, State: "ok", Found: "works"}
 		if err := v.s.health.failure(check.name); err != nil {
-			finding = dashboard.Finding{Check: check.name, State: "fail", Found: err.Error(), Fix: "run standin doctor with the settings of the service"}
+			finding = dashboard.Finding{
+				Check: check.name, State: "fail", Found: err.Error(), Fix: "run standin doctor with the settings of the service",
+			}
 		}
 		view.Findings = append(view.Findings, finding)
 	}

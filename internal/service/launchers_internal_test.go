@@ -41,7 +41,9 @@ func TestWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := time.Now().Add(time.Hour)
-	made, _, err := to.CreateJob(t.Context(), client.NewJob{ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later})
+	made, _, err := to.CreateJob(t.Context(), client.NewJob{
+		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

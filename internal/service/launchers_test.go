@@ -35,7 +35,8 @@ func TestUnreachableEngine(t *testing.T) {
 	h := openContractHarness(t, newContractCoverage(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
-	if code != string(job.DispatchTimeout) || !strings.Contains(detail, "could not be started within 2s") || !strings.Contains(detail, "/nowhere/docker.sock") {
+	if code != string(job.DispatchTimeout) || !strings.Contains(detail, "could not be started within 2s") ||
+		!strings.Contains(detail, "/nowhere/docker.sock") {
 		t.Errorf("failed with %s: %s", code, detail)
 	}
 }
@@ -69,7 +70,8 @@ func TestMissingImage(t *testing.T) {
 	id := h.create(t, h.ada, contractJob(""))
 	reply := h.awaitStatus(t, h.ada, id, job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
-	if code != string(job.DispatchTimeout) || !strings.Contains(detail, "could not be started within 2s: pull the bots' image registry.test/standin:1: ") ||
+	if code != string(job.DispatchTimeout) ||
+		!strings.Contains(detail, "could not be started within 2s: pull the bots' image registry.test/standin:1: ") ||
 		!strings.Contains(detail, "manifest unknown") {
 		t.Errorf("failed with %s: %s", code, detail)
 	}

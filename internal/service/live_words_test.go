@@ -237,7 +237,10 @@ func TestLiveWordErrors(t *testing.T) {
 	var people []spoken
 	at, said := time.Second, []string{}
 	for i, text := range script {
-		one := spoken{source: 1 + i%2, name: []string{"Ada", "Bob"}[i%2], at: at.Truncate(ingest.SoundFrameDuration), pcm: speak(t, text, []string{"en-us", "en-us+f3"}[i%2])}
+		one := spoken{
+			source: 1 + i%2, name: []string{"Ada", "Bob"}[i%2], at: at.Truncate(ingest.SoundFrameDuration),
+			pcm: speak(t, text, []string{"en-us", "en-us+f3"}[i%2]),
+		}
 		people, said = append(people, one), append(said, strings.Fields(text)...)
 		at += time.Duration(len(one.pcm)/96)*time.Millisecond + 1500*time.Millisecond
 	}
@@ -300,7 +303,9 @@ func recognizeAlone(t *testing.T, recognizer http.HandlerFunc, people []spoken) 
 func letters(words []string) string {
 	var text strings.Builder
 	for _, word := range words {
-		text.WriteString(map[string]string{"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9"}[word])
+		text.WriteString(map[string]string{
+			"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
+		}[word])
 	}
 	return text.String()
 }

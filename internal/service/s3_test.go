@@ -127,7 +127,10 @@ func TestUploadDuringDeletionOnS3(t *testing.T) {
 		}
 		return s3test.Fault{}
 	})
-	upload := contractRequest{op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("media"), body: "media"}
+	upload := contractRequest{
+		op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("media"),
+		body: "media",
+	}
 	h.expect(t, 409, upload)
 	_ = filepath.WalkDir(objects.Folder(), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && strings.Contains(path, id) {

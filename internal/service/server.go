@@ -43,9 +43,11 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	tester := &lifecycle.EndpointTester{Poster: s.sender, Consumers: s.store, Now: time.Now}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
-		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: s.jobs, Controls: s.jobs, History: s.jobs, Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound, Webhooks: s.jobs, Bots: s.jobs,
-		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
-		Invites: s.invites, Calendars: s.calendars, Tester: tester, Requests: s.store, Sealer: s.calendars.Key,
+		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: s.jobs,
+		Controls: s.jobs, History: s.jobs, Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound, Webhooks: s.jobs, Bots: s.jobs,
+		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
+		Readiness: s.health,
+		Invites:   s.invites, Calendars: s.calendars, Tester: tester, Requests: s.store, Sealer: s.calendars.Key,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
 		Unavailable: isOutage, Log: settings.Log,
@@ -65,14 +67,19 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	}
 	s.server, s.api = httpapi.NewServer(handler), handler
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
-	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
+	s.users = account.NewUsers(account.UserSettings{
+		Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations,
+	})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.Keys, Sealer: s.calendars.Key, Audit: s.store, Search: s.store, Operator: s.store,
+		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.Keys, Sealer: s.calendars.Key, Audit: s.store,
+		Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
 		Webhooks: s.jobs, Tester: tester,
-		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Usage: s.store, Shares: s.store, ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
+		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Usage: s.store, Shares: s.store,
+		ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
-		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Unavailable: isOutage, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly,
+		Revocations: revocations, Unavailable: isOutage, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)
@@ -123,7 +130,9 @@ func (s *Service) SignInLink(ctx context.Context, team account.Consumer, page st
 		return "", err
 	}
 	if none {
-		user, err := s.users.Accept(ctx, token, account.NewUser{Name: "Demo", Email: "demo@example.com", Password: rand.Text(), Consumer: team.Name})
+		user, err := s.users.Accept(ctx, token, account.NewUser{
+			Name: "Demo", Email: "demo@example.com", Password: rand.Text(), Consumer: team.Name,
+		})
 		if err != nil {
 			return "", err
 		}

@@ -18,7 +18,8 @@ import (
 // settings returns the settings of a service that launches no bots, on a free port.
 func settings(dir string) Settings {
 	return Settings{
-		Listen: "127.0.0.1:0", DataSettings: DataSettings{DataDir: dir}, LauncherSettings: LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: DataSettings{DataDir: dir}, LauncherSettings: LauncherSettings{Launcher: "manual"},
+		IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -69,7 +70,8 @@ func TestNotReady(t *testing.T) {
 	}
 	untilTrue(t, "the reason beside capacity 0", func() bool {
 		view, err := fleetView{s.fleet, s.health}.Capacity(t.Context())
-		return err == nil && view.Capacity == 0 && len(view.Problems) == 1 && len(view.Hosts) == 1 && strings.Contains(view.Hosts[0].FullReason, "no bot can be launched: ")
+		return err == nil && view.Capacity == 0 && len(view.Problems) == 1 && len(view.Hosts) == 1 &&
+			strings.Contains(view.Hosts[0].FullReason, "no bot can be launched: ")
 	})
 }
 
@@ -83,14 +85,18 @@ func TestAddresses(t *testing.T) {
 		bots     string
 		loopback bool // webhooks may go to this machine
 	}{
-		"loopback":              {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
-		"all IPv4 addresses":    {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
-		"all addresses":         {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
-		"base URL set":          {func(s *Settings) { s.BaseURL = "https://standin.test/" }, "https://standin.test", "http://127.0.0.1:%s", false},
-		"behind a TLS proxy":    {func(s *Settings) { s.BaseURL = "https://203.0.113.5" }, "https://203.0.113.5", "http://127.0.0.1:%s", false},
-		"base URL on localhost": {func(s *Settings) { s.BaseURL = "http://localhost:8443" }, "http://localhost:8443", "http://127.0.0.1:%s", true},
-		"URL for bots set":      {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
-		"webhook networks set":  {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"loopback":           {func(*Settings) {}, "http://127.0.0.1:%s", "http://127.0.0.1:%s", true},
+		"all IPv4 addresses": {func(s *Settings) { s.Listen = "0.0.0.0:0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"all addresses":      {func(s *Settings) { s.Listen = ":0" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
+		"base URL set": {func(s *Settings) {
+			s.BaseURL = "https://standin.test/"
+		}, "https://standin.test", "http://127.0.0.1:%s", false},
+		"behind a TLS proxy": {func(s *Settings) { s.BaseURL = "https://203.0.113.5" }, "https://203.0.113.5", "http://127.0.0.1:%s", false},
+		"base URL on localhost": {func(s *Settings) {
+			s.BaseURL = "http://localhost:8443"
+		}, "http://localhost:8443", "http://127.0.0.1:%s", true},
+		"URL for bots set":     {func(s *Settings) { s.BotServiceURL = "http://inside:80" }, "http://127.0.0.1:%s", "http://inside:80", true},
+		"webhook networks set": {func(s *Settings) { s.WebhookAllowCIDRs = "10.0.0.0/8" }, "http://127.0.0.1:%s", "http://127.0.0.1:%s", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,14 +164,18 @@ func TestStartErrors(t *testing.T) {
 		change func(*Settings)
 		want   string
 	}{
-		"data folder in use":       {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir},
-		"port in use":              {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
-		"no address":               {func(s *Settings) { s.Listen = "" }, "STANDIN_LISTEN must name an address and a port"},
-		"no data folder":           {func(s *Settings) { s.DataDir = "" }, "STANDIN_DATA_DIR must name a directory"},
-		"PostgreSQL without a key": {func(s *Settings) { s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", "" }, "STANDIN_INGEST_SIGNING_KEY must be set"},
-		"unknown launcher":         {func(s *Settings) { s.Launcher = "carrier pigeon" }, `unknown launcher "carrier pigeon"`},
-		"invalid network":          {func(s *Settings) { s.WebhookAllowCIDRs = "everywhere" }, "everywhere"},
-		"unknown storage":          {func(s *Settings) { s.StorageURL = "tape://7" }, "open the storage"},
+		"data folder in use": {
+			func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir,
+		},
+		"port in use":    {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
+		"no address":     {func(s *Settings) { s.Listen = "" }, "STANDIN_LISTEN must name an address and a port"},
+		"no data folder": {func(s *Settings) { s.DataDir = "" }, "STANDIN_DATA_DIR must name a directory"},
+		"PostgreSQL without a key": {func(s *Settings) {
+			s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", ""
+		}, "STANDIN_INGEST_SIGNING_KEY must be set"},
+		"unknown launcher": {func(s *Settings) { s.Launcher = "carrier pigeon" }, `unknown launcher "carrier pigeon"`},
+		"invalid network":  {func(s *Settings) { s.WebhookAllowCIDRs = "everywhere" }, "everywhere"},
+		"unknown storage":  {func(s *Settings) { s.StorageURL = "tape://7" }, "open the storage"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -218,7 +218,8 @@ func TestStreamFormats(t *testing.T) {
 		if message.Event == "audio_separate_raw.data" {
 			source = 1
 		}
-		if at := float64(i/2) * 0.02; math.Abs(content.Timestamp.Relative-at) > 0.001 || content.Timestamp.Absolute.Sub(startedAt).Milliseconds() != int64(math.Round(at*1000)) ||
+		if at := float64(i/2) * 0.02; math.Abs(content.Timestamp.Relative-at) > 0.001 ||
+			content.Timestamp.Absolute.Sub(startedAt).Milliseconds() != int64(math.Round(at*1000)) ||
 			message.Data.Bot.ID != id || (content.Participant != nil) != (source == 1) || source == 1 && content.Participant.Name != "Bob" {
 			t.Errorf("message %d: %+v", i, message)
 		}
@@ -249,7 +250,8 @@ func TestStreamFormats(t *testing.T) {
 			source = 1
 		}
 		if message.BotID != id || message.Data.SampleRate != 8000 || message.Data.TimestampMs != startedAt.UnixMilli()+int64(100*(i/2)) ||
-			(message.Data.ParticipantUUID == "p-1") != (source == 1) || source == 1 && message.Data.Sequence != i/2+1 || len(message.Data.Chunk) != 1600 {
+			(message.Data.ParticipantUUID == "p-1") != (source == 1) || source == 1 && message.Data.Sequence != i/2+1 ||
+			len(message.Data.Chunk) != 1600 {
 			t.Errorf("message %d: %+v", i, message)
 		}
 		sound[source] = append(sound[source], message.Data.Chunk...)
@@ -281,8 +283,9 @@ func TestStreamFormats(t *testing.T) {
 	for name, send := range map[string]func() error{
 		"standin": func() error { return toOwn.Write(t.Context(), websocket.MessageBinary, tone(24_000)) },
 		"attendee": func() error {
-			return toAttendee.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"trigger":"realtime_audio.bot_output","data":{"chunk":%q,"sample_rate":16000}}`,
-				base64.StdEncoding.EncodeToString(tone(16_000))))
+			return toAttendee.Write(t.Context(), websocket.MessageText,
+				fmt.Appendf(nil, `{"trigger":"realtime_audio.bot_output","data":{"chunk":%q,"sample_rate":16000}}`,
+					base64.StdEncoding.EncodeToString(tone(16_000))))
 		},
 		"meetingbaas": func() error { return toBaaS.Write(t.Context(), websocket.MessageBinary, tone(16_000)) },
 	} {
@@ -358,7 +361,8 @@ func TestStreamEvents(t *testing.T) {
 	go func() {
 		defer close(written)
 		m.streamChanges(t, m.id, 3)
-		m.do(t, contractRequest{op: "ingestTexts", bearer: contractToken(m.id, 0), body: `{"jobId":"` + m.id + `","attempt":0,"texts":[{"id":"m-1","kind":"chat",
+		m.do(t, contractRequest{op: "ingestTexts", bearer: contractToken(m.id, 0), body: `{"jobId":"` + m.id +
+			`","attempt":0,"texts":[{"id":"m-1","kind":"chat",
 			"participantId":"p-2","author":"Bob","text":"Good morning","startedAt":"2026-11-20T13:00:00Z","endedAt":"2026-11-20T13:00:00Z"}]}`})
 	}()
 	m.hold(t, 5*time.Second, spoken{source: 1, name: "Ada", at: 300 * time.Millisecond, pcm: hum(time.Second)})
@@ -375,9 +379,11 @@ func TestStreamEvents(t *testing.T) {
 		}
 	}
 	check("standin", toOwn(), `"type":"start"`, `{"type":"participants","participants":[{"id":"p-1","name":"Ada"},{"id":"p-2","name":"Bob"}]}`,
-		`{"type":"speaking","participantIds":["p-1"]}`, `"type":"chat" "author":"Bob" morning`, `"type":"transcript" "final":true "speaker":"Ada" Standin "language":"en"`)
+		`{"type":"speaking","participantIds":["p-1"]}`, `"type":"chat" "author":"Bob" morning`,
+		`"type":"transcript" "final":true "speaker":"Ada" Standin "language":"en"`)
 	const ada, bob = `"participant":{"id":1001,"name":"Ada"`, `"participant":{"id":1002,"name":"Bob"`
-	check("recall", toRecall(), `"event":"participant_events.join" `+ada, `"event":"participant_events.join" `+bob, `"event":"participant_events.speech_on" `+ada,
+	check("recall", toRecall(), `"event":"participant_events.join" `+ada, `"event":"participant_events.join" `+bob,
+		`"event":"participant_events.speech_on" `+ada,
 		`"event":"participant_events.chat_message" `+bob+` morning "to":"everyone" "absolute":"2026-11-20T13:00:00.000Z"`,
 		`"event":"transcript.data" `+ada+` "language_code":"en" "text":"hello","start_timestamp":{"relative":`)
 	check("meetingbaas", toBaaS(), `[{"name":"Ada","id":1001,"timestamp": "isSpeaking":true},{"name":"Bob","id":1002,"timestamp": "isSpeaking":false}]`)
@@ -450,7 +456,8 @@ func TestStreamFaults(t *testing.T) {
 	bot.leave(t)
 	changes := strings.Join(h.streamChanges(t, id, 7), "\n")
 	for _, want := range []string{
-		"0 stream_connected", "1 stream_connected", "1 stream_disconnected: the receiver closed the connection with the code 1011", "1 stream_failed: the stream is closed by the receiver with the code 1000",
+		"0 stream_connected", "1 stream_connected", "1 stream_disconnected: the receiver closed the connection with the code 1011",
+		"1 stream_failed: the stream is closed by the receiver with the code 1000",
 		"2 stream_failed: the recording has ended; the last error: the receiver responded with the status 200, not with a WebSocket",
 		`3 stream_failed: the stream is closed: host "10.1.2.3" is refused: it has a private address; STANDIN_WEBHOOK_ALLOW_CIDRS lists the networks that are allowed`,
 	} {

@@ -107,12 +107,14 @@ func TestTraces(t *testing.T) {
 	h := openContractHarness(t, newContractCoverage(), settings)
 	const callerTrace, callerSpan = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	body := func() string {
-		return contractJob(`,"displayName":"Zaphod","webhooks":{"onStatusChange":"` + receiver.URL + `/hook?token=of-the-receiver","onFinalize":"` +
+		return contractJob(`,"displayName":"Zaphod","webhooks":{"onStatusChange":"` + receiver.URL +
+			`/hook?token=of-the-receiver","onFinalize":"` +
 			receiver.URL + `/hook?token=of-the-receiver"},"metadata":{"simulate":{"seconds":2,"speed":100}}`)
 	}
 	plain := h.create(t, h.adasTest, body())
 	called := h.expect(t, http.StatusCreated, contractRequest{
-		op: "createJob", bearer: h.adasTest, body: body(), header: map[string]string{"traceparent": "00-" + callerTrace + "-" + callerSpan + "-01"},
+		op: "createJob", bearer: h.adasTest, body: body(), header: map[string]string{"traceparent": "00-" + callerTrace + "-" + callerSpan +
+			"-01"},
 	}).text(t, "id")
 	for _, id := range []string{plain, called} {
 		h.awaitStatus(t, h.adasTest, id, job.Completed)
@@ -138,7 +140,8 @@ func TestTraces(t *testing.T) {
 		attempt := collector.one(t, trace, "attempt")
 		recorded := collector.one(t, trace, "status recording_started")
 		finalized := collector.one(t, trace, "webhook job.finalized")
-		if !bytes.Equal(attempt.ParentSpanId, root.SpanId) || !bytes.Equal(recorded.ParentSpanId, attempt.SpanId) || !bytes.Equal(finalized.ParentSpanId, root.SpanId) {
+		if !bytes.Equal(attempt.ParentSpanId, root.SpanId) || !bytes.Equal(recorded.ParentSpanId, attempt.SpanId) ||
+			!bytes.Equal(finalized.ParentSpanId, root.SpanId) {
 			t.Errorf("the parents are wrong: %v, %v, %v", attempt, recorded, finalized)
 		}
 		if want := "00-" + trace + "-" + hex.EncodeToString(finalized.SpanId) + "-01"; received[id] != want {
@@ -161,7 +164,10 @@ func TestTraces(t *testing.T) {
 		uuid.UUID(request.Links[0].TraceId).String() != called || !bytes.Equal(created.Links[0].SpanId, request.SpanId) {
 		t.Errorf("the caller's request and its job are not linked: %v, %v", request, created)
 	}
-	for _, secret := range []string{h.adasTest, "of-the-receiver", "abc-defg-hij", "meet.google.com", "Zaphod", contractHookSecret, contractAdminSecret, "the key of the collector", receiver.URL} {
+	for _, secret := range []string{
+		h.adasTest, "of-the-receiver", "abc-defg-hij", "meet.google.com", "Zaphod", contractHookSecret, contractAdminSecret,
+		"the key of the collector", receiver.URL,
+	} {
 		if strings.Contains(collector.raw.String(), secret) {
 			t.Errorf("the traces contain %q", secret)
 		}

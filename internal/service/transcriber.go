@@ -46,7 +46,9 @@ func (s *Service) newLiveTranscriber() error {
 	if err != nil || recognizer == nil {
 		return err
 	}
-	s.meetings = streaming.NewMeetings(streaming.Settings{Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: s.settings.Log})
+	s.meetings = streaming.NewMeetings(streaming.Settings{
+		Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: s.settings.Log,
+	})
 	s.sound.Connected = s.meetings.Begin
 	s.metrics.Register(s.meetings.Collectors()...)
 	return nil

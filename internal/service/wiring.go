@@ -99,7 +99,8 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	})
 	s.live = live.NewHub(s.store, log)
 	s.sound = &sound.Service{
-		Hub: sound.NewHub(), Recordings: finisher, Jobs: s.jobs, Live: s.live, Client: s.sender.Client(), NodeURL: settings.NodeURL, Nodes: s.store, Log: log,
+		Hub: sound.NewHub(), Recordings: finisher, Jobs: s.jobs, Live: s.live, Client: s.sender.Client(), NodeURL: settings.NodeURL,
+		Nodes: s.store, Log: log,
 	}
 	s.simulator = simulator.New(simulator.Settings{Service: s.jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
@@ -112,7 +113,8 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL), Node: node,
+		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL),
+		Node:     node,
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	return nil
@@ -130,7 +132,8 @@ func (s *Service) newCalendars() (*calendarsync.Service, error) {
 	}
 	return calendarsync.New(calendarsync.Settings{
 		Store: s.store, Jobs: s.invites, Key: key, Network: s.network,
-		APIs: s.settings.Calendars, BaseURL: s.settings.BaseURL, MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: s.settings.Log,
+		APIs: s.settings.Calendars, BaseURL: s.settings.BaseURL, MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now,
+		Log: s.settings.Log,
 	}), nil
 }
 
@@ -151,7 +154,8 @@ func (s *Service) newNetwork() (dialguard.Network, error) {
 // newSender returns the sender of webhooks.
 func (s *Service) newSender() *webhook.Sender {
 	settings := webhook.Settings{
-		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.settings.WebhookPrivateResponses,
+		TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
 	}
 	if s.tracer != nil {
 		settings.Tracer = s.tracer

@@ -116,7 +116,8 @@ func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
 		return time.Time{}, err
 	}
 	var message ingest.SoundMessage
-	if kind != websocket.MessageText || json.Unmarshal(data, &message) != nil || message.Type != ingest.SoundStart || message.StartedAt.IsZero() {
+	if kind != websocket.MessageText || json.Unmarshal(data, &message) != nil || message.Type != ingest.SoundStart ||
+		message.StartedAt.IsZero() {
 		_ = conn.Close(websocket.StatusPolicyViolation, "the first message must be start")
 		return time.Time{}, errors.New("a bot did not begin with the message start")
 	}

@@ -239,7 +239,8 @@ func (*attendeeFormat) receive(kind websocket.MessageType, data []byte) (receive
 			SampleRate int    `json:"sample_rate"`
 		} `json:"data"`
 	}
-	if kind != websocket.MessageText || json.Unmarshal(data, &output) != nil || output.Trigger != "realtime_audio.bot_output" || output.Data.SampleRate <= 0 {
+	if kind != websocket.MessageText || json.Unmarshal(data, &output) != nil || output.Trigger != "realtime_audio.bot_output" ||
+		output.Data.SampleRate <= 0 {
 		return received{}, false
 	}
 	return received{output.Data.Chunk, output.Data.SampleRate}, false

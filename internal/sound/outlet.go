@@ -30,7 +30,10 @@ var ErrMoved = errors.New("the bot is connected to another node")
 // Listen sends the sound of a subscription to a listener of the API until it ends, the
 // listener is gone, or ctx ends. It closes the connection.
 func Listen(ctx context.Context, conn *websocket.Conn, subscription *Subscription, stream Stream) error {
-	o := &outlet{conn: conn, kind: kindListener, subscription: subscription, format: newStandinFormat(stream), rate: stream.SampleRate, received: ignore}
+	o := &outlet{
+		conn: conn, kind: kindListener, subscription: subscription, format: newStandinFormat(stream), rate: stream.SampleRate,
+		received: ignore,
+	}
 	return o.run(ctx)
 }
 

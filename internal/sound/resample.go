@@ -111,5 +111,6 @@ func sample(pcm []byte) float32 {
 
 func appendSample(pcm []byte, value float32) []byte {
 	rounded := math.Round(float64(value))
-	return binary.LittleEndian.AppendUint16(pcm, uint16(int16(max(math.MinInt16, min(math.MaxInt16, rounded))))) //nolint:gosec // PCM is signed
+	return binary.LittleEndian.AppendUint16(pcm, uint16(int16(max(math.MinInt16,
+		min(math.MaxInt16, rounded))))) //nolint:gosec // PCM is signed
 }

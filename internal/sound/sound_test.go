@@ -104,11 +104,15 @@ type harness struct {
 
 func newHarness(t *testing.T, streams ...job.StreamOptions) *harness {
 	t.Helper()
-	h := &harness{T: t, nodes: new(nodes), ended: make(chan struct{}, 10), jobs: &jobs{changed: make(chan struct{}, 100), statuses: []job.Status{job.RecordingStarted}}}
+	h := &harness{
+		T: t, nodes: new(nodes), ended: make(chan struct{}, 10),
+		jobs: &jobs{changed: make(chan struct{}, 100), statuses: []job.Status{job.RecordingStarted}},
+	}
 	h.jobs.job = job.Job{ID: uuid.New(), Options: job.Options{Streams: streams}}
 	h.service = &sound.Service{
-		Hub: sound.NewHub(), Recordings: h.jobs, Jobs: h.jobs, Live: h.jobs, Client: http.DefaultClient, NodeURL: "http://node.test", Nodes: h.nodes,
-		Log: slog.New(slog.DiscardHandler),
+		Hub: sound.NewHub(), Recordings: h.jobs, Jobs: h.jobs, Live: h.jobs, Client: http.DefaultClient, NodeURL: "http://node.test",
+		Nodes: h.nodes,
+		Log:   slog.New(slog.DiscardHandler),
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
@@ -537,7 +541,9 @@ func TestReceiverCloses(t *testing.T) {
 				_ = conn.Close(websocket.StatusNormalClosure, "")
 			}
 		}, []job.StreamState{job.StreamConnected, job.StreamFailed}},
-		"with the status 410": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }, []job.StreamState{job.StreamFailed}},
+		"with the status 410": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusGone)
+		}, []job.StreamState{job.StreamFailed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

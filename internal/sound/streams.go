@@ -178,7 +178,9 @@ func (s *stream) dial(ctx context.Context) (*websocket.Conn, error) {
 	header.Del(webhook.SignatureHeader) // the signature of an empty body alone is always the same
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, response, err := websocket.Dial(ctx, s.options.URL, &websocket.DialOptions{HTTPClient: s.service.Client, HTTPHeader: header}) //nolint:bodyclose // Dial has read and closed it
+	conn, response, err := websocket.Dial(ctx, s.options.URL, &websocket.DialOptions{ //nolint:bodyclose // Dial has read and closed it
+		HTTPClient: s.service.Client, HTTPHeader: header,
+	})
 	switch {
 	case err == nil:
 		return conn, nil

@@ -151,7 +151,8 @@ func (m *Maker) Sound(ctx context.Context, file File) ([]byte, error) {
 }
 
 // make reads a file and decodes it.
-func (m *Maker) make(ctx context.Context, file File, decode func(ctx context.Context, field []any, content []byte) ([]byte, error)) ([]byte, error) {
+func (m *Maker) make(ctx context.Context, file File,
+	decode func(ctx context.Context, field []any, content []byte) ([]byte, error)) ([]byte, error) {
 	done, err := m.turn(ctx)
 	if err != nil {
 		return nil, err
@@ -285,7 +286,8 @@ func (m *Maker) decode(ctx context.Context, field []any, file []byte) ([]byte, e
 }
 
 // convert returns what a tool makes of a file.
-func (m *Maker) convert(ctx context.Context, file []byte, run func(ctx context.Context, tools build.Tools, from, to string) error) (made []byte, err error) {
+func (m *Maker) convert(ctx context.Context, file []byte,
+	run func(ctx context.Context, tools build.Tools, from, to string) error) (made []byte, err error) {
 	tools, err := build.FindTools()
 	if err != nil {
 		return nil, err

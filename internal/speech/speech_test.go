@@ -37,12 +37,15 @@ func TestRefusals(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			maker, err := speech.NewMaker(speech.Settings{
-				Config: speech.Config{URL: server.URL, APIKey: "secret-key"}, AllowSpeech: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Dir: t.TempDir(),
+				Config: speech.Config{
+					URL: server.URL, APIKey: "secret-key",
+				}, AllowSpeech: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Dir: t.TempDir(),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := maker.Speak(t.Context(), speech.Text{Text: "hello"}); !job.ErrorIs(err, job.Unavailable) || err.Error() != "unavailable: "+test.want {
+			if _, err := maker.Speak(t.Context(), speech.Text{Text: "hello"}); !job.ErrorIs(err, job.Unavailable) ||
+				err.Error() != "unavailable: "+test.want {
 				t.Errorf("error is %v, want %s", err, test.want)
 			}
 		})

@@ -70,7 +70,8 @@ func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, 
 // botJobQuery ends with WHERE.
 const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, ` + hasCommands + `,
 	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id),
-	EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.registered = 1 AND e.enabled = 1 AND e.live = 1)
+	EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.registered = 1
+	AND e.enabled = 1 AND e.live = 1)
 	FROM jobs WHERE `
 
 // botJobs returns some jobs. rest is the end of the query.
@@ -92,7 +93,8 @@ func (tx *Tx) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
 // AckCommand marks a command of the job as acknowledged, and returns its kind; false
 // for an unknown command and for one that was acknowledged before.
 func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (kind ingest.CommandKind, acked bool, err error) {
-	err = tx.queryRow(ctx, "acknowledge a command of a job", `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, millis(now)).Scan(&kind)
+	err = tx.queryRow(ctx, "acknowledge a command of a job", `UPDATE commands SET acked_at = $3
+		WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, millis(now)).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
@@ -146,13 +148,15 @@ func argsOf(text string) json.RawMessage {
 // SetSoundNode sets the URL of the node to which the bot of a job sends live sound. With an
 // empty URL, it removes that of from.
 func (s *Store) SetSoundNode(ctx context.Context, jobID uuid.UUID, url, from string) error {
-	return s.exec(ctx, "set the node with the sound of a job", `UPDATE jobs SET sound_url = $2 WHERE id = $1 AND ($2 <> '' OR sound_url = $3)`, jobID, url, from)
+	return s.exec(ctx, "set the node with the sound of a job", `UPDATE jobs SET sound_url = $2
+		WHERE id = $1 AND ($2 <> '' OR sound_url = $3)`, jobID, url, from)
 }
 
 // SoundNode returns the URL of the node to which the bot of a job sends live sound; empty if
 // there is none.
 func (db *Reader) SoundNode(ctx context.Context, jobID uuid.UUID) (string, error) {
-	url, _, err := first(ctx, db, "find the node with the sound of a job", scanColumn[string], `SELECT sound_url FROM jobs WHERE id = $1`, jobID)
+	url, _, err := first(ctx, db, "find the node with the sound of a job", scanColumn[string], `SELECT sound_url FROM jobs WHERE id = $1`,
+		jobID)
 	return url, err
 }
 
@@ -175,7 +179,8 @@ func (tx *Tx) DeleteScreenshot(ctx context.Context, jobID uuid.UUID) error {
 
 // Screenshot returns the picture of a job's page; the zero Screenshot if it is not watched.
 func (db *Reader) Screenshot(ctx context.Context, jobID uuid.UUID) (job.Screenshot, error) {
-	screenshot, _, err := first(ctx, db, "read the picture of the page of a job", scanScreenshot, `SELECT watched_until, taken_at, image FROM screenshots WHERE job_id = $1`, jobID)
+	screenshot, _, err := first(ctx, db, "read the picture of the page of a job", scanScreenshot, `SELECT watched_until, taken_at, image
+		FROM screenshots WHERE job_id = $1`, jobID)
 	return screenshot, err
 }
 
@@ -233,6 +238,7 @@ func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, er
 // been silent the longest; false when no bot has sent one.
 func (db *Reader) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
 	var oldest time.Time
-	err := db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+dispatchedCondition()).Scan(timeColumn{&oldest})
+	err := db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+
+		dispatchedCondition()).Scan(timeColumn{&oldest})
 	return oldest, !oldest.IsZero(), err
 }

@@ -21,8 +21,10 @@ func scanEvent(row sqldb.Row) (e calendarsync.Event, err error) {
 	var original int64
 	var overridden sql.NullBool
 	var jobID string
-	err = row.Scan(&e.ID, &e.CalendarID, &e.UID, &original, &e.Key, &e.Sequence, timeColumn{&e.Modified}, &e.Title, &e.Organizer, timeColumn{&e.Start}, timeColumn{&e.End}, &e.Zone,
-		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, timeColumn{&e.UpdatedAt}, &overridden, &e.Removed,
+	err = row.Scan(&e.ID, &e.CalendarID, &e.UID, &original, &e.Key, &e.Sequence, timeColumn{&e.Modified}, &e.Title, &e.Organizer,
+		timeColumn{&e.Start}, timeColumn{&e.End}, &e.Zone,
+		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, timeColumn{&e.UpdatedAt},
+		&overridden, &e.Removed,
 		&e.Record, &e.Reason, &jobID, &e.Job, timeColumn{&e.JobAt})
 	if original != 0 {
 		e.Original = fromMillis(original)
@@ -52,21 +54,24 @@ func (db *Reader) CalendarEvents(ctx context.Context, calendar uuid.UUID) ([]cal
 // UpcomingEvents returns up to limit events of a calendar that end after from and start
 // before to, by their start, without those that it no longer has.
 func (db *Reader) UpcomingEvents(ctx context.Context, calendar uuid.UUID, from, to time.Time, limit int) ([]calendarsync.Event, error) {
-	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.starts_at < $3 AND e.removed = 0 ORDER BY e.starts_at, e.id LIMIT $4`,
+	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.starts_at < $3 AND e.removed = 0 ORDER BY e.starts_at, e.id
+		LIMIT $4`,
 		calendar, millis(from), millis(to), limit)
 }
 
 // CancelledEvents returns the events of a calendar that are not over and whose bot was
 // cancelled since it was decided that it comes.
 func (db *Reader) CancelledEvents(ctx context.Context, calendar uuid.UUID, now time.Time) ([]calendarsync.Event, error) {
-	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.record = 1 AND e.removed = 0 AND j.status = 'cancelled' ORDER BY e.id`, calendar, millis(now))
+	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.record = 1 AND e.removed = 0 AND j.status = 'cancelled'
+		ORDER BY e.id`, calendar, millis(now))
 }
 
 // NextStart returns when the first event of a calendar after a time starts for which a bot
 // may be wanted; zero without one. It uses the index calendar_events_start.
 func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.Time) (start time.Time, err error) {
 	err = db.queryRow(ctx, "find the next event of a calendar", `SELECT MIN(starts_at) FROM calendar_events
-		WHERE calendar_id = $1 AND starts_at > $2 AND removed = 0 AND problem = '' AND COALESCE(overridden, rule_record) = 1`, calendar, millis(after)).Scan(timeColumn{&start})
+		WHERE calendar_id = $1 AND starts_at > $2 AND removed = 0 AND problem = ''
+		AND COALESCE(overridden, rule_record) = 1`, calendar, millis(after)).Scan(timeColumn{&start})
 	return start, err
 }
 
@@ -102,11 +107,14 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 	return valid, err
 }
 
-const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, event_key, sequence, modified, title, organizer, starts_at, ends_at, zone,
+const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, event_key, sequence, modified, title,
+	organizer, starts_at, ends_at, zone,
 		meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, '', '')
-	ON CONFLICT (id) DO UPDATE SET original = $5, sequence = $7, modified = $8, title = $9, organizer = $10, starts_at = $11, ends_at = $12, zone = $13,
-		meeting_url = $14, platform = $15, attendees = $16, response = $17, problem = $18, rule_record = $19, rule_reason = $20, updated_at = $21, removed = $22, dirty = 1`
+	ON CONFLICT (id) DO UPDATE SET original = $5, sequence = $7, modified = $8, title = $9, organizer = $10, starts_at = $11, ends_at = $12,
+	zone = $13,
+		meeting_url = $14, platform = $15, attendees = $16, response = $17, problem = $18, rule_record = $19, rule_reason = $20,
+		updated_at = $21, removed = $22, dirty = 1`
 
 func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendarsync.Event) error {
 	key, err := tx.eventKey(ctx, c.ConsumerID, e)
@@ -114,8 +122,10 @@ func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendar
 		return err
 	}
 	return tx.exec(ctx, "save an event of a calendar", saveEvent,
-		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, millis(e.Start), millis(e.End), e.Zone,
-		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, boolInt(e.ByRules.Record), e.ByRules.Reason, millis(e.UpdatedAt), boolInt(e.Removed))
+		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer,
+		millis(e.Start), millis(e.End), e.Zone,
+		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, boolInt(e.ByRules.Record), e.ByRules.Reason, millis(e.UpdatedAt),
+		boolInt(e.Removed))
 }
 
 const (
@@ -126,7 +136,8 @@ const (
 // eventKey returns the key of a new event: that of the same meeting in another calendar
 // of the consumer, or else its own, which no other meeting has.
 func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.Event) (string, error) {
-	key, known, err := first(ctx, &tx.Reader, "find the key of an event", scanColumn[string], selectEventKey, consumer, e.UID, originalMillis(e.Original))
+	key, known, err := first(ctx, &tx.Reader, "find the key of an event", scanColumn[string], selectEventKey, consumer, e.UID,
+		originalMillis(e.Original))
 	if known || err != nil {
 		return key, err
 	}
@@ -153,7 +164,8 @@ func scanMeeting(consumer uuid.UUID) func(sqldb.Row) (calendarsync.Meeting, erro
 // DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
 // It uses the index calendar_events_dirty.
 func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
-	return list(ctx, db, "find the changed events of a calendar", scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
+	return list(ctx, db, "find the changed events of a calendar", scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events
+		WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
 }
 
 const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4 WHERE id = $1`
@@ -178,7 +190,8 @@ func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, over
 	if override != nil {
 		value = boolInt(*override)
 	}
-	if err := tx.exec(ctx, "switch an event", `UPDATE calendar_events SET overridden = $3, dirty = 1 WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
+	if err := tx.exec(ctx, "switch an event", `UPDATE calendar_events SET overridden = $3, dirty = 1
+		WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
 		return calendarsync.Event{}, err
 	}
 	return tx.CalendarEvent(ctx, calendar, event)
@@ -193,10 +206,12 @@ func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) 
 // uses the index calendar_events_job.
 func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID uuid.UUID) ([]calendarsync.Meeting, error) {
 	const others = ` job_id = $1 AND job_id <> '' AND NOT (uid = $2 AND original = $3)`
-	if err := tx.exec(ctx, "mark other events of a job", `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original)); err != nil {
+	if err := tx.exec(ctx, "mark other events of a job", `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID,
+		originalMillis(m.Original)); err != nil {
 		return nil, err
 	}
-	return list(ctx, &tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
+	return list(ctx, &tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID),
+		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
 }
 
 // MarkEvents makes the events of connected calendars due that an invite is for, and
@@ -204,7 +219,8 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 // calendar_events_meeting.
 func (tx *Tx) MarkEvents(ctx context.Context, consumer uuid.UUID, uid, eventID string) ([]calendarsync.Meeting, error) {
 	const which = ` consumer_id = $1 AND uid = $2 AND event_key = $3 AND removed = 0`
-	found, err := list(ctx, &tx.Reader, "find the events of an invite", scanMeeting(consumer), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
+	found, err := list(ctx, &tx.Reader, "find the events of an invite", scanMeeting(consumer),
+		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
 	if len(found) > 0 {
 		err = tx.exec(ctx, "mark the events of an invite", `UPDATE calendar_events SET dirty = 1 WHERE`+which, consumer, uid, eventID)
 	}

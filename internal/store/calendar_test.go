@@ -32,7 +32,8 @@ func TestEnsureConsumerByEmail(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for i, name := range []string{"older", "newer"} {
 			_, err := s.EnsureConsumer(t.Context(), account.Consumer{
-				ID: uuid.New(), Name: name, Email: "Ada@Example.TEST", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: now.Add(time.Duration(i) * time.Hour),
+				ID: uuid.New(), Name: name, Email: "Ada@Example.TEST", WebhookSecret: "s", WebhookVersion: 2,
+				CreatedAt: now.Add(time.Duration(i) * time.Hour),
 			})
 			if err != nil {
 				t.Fatal(err)

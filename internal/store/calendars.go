@@ -22,8 +22,10 @@ const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, j
 
 func scanCalendar(row sqldb.Row) (c calendarsync.Calendar, err error) {
 	var revoked bool
-	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job}, durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
-		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt}, &c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch})
+	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job},
+		durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
+		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt},
+		&c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch})
 	if revoked {
 		c.State = calendarsync.Revoked
 	}
@@ -38,16 +40,19 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 			return err
 		}
 		var n int
-		if err := tx.queryRow(ctx, "count calendars", `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1`, c.ConsumerID).Scan(&n); err != nil {
+		if err := tx.queryRow(ctx, "count calendars", `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1`,
+			c.ConsumerID).Scan(&n); err != nil {
 			return err
 		}
 		if n >= calendarsync.MaxCalendars {
 			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d calendars are connected, and there can be no more", n)}
 		}
-		return tx.exec(ctx, "insert a calendar", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, validators,
+		return tx.exec(ctx, "insert a calendar", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms,
+			created_at, validators,
 				state, error, failures, due_at, lease, revision, deleted, provider)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0, $13)`,
-			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(), millis(c.CreatedAt), jsonValue{c.Validators}, millis(c.DueAt), c.Provider)
+			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(),
+			millis(c.CreatedAt), jsonValue{c.Validators}, millis(c.DueAt), c.Provider)
 	})
 }
 
@@ -79,8 +84,10 @@ func (s *Store) ChangeCalendar(
 		c.Revision++
 		c.DueAt, c.Lease, c.Validators = now, "", calendarsync.Validators{}
 		changed = c
-		return tx.exec(ctx, "change a calendar", `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7, poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
-			c.ID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(), jsonValue{c.Validators}, millis(now), c.Revision)
+		return tx.exec(ctx, "change a calendar", `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7,
+			poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
+			c.ID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(), jsonValue{c.Validators},
+			millis(now), c.Revision)
 	})
 	return changed, err
 }
@@ -112,14 +119,17 @@ func (s *Store) ClaimCalendar(
 	return s.claimCalendar(ctx, until, ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
 }
 
-func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string, args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
+func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string,
+	args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, &tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+which+tx.dialect.SkipLocked, args...)
+		claimed, ok, err = first(ctx, &tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+which+tx.dialect.SkipLocked,
+			args...)
 		if !ok || err != nil {
 			return err
 		}
 		claimed.Lease, claimed.DueAt = uuid.NewString(), until
-		return tx.exec(ctx, "lease a calendar", `UPDATE calendars SET lease = $2, due_at = $3 WHERE id = $1`, claimed.ID, claimed.Lease, millis(until))
+		return tx.exec(ctx, "lease a calendar", `UPDATE calendars SET lease = $2, due_at = $3 WHERE id = $1`, claimed.ID, claimed.Lease,
+			millis(until))
 	})
 	return claimed, ok, err
 }
@@ -141,9 +151,12 @@ func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 	if state == calendarsync.Revoked {
 		state = calendarsync.Failing
 	}
-	return tx.exec(ctx, "save the progress of a calendar", `UPDATE calendars SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10, watch = $11,
+	return tx.exec(ctx, "save the progress of a calendar", `UPDATE calendars
+		SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10,
+		watch = $11,
 			email = CASE WHEN email = '' THEN $12 ELSE email END WHERE id = $1`,
-		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease, boolInt(c.State == calendarsync.Revoked), jsonValue{c.Watch}, c.Email)
+		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease,
+		boolInt(c.State == calendarsync.Revoked), jsonValue{c.Watch}, c.Email)
 }
 
 // ChangeSync changes the progress of a calendar with change. It reports false if there is
@@ -151,7 +164,8 @@ func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 func (s *Store) ChangeSync(ctx context.Context, id uuid.UUID, change func(*calendarsync.Sync)) (found bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		var c calendarsync.Calendar
-		c, found, err = first(ctx, &tx.Reader, "read a calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
+		c, found, err = first(ctx, &tx.Reader, "read a calendar", scanCalendar,
+			`SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
 		if !found || err != nil {
 			return err
 		}
@@ -163,7 +177,8 @@ func (s *Store) ChangeSync(ctx context.Context, id uuid.UUID, change func(*calen
 
 // ReplaceSealed replaces what gives access to a calendar, unless a person has.
 func (s *Store) ReplaceSealed(ctx context.Context, c calendarsync.Calendar, sealed string) error {
-	return s.exec(ctx, "save the access to a calendar", `UPDATE calendars SET sealed = $3 WHERE id = $1 AND sealed = $2`, c.ID, c.Sealed, sealed)
+	return s.exec(ctx, "save the access to a calendar", `UPDATE calendars SET sealed = $3
+		WHERE id = $1 AND sealed = $2`, c.ID, c.Sealed, sealed)
 }
 
 // RemoveCalendar removes a deleted calendar whose jobs are cancelled.

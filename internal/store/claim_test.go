@@ -158,7 +158,9 @@ func TestClaimOrder(t *testing.T) {
 			t.Errorf("next: %v, %v (%v)", early, waits, err)
 		}
 		upcoming, err := s.CountUpcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
-		if want := []job.UpcomingCount{{From: now.Add(-5 * time.Minute), Jobs: 3}, {From: now, Jobs: 2}}; err != nil || !slices.Equal(upcoming, want) {
+		if want := []job.UpcomingCount{
+			{From: now.Add(-5 * time.Minute), Jobs: 3}, {From: now, Jobs: 2},
+		}; err != nil || !slices.Equal(upcoming, want) {
 			t.Errorf("upcoming: %v, want %v (%v)", upcoming, want, err)
 		}
 	})
@@ -295,7 +297,9 @@ func TestClaimExpiredLease(t *testing.T) {
 func TestAttackConsumersMadeByMail(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		customer := newConsumer(t, s).ID
-		if err := s.InsertKey(t.Context(), account.Key{ID: uuid.New(), ConsumerID: customer, Mode: job.Live, Prefix: "standin_live_", Hash: uuid.NewString(), CreatedAt: now}); err != nil {
+		if err := s.InsertKey(t.Context(), account.Key{
+			ID: uuid.New(), ConsumerID: customer, Mode: job.Live, Prefix: "standin_live_", Hash: uuid.NewString(), CreatedAt: now,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		consumers := []uuid.UUID{customer}
@@ -320,7 +324,8 @@ func TestAttackConsumersMadeByMail(t *testing.T) {
 				}
 			}
 		}
-		if len(turns) != 12 || !slices.Contains(turns[:2], customer) || !slices.Contains(turns[2:4], customer) || !slices.Contains(turns[4:6], customer) {
+		if len(turns) != 12 || !slices.Contains(turns[:2], customer) || !slices.Contains(turns[2:4], customer) ||
+			!slices.Contains(turns[4:6], customer) {
 			t.Errorf("the customer %s has not every other turn: %s", customer, turns)
 		}
 		slices.SortFunc(strangers, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })

@@ -23,7 +23,8 @@ func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account
 		if _, err = tx.insertConsumer(ctx, c); err != nil {
 			return err
 		}
-		if err = tx.exec(ctx, "set the e-mail of a consumer", `UPDATE consumers SET email = $2 WHERE name = $1 AND email = ''`, c.Name, c.Email); err != nil {
+		if err = tx.exec(ctx, "set the e-mail of a consumer", `UPDATE consumers SET email = $2
+			WHERE name = $1 AND email = ''`, c.Name, c.Email); err != nil {
 			return err
 		}
 		consumer, err = tx.ConsumerByName(ctx, c.Name)
@@ -115,7 +116,8 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
 	var recordings, jobs sql.NullInt64
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent, jsonColumn{&c.Recording}, jsonColumn{&c.Output})
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent,
+		jsonColumn{&c.Recording}, jsonColumn{&c.Output})
 	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
 	return c, err
 }
@@ -192,15 +194,19 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 			return err
 		}
 		if running > 0 {
-			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running)}
+			return &job.Error{
+				Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running),
+			}
 		}
 		if operators > 0 && others == 0 {
 			return &job.Error{Code: job.InvalidState, Message: "the only operators are users of this consumer"}
 		}
-		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE consumer_id = $1`, consumer, millis(now)); err != nil {
+		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
+			WHERE consumer_id = $1`, consumer, millis(now)); err != nil {
 			return err
 		}
-		return tx.exec(ctx, "end the sessions of the consumer's users", `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE consumer_id = $1)`, consumer)
+		return tx.exec(ctx, "end the sessions of the consumer's users", `DELETE FROM sessions
+			WHERE user_id IN (SELECT id FROM users WHERE consumer_id = $1)`, consumer)
 	})
 }
 
@@ -214,7 +220,8 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			return err
 		}
 		var hasJobs bool
-		if err := tx.queryRow(ctx, "look for jobs of a consumer", `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer).Scan(&hasJobs); err != nil {
+		if err := tx.queryRow(ctx, "look for jobs of a consumer", `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`,
+			consumer).Scan(&hasJobs); err != nil {
 			return err
 		}
 		if hasJobs {
@@ -232,12 +239,16 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 
 // InsertKey implements account.Store.
 func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
-	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by, expires_at, user_id, reference)
+	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by,
+		expires_at, user_id, reference)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt), uuid.NullUUID{UUID: k.UserID, Valid: k.UserID != uuid.Nil}, boolInt(k.Reference))
+		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt), uuid.NullUUID{
+			UUID: k.UserID, Valid: k.UserID != uuid.Nil,
+		}, boolInt(k.Reference))
 }
 
-const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.expires_at, k.revoked_at,
+const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by,
+	k.last_used_at, k.expires_at, k.revoked_at,
 	k.user_id, k.reference, u.role FROM api_keys k JOIN consumers c ON c.id = k.consumer_id LEFT JOIN users u ON u.id = k.user_id `
 
 const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
@@ -272,7 +283,8 @@ func (s *Store) RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID,
 // revokeKey revokes the key that the condition selects. Its arguments are $1
 // and $3.
 func (s *Store) revokeKey(ctx context.Context, condition string, now int64, id uuid.UUID, more ...any) (bool, error) {
-	n, err := s.affected(ctx, "revoke a key", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE `+condition, append([]any{id, now}, more...)...)
+	n, err := s.affected(ctx, "revoke a key", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
+		WHERE `+condition, append([]any{id, now}, more...)...)
 	return n == 1, err
 }
 
@@ -285,7 +297,8 @@ func scanKey(row sqldb.Row) (k account.Key, err error) {
 	var owner uuid.NullUUID
 	var role sql.NullString
 	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
-		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt}, &owner, &k.Reference, &role)
+		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt}, &owner,
+		&k.Reference, &role)
 	if k.UserID = owner.UUID; owner.Valid {
 		k = k.Limit(account.Role(role.String))
 	}
@@ -294,7 +307,8 @@ func scanKey(row sqldb.Row) (k account.Key, err error) {
 
 // AppendAudit implements account.AuditStore.
 func (s *Store) AppendAudit(ctx context.Context, e account.AuditEntry) error {
-	return s.exec(ctx, "append to the audit log", `INSERT INTO audit_log (id, consumer_id, at, actor, action, target) VALUES ($1, $2, $3, $4, $5, $6)`,
+	return s.exec(ctx, "append to the audit log", `INSERT INTO audit_log (id, consumer_id, at, actor, action, target)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
 		e.ID, e.ConsumerID, millis(e.At), e.Actor, e.Action, e.Target)
 }
 
@@ -306,5 +320,6 @@ func (db *Reader) AuditLog(ctx context.Context, consumerID, before uuid.UUID, li
 	return list(ctx, db, "read the audit log", func(row sqldb.Row) (e account.AuditEntry, err error) {
 		err = row.Scan(&e.ID, &e.ConsumerID, timeColumn{&e.At}, &e.Actor, &e.Action, &e.Target)
 		return e, err
-	}, `SELECT id, consumer_id, at, actor, action, target FROM audit_log WHERE consumer_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`, consumerID, before, limit)
+	}, `SELECT id, consumer_id, at, actor, action, target FROM audit_log WHERE consumer_id = $1 AND id < $2 ORDER BY id DESC
+		LIMIT $3`, consumerID, before, limit)
 }

@@ -71,11 +71,13 @@ func TestUsage(t *testing.T) {
 			t.Fatalf("teams %+v, %v", teams, err)
 		}
 		for _, team := range teams {
-			if team.ConsumerID == one.ID && (team.Usage != want[0].Usage || team.Kept != 1070 || team.Consumer != one.Name) || team.ConsumerID == other.ID && team.Completed != 2 {
+			if team.ConsumerID == one.ID && (team.Usage != want[0].Usage || team.Kept != 1070 || team.Consumer != one.Name) ||
+				team.ConsumerID == other.ID && team.Completed != 2 {
 				t.Errorf("team %+v", team)
 			}
 		}
-		if report, err := s.Usage(t.Context(), one.ID, job.Live, day.AddDate(1, 0, 0), day.AddDate(1, 0, 1)); err != nil || len(report.Days) != 0 {
+		if report, err := s.Usage(t.Context(), one.ID, job.Live, day.AddDate(1, 0, 0), day.AddDate(1, 0, 1)); err != nil ||
+			len(report.Days) != 0 {
 			t.Errorf("without jobs: %+v, %v", report, err)
 		}
 	})

@@ -154,7 +154,9 @@ func TestLongExternalIDs(t *testing.T) {
 		consumer := newConsumer(t, s)
 		var records []job.Record
 		for _, start := range []string{strings.Repeat("a", 62), strings.Repeat("ä", 62), strings.Repeat("\\", 32), strings.Repeat("🎥", 31)} {
-			for _, end := range []string{"", "1", "12", "123", "1234", "€2", "€23", "12€", strings.Repeat("1", 5000), strings.Repeat("1", 4999) + "2"} {
+			for _, end := range []string{
+				"", "1", "12", "123", "1234", "€2", "€23", "12€", strings.Repeat("1", 5000), strings.Repeat("1", 4999) + "2",
+			} {
 				r := newJob(consumer.ID)
 				r.ExternalID = start + end
 				records = append(records, r)

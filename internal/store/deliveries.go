@@ -13,12 +13,15 @@ import (
 	"standin/internal/webhook"
 )
 
-const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, subject, mode, by_endpoint)
+const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data,
+	due_at, subject, mode, by_endpoint)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12, $13)`
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	return tx.exec(ctx, "insert a delivery", insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
+	return tx.exec(ctx, "insert a delivery", insertDelivery, d.ID, uuid.NullUUID{
+		UUID: d.JobID, Valid: d.JobID != uuid.Nil,
+	}, d.ConsumerID, d.URL,
 		d.EndpointKey(), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), d.Subject(), d.Mode, boolInt(d.ByEndpoint))
 }
 
@@ -33,7 +36,8 @@ func (db *Reader) NextDelivery(ctx context.Context, after time.Time) (time.Time,
 
 // Backlog implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) Backlog(ctx context.Context) (waiting int64, oldest time.Time, err error) {
-	err = db.queryRow(ctx, "count the waiting deliveries", `SELECT COUNT(*), MIN(emitted_at) FROM deliveries WHERE due_at IS NOT NULL`).Scan(&waiting, timeColumn{&oldest})
+	err = db.queryRow(ctx, "count the waiting deliveries", `SELECT COUNT(*), MIN(emitted_at) FROM deliveries
+		WHERE due_at IS NOT NULL`).Scan(&waiting, timeColumn{&oldest})
 	return waiting, oldest, err
 }
 
@@ -84,7 +88,8 @@ func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Ti
 const (
 	deferDelivery    = `UPDATE deliveries SET due_at = $1 WHERE id = $2`
 	leaseDelivery    = `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id = $3`
-	expireDeliveries = `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $1, end_reason = '` + webhook.ReasonExpired + `' WHERE id `
+	expireDeliveries = `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $1, end_reason = '` +
+		webhook.ReasonExpired + `' WHERE id `
 )
 
 // ExpireDeliveries implements webhook.ClaimTx.
@@ -134,9 +139,11 @@ func (s *Store) ReleaseDeliveries(ctx context.Context, deliveries []webhook.Deli
 const (
 	// applyVerdict applies the consequence of a try to a delivery that still has its
 	// lease.
-	applyVerdict = `UPDATE deliveries SET lease = '', state = $3, failures = failures + $4, due_at = $5, ended_at = $6, end_reason = $7, not_before = $8
+	applyVerdict = `UPDATE deliveries SET lease = '', state = $3, failures = failures + $4, due_at = $5, ended_at = $6, end_reason = $7,
+		not_before = $8
 		WHERE id = $1 AND lease = $2`
-	insertTry = `INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	insertTry = `INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`
 )
 
 // RecordTries implements webhook.Outbox.
@@ -146,7 +153,8 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 		if verdicts[i], err = verdictOf(r); err != nil {
 			return nil, err
 		}
-		tries[i] = sqldb.Statement{Query: insertTry, Args: []any{r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt), r.Try.Latency.Milliseconds(), r.Try.StatusCode,
+		tries[i] = sqldb.Statement{Query: insertTry, Args: []any{r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt),
+			r.Try.Latency.Milliseconds(), r.Try.StatusCode,
 			r.Try.Error, base64.StdEncoding.EncodeToString(r.Try.ResponseBody)}}
 	}
 	if err := s.resumeRecovered(ctx, results); err != nil {

@@ -31,7 +31,8 @@ const selectDeliveryRecords = `
 // ListDeliveries returns up to limit of a job's deliveries after a cursor, each
 // with its tries, and whether there are more. It uses the index
 // deliveries_of_job.
-func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
+func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int,
+	now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
 	deliveries, more, err = page(ctx, db, "list the deliveries of a job", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
 		WHERE job_id = $2 AND (sequence, id) > ($3, $4) ORDER BY sequence, id LIMIT $5`,
 		millis(now.Add(webhook.BlocksWithin)), jobID, after.Sequence, after.ID, limit+1)
@@ -50,7 +51,8 @@ func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string, now 
 // oneDelivery returns the delivery of a condition, whose arguments start at $2, with its
 // tries.
 func (db *Reader) oneDelivery(ctx context.Context, now time.Time, condition string, args ...any) (webhook.DeliveryRecord, error) {
-	d, err := one(ctx, db, "delivery", scanDeliveryRecord(now), selectDeliveryRecords+`WHERE `+condition, append([]any{millis(now.Add(webhook.BlocksWithin))}, args...)...)
+	d, err := one(ctx, db, "delivery", scanDeliveryRecord(now), selectDeliveryRecords+`WHERE `+condition,
+		append([]any{millis(now.Add(webhook.BlocksWithin))}, args...)...)
 	if err != nil {
 		return d, err
 	}
@@ -78,14 +80,16 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 }
 
 // DeliveryOf returns a delivery of a consumer with its tries, or a *job.Error with NotFound.
-func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) (webhook.DeliveryRecord, error) {
+func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string,
+	now time.Time) (webhook.DeliveryRecord, error) {
 	return db.oneDelivery(ctx, now, `id = $2 AND consumer_id = $3 AND mode = $4`, id, consumer, mode)
 }
 
 // DeliveryLog returns up to limit deliveries of a consumer that match a filter, newest first,
 // after a position, with their tries, and whether there are more. It uses one of the indexes
 // deliveries_log…, deliveries_failed and deliveries_of_job, whichever the filter allows.
-func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.LogFilter, after webhook.LogCursor, limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
+func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.LogFilter, after webhook.LogCursor,
+	limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
 	c := conditions{args: []any{millis(now.Add(webhook.BlocksWithin)), consumer, mode}}
 	if filter.Event != "" {
 		c.and("d.event = %s", filter.Event)
@@ -121,7 +125,8 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 // DeliveryRequest returns a delivery of a consumer as its latest try sent it, or as the
 // first will, with the secrets of now; a *job.Error with NotFound without such a delivery.
 func (db *Reader) DeliveryRequest(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string) (webhook.Delivery, error) {
-	d, err := one(ctx, db, "delivery", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode)
+	d, err := one(ctx, db, "delivery", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
+		WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode)
 	if err != nil {
 		return d, err
 	}
@@ -142,7 +147,8 @@ const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0,
 // schedule applies again. The error is a *job.Error without such a delivery, or when it
 // cannot be tried again.
 func (tx *Tx) Redeliver(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) error {
-	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
+	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+`
+		WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
 		millis(now), id, consumer, mode, webhook.MaxTries)
 	if err != nil {
 		return err
@@ -168,14 +174,16 @@ const redeliverBatch = 1000
 // as Redeliver does, and returns their number. It skips deliveries that have
 // reached webhook.MaxTries. It uses the index deliveries_failed, or
 // deliveries_of_job for the deliveries of a job.
-func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) (count int, err error) {
+func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter,
+	now time.Time) (count int, err error) {
 	for {
 		var ids []string
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 			if ids, err = tx.failedDeliveries(ctx, consumer, mode, filter, now); err != nil {
 				return err
 			}
-			return tx.exec(ctx, "redeliver failed deliveries", `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
+			return tx.exec(ctx, "redeliver failed deliveries", `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+
+				tx.dialect.In(2), millis(now), jsonArray(ids))
 		})
 		if err != nil {
 			return count, err
@@ -190,7 +198,8 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 // failedDeliveries returns the next batch of failed deliveries that match the
 // filter. It skips those that failed after now, because this redelivery may
 // have been their last try.
-func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) ([]string, error) {
+func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter,
+	now time.Time) ([]string, error) {
 	c := conditions{args: []any{consumer, mode, webhook.MaxTries, millis(now), redeliverBatch}}
 	if filter.JobID != uuid.Nil {
 		c.and("d.job_id = %s", filter.JobID)

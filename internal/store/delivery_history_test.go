@@ -104,8 +104,11 @@ func TestListDeliveries(t *testing.T) {
 				want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.Retry, RetryAt: retry}))
 				continue
 			}
-			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "gone \\0 \""}))
-			want[i].State, want[i].NextTryAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \\0 \""
+			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{
+				Outcome: webhook.PermanentFailure, Reason: "gone \\0 \"",
+			}))
+			want[i].State, want[i].NextTryAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{},
+				now.Add(250*time.Millisecond), "gone \\0 \""
 		}
 		for _, d := range claimDeliveries(t, s, retry) {
 			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })

@@ -47,7 +47,8 @@ func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limit
 	} {
 		var open int
 		var next time.Time
-		err := db.queryRow(ctx, "count open flows", `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition, check.args...).Scan(&open, timeColumn{&next})
+		err := db.queryRow(ctx, "count open flows", `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition,
+			check.args...).Scan(&open, timeColumn{&next})
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,8 @@ func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, l
 	}
 	var used int64
 	var next time.Time
-	err := tx.queryRow(ctx, "sum up long keys", `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows WHERE sealed_bytes > 4096`).
+	err := tx.queryRow(ctx, "sum up long keys", `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows
+		WHERE sealed_bytes > 4096`).
 		Scan(&used, timeColumn{&next})
 	if err != nil {
 		return err

@@ -333,7 +333,8 @@ func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {
 	}
 	for _, secret := range secrets {
 		for _, text := range []string{
-			secret, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+			secret, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret)),
+			base64.RawURLEncoding.EncodeToString([]byte(secret)),
 		} {
 			if strings.Contains(content.String(), text) {
 				t.Errorf("the files contain %q", text)

@@ -30,7 +30,8 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return err
 		}
 		var registered int
-		err := tx.queryRow(ctx, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND registered = 1`,
+		err := tx.queryRow(ctx, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints
+			WHERE consumer_id = $1 AND mode = $2 AND registered = 1`,
 			e.ConsumerID, e.Mode).Scan(&registered)
 		if err != nil {
 			return err
@@ -59,7 +60,8 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 // UpdateEndpoint changes the choice of events, the description and whether events are sent
 // to a registered endpoint.
 func (s *Store) UpdateEndpoint(ctx context.Context, e webhook.Endpoint) error {
-	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5 WHERE key = $1 AND registered = 1`,
+	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5
+		WHERE key = $1 AND registered = 1`,
 		e.Key, strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled))
 }
 
@@ -70,7 +72,8 @@ func (s *Store) DeleteEndpoint(ctx context.Context, e webhook.Endpoint, now time
 		if err := tx.exec(ctx, "delete a webhook endpoint", `DELETE FROM webhook_endpoints WHERE key = $1`, e.Key); err != nil {
 			return err
 		}
-		return tx.exec(ctx, "fail the deliveries of a deleted endpoint", `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $2, end_reason = 'the endpoint was deleted'
+		return tx.exec(ctx, "fail the deliveries of a deleted endpoint", `UPDATE deliveries
+			SET state = 'failed', due_at = NULL, lease = '', ended_at = $2, end_reason = 'the endpoint was deleted'
 			WHERE endpoint = $1 AND by_endpoint = 1 AND state = 'waiting'`, e.Key, millis(now))
 	})
 }
@@ -79,10 +82,12 @@ func (s *Store) DeleteEndpoint(ctx context.Context, e webhook.Endpoint, now time
 // probed now.
 func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) error {
 	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if err := tx.exec(ctx, "probe a webhook endpoint now", `UPDATE webhook_endpoints SET probe_at = $2 WHERE key = $1 AND probe_at > $2`, key, millis(now)); err != nil {
+		if err := tx.exec(ctx, "probe a webhook endpoint now", `UPDATE webhook_endpoints SET probe_at = $2
+			WHERE key = $1 AND probe_at > $2`, key, millis(now)); err != nil {
 			return err
 		}
-		return tx.exec(ctx, "forget when a receiver wanted its deliveries", `UPDATE deliveries SET not_before = NULL WHERE endpoint = $1 AND state = 'waiting' AND not_before IS NOT NULL`, key)
+		return tx.exec(ctx, "forget when a receiver wanted its deliveries", `UPDATE deliveries SET not_before = NULL
+			WHERE endpoint = $1 AND state = 'waiting' AND not_before IS NOT NULL`, key)
 	})
 	if err != nil {
 		return err
@@ -92,7 +97,8 @@ func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) er
 
 // selectTakers selects the registered endpoints of a consumer for a mode to which events are
 // sent. It uses the index webhook_endpoints_registered.
-const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND registered = 1 AND enabled = 1 ORDER BY key`
+const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND registered = 1 AND enabled = 1
+	ORDER BY key`
 
 // EnabledEndpoints implements webhook.ConsumerTx.
 func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]webhook.Endpoint, error) {
@@ -106,11 +112,13 @@ func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode
 
 // selectConsumerEndpoints selects a consumer, once for each endpoint of selectTakers and at
 // least once.
-const selectConsumerEndpoints = `SELECT c.*, e.url, e.events FROM (` + selectConsumer + `) AS c LEFT JOIN (` + selectTakers + `) AS e ON 1 = 1`
+const selectConsumerEndpoints = `SELECT c.*, e.url, e.events FROM (` + selectConsumer + `) AS c LEFT JOIN (` + selectTakers +
+	`) AS e ON 1 = 1`
 
 // ConsumerWithEndpoints returns the consumer and its EnabledEndpoints in one round trip. The error
 // is a *job.Error with NotFound if there is no such consumer.
-func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID, mode job.Mode) (c account.Consumer, endpoints []webhook.Endpoint, err error) {
+func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID,
+	mode job.Mode) (c account.Consumer, endpoints []webhook.Endpoint, err error) {
 	found := false
 	err = db.forEach(ctx, "read a consumer with its webhook endpoints", func(row sqldb.Row) (err error) {
 		var url, events sql.NullString
@@ -131,7 +139,8 @@ func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID, mode 
 
 // CountConsumerEvent implements webhook.ConsumerTx.
 func (tx *Tx) CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (sequence int64, version int, err error) {
-	err = tx.queryRow(ctx, "count an event of a consumer", `UPDATE consumers SET event_sequence = event_sequence + 1 WHERE id = $1 RETURNING event_sequence, webhook_version`, consumer).Scan(&sequence, &version)
+	err = tx.queryRow(ctx, "count an event of a consumer", `UPDATE consumers SET event_sequence = event_sequence + 1 WHERE id = $1
+		RETURNING event_sequence, webhook_version`, consumer).Scan(&sequence, &version)
 	return sequence, version, err
 }
 
@@ -164,7 +173,9 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 			continue
 		}
 		if update == nil {
-			update = &endpointUpdate{Endpoint: webhook.Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, Mode: r.Delivery.Mode, URL: r.Delivery.URL}}
+			update = &endpointUpdate{Endpoint: webhook.Endpoint{
+				Key: key, ConsumerID: r.Delivery.ConsumerID, Mode: r.Delivery.Mode, URL: r.Delivery.URL,
+			}}
 			update.ID = webhook.EndpointID(update.ConsumerID, update.Mode, update.URL)
 			updates[key] = update
 		}
@@ -186,7 +197,8 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 	failed := update.LastStatus != 0 || update.LastError != "" || update.Failures > 0
 	return tx.exec(ctx, "save a webhook endpoint", `
-		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status, last_error, last_delivered_at, mode)
+		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status,
+		last_error, last_delivered_at, mode)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $14, $9, $10, $11, $15)
 		ON CONFLICT (key) DO UPDATE SET
 			failures = CASE WHEN $12 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
@@ -196,8 +208,10 @@ func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 			last_status = CASE WHEN $13 = 1 THEN excluded.last_status ELSE webhook_endpoints.last_status END,
 			last_error = CASE WHEN $13 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
 			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
-		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt), millis(update.LastTryAt),
-		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed), update.Latency.Milliseconds(), update.Mode)
+		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt),
+		millis(update.LastTryAt),
+		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed),
+		update.Latency.Milliseconds(), update.Mode)
 }
 
 // resumeBatch is how many deliveries one transaction makes due, so that other
@@ -239,7 +253,8 @@ func (s *Store) resumeRecovered(ctx context.Context, results []webhook.Result) e
 
 // deadEndpoints returns the keys of endpoints that are stored as dead.
 func (db *Reader) deadEndpoints(ctx context.Context, keys []string) ([]string, error) {
-	return list(ctx, db, "find dead webhook endpoints", scanColumn[string], `SELECT key FROM webhook_endpoints WHERE failures >= $1 AND key `+db.dialect.In(2),
+	return list(ctx, db, "find dead webhook endpoints", scanColumn[string], `SELECT key FROM webhook_endpoints
+		WHERE failures >= $1 AND key `+db.dialect.In(2),
 		webhook.DeadAfterFailures, jsonArray(keys))
 }
 
@@ -267,7 +282,8 @@ func (s *Store) resume(ctx context.Context, key string, maxFailures int, now tim
 }
 
 // resumeNext makes the next batch due.
-func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor, now time.Time) (last waitingCursor, more bool, err error) {
+func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor,
+	now time.Time) (last waitingCursor, more bool, err error) {
 	ids, err := list(ctx, &tx.Reader, "find the deliveries of a webhook endpoint", func(row sqldb.Row) (string, error) {
 		err := row.Scan(&last.id, timeColumn{&last.emittedAt}, &last.sequence)
 		return last.id, err
@@ -297,7 +313,8 @@ const selectEndpoints = `
 // ListEndpoints returns up to limit of a consumer's endpoints after a key, and whether there
 // are more: those that it has registered for a mode, and the URLs of jobs that have been
 // tried. It uses the index webhook_endpoints_consumer.
-func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode, after string, limit int, now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
+func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode, after string, limit int,
+	now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
 	return page(ctx, db, "list webhook endpoints", limit, scanEndpoint(now), small, selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
 		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, after, limit+1)
 }
@@ -313,8 +330,10 @@ func scanEndpoint(now time.Time) func(sqldb.Row) (webhook.Endpoint, error) {
 	return func(row sqldb.Row) (e webhook.Endpoint, err error) {
 		var events string
 		var probeAt time.Time
-		err = row.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled, timeColumn{&e.CreatedAt},
-			&e.Failures, timeColumn{&e.FailingSince}, timeColumn{&probeAt}, timeColumn{&e.LastTryAt}, durationColumn{&e.Latency}, &e.LastStatus, &e.LastError,
+		err = row.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled,
+			timeColumn{&e.CreatedAt},
+			&e.Failures, timeColumn{&e.FailingSince}, timeColumn{&probeAt}, timeColumn{&e.LastTryAt}, durationColumn{&e.Latency}, &e.LastStatus,
+			&e.LastError,
 			timeColumn{&e.LastDeliveredAt}, &e.Waiting, timeColumn{&e.NextTryAt})
 		e.Events = strings.Fields(events)
 		if !e.NextTryAt.IsZero() {

@@ -128,7 +128,8 @@ func TestConsumerEvents(t *testing.T) {
 		emit(t, s, consumer, webhook.CalendarEventCancelled, now)
 
 		claimed := claimDeliveries(t, s, now)
-		if len(claimed) != 1 || claimed[0].JobID != uuid.Nil || claimed[0].Sequence != 1 || claimed[0].URL != url || len(claimed[0].Secrets) != 1 {
+		if len(claimed) != 1 || claimed[0].JobID != uuid.Nil || claimed[0].Sequence != 1 || claimed[0].URL != url ||
+			len(claimed[0].Secrets) != 1 {
 			t.Fatalf("claimed %+v, want the first event", claimed)
 		}
 		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"})
@@ -149,7 +150,8 @@ func TestConsumerEvents(t *testing.T) {
 		if err := s.EraseConsumerDeliveries(t.Context(), consumer, now); err != nil {
 			t.Fatal(err)
 		}
-		if log, _, err = s.DeliveryLog(t.Context(), consumer, job.Live, webhook.LogFilter{}, webhook.LogCursor{}, 10, now); err != nil || len(log) > 0 {
+		if log, _, err = s.DeliveryLog(t.Context(), consumer, job.Live, webhook.LogFilter{}, webhook.LogCursor{}, 10, now); err != nil ||
+			len(log) > 0 {
 			t.Errorf("log after the erasure %+v, %v", log, err)
 		}
 		if err := s.DeleteConsumer(t.Context(), consumer); err != nil {
@@ -215,7 +217,8 @@ func TestDeliveryLog(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", name, got, test.want)
 			}
 		}
-		if none, _, err := s.DeliveryLog(t.Context(), r.ConsumerID, job.Test, webhook.LogFilter{}, webhook.LogCursor{}, 2, at); err != nil || len(none) > 0 {
+		if none, _, err := s.DeliveryLog(t.Context(), r.ConsumerID, job.Test, webhook.LogFilter{}, webhook.LogCursor{}, 2, at); err != nil ||
+			len(none) > 0 {
 			t.Errorf("of test jobs: %v, %v", none, err)
 		}
 	})
@@ -245,7 +248,8 @@ func TestProbeTime(t *testing.T) {
 			t.Helper()
 			e, err := s.Endpoint(t.Context(), r.ConsumerID, job.Live, id, now)
 			deliveries, _, listErr := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10, now)
-			if err != nil || listErr != nil || !e.NextTryAt.Equal(want) || !deliveries[0].NextTryAt.Equal(want) || !deliveries[0].ProbeAt.Equal(want) {
+			if err != nil || listErr != nil || !e.NextTryAt.Equal(want) || !deliveries[0].NextTryAt.Equal(want) ||
+				!deliveries[0].ProbeAt.Equal(want) {
 				t.Errorf("next try %v and %v (%v, %v), want %v", e.NextTryAt, deliveries[0].NextTryAt, err, listErr, want)
 			}
 		}

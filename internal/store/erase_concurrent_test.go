@@ -42,7 +42,9 @@ func TestDeleteWhileInserting(t *testing.T) {
 							if _, err := tx.LockJob(ctx, first.ID); err != nil {
 								return err
 							}
-							err := tx.InsertEntry(ctx, job.TimelineEntry{ID: uuid.Must(uuid.NewV7()), JobID: first.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now})
+							err := tx.InsertEntry(ctx, job.TimelineEntry{
+								ID: uuid.Must(uuid.NewV7()), JobID: first.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
+							})
 							return errors.Join(err, tx.InsertDelivery(ctx, newDelivery(first, n, "https://a.test/")))
 						})
 						if err != nil && !job.ErrorIs(err, job.NotFound) {

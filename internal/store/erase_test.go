@@ -160,7 +160,9 @@ func TestReferences(t *testing.T) {
 		missing := newJob(newConsumer(t, s).ID)
 		for name, fn := range map[string]func(ctx context.Context, tx *store.Tx) error{
 			"timeline entry": func(ctx context.Context, tx *store.Tx) error {
-				return tx.InsertEntry(ctx, job.TimelineEntry{ID: uuid.New(), JobID: missing.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now})
+				return tx.InsertEntry(ctx, job.TimelineEntry{
+					ID: uuid.New(), JobID: missing.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
+				})
 			},
 			"delivery": func(ctx context.Context, tx *store.Tx) error {
 				return tx.InsertDelivery(ctx, newDelivery(missing, 1, "https://a.test/"))

@@ -33,7 +33,8 @@ func (s *Store) ClaimRequest(
 
 // KeepAnswer implements httpapi.Requests.
 func (s *Store) KeepAnswer(ctx context.Context, r account.KeptRequest) error {
-	return s.exec(ctx, "keep an answer", `UPDATE kept_requests SET answer = $5 WHERE consumer_id = $1 AND mode = $2 AND key = $3 AND hash = $4`,
+	return s.exec(ctx, "keep an answer", `UPDATE kept_requests SET answer = $5
+		WHERE consumer_id = $1 AND mode = $2 AND key = $3 AND hash = $4`,
 		r.ConsumerID, r.Mode, r.Key, r.Hash, r.Answer)
 }
 

@@ -58,7 +58,8 @@ const updateJob = `UPDATE jobs SET
 // the job.
 func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
 	n, err := tx.affected(ctx, "save a job", updateJob, r.ID,
-		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt),
+		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt, nullMillis(r.StartedAt),
+		nullMillis(r.FinalizedAt),
 		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
 		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), string(r.Stats),
 		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost)
@@ -77,7 +78,8 @@ func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), jsonValue{r.Options})
+		string(r.Metadata), jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL),
+		jsonValue{r.Options})
 }
 
 // WakeJob makes a job due now unless it is leased.
@@ -108,7 +110,8 @@ func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Re
 func scanView(row sqldb.Row) (j job.Job, err error) {
 	err = row.Scan(
 		&j.ID, &j.ConsumerID, &j.Mode, &j.ExternalID, &j.MeetingURL, &j.Platform, &j.DisplayName,
-		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), jsonColumn{&j.AutoLeave}, jsonColumn{&j.Options},
+		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata),
+		jsonColumn{&j.AutoLeave}, jsonColumn{&j.Options},
 		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt},
 		&j.ManifestURI, &j.FailureCode, &j.FailureDetail)
 	return j, err
@@ -121,7 +124,8 @@ func scanJob(row sqldb.Row) (r job.Record, err error) {
 		timeColumn{&r.StatusSince}, &r.Sequence,
 		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, &r.LaunchError,
 		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
-		&r.ICalUID, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, &r.Prelaunch,
+		&r.ICalUID, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node,
+		&r.Prelaunch,
 		&r.BotEvents, &r.BotEventBytes, &r.BotLost,
 	}})
 	r.CalendarKey = calendarKey.String
@@ -130,7 +134,8 @@ func scanJob(row sqldb.Row) (r job.Record, err error) {
 
 // insertJob inserts a new job, unless there is one with its externalId.
 const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name,
-		join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, ical_uid, ical_uid_hash, calendar_key, meeting_key, options)
+		join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, ical_uid, ical_uid_hash,
+		calendar_key, meeting_key, options)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 	ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`
 
@@ -141,7 +146,8 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	affected, err := tx.execBatch(ctx, "insert a job",
 		sqldb.Statement{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
 			millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), jsonValue{r.AutoLeave},
-			r.Status, millis(r.StatusSince), nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), jsonValue{r.Options}}},
+			r.Status, millis(r.StatusSince), nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey),
+			hashMeeting(r.MeetingURL), jsonValue{r.Options}}},
 		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
 	return err == nil && affected[0] == 1 && affected[1] == 0, err
 }
@@ -167,7 +173,8 @@ func (db *Reader) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode 
 // ChangeSummary changes the summary of a job, which the caller has locked.
 func (tx *Tx) ChangeSummary(ctx context.Context, id uuid.UUID, change func(*job.Summary)) error {
 	var summary job.Summary
-	if err := tx.queryRow(ctx, "read the summary of a job", `SELECT summary FROM jobs WHERE id = $1`, id).Scan(jsonColumn{&summary}); err != nil {
+	if err := tx.queryRow(ctx, "read the summary of a job", `SELECT summary FROM jobs WHERE id = $1`,
+		id).Scan(jsonColumn{&summary}); err != nil {
 		return err
 	}
 	change(&summary)
@@ -195,11 +202,13 @@ func (tx *Tx) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
 		millis(e.EmittedAt), millis(e.ReceivedAt), boolInt(e.Applied), e.Reason, e.From, e.To, string(e.Data))
 }
 
-const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4 AND source = 'bot')`
+const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4
+	AND source = 'bot')`
 
 // HasEvent reports whether a bot's event is already on the timeline. It uses the
 // index timeline_identity.
-func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time) (seen bool, err error) {
+func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger,
+	emittedAt time.Time) (seen bool, err error) {
 	err = db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, millis(emittedAt)).Scan(&seen)
 	return seen, err
 }

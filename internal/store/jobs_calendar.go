@@ -26,7 +26,8 @@ func hashMeeting(meetingURL string) string { return hashText(meetinglink.Key(mee
 // LockJobByMeeting returns and locks the consumer's newest live job for the meeting
 // of this URL at joinAt, or else the newest cancelled one. With anonymous, it skips jobs that have an iCalUID.
 // It uses the index jobs_join.
-func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time, anonymous bool) (job.Record, error) {
+func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time,
+	anonymous bool) (job.Record, error) {
 	only := ""
 	if anonymous {
 		only = " AND ical_uid_hash IS NULL"
@@ -34,7 +35,8 @@ func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingU
 	return tx.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3`+only+`
-		ORDER BY CASE status WHEN 'cancelled' THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
+		ORDER BY CASE status WHEN 'cancelled' THEN 1 ELSE 0 END, created_at DESC, id DESC
+		LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
 }
 
 const selectOpenJobByMeeting = `
@@ -55,7 +57,8 @@ func (tx *Tx) LockJobAheadByICalUID(ctx context.Context, consumer uuid.UUID, uid
 	return tx.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending', 'dispatching', 'joining', 'entering_lobby')
-		ORDER BY CASE WHEN status IN ('scheduled', 'pending') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+		ORDER BY CASE WHEN status IN ('scheduled', 'pending') THEN 0 ELSE 1 END, created_at DESC, id DESC
+		LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
 }
 
 // LockCancelledByICalUID returns and locks the consumer's newest job with that iCalUID
@@ -73,13 +76,15 @@ func (tx *Tx) LockJobByICalUID(ctx context.Context, consumer uuid.UUID, uid stri
 	return tx.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND ical_uid_hash = $2
-		ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+		ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC
+		LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
 }
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
 // job. It uses the index timeline_order.
 func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (cancelled bool, err error) {
-	err = db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested).Scan(&cancelled)
+	err = db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline
+		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested).Scan(&cancelled)
 	return cancelled, err
 }
 
@@ -92,8 +97,10 @@ const selectJobForMeeting = `
 // JobForMeeting returns the ID of the consumer's job for the meeting of this URL that waits
 // for its time, or has a bot, and whose joinAt is in a range; false if there is none. It skips
 // the job with the ID except, and uses the index jobs_meeting.
-func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time, except uuid.UUID) (uuid.UUID, bool, error) {
-	return first(ctx, db, "find a job for the same meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except)
+func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
+	except uuid.UUID) (uuid.UUID, bool, error) {
+	return first(ctx, db, "find a job for the same meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL),
+		millis(from), millis(to), mode, except)
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in
@@ -114,23 +121,27 @@ func (db *Reader) CountCalendarJobs(ctx context.Context, consumer uuid.UUID, fro
 func (tx *Tx) SaveJobInvite(ctx context.Context, consumer, jobID uuid.UUID, eventID string, source calendar.Source) error {
 	hash := hashText(eventID)
 	err := tx.exec(ctx, "save the invite of a job",
-		`INSERT INTO job_invites (job_id, event_hash, source, event_id) VALUES ($1, $2, $3, $4) ON CONFLICT (job_id, event_hash, source) DO NOTHING`, jobID, hash, source, eventID)
+		`INSERT INTO job_invites (job_id, event_hash, source, event_id) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (job_id, event_hash, source) DO NOTHING`, jobID, hash, source, eventID)
 	if err != nil || eventID == "" {
 		return err
 	}
 	return tx.exec(ctx, "move the invite of a job",
-		`DELETE FROM job_invites WHERE event_hash = $1 AND job_id <> $2 AND job_id IN (SELECT id FROM jobs WHERE consumer_id = $3)`, hash, jobID, consumer)
+		`DELETE FROM job_invites WHERE event_hash = $1 AND job_id <> $2 AND job_id IN (SELECT id FROM jobs
+			WHERE consumer_id = $3)`, hash, jobID, consumer)
 }
 
 // JobInvites returns the IDs of the events whose invites ask for a job.
 func (db *Reader) JobInvites(ctx context.Context, jobID uuid.UUID) ([]string, error) {
-	return list(ctx, db, "list the invites of a job", scanColumn[string], `SELECT event_id FROM job_invites WHERE job_id = $1 AND source <> $2 ORDER BY event_hash, source`, jobID, calendar.FromAPI)
+	return list(ctx, db, "list the invites of a job", scanColumn[string], `SELECT event_id FROM job_invites
+		WHERE job_id = $1 AND source <> $2 ORDER BY event_hash, source`, jobID, calendar.FromAPI)
 }
 
 // DeleteJobInvite notes that the invites of an event no longer ask for a job. It reports
 // whether they did.
 func (tx *Tx) DeleteJobInvite(ctx context.Context, jobID uuid.UUID, eventID string) (bool, error) {
-	n, err := tx.affected(ctx, "delete the invite of a job", `DELETE FROM job_invites WHERE job_id = $1 AND event_hash = $2`, jobID, hashText(eventID))
+	n, err := tx.affected(ctx, "delete the invite of a job", `DELETE FROM job_invites
+		WHERE job_id = $1 AND event_hash = $2`, jobID, hashText(eventID))
 	return n > 0, err
 }
 
@@ -149,7 +160,8 @@ func (db *Reader) JobSources(ctx context.Context, jobs []uuid.UUID) (map[uuid.UU
 		sources[id] = append(sources[id], source)
 		return err
 	}, `SELECT job_id, source FROM job_invites WHERE job_id `+in+`
-		UNION SELECT e.job_id, c.provider FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id WHERE e.job_id <> '' AND e.job_id `+in+` AND e.removed = 0 AND c.deleted = 0
+		UNION SELECT e.job_id, c.provider FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id WHERE e.job_id <> '' AND e.job_id `+in+
+		` AND e.removed = 0 AND c.deleted = 0
 		UNION SELECT id, 'api' FROM jobs WHERE id `+in+` AND external_id NOT LIKE 'calendar:%' AND external_id NOT LIKE 'calendar-invite:%'
 		ORDER BY 1, 2`, jsonArray(jobs))
 	return sources, err

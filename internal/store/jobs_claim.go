@@ -50,7 +50,8 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 	var refused []job.ClaimedJob
 	if !more {
 		where, args := waitingCondition(claim)
-		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3), append(args, jsonArray(withoutJobs(waiting, admitted)))...)
+		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3),
+			append(args, jsonArray(withoutJobs(waiting, admitted)))...)
 		if err != nil {
 			return claimed, err
 		}
@@ -89,14 +90,16 @@ func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, 
 	for i, j := range jobs {
 		ids[i] = j.ID
 	}
-	err = tx.exec(ctx, "lease jobs", `UPDATE jobs SET lease = $1, wake_at = $2 WHERE id `+tx.dialect.In(3), lease, millis(claim.Now.Add(claim.Lease)), jsonArray(ids))
+	err = tx.exec(ctx, "lease jobs", `UPDATE jobs SET lease = $1, wake_at = $2 WHERE id `+tx.dialect.In(3), lease,
+		millis(claim.Now.Add(claim.Lease)), jsonArray(ids))
 	return jobs, err
 }
 
 // dueWaiting returns due live jobs that wait for their first bot.
 func (db *Reader) dueWaiting(ctx context.Context, claim job.Claim) ([]uuid.UUID, error) {
 	where, args := waitingCondition(claim)
-	return list(ctx, db, "find due jobs that wait for capacity", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $1 AND `+where+` ORDER BY wake_at LIMIT $3`,
+	return list(ctx, db, "find due jobs that wait for capacity", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $1 AND `+where+
+		` ORDER BY wake_at LIMIT $3`,
 		append(args, claim.Limit)...)
 }
 
@@ -150,7 +153,8 @@ func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
 // heartbeat that is not older than half a lease. It takes the jobs that this node has
 // no capacity for.
 func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
-	_, ok, err := first(ctx, db, "find a node with capacity", scanColumn[string], `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
+	_, ok, err := first(ctx, db, "find a node with capacity", scanColumn[string], `SELECT id FROM nodes
+		WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
 		claim.Node, millis(claim.Now.Add(-claim.Lease/2)))
 	return ok, err
 }
@@ -254,14 +258,16 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	return err
 }
 
-const rotateConsumer = `INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2) ON CONFLICT (consumer_id) DO UPDATE SET position = $2`
+const rotateConsumer = `INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2) ON CONFLICT (consumer_id) DO UPDATE
+	SET position = $2`
 
 // CanClaim reports whether ClaimJobs may find a job. It does not consider the limit
 // of consumers.
 func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 	// Without the order, PostgreSQL expects to meet a due job soon, and reads the whole table when there is none.
 	exists := func(order, where string, args []any) (bool, error) {
-		_, ok, err := first(ctx, db, "find due jobs", scanColumn[string], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT 1`, args...)
+		_, ok, err := first(ctx, db, "find due jobs", scanColumn[string], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT 1`,
+			args...)
 		return ok, err
 	}
 	if claim.Limit <= 0 {
@@ -280,7 +286,8 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 // ExtendLease moves the end of a lease. It returns false when the lease is no longer
 // held.
 func (tx *Tx) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
-	n, err := tx.affected(ctx, "extend the lease of a job", `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease, millis(until))
+	n, err := tx.affected(ctx, "extend the lease of a job", `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease,
+		millis(until))
 	return n == 1, err
 }
 
@@ -297,7 +304,8 @@ func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
 // It uses the index jobs_leased; the slash is the character after the dot that ends
 // the node's ID.
 func (tx *Tx) ReleaseNodeLeases(ctx context.Context, node string, now time.Time) error {
-	return tx.exec(ctx, "release the leases of an earlier run", `UPDATE jobs SET lease = '', wake_at = $1 WHERE lease <> '' AND lease >= $2 AND lease < $3 AND wake_at IS NOT NULL`,
+	return tx.exec(ctx, "release the leases of an earlier run", `UPDATE jobs SET lease = '', wake_at = $1
+		WHERE lease <> '' AND lease >= $2 AND lease < $3 AND wake_at IS NOT NULL`,
 		millis(now), node+".", node+"/")
 }
 

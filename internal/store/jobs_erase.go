@@ -76,7 +76,8 @@ func (tx *Tx) deleteJob(ctx context.Context, id uuid.UUID) error {
 
 // ConsumerJobs returns the IDs of up to limit of a consumer's jobs.
 func (db *Reader) ConsumerJobs(ctx context.Context, consumer uuid.UUID, limit int) ([]uuid.UUID, error) {
-	return list(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 LIMIT $2`, consumer, limit)
+	return list(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 LIMIT $2`,
+		consumer, limit)
 }
 
 // DeleteJob deletes a job and everything that refers to it, without a tombstone.

@@ -39,12 +39,17 @@ func TestListJobs(t *testing.T) {
 			filter job.Filter
 			want   []int // indexes in jobs
 		}{
-			"all":                       {job.Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-			"by status":                 {job.Filter{Statuses: []job.Status{job.Pending}}, []int{8, 6, 4, 2, 0}},
-			"by platform":               {job.Filter{Platform: job.Teams}, []int{9, 6, 3, 0}},
-			"by several statuses":       {job.Filter{Statuses: []job.Status{job.Scheduled, job.Pending, job.Scheduled, job.Failed}}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-			"by status and platform":    {job.Filter{Statuses: []job.Status{job.Pending}, Platform: job.Teams}, []int{6, 0}},
-			"by state and creation":     {job.Filter{Platform: job.Teams, Statuses: []job.Status{job.Pending, job.Scheduled}, CreatedFrom: at(1), CreatedTo: at(4)}, []int{6, 3}},
+			"all":         {job.Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+			"by status":   {job.Filter{Statuses: []job.Status{job.Pending}}, []int{8, 6, 4, 2, 0}},
+			"by platform": {job.Filter{Platform: job.Teams}, []int{9, 6, 3, 0}},
+			"by several statuses": {
+				job.Filter{Statuses: []job.Status{job.Scheduled, job.Pending, job.Scheduled, job.Failed}}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0},
+			},
+			"by status and platform": {job.Filter{Statuses: []job.Status{job.Pending}, Platform: job.Teams}, []int{6, 0}},
+			"by state and creation": {
+				job.Filter{Platform: job.Teams, Statuses: []job.Status{job.Pending, job.Scheduled}, CreatedFrom: at(1), CreatedTo: at(4)},
+				[]int{6, 3},
+			},
 			"by externalId":             {job.Filter{ExternalID: "job 4"}, []int{4}},
 			"by another externalId":     {job.Filter{ExternalID: "job"}, nil},
 			"not created before":        {job.Filter{CreatedFrom: at(3)}, []int{9, 8, 7, 6}},

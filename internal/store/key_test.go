@@ -21,7 +21,9 @@ func TestRevokedKeysAreRefusedByEveryNode(t *testing.T) {
 		stores := []*store.Store{open(t, address), open(t, address)}
 		nodes := []*account.Keys{{Store: stores[0], Now: time.Now}, {Store: stores[1], Now: time.Now}}
 		user := account.User{ID: uuid.New(), ConsumerID: newConsumer(t, stores[0]).ID, Email: "bob@example.test", CreatedAt: now}
-		invitation := account.Invitation{Hash: "hash", ConsumerID: user.ConsumerID, Email: user.Email, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+		invitation := account.Invitation{
+			Hash: "hash", ConsumerID: user.ConsumerID, Email: user.Email, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		}
 		if err := stores[0].InsertInvitation(t.Context(), invitation); err != nil {
 			t.Fatal(err)
 		}

@@ -26,35 +26,48 @@ const (
 
 // exampleRows has a row for each table, with the columns that have no default.
 var exampleRows = map[string]string{
-	"consumers":     `(id, name, email, webhook_secret, created_at) VALUES ('` + rowConsumer + `', 'ada', 'ada@example.test', 'whsec_c2VjcmV0', 1700000000000)`,
+	"consumers": `(id, name, email, webhook_secret, created_at) VALUES ('` + rowConsumer +
+		`', 'ada', 'ada@example.test', 'whsec_c2VjcmV0', 1700000000000)`,
 	"kept_requests": `(consumer_id, mode, key, hash, at) VALUES ('` + rowConsumer + `', 'live', 'key', 'hash', 1700000000000)`,
-	"api_keys":      `(id, consumer_id, mode, prefix, hash, created_at) VALUES ('` + rowKey + `', '` + rowConsumer + `', 'live', 'standin_live_ab', 'hash', 1700000000000)`,
-	"audit_log":     `(id, consumer_id, at, actor, action, target) VALUES ('entry', '` + rowConsumer + `', 1700000000000, 'ada@example.test', 'created an API key', '')`,
-	"jobs": `(id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name, join_at, created_at, on_status_change, on_finalize,
-		metadata, auto_leave, status, status_since, wake_at, sequence) VALUES ('` + rowJob + `', '` + rowConsumer + `', 'live', 'first', 'hash', 'https://meet.google.com/abc-defg-hij',
+	"api_keys": `(id, consumer_id, mode, prefix, hash, created_at) VALUES ('` + rowKey + `', '` + rowConsumer +
+		`', 'live', 'standin_live_ab', 'hash', 1700000000000)`,
+	"audit_log": `(id, consumer_id, at, actor, action, target) VALUES ('entry', '` + rowConsumer +
+		`', 1700000000000, 'ada@example.test', 'created an API key', '')`,
+	"jobs": `(id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name, join_at, created_at, on_status_change,
+		on_finalize,
+		metadata, auto_leave, status, status_since, wake_at, sequence) VALUES ('` + rowJob + `', '` + rowConsumer +
+		`', 'live', 'first', 'hash', 'https://meet.google.com/abc-defg-hij',
 		'meet', 'Standin', 1900000000000, 1700000000000, 'https://hooks.example.test/', '', '{"team":"research"}', '{"afterSoloSeconds":60}', 'scheduled', 1700000000000, 1900000000000, 1)`,
 	"timeline": `(id, job_id, attempt, source, kind, emitted_at, received_at, applied, previous_status, status)
 		VALUES ('` + rowEntry + `', '` + rowJob + `', 0, 'service', 'updated', 1700000000000, 1700000000000, 1, 'scheduled', 'scheduled')`,
 	"commands": `(id, job_id, kind, created_at) VALUES ('` + rowCommand + `', '` + rowJob + `', 'leave', 1700000000000)`,
 	"deliveries": `(id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, due_at)
 		VALUES ('dlv_1', '` + rowJob + `', '` + rowJob + `', '` + rowConsumer + `', 'live', 'https://hooks.example.test/', 'key', 'job.status_changed', 1, 1700000000000, 2, '{}', 1700000000000)`,
-	"delivery_tries": `(delivery_id, number, started_at, latency_ms, status_code, error, response_body) VALUES ('dlv_1', 1, 1700000000000, 12, 500, '', '')`,
-	"calendars": `(id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, state, error, failures, validators, due_at, lease, revision, deleted)
+	"delivery_tries": `(delivery_id, number, started_at, latency_ms, status_code, error, response_body)
+		VALUES ('dlv_1', 1, 1700000000000, 12, 500, '', '')`,
+	"calendars": `(id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, state, error, failures, validators,
+		due_at, lease, revision, deleted)
 		VALUES ('calendar', '` + rowConsumer + `', 'Ada', '', '', '', '{}', '{}', 1, 1, 'waiting', '', 0, '{}', 1, '', 0, 0)`,
-	"calendar_events": `(id, calendar_id, consumer_id, uid, original, event_key, sequence, title, organizer, starts_at, ends_at, zone, meeting_url, platform, attendees, response, problem,
+	"calendar_events": `(id, calendar_id, consumer_id, uid, original, event_key, sequence, title, organizer, starts_at, ends_at, zone,
+		meeting_url, platform, attendees, response, problem,
 		rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
 		VALUES ('event', 'calendar', '` + rowConsumer + `', 'uid', 0, 'uid', 0, '', '', 1, 1, '', '', '', 0, '', '', 0, '', 1, 0, 0, 0, '', '')`,
-	"payment_events":       `(id, type, created_at, received_at, effect, subscription_id, customer_id, consumer, email, plan, status) VALUES ('evt_1', 'created', 1, 1, '', 'sub_1', 'cus_1', 'ada', '', 'pro', 'active')`,
-	"subscriptions":        `(id, consumer, plan, status) VALUES ('sub_1', 'ada', 'pro', 'active')`,
-	"payment_customers":    `(id, consumer) VALUES ('cus_1', 'ada')`,
-	"device_flows":         `(nonce_hash, client_address, created_at, expires_at) VALUES ('hash', '127.0.0.1', 1700000000000, 1700000000000)`,
-	"device_flow_lock":     "", // the migration inserts its row
-	"webhook_endpoints":    `(key, id, consumer_id, mode, url, failures, last_try_at, last_status, last_error) VALUES ('key', 'id', '` + rowConsumer + `', 'live', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
-	"alerts":               `(name, firing, sent_at) VALUES ('disk node', 1, 1)`,
-	"nodes":                `(id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms) VALUES ('node', 'one', '', 1, 1, 0, 1, '', 0)`,
-	"users":                `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer + `', 'ada@example.test', 'Ada', 1, 1, 1700000000000)`,
-	"sessions":             `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,
-	"invitations":          `(hash, consumer_id, email, operator, created_at, expires_at) VALUES ('hash', '` + rowConsumer + `', 'ben@example.test', 0, 1, 1)`,
+	"payment_events": `(id, type, created_at, received_at, effect, subscription_id, customer_id, consumer, email, plan, status)
+		VALUES ('evt_1', 'created', 1, 1, '', 'sub_1', 'cus_1', 'ada', '', 'pro', 'active')`,
+	"subscriptions":     `(id, consumer, plan, status) VALUES ('sub_1', 'ada', 'pro', 'active')`,
+	"payment_customers": `(id, consumer) VALUES ('cus_1', 'ada')`,
+	"device_flows":      `(nonce_hash, client_address, created_at, expires_at) VALUES ('hash', '127.0.0.1', 1700000000000, 1700000000000)`,
+	"device_flow_lock":  "", // the migration inserts its row
+	"webhook_endpoints": `(key, id, consumer_id, mode, url, failures, last_try_at, last_status, last_error) VALUES ('key', 'id', '` +
+		rowConsumer + `', 'live', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
+	"alerts": `(name, firing, sent_at) VALUES ('disk node', 1, 1)`,
+	"nodes": `(id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms)
+		VALUES ('node', 'one', '', 1, 1, 0, 1, '', 0)`,
+	"users": `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer +
+		`', 'ada@example.test', 'Ada', 1, 1, 1700000000000)`,
+	"sessions": `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,
+	"invitations": `(hash, consumer_id, email, operator, created_at, expires_at) VALUES ('hash', '` + rowConsumer +
+		`', 'ben@example.test', 0, 1, 1)`,
 	"job_invites":          `(job_id, event_hash, source, event_id) VALUES ('` + rowJob + `', 'hash', 'mail', 'uid')`,
 	"job_tombstones":       `(id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave, status, attempts, failure_code, erased_at) VALUES ('` + rowEntry + `', '` + rowConsumer + `', 'live', 'erased', 'meet', 1, 1, '{}', 'completed', 1, '', 1)`,
 	"usage_days":           `(consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes) VALUES ('` + rowConsumer + `', 'live', 20000, 1, 0, 0, 60000, 90000, 1000, 0)`,
@@ -65,7 +78,8 @@ var exampleRows = map[string]string{
 	"screenshots":          `(job_id, watched_until, image) VALUES ('` + rowJob + `', 1, '')`,
 	"transcriptions":       `(job_id, created_at, lease, failures, sent_ms, requested) VALUES ('` + rowJob + `', 1, '', 0, 0, '')`,
 	"transcription_pieces": `(job_id, piece, response) VALUES ('` + rowJob + `', 'piece', '{}')`,
-	"search_texts":         `(id, job_id, owner, kind, start_ms, speaker, text) VALUES (42, '` + rowJob + `', 'owner', 'chat', 0, 'Ada', 'Hello')`,
+	"search_texts": `(id, job_id, owner, kind, start_ms, speaker, text) VALUES (42, '` + rowJob +
+		`', 'owner', 'chat', 0, 'Ada', 'Hello')`,
 }
 
 // TestMigrateWithData reads a row of every table, deletes what refers to a job or a
@@ -159,7 +173,8 @@ func countRows(t *testing.T, db *sql.DB, table string) (count int) {
 func checkDeleted(t *testing.T, db *sql.DB, address string) {
 	t.Helper()
 	s := open(t, address)
-	if err := errors.Join(s.DeleteJob(t.Context(), uuid.MustParse(rowJob)), s.DeleteConsumer(t.Context(), uuid.MustParse(rowConsumer))); err != nil {
+	if err := errors.Join(s.DeleteJob(t.Context(), uuid.MustParse(rowJob)),
+		s.DeleteConsumer(t.Context(), uuid.MustParse(rowConsumer))); err != nil {
 		t.Fatal(err)
 	}
 	kept := []string{"alerts", "device_flow_lock", "device_flows", "nodes"}
@@ -184,7 +199,8 @@ func checkReadable(t *testing.T, address string) {
 	}
 	defer s.Close()
 	r, err := s.Job(t.Context(), uuid.MustParse(rowJob))
-	if err != nil || r.Status != job.Scheduled || r.ExternalID != "first" || string(r.Metadata) != `{"team":"research"}` || r.AutoLeave.AfterSoloSeconds != 60 {
+	if err != nil || r.Status != job.Scheduled || r.ExternalID != "first" || string(r.Metadata) != `{"team":"research"}` ||
+		r.AutoLeave.AfterSoloSeconds != 60 {
 		t.Errorf("job %+v, %v", r, err)
 	}
 	if entries, err := s.Timeline(t.Context(), r.ID); err != nil || len(entries) != 1 {

@@ -39,7 +39,9 @@ func TestBotStats(t *testing.T) {
 		}
 		got := bots[0]
 		var stats ingest.Stats
-		if err := json.Unmarshal(got.Stats, &stats); err != nil || stats != (ingest.Stats{BytesRecorded: 1, CoresUsed: 1.6, MemoryBytes: 700 << 20}) {
+		if err := json.Unmarshal(got.Stats, &stats); err != nil || stats != (ingest.Stats{
+			BytesRecorded: 1, CoresUsed: 1.6, MemoryBytes: 700 << 20,
+		}) {
 			t.Errorf("reported: %+v (%v)", stats, err)
 		}
 		if got.JobID != wanted.ID || got.Attempt != 2 || got.Node != "a" || !got.HeartbeatAt.Equal(now.Add(time.Second)) {

@@ -15,7 +15,8 @@ func (tx *Tx) SaveNode(ctx context.Context, n job.Node) error {
 	return tx.exec(ctx, "save a node", `
 		INSERT INTO nodes (id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (id) DO UPDATE SET name = $2, base_url = $3, started_at = $4, heartbeat_at = $5, bots = $6, capacity = $7, full_reason = $8, start_ms = $9`,
+		ON CONFLICT (id) DO UPDATE SET name = $2, base_url = $3, started_at = $4, heartbeat_at = $5, bots = $6, capacity = $7,
+		full_reason = $8, start_ms = $9`,
 		n.ID, n.Name, n.BaseURL, millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Capacity, n.FullReason, n.StartTime.Milliseconds())
 }
 
@@ -39,7 +40,8 @@ func (tx *Tx) DeleteNodes(ctx context.Context, since time.Time) error {
 func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, error) {
 	var jobs []job.Record
 	for _, condition := range []string{dispatchedCondition(), prelaunchedCondition} {
-		some, err := list(ctx, db, "read the jobs of a node", scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+condition, node)
+		some, err := list(ctx, db, "read the jobs of a node", scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+
+			condition, node)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +53,8 @@ func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, erro
 // BaseURL returns where consumers reach the service, as the node that was last seen has
 // it; empty if no service has run yet.
 func (db *Reader) BaseURL(ctx context.Context) (string, error) {
-	url, _, err := first(ctx, db, "read the URL of the service", scanColumn[string], `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC LIMIT 1`)
+	url, _, err := first(ctx, db, "read the URL of the service", scanColumn[string], `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC
+		LIMIT 1`)
 	return url, err
 }
 
@@ -64,7 +67,8 @@ func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
 // ClaimAlert implements alert.Store.
 func (s *Store) ClaimAlert(ctx context.Context, name string, now time.Time, cooldown time.Duration) (claimed bool, err error) {
 	n, err := s.affected(ctx, "claim an alert", `INSERT INTO alerts (name, firing, sent_at) VALUES ($1, 1, $2)
-		ON CONFLICT (name) DO UPDATE SET firing = 1, sent_at = excluded.sent_at WHERE alerts.sent_at <= $3`, name, millis(now), millis(now.Add(-cooldown)))
+		ON CONFLICT (name) DO UPDATE SET firing = 1, sent_at = excluded.sent_at
+		WHERE alerts.sent_at <= $3`, name, millis(now), millis(now.Add(-cooldown)))
 	return n == 1, err
 }
 

@@ -25,10 +25,12 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 	if o.Bots, err = db.RunningBots(ctx, 0, overviewBots); err != nil {
 		return o, err
 	}
-	if o.Deliveries, err = db.backlog(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
+	if o.Deliveries, err = db.backlog(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries
+		WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
 		return o, err
 	}
-	if o.Overdue, err = db.backlog(ctx, "count due jobs", `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`, millis(now)); err != nil {
+	if o.Overdue, err = db.backlog(ctx, "count due jobs", `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`,
+		millis(now)); err != nil {
 		return o, err
 	}
 	err = db.queryRow(ctx, "count pending commands", `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
@@ -132,7 +134,8 @@ func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, leng
 
 const dayMillis = 24 * 60 * 60 * 1000
 
-const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes)
+const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes,
+	deleted_bytes)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 	ON CONFLICT (consumer_id, mode, day) DO UPDATE SET
 		completed = usage_days.completed + excluded.completed, failed = usage_days.failed + excluded.failed,
@@ -152,11 +155,13 @@ func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, 
 	report := job.UsageReport{From: from, To: to}
 	days, err := list(ctx, db, "read the usage of a consumer", func(row sqldb.Row) (d job.UsageDay, err error) {
 		var day int64
-		err = row.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, durationColumn{&d.Recorded}, durationColumn{&d.Bots}, &d.StoredBytes, &d.DeletedBytes)
+		err = row.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, durationColumn{&d.Recorded}, durationColumn{&d.Bots}, &d.StoredBytes,
+			&d.DeletedBytes)
 		d.Day = fromMillis(day * dayMillis)
 		return d, err
 	}, `SELECT day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes FROM usage_days
-		WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4 ORDER BY day`, consumer, mode, millis(from)/dayMillis, millis(to)/dayMillis)
+		WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4 ORDER BY
+		day`, consumer, mode, millis(from)/dayMillis, millis(to)/dayMillis)
 	if err != nil {
 		return report, err
 	}
@@ -164,7 +169,8 @@ func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, 
 	for _, d := range days {
 		report.Total = report.Total.Plus(d.Usage)
 	}
-	err = db.queryRow(ctx, "read what is stored for a consumer", `SELECT CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT) FROM usage_days WHERE consumer_id = $1 AND mode = $2`,
+	err = db.queryRow(ctx, "read what is stored for a consumer", `SELECT CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT)
+		FROM usage_days WHERE consumer_id = $1 AND mode = $2`,
 		consumer, mode).Scan(&report.Kept)
 	return report, err
 }
@@ -179,7 +185,8 @@ func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Ti
 		err = row.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, durationColumn{&t.Recorded}, durationColumn{&t.Bots},
 			&t.StoredBytes, &t.DeletedBytes, &t.Kept)
 		return t, err
-	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+within("bot_ms")+`,
+	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+
+		within("bot_ms")+`,
 			`+within("stored_bytes")+`, `+within("deleted_bytes")+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)
 		FROM usage_days u JOIN consumers c ON c.id = u.consumer_id
 		WHERE u.mode = $1 GROUP BY c.id, c.name

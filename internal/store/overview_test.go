@@ -80,7 +80,8 @@ func TestOverview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Active[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 || o.Commands != 0 {
+		if o.Overdue.Waiting != 1 || !o.Overdue.Since.Equal(due.WakeAt) || o.Active[job.Scheduled] != 2 || o.Deliveries.Waiting != 0 ||
+			o.Commands != 0 {
 			t.Errorf("backlog %+v", o)
 		}
 		if len(o.Bots) != 2 || o.Bots[0].JobID != silent.ID || o.Bots[1].JobID != loud.ID || o.Bots[0].Consumer != consumer.Name {
@@ -91,18 +92,25 @@ func TestOverview(t *testing.T) {
 		if len(o.Failures) != 2 || o.Failures[0] != want[0] || o.Failures[1] != want[1] {
 			t.Errorf("failures: %+v, want %+v", o.Failures, want)
 		}
-		reasons := []job.FailureReason{{Code: job.LobbyTimeout, Platform: failed[4].Platform, Day: 2, Week: 2}, {Code: job.AuthFailure, Platform: failed[4].Platform, Week: 1}}
+		reasons := []job.FailureReason{
+			{Code: job.LobbyTimeout, Platform: failed[4].Platform, Day: 2, Week: 2},
+			{Code: job.AuthFailure, Platform: failed[4].Platform, Week: 1},
+		}
 		if !slices.Equal(o.Reasons, reasons) {
 			t.Errorf("reasons: %+v, want %+v", o.Reasons, reasons)
 		}
 		if test, err := s.Overview(t.Context(), job.Test, now); err != nil || len(test.Recent)+len(test.Failures)+len(test.Reasons) != 0 {
 			t.Errorf("failures of test jobs: %+v, %v", test, err)
 		}
-		page, err := s.FailedJobs(t.Context(), job.Live, job.FailureFilter{Code: job.LobbyTimeout, Platform: failed[4].Platform, Since: now.Add(-time.Hour)}, 1)
+		page, err := s.FailedJobs(t.Context(), job.Live, job.FailureFilter{
+			Code: job.LobbyTimeout, Platform: failed[4].Platform, Since: now.Add(-time.Hour),
+		}, 1)
 		if err != nil || len(page) != 1 {
 			t.Fatalf("failed jobs: %+v, %v", page, err)
 		}
-		rest, err := s.FailedJobs(t.Context(), job.Live, job.FailureFilter{Code: job.LobbyTimeout, After: job.FailureCursor{At: page[0].At, ID: page[0].JobID}}, 5)
+		rest, err := s.FailedJobs(t.Context(), job.Live, job.FailureFilter{
+			Code: job.LobbyTimeout, After: job.FailureCursor{At: page[0].At, ID: page[0].JobID},
+		}, 5)
 		if err != nil || len(rest) != 1 || rest[0].JobID == page[0].JobID {
 			t.Errorf("the second page: %+v, %v", rest, err)
 		}

@@ -197,7 +197,9 @@ func TestSubscriptionOwner(t *testing.T) {
 		receive(t, s, billing.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
 		expect("by an unknown name, still by e-mail", "mail", "same mail")
 
-		receive(t, s, billing.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
+		receive(t, s, billing.Event{
+			ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String(),
+		})
 		expect("by the customer", "customer's")
 
 		receive(t, s, change(consumers[0], "sub_1", 4, billing.Changed, ""))

@@ -44,7 +44,8 @@ func (tx *Tx) CustomerEvents(ctx context.Context, id string) ([]billing.Event, e
 // missing, and returns the events whose column has the ID. Because the row is
 // written, the select sees all events of transactions that locked it before.
 func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]billing.Event, error) {
-	if err := tx.exec(ctx, "lock a subscription or customer", `INSERT INTO `+table+` (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id); err != nil {
+	if err := tx.exec(ctx, "lock a subscription or customer", `INSERT INTO `+table+` (id) VALUES ($1) ON CONFLICT (id) DO UPDATE
+		SET id = excluded.id`, id); err != nil {
 		return nil, err
 	}
 	return list(ctx, &tx.Reader, "read the events of a subscription or customer", func(row sqldb.Row) (e billing.Event, err error) {
@@ -57,13 +58,15 @@ func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]bi
 
 // SaveSubscription implements billing.Ledger.
 func (tx *Tx) SaveSubscription(ctx context.Context, s billing.Subscription) error {
-	return tx.exec(ctx, "save a subscription", `UPDATE subscriptions SET customer_id = $2, consumer = $3, plan = $4, status = $5, period_end = $6 WHERE id = $1`,
+	return tx.exec(ctx, "save a subscription", `UPDATE subscriptions SET customer_id = $2, consumer = $3, plan = $4, status = $5,
+		period_end = $6 WHERE id = $1`,
 		s.ID, s.Customer, s.Consumer, s.Plan, s.Status, nullMillis(s.PeriodEnd))
 }
 
 // SaveCustomer implements billing.Ledger.
 func (tx *Tx) SaveCustomer(ctx context.Context, c billing.Customer) error {
-	return tx.exec(ctx, "save a payment customer", `UPDATE payment_customers SET consumer = $2, email = $3 WHERE id = $1`, c.ID, c.Consumer, c.Email)
+	return tx.exec(ctx, "save a payment customer", `UPDATE payment_customers SET consumer = $2, email = $3
+		WHERE id = $1`, c.ID, c.Consumer, c.Email)
 }
 
 // subscriptionsOf selects the subscriptions of the consumer with the ID $1, the
@@ -111,7 +114,8 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
 	email := strings.ToLower(c.Email)
 	var others int
-	if err := tx.queryRow(ctx, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers WHERE lower(email) = $1 AND id <> $2`, email, c.ID).Scan(&others); err != nil {
+	if err := tx.queryRow(ctx, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers
+		WHERE lower(email) = $1 AND id <> $2`, email, c.ID).Scan(&others); err != nil {
 		return err
 	}
 	if others > 0 {
@@ -119,7 +123,8 @@ func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
 	}
 	const (
 		customers     = `SELECT id FROM payment_customers WHERE consumer IN ($1, $2) OR consumer = '' AND email = $3 AND email <> ''`
-		subscriptions = `SELECT id FROM subscriptions WHERE consumer IN ($1, $2) OR consumer = '' AND customer_id <> '' AND customer_id IN (` + customers + `)`
+		subscriptions = `SELECT id FROM subscriptions WHERE consumer IN ($1, $2) OR consumer = '' AND customer_id <> '' AND customer_id IN (` +
+			customers + `)`
 	)
 	for _, statement := range []string{
 		`DELETE FROM payment_events WHERE consumer IN ($1, $2) OR consumer = '' AND (customer_id = '' AND email = $3 AND email <> ''

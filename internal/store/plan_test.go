@@ -30,7 +30,10 @@ func TestHotPlans(t *testing.T) {
 		"claim of due deliveries": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := webhook.ClaimDeliveries(ctx, s, webhook.Claim{Now: now, Lease: time.Minute, Limit: 100})
 			return err
-		}, []string{"SEARCH d USING INDEX deliveries_due (due_at<?)", "SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)"}, false},
+		}, []string{
+			"SEARCH d USING INDEX deliveries_due (due_at<?)",
+			"SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)",
+		}, false},
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{}, 20)
 			return err

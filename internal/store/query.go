@@ -157,7 +157,8 @@ func list[T any](ctx context.Context, db *Reader, action string, scan func(sqldb
 }
 
 // first returns the first row of a query; false without one.
-func first[T any](ctx context.Context, db *Reader, action string, scan func(sqldb.Row) (T, error), query string, args ...any) (value T, ok bool, err error) {
+func first[T any](ctx context.Context, db *Reader, action string, scan func(sqldb.Row) (T, error), query string,
+	args ...any) (value T, ok bool, err error) {
 	all, err := list(ctx, db, action, scan, query, args...)
 	if err != nil || len(all) == 0 {
 		return value, false, err
@@ -220,7 +221,8 @@ var errPageFull = errors.New("the page is full")
 
 // page returns up to limit rows of a query for limit+1, and whether there are more.
 // It ends early at maxPageBytes as counted by size.
-func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(sqldb.Row) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
+func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(sqldb.Row) (T, error), size func(T) int,
+	query string, args ...any) ([]T, bool, error) {
 	values, total := make([]T, 0, min(limit, 20)), 0
 	err := db.forEach(ctx, action, func(row sqldb.Row) error {
 		value, err := scan(row)

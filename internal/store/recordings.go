@@ -49,8 +49,10 @@ type EndedJob struct {
 // ExpiredRecordings returns up to limit of a consumer's jobs after one of them,
 // in the order of their end, whose recordings are kept, that ended by a time
 // and that are not processed any more. It uses the index jobs_kept.
-func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
-	return list(ctx, db, "find expired recordings", scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
+func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob,
+	limit int) ([]EndedJob, error) {
+	return list(ctx, db, "find expired recordings", scanEndedJob, `SELECT id, status_since FROM jobs
+		WHERE consumer_id = $1 AND status_since <= $2
 			AND (status_since, id) > ($3, $4)
 			AND recording_deleted_at IS NULL AND wake_at IS NULL AND attempts > 0
 		ORDER BY status_since, id LIMIT $5`, consumer, millis(until), millis(after.At), after.JobID, limit)
@@ -64,7 +66,8 @@ func scanEndedJob(row sqldb.Row) (e EndedJob, err error) {
 // PendingErasures returns up to limit jobs whose recordings were deleted before
 // a time and not erased from storage yet. It uses the index jobs_erasing.
 func (db *Reader) PendingErasures(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
-	return list(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
+	return list(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs
+		WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
 			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at LIMIT $2`, millis(before), limit)
 }
 
@@ -72,13 +75,15 @@ func (db *Reader) PendingErasures(ctx context.Context, before time.Time, limit i
 // and whose recordings were not deleted, in the order of their creation. Start
 // with uuid.Nil.
 func (db *Reader) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) ([]job.Job, error) {
-	return list(ctx, db, "list recorded jobs", scanView, `SELECT `+viewColumns+` FROM jobs WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL
+	return list(ctx, db, "list recorded jobs", scanView, `SELECT `+viewColumns+` FROM jobs
+		WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL
 		ORDER BY id LIMIT $2`, after, limit)
 }
 
 // InsertShareLink stores a link to the recording of a job.
 func (s *Store) InsertShareLink(ctx context.Context, link job.ShareLink) error {
-	return s.exec(ctx, "insert a link to the recording of a job", `INSERT INTO share_links (hash, job_id, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+	return s.exec(ctx, "insert a link to the recording of a job", `INSERT INTO share_links (hash, job_id, created_at, created_by,
+		expires_at) VALUES ($1, $2, $3, $4, $5)`,
 		link.Hash, link.JobID, millis(link.CreatedAt), link.CreatedBy, millis(link.ExpiresAt))
 }
 
@@ -92,7 +97,8 @@ func (db *Reader) ShareLink(ctx context.Context, hash string) (job.ShareLink, er
 // ShareLinks returns the newest links to the recording of a job, up to limit. It uses the
 // index share_links_job.
 func (db *Reader) ShareLinks(ctx context.Context, jobID uuid.UUID, limit int) ([]job.ShareLink, error) {
-	return list(ctx, db, "list the links to the recording of a job", scanShareLink, selectShareLink+`WHERE job_id = $1 ORDER BY created_at DESC LIMIT $2`, jobID, limit)
+	return list(ctx, db, "list the links to the recording of a job", scanShareLink,
+		selectShareLink+`WHERE job_id = $1 ORDER BY created_at DESC LIMIT $2`, jobID, limit)
 }
 
 // DeleteShareLink deletes a link to the recording of a job. A link that does not exist is not an error.
@@ -108,15 +114,18 @@ func scanShareLink(row sqldb.Row) (l job.ShareLink, err error) {
 // InsertTranscription makes the transcription of a job due. It does nothing when
 // there is one.
 func (tx *Tx) InsertTranscription(ctx context.Context, jobID uuid.UUID, now time.Time) error {
-	return tx.exec(ctx, "queue the transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, '')
+	return tx.exec(ctx, "queue the transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures,
+		sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, '')
 		ON CONFLICT (job_id) DO NOTHING`, jobID, millis(now))
 }
 
 // RequestTranscription makes a transcription with other options due. It reports false if
 // there is one that has not ended.
 func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now time.Time, options job.TranscriptionOptions) (bool, error) {
-	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
-		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0, requested = excluded.requested
+	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease,
+		failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
+		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0,
+		requested = excluded.requested
 		WHERE transcriptions.due_at IS NULL`, jobID, millis(now), jsonValue{options})
 	return n > 0, err
 }
@@ -129,15 +138,18 @@ func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (has bool, err 
 
 // ClaimTranscription leases the transcription that has been due for the longest
 // time; false when none is due. It uses the index transcriptions_due.
-func (s *Store) ClaimTranscription(ctx context.Context, now, until time.Time, lease string) (claimed job.Transcription, ok bool, err error) {
+func (s *Store) ClaimTranscription(ctx context.Context, now, until time.Time,
+	lease string) (claimed job.Transcription, ok bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		claimed, ok, err = first(ctx, &tx.Reader, "claim a transcription", scanTranscription,
-			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1 ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked, millis(now))
+			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1 ORDER BY due_at
+				LIMIT 1`+tx.dialect.SkipLocked, millis(now))
 		if !ok || err != nil {
 			return err
 		}
 		claimed.Lease = lease
-		return tx.exec(ctx, "lease a transcription", `UPDATE transcriptions SET lease = $2, due_at = $3 WHERE job_id = $1`, claimed.JobID, lease, millis(until))
+		return tx.exec(ctx, "lease a transcription", `UPDATE transcriptions SET lease = $2, due_at = $3
+			WHERE job_id = $1`, claimed.JobID, lease, millis(until))
 	})
 	return claimed, ok, err
 }
@@ -161,7 +173,8 @@ func (s *Store) SaveTranscription(ctx context.Context, t job.Transcription, due 
 // and locks it until the transaction ends.
 func (tx *Tx) HoldsTranscription(ctx context.Context, jobID uuid.UUID, lease string) (bool, error) {
 	_, held, err := first(ctx, &tx.Reader, "read the transcription of a job", scanColumn[string],
-		`SELECT lease FROM transcriptions WHERE job_id = $1 AND lease = $2 AND lease <> '' AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID, lease)
+		`SELECT lease FROM transcriptions WHERE job_id = $1 AND lease = $2 AND lease <> ''
+			AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID, lease)
 	return held, err
 }
 

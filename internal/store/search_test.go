@@ -39,7 +39,9 @@ func TestSearchTexts(t *testing.T) {
 		}
 		for filter, want := range map[job.TextFilter]int{
 			{Speaker: "ada"}: 1, {Speaker: "BO"}: 0, {Speaker: "bob"}: 0, {Speaker: "'"}: 0,
-			{From: mine.CreatedAt, To: mine.CreatedAt.Add(time.Millisecond)}: 2, {From: mine.CreatedAt.Add(time.Millisecond)}: 0, {To: mine.CreatedAt}: 0,
+			{From: mine.CreatedAt, To: mine.CreatedAt.Add(time.Millisecond)}: 2, {
+				From: mine.CreatedAt.Add(time.Millisecond),
+			}: 0, {To: mine.CreatedAt}: 0,
 		} {
 			if found, err := s.SearchTexts(ctx, own.ID, job.Live, "budget", filter, 10); err != nil || len(found) != want {
 				t.Errorf("%+v: found %v (%v), want %d", filter, found, err, want)

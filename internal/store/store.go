@@ -89,7 +89,8 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 		return err
 	}
 	if version < migrations.Newest {
-		return fmt.Errorf("the schema has version %d, and this version of standin needs %d: was an older backup restored while the service ran?", version, migrations.Newest)
+		return fmt.Errorf("the schema has version %d, and this version of standin needs %d: was an older backup restored while the service ran?",
+			version, migrations.Newest)
 	}
 	return nil
 }

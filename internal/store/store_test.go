@@ -154,7 +154,9 @@ func TestTimelineAndCommands(t *testing.T) {
 		first := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
 		second := first
 		second.ID, second.CreatedAt = uuid.Must(uuid.NewV7()), now.Add(time.Second)
-		chat := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now}
+		chat := ingest.QueuedCommand{
+			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now,
+		}
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			for _, c := range []ingest.QueuedCommand{first, chat, second} {
 				if err := tx.InsertCommand(ctx, c); err != nil {
@@ -196,7 +198,8 @@ func TestTimelineAndCommands(t *testing.T) {
 		if err != nil || len(waiting) != 1 || waiting[0].ID != chat.ID.String() || string(waiting[0].Args) != `{"text":"hi"}` {
 			t.Errorf("pending commands after the acknowledgements: %+v, %v", waiting, err)
 		}
-		if got, err := s.CommandsOfKind(t.Context(), r.ID, ingest.LeaveCall); err != nil || !reflect.DeepEqual(got, []ingest.QueuedCommand{first, second}) {
+		if got, err := s.CommandsOfKind(t.Context(), r.ID, ingest.LeaveCall); err != nil ||
+			!reflect.DeepEqual(got, []ingest.QueuedCommand{first, second}) {
 			t.Errorf("commands to leave: %+v, %v", got, err)
 		}
 	})

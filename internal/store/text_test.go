@@ -15,7 +15,9 @@ import (
 // caption returns a caption that began some seconds after now.
 func caption(id, text string, seconds int) job.MeetingText {
 	at := now.Add(time.Duration(seconds) * time.Second)
-	return job.MeetingText{Kind: job.CaptionText, ID: id, Author: "Ada", Text: text, Language: "en-US", StartedAt: at, EndedAt: at.Add(time.Second)}
+	return job.MeetingText{
+		Kind: job.CaptionText, ID: id, Author: "Ada", Text: text, Language: "en-US", StartedAt: at, EndedAt: at.Add(time.Second),
+	}
 }
 
 // appendTexts appends texts and returns the number that is new or changed.

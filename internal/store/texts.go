@@ -55,7 +55,8 @@ func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.Meet
 }
 
 func (db *Reader) textTotals(ctx context.Context, jobID uuid.UUID) (count, bytes int64, err error) {
-	err = db.queryRow(ctx, "count the texts of a job", `SELECT texts, bytes FROM meeting_text_totals WHERE job_id = $1`, jobID).Scan(&count, &bytes)
+	err = db.queryRow(ctx, "count the texts of a job", `SELECT texts, bytes FROM meeting_text_totals
+		WHERE job_id = $1`, jobID).Scan(&count, &bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, nil
 	}
@@ -75,7 +76,8 @@ func (tx *Tx) upsertText(ctx context.Context, t job.MeetingText) (bool, error) {
 			language = excluded.language, started_at = excluded.started_at, ended_at = excluded.ended_at, speech = excluded.speech
 		WHERE (meeting_texts.participant_id, meeting_texts.author, meeting_texts.text, meeting_texts.language,
 				meeting_texts.started_at, meeting_texts.ended_at, meeting_texts.speech)
-			<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at, excluded.speech)`,
+			<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at,
+			excluded.speech)`,
 		t.JobID, t.Attempt, t.Kind, t.ID, t.Sequence, t.ParticipantID, t.Author, t.Text, t.Language,
 		millis(t.StartedAt), millis(t.EndedAt), speech)
 	return n > 0, err
@@ -92,7 +94,8 @@ func (db *Reader) Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText
 // LatestTexts returns the texts of a job that were stored or changed last, up to limit, in
 // the order in which they began. It uses the index meeting_texts_sequence.
 func (db *Reader) LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error) {
-	texts, err := list(ctx, db, "read the latest texts of a job", scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1 ORDER BY sequence DESC LIMIT $2`, jobID, limit)
+	texts, err := list(ctx, db, "read the latest texts of a job", scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1
+		ORDER BY sequence DESC LIMIT $2`, jobID, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,8 @@ func (db *Reader) LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) (
 // a sequence, in the order of their sequences, and whether there are more. Start
 // with 0. A text that was corrected meanwhile is returned once, as it is now. It
 // uses the index meeting_texts_sequence.
-func (db *Reader) TextsAfter(ctx context.Context, jobID uuid.UUID, sequence int64, limit int) (texts []job.MeetingText, more bool, err error) {
+func (db *Reader) TextsAfter(ctx context.Context, jobID uuid.UUID, sequence int64,
+	limit int) (texts []job.MeetingText, more bool, err error) {
 	return page(ctx, db, "list the texts of a job", limit, scanText, func(t job.MeetingText) int { return len(t.Text) },
 		`SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`,
 		jobID, sequence, limit+1)
@@ -135,14 +139,16 @@ const (
 // ReplaceSearchTexts stores the searchable texts of a job, in place of the earlier
 // ones of the same kinds.
 func (tx *Tx) ReplaceSearchTexts(ctx context.Context, j job.Job, kind job.TextKind, texts []job.SearchText) error {
-	if err := tx.exec(ctx, "delete the searchable texts of a job", `DELETE FROM search_texts WHERE job_id = $1 AND kind = $2`, j.ID, kind); err != nil {
+	if err := tx.exec(ctx, "delete the searchable texts of a job", `DELETE FROM search_texts WHERE job_id = $1 AND kind = $2`, j.ID,
+		kind); err != nil {
 		return err
 	}
 	next := firstTextID(j.CreatedAt) + rand.Int64N(textIDsPerMilli) //nolint:gosec // no secret
 	for _, text := range texts {
 		for inserted := int64(0); inserted == 0; next++ { // the ID may be taken by a job that was created at about the same time
 			var err error
-			inserted, err = tx.affected(ctx, "store the searchable texts of a job", `INSERT INTO search_texts (id, job_id, owner, kind, start_ms, speaker, text) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			inserted, err = tx.affected(ctx, "store the searchable texts of a job", `INSERT INTO search_texts (id, job_id, owner, kind, start_ms,
+				speaker, text) VALUES ($1, $2, $3, $4, $5, $6, $7)
 				ON CONFLICT (id) DO NOTHING`, next, j.ID, ownerWord(j.ConsumerID, j.Mode), kind, text.StartMs, text.Speaker, text.Text)
 			if err != nil {
 				return err
@@ -176,7 +182,8 @@ func (tx *Tx) DeleteSearchTexts(ctx context.Context, jobID uuid.UUID) error {
 // contain all words of a text, in any case, or words that begin with them if they have three
 // letters, and pass the filter: those of the newest jobs first. A text without letters and digits matches
 // nothing. It uses the full-text index.
-func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, filter job.TextFilter, limit int) ([]job.SearchMatch, error) {
+func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, filter job.TextFilter,
+	limit int) ([]job.SearchMatch, error) {
 	words, speaker := searchWords(text), searchWords(filter.Speaker)
 	if len(words) == 0 || len(speaker) == 0 && filter.Speaker != "" {
 		return nil, nil
@@ -202,7 +209,9 @@ func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.
 
 // searchWords returns the words of a search in lower case.
 func searchWords(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
 	words = words[:min(len(words), maxSearchWords)]
 	for i, word := range words {
 		if runes := []rune(word); len(runes) > maxSearchWord {

@@ -49,7 +49,8 @@ func (s *Store) RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) e
 
 // SetIdentity implements account.UserStore.
 func (s *Store) SetIdentity(ctx context.Context, id uuid.UUID, identity account.Identity) error {
-	return s.exec(ctx, "set the identity of a user", `UPDATE users SET oidc_issuer = $2, oidc_subject = $3 WHERE id = $1`, id, identity.Issuer, identity.Subject)
+	return s.exec(ctx, "set the identity of a user", `UPDATE users SET oidc_issuer = $2, oidc_subject = $3
+		WHERE id = $1`, id, identity.Issuer, identity.Subject)
 }
 
 // SetPassword implements account.UserStore.
@@ -69,7 +70,8 @@ func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, keepKe
 			return err
 		}
 		if keepKeys {
-			err := tx.exec(ctx, "pass the keys of a user on", `UPDATE api_keys SET user_id = NULL WHERE consumer_id = $2 AND user_id = $1 AND reference = 0`, id, consumerID)
+			err := tx.exec(ctx, "pass the keys of a user on", `UPDATE api_keys SET user_id = NULL
+				WHERE consumer_id = $2 AND user_id = $1 AND reference = 0`, id, consumerID)
 			if err != nil {
 				return err
 			}
@@ -86,7 +88,8 @@ func (s *Store) SetRole(ctx context.Context, consumerID, id uuid.UUID, role acco
 // checkOtherOperator returns an error if the user is the only operator. It locks
 // all operators until the transaction ends.
 func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
-	operators, err := list(ctx, &tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+tx.dialect.ForUpdate)
+	operators, err := list(ctx, &tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+
+		tx.dialect.ForUpdate)
 	if err != nil {
 		return err
 	}
@@ -147,7 +150,8 @@ const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i
 // InsertInvitation implements account.UserStore.
 func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) error {
 	consumer := uuid.NullUUID{UUID: i.ConsumerID, Valid: i.ConsumerID != uuid.Nil}
-	return s.exec(ctx, "insert an invitation", `INSERT INTO invitations (hash, consumer_id, email, role, operator, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	return s.exec(ctx, "insert an invitation", `INSERT INTO invitations (hash, consumer_id, email, role, operator, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		i.Hash, consumer, i.Email, i.Role, boolInt(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
 }
 
@@ -196,7 +200,8 @@ func scanInvitation(row sqldb.Row) (i account.Invitation, err error) {
 
 // InsertSession implements account.UserStore.
 func (s *Store) InsertSession(ctx context.Context, session account.Session) error {
-	return s.exec(ctx, "insert a session", `INSERT INTO sessions (hash, user_id, created_at, last_seen_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+	return s.exec(ctx, "insert a session", `INSERT INTO sessions (hash, user_id, created_at, last_seen_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5)`,
 		session.Hash, session.User.ID, millis(session.CreatedAt), millis(session.LastSeenAt), millis(session.ExpiresAt))
 }
 
@@ -206,7 +211,9 @@ func (db *Reader) Session(ctx context.Context, hash string, now time.Time) (acco
 	return one(ctx, db, "session", func(row sqldb.Row) (account.Session, error) {
 		found := account.Session{Hash: hash}
 		var err error
-		found.User, err = scanUser(extraColumns{row, []any{timeColumn{&found.CreatedAt}, timeColumn{&found.LastSeenAt}, timeColumn{&found.ExpiresAt}}})
+		found.User, err = scanUser(extraColumns{
+			row, []any{timeColumn{&found.CreatedAt}, timeColumn{&found.LastSeenAt}, timeColumn{&found.ExpiresAt}},
+		})
 		return found, err
 	}, `SELECT `+userColumns+`, s.created_at, s.last_seen_at, s.expires_at
 		FROM sessions s JOIN users u ON u.id = s.user_id JOIN consumers c ON c.id = u.consumer_id
@@ -232,10 +239,12 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 				return err
 			}
 		}
-		if err := tx.exec(ctx, "delete expired keys of the API reference", `DELETE FROM api_keys WHERE reference = 1 AND expires_at <= $1`, millis(now)); err != nil {
+		if err := tx.exec(ctx, "delete expired keys of the API reference", `DELETE FROM api_keys
+			WHERE reference = 1 AND expires_at <= $1`, millis(now)); err != nil {
 			return err
 		}
-		if err := tx.exec(ctx, "delete old answers", `DELETE FROM kept_requests WHERE at <= $1`, millis(now.Add(-account.KeptLifetime))); err != nil {
+		if err := tx.exec(ctx, "delete old answers", `DELETE FROM kept_requests WHERE at <= $1`,
+			millis(now.Add(-account.KeptLifetime))); err != nil {
 			return err
 		}
 		return tx.exec(ctx, "delete old entries of audit logs", `DELETE FROM audit_log WHERE at <= $1`, millis(now.Add(-account.AuditLifetime)))

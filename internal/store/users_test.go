@@ -30,7 +30,9 @@ func createFirstUser(t *testing.T, users *account.Users) account.User {
 	if err != nil || !ok {
 		t.Fatalf("no first token: %v, %v", ok, err)
 	}
-	user, err := users.Accept(t.Context(), token, account.NewUser{Name: "Ada", Email: "Ada@Example.test", Consumer: "crew", Password: userPassword})
+	user, err := users.Accept(t.Context(), token, account.NewUser{
+		Name: "Ada", Email: "Ada@Example.test", Consumer: "crew", Password: userPassword,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,9 @@ func TestInvitation(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword, Email: "else@example.test", Consumer: "elsewhere"})
+		bob, err := users.Accept(t.Context(), token, account.NewUser{
+			Name: "Bob", Password: userPassword, Email: "else@example.test", Consumer: "elsewhere",
+		})
 		if err != nil || bob.Email != "bob@example.test" || bob.ConsumerID != ada.ConsumerID || bob.Operator {
 			t.Fatalf("user %+v (%v)", bob, err)
 		}
@@ -241,7 +245,9 @@ func TestRemoveUser(t *testing.T) {
 		keys := &account.Keys{Store: s, Now: func() time.Time { return now }}
 		secrets := make(map[string]string) // of keys, by whom they were made
 		for name, by := range map[string]account.Caller{
-			"ada": account.CallerOf(ada, job.Live), "bob": account.CallerOf(bob, job.Live), "the team": {ConsumerID: ada.ConsumerID, Mode: job.Live, Scope: account.AdminScope},
+			"ada": account.CallerOf(ada, job.Live), "bob": account.CallerOf(bob, job.Live), "the team": {
+				ConsumerID: ada.ConsumerID, Mode: job.Live, Scope: account.AdminScope,
+			},
 		} {
 			_, made, err := keys.Create(t.Context(), by, job.Live, account.KeyOptions{Scope: account.JobsScope})
 			if err != nil {
@@ -306,7 +312,8 @@ func TestKeepKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := keys.Create(t.Context(), caller, job.Test, account.KeyOptions{Scope: account.ReadScope}); !job.ErrorIs(err, job.InvalidState) {
+		if _, _, err := keys.Create(t.Context(), caller, job.Test, account.KeyOptions{Scope: account.ReadScope}); !job.ErrorIs(err,
+			job.InvalidState) {
 			t.Errorf("a key of the API reference made a key: %v", err)
 		}
 		if err := s.DeleteExpired(t.Context(), now.Add(2*time.Hour)); err != nil {
@@ -343,7 +350,9 @@ func TestSignInOIDC(t *testing.T) {
 		if _, err := users.LinkOIDC(t.Context(), ada, takeOver, "eve@example.test", true); !errors.Is(err, account.ErrHasPassword) {
 			t.Errorf("an identity with another e-mail was linked: %v", err)
 		}
-		if _, err := users.LinkOIDC(t.Context(), ada, account.Identity{Issuer: "https://id.test", Subject: "9"}, "ADA@example.test", true); err != nil {
+		if _, err := users.LinkOIDC(t.Context(), ada, account.Identity{
+			Issuer: "https://id.test", Subject: "9",
+		}, "ADA@example.test", true); err != nil {
 			t.Fatal(err)
 		}
 		at := func(subject string) account.Identity {

@@ -53,8 +53,10 @@ func TestEndpoints(t *testing.T) {
 			byURL[e.URL] = e
 		}
 		want := webhook.Endpoint{
-			Key: webhook.EndpointKey(r.ConsumerID, job.Live, bad), ID: webhook.EndpointID(r.ConsumerID, job.Live, bad), ConsumerID: r.ConsumerID, Mode: job.Live, URL: bad, Events: []string{},
-			Failures: 1, FailingSince: now, LastTryAt: now.Add(time.Second), Latency: time.Second, LastStatus: 503, LastError: "answered 🎥 \\0", Waiting: 3, NextTryAt: now,
+			Key: webhook.EndpointKey(r.ConsumerID, job.Live, bad), ID: webhook.EndpointID(r.ConsumerID, job.Live,
+				bad), ConsumerID: r.ConsumerID, Mode: job.Live, URL: bad, Events: []string{},
+			Failures: 1, FailingSince: now, LastTryAt: now.Add(time.Second), Latency: time.Second, LastStatus: 503, LastError: "answered 🎥 \\0",
+			Waiting: 3, NextTryAt: now,
 		}
 		if !reflect.DeepEqual(byURL[bad], want) {
 			t.Errorf("failing endpoint:\n     %+v\nwant %+v", byURL[bad], want)
@@ -220,13 +222,16 @@ func TestRedeliverManyFailed(t *testing.T) {
 	results := make([]webhook.Result, many)
 	for n, d := range claimed {
 		results[n] = webhook.Result{
-			Delivery: d, Try: webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: now}, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"},
+			Delivery: d, Try: webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: now}, Verdict: webhook.Verdict{
+				Outcome: webhook.PermanentFailure, Reason: "410",
+			},
 		}
 	}
 	if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {
 		t.Fatalf("record: %v, lost %d", err, len(lost))
 	}
-	if count, err := s.RedeliverFailed(t.Context(), r.ConsumerID, job.Live, webhook.FailedFilter{JobID: r.ID}, now); err != nil || count != many {
+	if count, err := s.RedeliverFailed(t.Context(), r.ConsumerID, job.Live, webhook.FailedFilter{JobID: r.ID}, now); err != nil ||
+		count != many {
 		t.Errorf("%d deliveries (%v), want %d", count, err, many)
 	}
 	if waiting, _, err := s.Backlog(t.Context()); err != nil || waiting != many {

@@ -194,7 +194,8 @@ func tokens(t *testing.T, document []byte) string {
 func TestSentence(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
-		"": "", "not signed in": "Not signed in.", "Not signed in.": "Not signed in.", "is it over?": "is it over?", "état inconnu": "État inconnu.",
+		"": "", "not signed in": "Not signed in.", "Not signed in.": "Not signed in.", "is it over?": "is it over?",
+		"état inconnu": "État inconnu.",
 	} {
 		if got := text.Sentence(message); got != want {
 			t.Errorf("%q is %q, want %q", message, got, want)

@@ -21,7 +21,9 @@ import (
 func quick() limits {
 	return limits{
 		queued: 4, batch: 1, interval: time.Hour, flush: testTimeout,
-		retry: otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Millisecond, MaxInterval: time.Millisecond, MaxElapsedTime: testTimeout},
+		retry: otlptracehttp.RetryConfig{
+			Enabled: true, InitialInterval: time.Millisecond, MaxInterval: time.Millisecond, MaxElapsedTime: testTimeout,
+		},
 	}
 }
 
@@ -61,7 +63,8 @@ func (t *Tracer) count(result string) float64 {
 // listRequest is a request that belongs to no job.
 func listRequest() httpmw.RequestSummary {
 	return httpmw.RequestSummary{
-		ID: "req_1", Method: http.MethodGet, Route: "/api/v1/jobs", Status: 200, Started: time.Unix(1_800_000_000, 5), Duration: time.Second, ConsumerID: uuid.Max,
+		ID: "req_1", Method: http.MethodGet, Route: "/api/v1/jobs", Status: 200, Started: time.Unix(1_800_000_000,
+			5), Duration: time.Second, ConsumerID: uuid.Max,
 	}
 }
 
@@ -95,7 +98,8 @@ func TestExport(t *testing.T) {
 	for _, one := range s.Attributes {
 		attributes[one.Key] = one.Value.String()
 	}
-	if len(attributes) != 4 || attributes["http.response.status_code"] != "int_value:200" || attributes["standin.request_id"] != `string_value:"req_1"` {
+	if len(attributes) != 4 || attributes["http.response.status_code"] != "int_value:200" ||
+		attributes["standin.request_id"] != `string_value:"req_1"` {
 		t.Errorf("attributes %v", attributes)
 	}
 	if tracer.count(resultExported) != 1 || tracer.count(resultDropped) != 0 {
@@ -158,7 +162,8 @@ func TestCollectorErrors(t *testing.T) {
 		c.await(t) // it is not retried
 	}
 	tracer.Close()
-	if tracer.count(resultDropped) != 2 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "401 Unauthorized") || strings.Contains(log.String(), "a secret") {
+	if tracer.count(resultDropped) != 2 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "401 Unauthorized") ||
+		strings.Contains(log.String(), "a secret") {
 		t.Errorf("%v dropped, log: %s", tracer.count(resultDropped), &log)
 	}
 	c.Close()
@@ -190,7 +195,8 @@ func TestNotTraced(t *testing.T) {
 	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"), listRequest()) // not sampled by the caller
 	tracer.Close()
 	tracer = newTracer(t, c, quick(), func(s *Settings) { s.Sampler = "always_off" })
-	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), listRequest()) // the sampler is not based on parents
+	// the sampler is not based on parents
+	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), listRequest())
 	tracer.Request(httpRequest(""), listRequest())
 	tracer.JobEnded(job.Record{Job: job.Job{ID: uuid.Max}})
 	tracer.TryEnded(webhook.Delivery{JobID: uuid.Max}, webhook.Try{}, webhook.Verdict{})

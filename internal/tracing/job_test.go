@@ -96,7 +96,9 @@ func TestJobSpans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ended := job.Record{Job: job.Job{ID: uuid.Must(uuid.NewV7()), CreatedAt: created, State: job.State{Status: test.status, FailureCode: test.code}}}
+			ended := job.Record{Job: job.Job{
+				ID: uuid.Must(uuid.NewV7()), CreatedAt: created, State: job.State{Status: test.status, FailureCode: test.code},
+			}}
 			all := entries(created, test.steps...)
 			for _, entry := range all {
 				if entry.To.Terminal() && entry.From != entry.To {
@@ -145,7 +147,10 @@ func TestLongTimeline(t *testing.T) {
 	c := newCollector(t, nil)
 	created := time.Unix(1_800_000_000, 0)
 	tracer := newTracer(t, c, defaultLimits(), func(s *Settings) { s.Timeline = timeline{entries: entries(created, steps...)} })
-	ended := job.Record{Job: job.Job{ID: uuid.Must(uuid.NewV7()), CreatedAt: created, State: job.State{Status: job.Completed}}, StatusSince: created.Add(5000 * time.Second)}
+	ended := job.Record{
+		Job:         job.Job{ID: uuid.Must(uuid.NewV7()), CreatedAt: created, State: job.State{Status: job.Completed}},
+		StatusSince: created.Add(5000 * time.Second),
+	}
 	tracer.JobEnded(ended)
 	tracer.Close()
 	spans := c.received()

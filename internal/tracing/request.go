@@ -31,7 +31,8 @@ func (t *Tracer) Request(r *http.Request, ended httpmw.RequestSummary) {
 		return
 	}
 	s := span{
-		id: newSpanID(), name: ended.Method + " " + ended.Route, kind: trace.SpanKindServer, start: ended.Started, end: ended.Started.Add(ended.Duration),
+		id: newSpanID(), name: ended.Method + " " +
+			ended.Route, kind: trace.SpanKindServer, start: ended.Started, end: ended.Started.Add(ended.Duration),
 		failed: ended.Status >= http.StatusInternalServerError,
 		attributes: []attribute.KeyValue{
 			attribute.String("http.request.method", ended.Method), attribute.String("http.route", ended.Route),

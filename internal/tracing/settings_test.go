@@ -58,7 +58,9 @@ func TestEndpoint(t *testing.T) {
 
 func TestSampler(t *testing.T) {
 	t.Parallel()
-	for _, bad := range [][2]string{{"", ""}, {"traceidratio", "2"}, {"traceidratio", "-0.1"}, {"traceidratio", "NaN"}, {"jaeger_remote", ""}} {
+	for _, bad := range [][2]string{
+		{"", ""}, {"traceidratio", "2"}, {"traceidratio", "-0.1"}, {"traceidratio", "NaN"}, {"jaeger_remote", ""},
+	} {
 		if sampler, err := parseSampler(bad[0], bad[1]); err == nil {
 			t.Errorf("%v is %+v", bad, sampler)
 		}

@@ -103,14 +103,18 @@ func TestLiveTranscript(t *testing.T) {
 		live    bool
 		partial bool
 	}{
-		"complete":                       {ended: []job.LiveTranscript{complete}, speech: []recording.Speech{ada}, live: true},
-		"sound was lost":                 {ended: []job.LiveTranscript{lost}, speech: []recording.Speech{ada}},
-		"the beginning is missing":       {ended: []job.LiveTranscript{late}, speech: []recording.Speech{ada}},
-		"the end is missing":             {ended: []job.LiveTranscript{early}, speech: []recording.Speech{ada}},
-		"a speaker is missing":           {ended: []job.LiveTranscript{complete}, speech: []recording.Speech{ada, bob}},
-		"its node was lost":              {speech: []recording.Speech{ada}},
-		"there is no other transcriber":  {ended: []job.LiveTranscript{lost}, speech: []recording.Speech{ada}, without: true, live: true, partial: true},
-		"a second attempt, all complete": {ended: []job.LiveTranscript{early, {Complete: true, FromMs: 7000, ToMs: 9900}}, speech: []recording.Speech{ada}, live: true},
+		"complete":                 {ended: []job.LiveTranscript{complete}, speech: []recording.Speech{ada}, live: true},
+		"sound was lost":           {ended: []job.LiveTranscript{lost}, speech: []recording.Speech{ada}},
+		"the beginning is missing": {ended: []job.LiveTranscript{late}, speech: []recording.Speech{ada}},
+		"the end is missing":       {ended: []job.LiveTranscript{early}, speech: []recording.Speech{ada}},
+		"a speaker is missing":     {ended: []job.LiveTranscript{complete}, speech: []recording.Speech{ada, bob}},
+		"its node was lost":        {speech: []recording.Speech{ada}},
+		"there is no other transcriber": {
+			ended: []job.LiveTranscript{lost}, speech: []recording.Speech{ada}, without: true, live: true, partial: true,
+		},
+		"a second attempt, all complete": {
+			ended: []job.LiveTranscript{early, {Complete: true, FromMs: 7000, ToMs: 9900}}, speech: []recording.Speech{ada}, live: true,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +124,9 @@ func TestLiveTranscript(t *testing.T) {
 				h.Recognizer = nil
 			}
 			r := h.finalized(t, recording.Manifest{
-				Media: []recording.Media{media}, Speech: test.speech, SpeechSource: "audio", Participants: []recording.Participant{{ID: "p-1", Name: "Ada"}, {ID: "p-2", Name: "Bob"}},
+				Media: []recording.Media{media}, Speech: test.speech, SpeechSource: "audio", Participants: []recording.Participant{
+					{ID: "p-1", Name: "Ada"}, {ID: "p-2", Name: "Bob"},
+				},
 			}, map[string]string{media.Name: path})
 			h.heard(t, r, test.ended)
 			if !h.RunNext(t.Context()) {
@@ -137,7 +143,9 @@ func TestLiveTranscript(t *testing.T) {
 			word := "file"
 			if test.live {
 				word = "hello"
-				for i, want := range []Segment{{ParticipantID: "p-1", Speaker: "Ada", Text: "hello there"}, {ParticipantID: "p-1", Speaker: "Ada", Text: "in the mix"}} {
+				for i, want := range []Segment{
+					{ParticipantID: "p-1", Speaker: "Ada", Text: "hello there"}, {ParticipantID: "p-1", Speaker: "Ada", Text: "in the mix"},
+				} {
 					if s := d.Segments[i]; s.ParticipantID != want.ParticipantID || s.Speaker != want.Speaker || s.Text != want.Text || s.Unconfirmed {
 						t.Errorf("segment %d is %+v", i, s)
 					}
@@ -161,10 +169,16 @@ func (h *harness) heard(t *testing.T, r job.Record, ended []job.LiveTranscript) 
 	}
 	err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.AppendTexts(ctx, r.ID, []job.MeetingText{
-			{Attempt: 1, Kind: job.TranscriptText, ID: "1-000001", ParticipantID: "7", Author: "Ada", Text: "hello there", StartedAt: at(1000), EndedAt: at(2000),
-				Speech: &job.Speech{Revision: 2, Final: true, StartMs: 1000, EndMs: 2000, Confirmed: 2, Words: []job.SpokenWord{word("hello", 1100), word("there", 1500)}}},
+			{Attempt: 1, Kind: job.TranscriptText, ID: "1-000001", ParticipantID: "7", Author: "Ada", Text: "hello there", StartedAt: at(1000),
+				EndedAt: at(2000),
+				Speech: &job.Speech{
+					Revision: 2, Final: true, StartMs: 1000, EndMs: 2000, Confirmed: 2,
+					Words: []job.SpokenWord{word("hello", 1100), word("there", 1500)},
+				}},
 			{Attempt: 1, Kind: job.TranscriptText, ID: "0-000001", Text: "in the mix", StartedAt: at(2200), EndedAt: at(2900),
-				Speech: &job.Speech{Revision: 1, Final: true, StartMs: 2200, EndMs: 2900, Words: []job.SpokenWord{{Text: "in"}, {Text: "the"}, {Text: "mix"}}}},
+				Speech: &job.Speech{
+					Revision: 1, Final: true, StartMs: 2200, EndMs: 2900, Words: []job.SpokenWord{{Text: "in"}, {Text: "the"}, {Text: "mix"}},
+				}},
 			{Attempt: 1, Kind: job.TranscriptText, ID: "0-000002", Text: "never finished", StartedAt: at(5000), EndedAt: at(6000),
 				Speech: &job.Speech{Revision: 1, StartMs: 5000, EndMs: 6000}},
 		})

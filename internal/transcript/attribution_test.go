@@ -31,7 +31,8 @@ func TestAttribution(t *testing.T) {
 	}{
 		"mixed audio": {[]recording.Media{media("recording.m4a", recording.Audio, "")}, Mixed, []string{"p1 one", "p2 two", "p1 three"}},
 		"participant audio": {[]recording.Media{
-			media("recording.m4a", recording.Audio, ""), media("participant-001.m4a", recording.ParticipantAudio, "p1"), media("participant-002.m4a", recording.ParticipantAudio, "p2"),
+			media("recording.m4a", recording.Audio, ""), media("participant-001.m4a", recording.ParticipantAudio,
+				"p1"), media("participant-002.m4a", recording.ParticipantAudio, "p2"),
 		}, ParticipantAudio, []string{"p1 one", "p1 two", "p1 three", "p2 one", "p2 two", "p2 three"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,8 +45,13 @@ func TestAttribution(t *testing.T) {
 				paths[m.Name] = path
 			}
 			r := h.finalized(t, recording.Manifest{
-				Media: test.media, Participants: []recording.Participant{{ID: "p1", Name: "Ada"}, {ID: "p2", Name: "Bob <b>"}}, SpeechSource: recording.SpeechByPage,
-				Speech: []recording.Speech{{ParticipantID: "p1", StartMs: 500, EndMs: 1500}, {ParticipantID: "p2", StartMs: 3000, EndMs: 4500}, {ParticipantID: "p1", StartMs: 6000, EndMs: 7000}},
+				Media: test.media, Participants: []recording.Participant{
+					{ID: "p1", Name: "Ada"}, {ID: "p2", Name: "Bob <b>"},
+				}, SpeechSource: recording.SpeechByPage,
+				Speech: []recording.Speech{
+					{ParticipantID: "p1", StartMs: 500, EndMs: 1500}, {ParticipantID: "p2", StartMs: 3000, EndMs: 4500},
+					{ParticipantID: "p1", StartMs: 6000, EndMs: 7000},
+				},
 			}, paths)
 			h.RunNext(t.Context())
 			d, _ := h.document(t, r.ID)

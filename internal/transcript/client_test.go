@@ -21,9 +21,16 @@ func TestUploads(t *testing.T) {
 		body   string
 		want   []string // response formats of two pieces
 	}{
-		"unreadable audio":  {400, `{"error":{"message":"Audio file might be corrupted or unsupported","param":"file"}}`, []string{"verbose_json", "verbose_json"}},
-		"too long":          {400, `{"error":{"message":"This model's maximum context length is 16384 tokens","param":null}}`, []string{"verbose_json", "verbose_json"}},
-		"unknown model":     {422, `{"detail":[{"type":"missing","loc":["body","model"],"msg":"Field required"}]}`, []string{"verbose_json", "verbose_json"}},
+		"unreadable audio": {
+			400, `{"error":{"message":"Audio file might be corrupted or unsupported","param":"file"}}`, []string{"verbose_json", "verbose_json"},
+		},
+		"too long": {
+			400, `{"error":{"message":"This model's maximum context length is 16384 tokens","param":null}}`,
+			[]string{"verbose_json", "verbose_json"},
+		},
+		"unknown model": {
+			422, `{"detail":[{"type":"missing","loc":["body","model"],"msg":"Field required"}]}`, []string{"verbose_json", "verbose_json"},
+		},
 		"too large":         {413, `{"error":"response_format"}`, []string{"verbose_json", "verbose_json"}},
 		"overloaded":        {503, `response_format`, []string{"verbose_json", "verbose_json"}},
 		"OpenAI's models":   {400, `{"error":{"message":"response_format 'verbose_json' is not compatible with model 'gpt-4o-transcribe'. Use 'json' or 'text' instead.","param":"response_format"}}`, []string{"verbose_json", "json", "json"}},

@@ -127,7 +127,9 @@ func (d Document) Text() []byte {
 
 // oneLine joins the lines of a text. Control characters become spaces.
 func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029
+	}), " ")
 }
 
 // FromCaptions returns the captions of a meeting as a transcript. start is the

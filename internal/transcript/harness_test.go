@@ -41,7 +41,9 @@ func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	t.Helper()
 	server := httptest.NewServer(recognizer)
 	t.Cleanup(server.Close)
-	client, err := NewClient(Config{URL: server.URL, APIKey: "secret-key", Timeout: 2 * time.Minute}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	client, err := NewClient(Config{
+		URL: server.URL, APIKey: "secret-key", Timeout: 2 * time.Minute,
+	}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,9 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 	if err := h.Storage.PutManifest(ctx, r.ID, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, h.clock.Now()) }); err != nil {
+	if err := h.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.InsertTranscription(ctx, r.ID, h.clock.Now())
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -132,7 +136,8 @@ func tone(t *testing.T, name string, length time.Duration) (recording.Media, str
 	tones.Lock()
 	defer tones.Unlock()
 	if tones.byLength[length] == nil {
-		tones.byLength[length] = run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=300:duration=1,apad=whole_dur="+strconv.Itoa(int(length.Seconds())),
+		tones.byLength[length] = run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=300:duration=1,apad=whole_dur="+
+			strconv.Itoa(int(length.Seconds())),
 			"-c:a", "libopus", "-movflags", "+empty_moov", "-f", "mp4", "-")
 	}
 	if err := os.WriteFile(path, tones.byLength[length], 0o600); err != nil {

@@ -108,7 +108,8 @@ func (p piece) key() string {
 // planPieces divides audio of a length into pieces of at most maximum, at
 // silences, and leaves out long silences and pieces without a sound of minSound.
 // pause returns where to divide speech without a silence.
-func planPieces(length time.Duration, silences []build.Span, maximum time.Duration, pause func(build.Span) (time.Duration, error)) ([]build.Span, error) {
+func planPieces(length time.Duration, silences []build.Span, maximum time.Duration,
+	pause func(build.Span) (time.Duration, error)) ([]build.Span, error) {
 	var pieces []build.Span
 	sounds := between(length, silences)
 	for _, sound := range sounds {

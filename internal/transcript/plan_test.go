@@ -64,7 +64,8 @@ func TestFormats(t *testing.T) {
 	if got := string(d.VTT(nil)); got != vtt {
 		t.Errorf("WebVTT:\n%s\nwant:\n%s", got, vtt)
 	}
-	if got := string(d.VTT([]recording.Gap{{StartMs: 0, EndMs: 3_600_000}})); !strings.HasPrefix(got, "WEBVTT\n\n00:01:01.001 --> 00:01:02.000\n") {
+	if got := string(d.VTT([]recording.Gap{{StartMs: 0, EndMs: 3_600_000}})); !strings.HasPrefix(got,
+		"WEBVTT\n\n00:01:01.001 --> 00:01:02.000\n") {
 		t.Errorf("WebVTT after a gap of an hour:\n%s", got)
 	}
 	const text = "[01:01:01] Eve <script>: a --> b NOTE <b>bold</b> & more\n[01:01:03] Unknown speaker: hm\n" +

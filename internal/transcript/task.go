@@ -185,7 +185,9 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	h.outcomes.WithLabelValues(outcomeAttached).Inc()
 	h.Log.Info("recording transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
 	live := len(d.Segments) > 0 && d.Segments[0].Source == Live
-	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision})
+	return h.end(ctx, &job.TranscriptResult{
+		Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision,
+	})
 }
 
 // removeDeleted deletes what was attached to a recording that was deleted

@@ -18,7 +18,8 @@ import (
 
 // transcribe returns the transcript of a recording, and how much audio was sent
 // for it. It does not send pieces that an earlier attempt has transcribed.
-func (h *task) transcribe(ctx context.Context, m recording.Manifest, options job.TranscriptionOptions) (d Document, audio time.Duration, err error) {
+func (h *task) transcribe(ctx context.Context, m recording.Manifest,
+	options job.TranscriptionOptions) (d Document, audio time.Duration, err error) {
 	done, err := h.Queue.TranscriptionPieces(ctx, h.state.JobID)
 	if err != nil {
 		return Document{}, 0, err

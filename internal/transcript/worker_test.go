@@ -112,7 +112,8 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			}
 			d, ok := h.document(t, r.ID)
 			failures := h.Data(t, r.ID, lifecycleFailed)
-			if retrying := h.Data(t, r.ID, lifecycle.TranscriptRetrying); (len(retrying) == 1) != (test.retried != "") || len(retrying) > 1 || !strings.Contains(strings.Join(retrying, ""), test.retried) {
+			if retrying := h.Data(t, r.ID, lifecycle.TranscriptRetrying); (len(retrying) == 1) != (test.retried != "") || len(retrying) > 1 ||
+				!strings.Contains(strings.Join(retrying, ""), test.retried) {
 				t.Errorf("the timeline has the retries %v, want %q", retrying, test.retried)
 			}
 			switch {
@@ -143,7 +144,8 @@ func TestFirstFailure(t *testing.T) {
 		Detail  string
 		RetryAt time.Time
 	}
-	if len(retrying) != 1 || json.Unmarshal([]byte(retrying[0]), &failure) != nil || failure.Detail != "the transcriber answered with status 401" {
+	if len(retrying) != 1 || json.Unmarshal([]byte(retrying[0]), &failure) != nil ||
+		failure.Detail != "the transcriber answered with status 401" {
 		t.Errorf("the timeline has %v", retrying)
 	}
 	if pause := failure.RetryAt.Sub(h.clock.Now()); pause <= 0 || pause > maxRetry {
@@ -231,7 +233,8 @@ func TestLostLease(t *testing.T) {
 	var h *harness
 	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
 		h.clock.Advance(2 * lease)
-		if _, ok, err := h.Store.ClaimTranscription(request.Context(), h.clock.Now(), h.clock.Now().Add(lease), "another node's"); !ok || err != nil {
+		if _, ok, err := h.Store.ClaimTranscription(request.Context(), h.clock.Now(), h.clock.Now().Add(lease), "another node's"); !ok ||
+			err != nil {
 			t.Errorf("claim the transcription: %t, %v", ok, err)
 		}
 		fmt.Fprint(w, goodResponse)
@@ -260,13 +263,18 @@ func TestNobodySpoke(t *testing.T) {
 		requests    int64
 		unconfirmed bool
 	}{
-		"silence":                    {audio: "anullsrc=d=8", source: recording.SpeechByPage},
-		"silence after 80 ms":        {audio: "sine=f=300:d=0.08,apad=whole_dur=8", source: recording.SpeechByPage},
-		"quiet noise":                {audio: "anoisesrc=a=0.001:d=8", source: recording.SpeechByPage},
-		"noise":                      {audio: "anoisesrc=a=0.03:d=8", source: recording.SpeechByPage, requests: 1, unconfirmed: true},
-		"noise, then somebody spoke": {audio: "anoisesrc=a=0.03:d=8", source: recording.SpeechByPage, speech: speech, requests: 1, unconfirmed: true},
-		"somebody spoke":             {audio: "sine=f=300:d=8", source: recording.SpeechByPage, speech: []recording.Speech{{ParticipantID: "p1", StartMs: 1700, EndMs: 5000}}, requests: 1},
-		"nothing is known":           {audio: "sine=f=300:d=8", source: recording.SpeechUnknown, requests: 1},
+		"silence":             {audio: "anullsrc=d=8", source: recording.SpeechByPage},
+		"silence after 80 ms": {audio: "sine=f=300:d=0.08,apad=whole_dur=8", source: recording.SpeechByPage},
+		"quiet noise":         {audio: "anoisesrc=a=0.001:d=8", source: recording.SpeechByPage},
+		"noise":               {audio: "anoisesrc=a=0.03:d=8", source: recording.SpeechByPage, requests: 1, unconfirmed: true},
+		"noise, then somebody spoke": {
+			audio: "anoisesrc=a=0.03:d=8", source: recording.SpeechByPage, speech: speech, requests: 1, unconfirmed: true,
+		},
+		"somebody spoke": {
+			audio: "sine=f=300:d=8", source: recording.SpeechByPage,
+			speech: []recording.Speech{{ParticipantID: "p1", StartMs: 1700, EndMs: 5000}}, requests: 1,
+		},
+		"nothing is known": {audio: "sine=f=300:d=8", source: recording.SpeechUnknown, requests: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,9 @@ func EventTypes() []EventType {
 		{BotPermissionResponse, "The host has answered a request to record, or has not answered in time.", func(j job.Job) Event {
 			return PermissionResponse(j, true, "")
 		}},
-		{BotCompetingDetected, "Another notetaker is in the meeting.", func(j job.Job) Event { return CompetingBot(j, "Example Notetaker", false) }},
+		{BotCompetingDetected, "Another notetaker is in the meeting.", func(j job.Job) Event {
+			return CompetingBot(j, "Example Notetaker", false)
+		}},
 		{BotCommandOutcome, "A command to a bot was executed or has failed.", func(j job.Job) Event {
 			return CommandOutcome(j, exampleID(7).String(), ingest.SendChatMessage, "")
 		}},
@@ -45,12 +47,20 @@ func EventTypes() []EventType {
 		}},
 		{ParticipantJoined, "Somebody has joined the meeting.", func(j job.Job) Event { return Joined(j, exampleParticipant()) }},
 		{ParticipantLeft, "Somebody has left the meeting.", func(j job.Job) Event { return Left(j, exampleParticipant()) }},
-		{ParticipantSpeaking, "Somebody has started or stopped speaking.", func(j job.Job) Event { return Speaking(j, exampleParticipant(), true) }},
-		{ChatMessage, "A chat message was written or edited.", func(j job.Job) Event {
-			return Chat(j, job.MeetingText{ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime})
+		{ParticipantSpeaking, "Somebody has started or stopped speaking.", func(j job.Job) Event {
+			return Speaking(j, exampleParticipant(), true)
 		}},
-		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", func(job.Job) Event { return CalendarChanged(CalendarEventScheduled, exampleMeeting()) }},
-		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", func(job.Job) Event { return CalendarChanged(CalendarEventUpdated, exampleMeeting()) }},
+		{ChatMessage, "A chat message was written or edited.", func(j job.Job) Event {
+			return Chat(j, job.MeetingText{
+				ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime,
+			})
+		}},
+		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", func(job.Job) Event {
+			return CalendarChanged(CalendarEventScheduled, exampleMeeting())
+		}},
+		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", func(job.Job) Event {
+			return CalendarChanged(CalendarEventUpdated, exampleMeeting())
+		}},
 		{CalendarEventCancelled, "A meeting no longer gets a bot.", func(job.Job) Event {
 			meeting := exampleMeeting()
 			meeting.Record, meeting.Reason, meeting.JobID = false, "the meeting was cancelled", nil
@@ -152,7 +162,8 @@ func exampleID(n byte) uuid.UUID {
 func exampleJob() job.Job {
 	return job.Job{
 		ID: exampleID(1), Mode: job.Test, ExternalID: "test-event", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
-		DisplayName: job.DefaultDisplayName, JoinAt: exampleTime, CreatedAt: exampleTime.Add(-time.Hour), Metadata: json.RawMessage(`{"testEvent":true}`),
+		DisplayName: job.DefaultDisplayName, JoinAt: exampleTime, CreatedAt: exampleTime.Add(-time.Hour),
+		Metadata:  json.RawMessage(`{"testEvent":true}`),
 		AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.InMeeting, Attempts: 1, StartedAt: exampleTime},
 	}
 }

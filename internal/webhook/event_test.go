@@ -52,7 +52,9 @@ func TestEventDataIsTheSpecificationsTable(t *testing.T) {
 			`{"manifestUri":"https://standin.example/api/v1/jobs/7d4f7c2e-6a53-4a4c-9f0e-0d6f6f6f6f01/manifest"}`,
 		},
 		{
-			webhook.JobTranscriptReady, webhook.TranscriptReady(completed(), job.TranscriptResult{Segments: 3, AudioMs: 10, Revision: 2, Partial: true}), completed(),
+			webhook.JobTranscriptReady, webhook.TranscriptReady(completed(), job.TranscriptResult{
+				Segments: 3, AudioMs: 10, Revision: 2, Partial: true,
+			}), completed(),
 			`{"manifestUri":"https://standin.example/api/v1/jobs/7d4f7c2e-6a53-4a4c-9f0e-0d6f6f6f6f01/manifest",
 				"manifestRevision":2,"segments":3,"partial":true}`,
 		},

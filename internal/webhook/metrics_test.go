@@ -80,7 +80,8 @@ func TestBacklogMetrics(t *testing.T) {
 	young, old := delivery("https://a.test/"), delivery("https://b.test/")
 	young.EmittedAt, old.EmittedAt = at.Add(-time.Minute), at.Add(-time.Hour)
 	put(t, outbox, young, old)
-	if got := gather(t, registered(webhook.NewSender(outbox, settings))); got["queue_depth"] != 2 || got["oldest_undelivered_seconds"] != 3600 {
+	if got := gather(t, registered(webhook.NewSender(outbox, settings))); got["queue_depth"] != 2 ||
+		got["oldest_undelivered_seconds"] != 3600 {
 		t.Errorf("of two deliveries: %v", got)
 	}
 	outbox.fail = func(string) error { return errors.New("database is away") }

@@ -52,7 +52,9 @@ func newOutbox(t *testing.T) *outbox {
 func put(t *testing.T, o *outbox, deliveries ...webhook.Delivery) {
 	t.Helper()
 	for _, d := range deliveries {
-		if _, err := o.EnsureConsumer(t.Context(), account.Consumer{ID: d.ConsumerID, Name: d.ConsumerID.String(), WebhookSecret: whsec, WebhookVersion: d.Version, CreatedAt: created}); err != nil {
+		if _, err := o.EnsureConsumer(t.Context(), account.Consumer{
+			ID: d.ConsumerID, Name: d.ConsumerID.String(), WebhookSecret: whsec, WebhookVersion: d.Version, CreatedAt: created,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		err := o.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {

@@ -38,7 +38,9 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 	}
 
 	outbox := newOutbox(t)
-	sent := []webhook.Delivery{delivery(internal.URL), delivery("http://evil.test:" + port), delivery("http://8.8.8.8:1"), delivery("http://standin.test:1")}
+	sent := []webhook.Delivery{
+		delivery(internal.URL), delivery("http://evil.test:" + port), delivery("http://8.8.8.8:1"), delivery("http://standin.test:1"),
+	}
 	put(t, outbox, sent...)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, OwnHosts: []string{"standin.test"}, Resolver: names.resolver()})
 	for _, to := range sent {

@@ -102,13 +102,15 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 		settings.Now = time.Now
 	}
 	return &Sender{
-		settings:  settings,
-		outbox:    outbox,
-		poster:    newPoster(settings),
-		scheduler: newScheduler(limits{tries: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued}, settings.Schedule, settings.Now),
-		metrics:   newMetrics(),
-		wake:      retry.NewSignal(),
-		results:   make(chan *Result, maxRecorded),
+		settings: settings,
+		outbox:   outbox,
+		poster:   newPoster(settings),
+		scheduler: newScheduler(limits{
+			tries: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued,
+		}, settings.Schedule, settings.Now),
+		metrics: newMetrics(),
+		wake:    retry.NewSignal(),
+		results: make(chan *Result, maxRecorded),
 	}
 }
 
@@ -270,7 +272,9 @@ func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 	}
 	end := s.scheduler.finish(f, outcomeOf(try, response))
 	s.unrecorded.Add(1)
-	s.results <- &Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt}
+	s.results <- &Result{
+		Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
+	}
 	return end
 }
 

@@ -134,7 +134,8 @@ func TestVerifyRefuses(t *testing.T) {
 func TestSecretsHideThemselves(t *testing.T) {
 	t.Parallel()
 	secret := webhook.Secret{Value: whsec}
-	shown := fmt.Sprintf("%v %+v %#v %s", secret, []webhook.Secret{secret}, secret, webhook.Delivery{Secrets: []webhook.Secret{secret}}.Secrets)
+	shown := fmt.Sprintf("%v %+v %#v %s", secret, []webhook.Secret{secret}, secret,
+		webhook.Delivery{Secrets: []webhook.Secret{secret}}.Secrets)
 	if strings.Contains(shown, "MfKQ9r8") {
 		t.Errorf("printed: %s", shown)
 	}

@@ -78,7 +78,10 @@ func postedExamples(t *testing.T) []posted {
 	unsigned.header = http.Header{"Webhook-Id": {"dlv_1"}}
 	moved := all[0]
 	moved.Name, moved.Want = "under another id", false
-	moved.Headers = map[string]string{"webhook-id": "dlv_2", "webhook-timestamp": moved.Headers["webhook-timestamp"], "webhook-signature": moved.Headers["webhook-signature"]}
+	moved.Headers = map[string]string{
+		"webhook-id": "dlv_2", "webhook-timestamp": moved.Headers["webhook-timestamp"],
+		"webhook-signature": moved.Headers["webhook-signature"],
+	}
 	moved.header = moved.header.Clone()
 	moved.header.Set("webhook-id", "dlv_2")
 	return append(all, unsigned, moved)

@@ -86,13 +86,16 @@ func run(path string, w io.Writer) error {
 	}
 	document.Metadata.Component = binary
 	standard := strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go")
-	document.Components = []component{{Type: "library", Ref: purl("std", standard), Name: "std", Version: standard, PURL: purl("std", standard)}}
+	document.Components = []component{{
+		Type: "library", Ref: purl("std", standard), Name: "std", Version: standard, PURL: purl("std", standard),
+	}}
 	for _, module := range info.Deps {
 		if module.Replace != nil && module.Replace.Version != "" { // otherwise it is a folder of this repository
 			module = module.Replace
 		}
 		library := component{
-			Type: "library", Ref: purl(module.Path, module.Version), Name: module.Path, Version: module.Version, PURL: purl(module.Path, module.Version),
+			Type: "library", Ref: purl(module.Path, module.Version), Name: module.Path, Version: module.Version, PURL: purl(module.Path,
+				module.Version),
 		}
 		if module.Sum != "" {
 			library.Properties = []property{{"go:module:sum", module.Sum}}

@@ -20,7 +20,8 @@ func TestSBOM(t *testing.T) {
 	if err := decoder.Decode(&document); err != nil {
 		t.Fatal(err)
 	}
-	if document.Format != "CycloneDX" || document.Components[0].Name != "std" || document.Components[0].Version == "" || len(document.Metadata.Component.Hashes[0].Content) != 64 {
+	if document.Format != "CycloneDX" || document.Components[0].Name != "std" || document.Components[0].Version == "" ||
+		len(document.Metadata.Component.Hashes[0].Content) != 64 {
 		t.Errorf("%+v", document)
 	}
 	if run("main.go", &out) == nil {

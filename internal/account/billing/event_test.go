@@ -127,7 +127,9 @@ func TestDecode(t *testing.T) {
 		"subscription fields with wrong types": {
 			`{"id":"e","created":-5,"type":"customer.subscription.updated","data":{"object":{"id":{},"customer":[],"status":1,"items":{"data":[1,null,{"price":"x","current_period_end":1e9}]},"current_period_end":"1","metadata":null,"plan":null}}}`,
 			billing.Event{ID: "e", Type: "customer.subscription.updated", Effect: billing.Changed}},
-		"no data object":              {`{"id":"e","type":"invoice.paid"}`, billing.Event{ID: "e", Type: "invoice.paid", Effect: billing.PaymentMade}},
+		"no data object": {
+			`{"id":"e","type":"invoice.paid"}`, billing.Event{ID: "e", Type: "invoice.paid", Effect: billing.PaymentMade},
+		},
 		"created after the year 9999": {`{"id":"e","created":253402300800}`, billing.Event{ID: "e"}},
 		"texts that databases cannot store": {`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`,
 			billing.Event{ID: hashID(`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`)}},

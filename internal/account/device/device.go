@@ -149,7 +149,10 @@ func New(settings Settings) *Flows {
 func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, error) {
 	nonce := account.NewToken()
 	now := f.settings.Now().UTC().Truncate(time.Millisecond) // the precision of the database
-	record := Record{NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
+	record := Record{
+		NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now,
+		ExpiresAt: now.Add(Lifetime),
+	}
 	if err := f.settings.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("start a device flow: %w", err)
 	}
@@ -265,7 +268,9 @@ func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, e
 	if !ok || record.Sealed != "" {
 		return PendingFlow{}, false, nil
 	}
-	return PendingFlow{Code: Code(nonce), ClientAddress: record.ClientAddress, Agent: record.Agent, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt}, true, nil
+	return PendingFlow{
+		Code: Code(nonce), ClientAddress: record.ClientAddress, Agent: record.Agent, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt,
+	}, true, nil
 }
 
 // retryDelay is how long Run waits after a database error.

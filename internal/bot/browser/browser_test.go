@@ -212,7 +212,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("promise = %d, %v", answer, err)
 		}
 		var script *browser.ScriptError
-		if err := p.EvalInPage(ctx, "Promise.reject(new Error('no'))", nil); !errors.As(err, &script) || !strings.Contains(script.Description, "no") {
+		if err := p.EvalInPage(ctx, "Promise.reject(new Error('no'))", nil); !errors.As(err, &script) ||
+			!strings.Contains(script.Description, "no") {
 			t.Errorf("rejection = %v, want a ScriptError", err)
 		}
 	})

@@ -67,7 +67,9 @@ func TestLoadCookies(t *testing.T) {
 			}
 			var logged bytes.Buffer
 			slog.New(slog.NewJSONHandler(&logged, nil)).Info("cookies", "first", first, "all", cookies)
-			for _, text := range []string{fmt.Sprint(cookies), fmt.Sprintf("%+v %#v %v", cookies, cookies, &cookies[0]), string(encoded), logged.String()} {
+			for _, text := range []string{
+				fmt.Sprint(cookies), fmt.Sprintf("%+v %#v %v", cookies, cookies, &cookies[0]), string(encoded), logged.String(),
+			} {
 				if strings.Contains(text, "hush") {
 					t.Errorf("the value is in %s", text)
 				}
@@ -157,7 +159,8 @@ func FuzzLoadCookies(f *testing.F) {
 			t.Errorf("%d cookies, %v", len(cookies), err)
 		}
 		for _, c := range cookies {
-			if c.Domain == "" || strings.ContainsAny(c.Domain, "/:@ ") || !strings.HasPrefix(c.Path, "/") || strings.ContainsAny(c.Name+c.Path, "\n\r\x00") ||
+			if c.Domain == "" || strings.ContainsAny(c.Domain, "/:@ ") || !strings.HasPrefix(c.Path, "/") ||
+				strings.ContainsAny(c.Name+c.Path, "\n\r\x00") ||
 				!c.Expires.IsZero() && c.Expires.Before(time.Now().Add(-time.Minute)) {
 				t.Errorf("the cookie is %s", fields(c))
 			}

@@ -47,7 +47,8 @@ const aimScript = `(found => {
 	const hits = event => {
 		if (event.view !== views[0]) return false; // on top of the frame, not in it
 		const target = event.composedPath()[0];
-		return event.composedPath().includes(element) || target.contains(element) || Array.from(element.labels || []).some(label => label.contains(target));
+		return event.composedPath().includes(element) || target.contains(element) ||
+			Array.from(element.labels || []).some(label => label.contains(target));
 	};
 	const kinds = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 	const aim = {hit: false, missed: false};

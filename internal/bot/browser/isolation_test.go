@@ -199,7 +199,8 @@ func (f *forbiddenServer) connect(t *testing.T, ctx context.Context, p *browser.
 
 // attack opens a page behind a proxy that allows only the page's site, and checks that none of
 // its attempts succeeds.
-func (f *forbiddenServer) attack(t *testing.T, ctx context.Context, meeting *httptest.Server, mediaThroughProxy bool, hosts ...string) (*browser.Page, *network.Proxy) {
+func (f *forbiddenServer) attack(t *testing.T, ctx context.Context, meeting *httptest.Server, mediaThroughProxy bool,
+	hosts ...string) (*browser.Page, *network.Proxy) {
 	t.Helper()
 	proxy, err := network.StartProxy(ctx, network.ProxySettings{Allowed: []string{meeting.Listener.Addr().String()}})
 	if err != nil {
@@ -331,7 +332,9 @@ func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 			return closed
 		})
 	}
-	for _, address := range []string{"zoommtg://zoom.us/join?confno=1", "msteams:/l/meetup-join/1", "file:///etc/passwd", "chrome://version", "/download"} {
+	for _, address := range []string{
+		"zoommtg://zoom.us/join?confno=1", "msteams:/l/meetup-join/1", "file:///etc/passwd", "chrome://version", "/download",
+	} {
 		err := p.EvalWithGesture(ctx, fmt.Sprintf("location.href = %q, undefined", address), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", address, err)

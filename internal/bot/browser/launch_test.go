@@ -39,7 +39,8 @@ func attemptLaunch(t *testing.T, options browser.Options) attempt {
 	if options.ProfileDir != "" {
 		a.profile = options.ProfileDir
 	}
-	options.Executable, options.ProfileDir, options.Log = filepath.Join(programs, brokenBrowser), a.profile, slog.New(slog.NewTextHandler(&log, nil))
+	options.Executable, options.ProfileDir, options.Log = filepath.Join(programs,
+		brokenBrowser), a.profile, slog.New(slog.NewTextHandler(&log, nil))
 	b, err := browser.Launch(t.Context(), options)
 	if err == nil {
 		_ = b.Close()
@@ -72,11 +73,18 @@ func TestCommandLine(t *testing.T) {
 		options browser.Options
 		want    map[string]bool
 	}{
-		"no proxy":            {browser.Options{}, map[string]bool{"--headless=new": true, "--proxy-server=": false, checks: false, loopback: false, sandbox: root}},
-		"proxy":               {browser.Options{Proxy: "127.0.0.1:9"}, map[string]bool{proxy: true, "--proxy-bypass-list=<-loopback>": true, "--disable-quic": true, checks: true, media: false}},
-		"media through proxy": {browser.Options{Proxy: "127.0.0.1:9", MediaThroughProxy: true}, map[string]bool{proxy: true, checks: true, media: true}},
-		"replica":             {browser.Options{Proxy: "127.0.0.1:9", LoopbackPeers: true}, map[string]bool{proxy: true, checks: false, loopback: true}},
-		"no sandbox":          {browser.Options{NoSandbox: true}, map[string]bool{sandbox: true}},
+		"no proxy": {
+			browser.Options{}, map[string]bool{"--headless=new": true, "--proxy-server=": false, checks: false, loopback: false, sandbox: root},
+		},
+		"proxy": {
+			browser.Options{Proxy: "127.0.0.1:9"},
+			map[string]bool{proxy: true, "--proxy-bypass-list=<-loopback>": true, "--disable-quic": true, checks: true, media: false},
+		},
+		"media through proxy": {
+			browser.Options{Proxy: "127.0.0.1:9", MediaThroughProxy: true}, map[string]bool{proxy: true, checks: true, media: true},
+		},
+		"replica":    {browser.Options{Proxy: "127.0.0.1:9", LoopbackPeers: true}, map[string]bool{proxy: true, checks: false, loopback: true}},
+		"no sandbox": {browser.Options{NoSandbox: true}, map[string]bool{sandbox: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

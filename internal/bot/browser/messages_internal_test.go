@@ -18,8 +18,10 @@ func TestEndlessMessage(t *testing.T) {
 		input   io.Reader
 		refused bool
 	}{
-		"short messages":        {strings.NewReader(strings.Repeat(short, 10_000)), false},
-		"many bytes in a row":   {io.MultiReader(filler(maxMessage-1), strings.NewReader("\x00"), filler(maxMessage-1), strings.NewReader("\x00")), false},
+		"short messages": {strings.NewReader(strings.Repeat(short, 10_000)), false},
+		"many bytes in a row": {
+			io.MultiReader(filler(maxMessage-1), strings.NewReader("\x00"), filler(maxMessage-1), strings.NewReader("\x00")), false,
+		},
 		"one byte over":         {io.MultiReader(strings.NewReader(short), filler(maxMessage+1), strings.NewReader("\x00")), true},
 		"a message without end": {endless{}, true},
 	}

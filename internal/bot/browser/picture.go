@@ -82,7 +82,8 @@ func (p *Page) Screencast(ctx context.Context, width, height, rate int, frame fu
 		frames := cdp.Events(listening, p.session, page.ScreencastFrame)
 		percent, last := int64(quality), true
 		_, err := cdp.Call(ctx, p.session, page.StartScreencast, page.StartScreencastParams{
-			Format: page.StartScreencastFormatJpeg, Quality: &percent, MaxWidth: int64(width), MaxHeight: int64(height), MaxFramesInFlight: 1, SendLastFrame: &last,
+			Format: page.StartScreencastFormatJpeg, Quality: &percent, MaxWidth: int64(width), MaxHeight: int64(height), MaxFramesInFlight: 1,
+			SendLastFrame: &last,
 		})
 		if err != nil {
 			abandonEvents(frames, stopListening)

@@ -43,7 +43,8 @@ func (a Account) Advice(platform job.Platform) string {
 	case !a.Anonymous():
 		return "The bot is signed in: check that the invitation of the meeting includes its account, and with standin doctor that its sign-in has not expired."
 	case platform == job.Teams:
-		return "Let the bot sign in with a Microsoft account (" + SignInSetting + ") that the invitation of the meeting includes, or let the organizer allow anonymous people to join."
+		return "Let the bot sign in with a Microsoft account (" + SignInSetting +
+			") that the invitation of the meeting includes, or let the organizer allow anonymous people to join."
 	}
 	return "Let the bot sign in with a Google account (" + SignInSetting + ") that the invitation of the meeting includes."
 }

@@ -13,9 +13,11 @@ func TestReadReply(t *testing.T) {
 	for text, want := range map[string]string{
 		"yes": "yes", "Yes!": "yes", " YES. ": "yes", "ok": "yes", "Okay": "yes", "yes, please": "yes", "Sure 👍": "", "👍": "yes", "👍🏽": "yes",
 		"go ahead": "yes", "Allow": "yes", "that’s fine": "yes", "No problem!": "yes", "yes\n": "yes",
-		"no": "no", "No!!": "no", "no, thanks": "no", "Don’t": "no", "please don't record": "no", "👎": "no", "Not allowed.": "no", "stop recording": "no",
-		"": "", "...": "", "I said yes to lunch": "", "yesterday": "", "no idea": "", "know": "", "is it ok?": "", "ok so next topic": "",
-		"yes or no": "", "notes": "", "yes no": "", "record": "",
+		"no": "no", "No!!": "no", "no, thanks": "no", "Don’t": "no", "please don't record": "no", "👎": "no", "Not allowed.": "no",
+		"stop recording": "no",
+		"":               "", "...": "", "I said yes to lunch": "", "yesterday": "", "no idea": "", "know": "", "is it ok?": "",
+		"ok so next topic": "",
+		"yes or no":        "", "notes": "", "yes no": "", "record": "",
 		strings.Repeat("yes ", 500): "",
 	} {
 		granted, ok := readReply(text)
@@ -51,7 +53,8 @@ func FuzzReadReply(f *testing.F) {
 		if granted && (slices.Contains(words, "not") || slices.Contains(words, "don't") || slices.Contains(words, "no") && words[0] != "no") {
 			t.Errorf("%q is a consent", text)
 		}
-		if again, still := readReply("... " + strings.ToUpper(strings.ToLower(text)) + " !"); ok && (again != granted || !still) && utf8.ValidString(text) {
+		if again, still := readReply("... " + strings.ToUpper(strings.ToLower(text)) + " !"); ok && (again != granted || !still) &&
+			utf8.ValidString(text) {
 			t.Errorf("%q is read as %t, %t and in another form as %t, %t", text, granted, ok, again, still)
 		}
 	})

@@ -22,7 +22,10 @@ func captionScript() []spoken {
 	return []spoken{
 		{"Ada", []string{"Good", "Good more", "Good morning", "Good morning every", "Good morning, everyone."}},
 		{"Ben", []string{"Hi", "Hi aid a", "Hi, Ada."}},
-		{"Ada", []string{"I scream", "Ice cream is", "Ice cream is the first", "Ice cream is the first topic.", "Ice cream is the first topic. We", "Ice cream is the first topic. We need for tea", "Ice cream is the first topic. We need forty litres."}},
+		{"Ada", []string{
+			"I scream", "Ice cream is", "Ice cream is the first", "Ice cream is the first topic.", "Ice cream is the first topic. We",
+			"Ice cream is the first topic. We need for tea", "Ice cream is the first topic. We need forty litres.",
+		}},
 		{"Ben", []string{"Yes", "Yes."}},
 		{"Ada", []string{"Yes", "Yes."}},
 		{"Ben", []string{"Yes", "Yes."}},

@@ -52,14 +52,18 @@ func testRestoredPages(t *testing.T, ctx context.Context, running *browser.Brows
 			var log Log
 			compare := func(screen meeting.Screen) {
 				t.Helper()
-				compareRestored(t, page, viewer, profile, Visit{Platform: platform.name, Profile: profile, DisplayName: "Standin for Eve", Log: &log}, screen)
+				compareRestored(t, page, viewer, profile, Visit{
+					Platform: platform.name, Profile: profile, DisplayName: "Standin for Eve", Log: &log,
+				}, screen)
 			}
 			eventually(t, ctx, "the first screen", func() bool {
 				snapshot, err := profile.Snapshot(ctx, page)
 				return err == nil && len(snapshot.Elements) > 0
 			})
 			compare("first")
-			if err := adapter.Join(ctx, page, meeting.JoinOptions{Name: "Standin for Eve", Passcode: address.Passcode, Observed: log.Add}); err != nil {
+			if err := adapter.Join(ctx, page, meeting.JoinOptions{
+				Name: "Standin for Eve", Passcode: address.Passcode, Observed: log.Add,
+			}); err != nil {
 				t.Fatal(err)
 			}
 			observe := func(screen meeting.Screen) {

@@ -34,7 +34,8 @@ func (l *Log) Add(seen meeting.Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addNames(seen.Captured.Snapshot)
-	if last := len(l.snapshots) - 1; last > 0 && l.repeats(last) && sameResult(l.decisions[last], l.snapshots[last], decision, *seen.Captured) {
+	if last := len(l.snapshots) - 1; last > 0 && l.repeats(last) &&
+		sameResult(l.decisions[last], l.snapshots[last], decision, *seen.Captured) {
 		l.snapshots[last], l.decisions[last] = *seen.Captured, decision
 		return
 	}
@@ -52,8 +53,10 @@ func (l *Log) repeats(i int) bool {
 
 // sameResult reports whether two snapshots have the same decision, history and
 // elements.
-func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, otherDecision meeting.Decision, other meeting.CapturedSnapshot) bool {
-	return decision.SameAs(otherDecision) && snapshot.Known.Requested == other.Known.Requested && snapshot.Known.Admitted == other.Known.Admitted &&
+func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, otherDecision meeting.Decision,
+	other meeting.CapturedSnapshot) bool {
+	return decision.SameAs(otherDecision) && snapshot.Known.Requested == other.Known.Requested &&
+		snapshot.Known.Admitted == other.Known.Admitted &&
 		maps.EqualFunc(snapshot.Snapshot.Elements, other.Snapshot.Elements, func(a, b meeting.VisibleElement) bool {
 			return a.Candidate == b.Candidate && a.Disabled == b.Disabled
 		})

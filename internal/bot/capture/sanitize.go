@@ -208,7 +208,9 @@ func (s *sanitizer) replaceNames(text string) string {
 // replaceWords replaces a name. A single word has to stand alone, unless it is in
 // another script than Latin, because some scripts have no spaces.
 func replaceWords(text string, n alias) string {
-	bounded := !strings.Contains(n.name, " ") && !strings.ContainsFunc(n.name, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+	bounded := !strings.Contains(n.name, " ") && !strings.ContainsFunc(n.name, func(r rune) bool {
+		return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r)
+	})
 	var b strings.Builder
 	rest := 0
 	for _, found := range n.pattern.FindAllStringIndex(text, -1) {

@@ -81,7 +81,9 @@ func testHostilePage(t *testing.T, ctx context.Context, running *browser.Browser
 		t.Fatal(err)
 	}
 	info := encoded(decoded.Info)
-	for name, text := range map[string]string{"page": string(decoded.Page), "accessibility tree": string(decoded.Accessibility), "info": info} {
+	for name, text := range map[string]string{
+		"page": string(decoded.Page), "accessibility tree": string(decoded.Accessibility), "info": info,
+	} {
 		for row := range strings.Lines(text) {
 			if strings.Contains(strings.ToLower(row), "leak") {
 				t.Errorf("the %s holds: %s", name, row)
@@ -89,7 +91,8 @@ func testHostilePage(t *testing.T, ctx context.Context, running *browser.Browser
 		}
 	}
 	for _, want := range []string{
-		"Meeting of Person ", "Pin Person ", `aria-label="Leave call"`, `aria-label="Chat with everyone"`, "Inner heading of Person ", "Someone will let you in soon",
+		"Meeting of Person ", "Pin Person ", `aria-label="Leave call"`, `aria-label="Chat with everyone"`, "Inner heading of Person ",
+		"Someone will let you in soon",
 		"[email]", `href="http://meet.test/landing"`, `value="x"`,
 	} {
 		if !strings.Contains(string(decoded.Page), strings.Replace(want, "http:", "https:", 1)) {
@@ -102,7 +105,8 @@ func testHostilePage(t *testing.T, ctx context.Context, running *browser.Browser
 	}
 	defer restored.Close()
 	var ran bool
-	if err := restored.EvalInPage(ctx, `document.scripts.length > 0 || Object.keys(window).some(key => key.startsWith("leak"))`, &ran); err != nil || ran {
+	if err := restored.EvalInPage(ctx, `document.scripts.length > 0 || Object.keys(window).some(key => key.startsWith("leak"))`,
+		&ran); err != nil || ran {
 		t.Errorf("the restored page has scripts: %v, %v", ran, err)
 	}
 	found, err := profile.Snapshot(ctx, restored)
@@ -169,9 +173,10 @@ func TestLog(t *testing.T) {
 		if i < 50 {
 			screen = meeting.PreJoin
 		}
-		log.Add(meeting.Observation{Screen: screen, Captured: &meeting.CapturedSnapshot{At: start.Add(time.Duration(i) * time.Second), Snapshot: meeting.Snapshot{
-			Tiles: []meeting.RosterEntry{{Names: []string{string(rune('a' + i%26))}}},
-		}}})
+		log.Add(meeting.Observation{Screen: screen, Captured: &meeting.CapturedSnapshot{At: start.Add(time.Duration(i) * time.Second),
+			Snapshot: meeting.Snapshot{
+				Tiles: []meeting.RosterEntry{{Names: []string{string(rune('a' + i%26))}}},
+			}}})
 	}
 	log.Add(meeting.Observation{Screen: meeting.Lobby}) // of a page that is not read
 	snapshots, decisions, names := log.content()
@@ -208,8 +213,13 @@ func FuzzDecode(f *testing.F) {
 	profile := profileOf(f, job.Meet)
 	history := meeting.History{Requested: true, OwnName: "Standin"}
 	for _, one := range []Capture{
-		{Info: Info{Schema: Schema, Snapshots: []meeting.CapturedSnapshot{{Known: history, Snapshot: meeting.Snapshot{LobbyText: "Asking to be let in"}}}}, Profile: profile.Text()},
-		{Info: Info{Schema: Schema, Platform: job.Meet, Width: 1280}, Page: []byte("<html/>"), Accessibility: []byte("button"), Screenshot: []byte("PNG"), Profile: []byte("{")},
+		{Info: Info{
+			Schema:    Schema,
+			Snapshots: []meeting.CapturedSnapshot{{Known: history, Snapshot: meeting.Snapshot{LobbyText: "Asking to be let in"}}},
+		}, Profile: profile.Text()},
+		{Info: Info{
+			Schema: Schema, Platform: job.Meet, Width: 1280,
+		}, Page: []byte("<html/>"), Accessibility: []byte("button"), Screenshot: []byte("PNG"), Profile: []byte("{")},
 	} {
 		data, err := one.Encode()
 		if err != nil {

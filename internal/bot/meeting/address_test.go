@@ -52,20 +52,25 @@ func repeatedly(text string, times int) string {
 func TestMeetAddress(t *testing.T) {
 	const plain = "https://meet.google.com/abc-defg-hij?hl=en"
 	testAddresses(t, job.Meet, map[string]addressCase{
-		"plain":                    {given: "https://meet.google.com/abc-defg-hij", want: plain},
-		"white space around":       {given: " \n https://meet.google.com/abc-defg-hij\t", want: plain},
-		"trailing bracket":         {given: "https://meet.google.com/abc-defg-hij>", want: plain},
-		"both brackets":            {given: "<https://meet.google.com/abc-defg-hij>", want: plain},
-		"http":                     {given: "http://meet.google.com/abc-defg-hij", want: plain},
-		"capitals":                 {given: "HTTPS://Meet.Google.COM/ABC-DEFG-HIJ", want: plain},
-		"another language":         {given: "https://meet.google.com/abc-defg-hij?hl=de", want: plain},
-		"other parameters":         {given: "https://meet.google.com/abc-defg-hij?authuser=1&hl=de", want: "https://meet.google.com/abc-defg-hij?authuser=1&hl=en"},
-		"user in front":            {given: "https://who:secret@meet.google.com/abc-defg-hij", want: plain},
-		"lookup":                   {given: "https://meet.google.com/lookup/weekly", want: "https://meet.google.com/lookup/weekly?hl=en"},
-		"redirector":               {given: "https://www.google.com/url?q=https://meet.google.com/abc-defg-hij&sa=D", want: plain},
-		"redirector, encoded":      {given: "https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&usg=x", want: plain},
-		"redirector, thrice":       {given: "https://google.com/url?q=https%25253A%25252F%25252Fmeet.google.com%25252Fabc-defg-hij", want: plain},
-		"redirector in another":    {given: "https://google.com/url?q=https%3A%2F%2Fwww.google.com%2Furl%3Fq%3Dhttps%253A%252F%252Fmeet.google.com%252Fabc-defg-hij", want: plain},
+		"plain":              {given: "https://meet.google.com/abc-defg-hij", want: plain},
+		"white space around": {given: " \n https://meet.google.com/abc-defg-hij\t", want: plain},
+		"trailing bracket":   {given: "https://meet.google.com/abc-defg-hij>", want: plain},
+		"both brackets":      {given: "<https://meet.google.com/abc-defg-hij>", want: plain},
+		"http":               {given: "http://meet.google.com/abc-defg-hij", want: plain},
+		"capitals":           {given: "HTTPS://Meet.Google.COM/ABC-DEFG-HIJ", want: plain},
+		"another language":   {given: "https://meet.google.com/abc-defg-hij?hl=de", want: plain},
+		"other parameters": {
+			given: "https://meet.google.com/abc-defg-hij?authuser=1&hl=de", want: "https://meet.google.com/abc-defg-hij?authuser=1&hl=en",
+		},
+		"user in front":       {given: "https://who:secret@meet.google.com/abc-defg-hij", want: plain},
+		"lookup":              {given: "https://meet.google.com/lookup/weekly", want: "https://meet.google.com/lookup/weekly?hl=en"},
+		"redirector":          {given: "https://www.google.com/url?q=https://meet.google.com/abc-defg-hij&sa=D", want: plain},
+		"redirector, encoded": {given: "https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&usg=x", want: plain},
+		"redirector, thrice":  {given: "https://google.com/url?q=https%25253A%25252F%25252Fmeet.google.com%25252Fabc-defg-hij", want: plain},
+		"redirector in another": {
+			given: "https://google.com/url?q=https%3A%2F%2Fwww.google.com%2Furl%3Fq%3Dhttps%253A%252F%252Fmeet.google.com%252Fabc-defg-hij",
+			want:  plain,
+		},
 		"redirector, other name":   {given: "https://www.google.com/url?sa=j&url=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij", want: plain},
 		"encoded once":             {given: "https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij", want: plain},
 		"encoded three times":      {given: "https%25253A%25252F%25252Fmeet.google.com%25252Fabc-defg-hij", want: plain},
@@ -99,74 +104,140 @@ func TestTeamsAddress(t *testing.T) {
 		short   = "https://teams.live.com/meet/9312345678901?p=Ab3xYz"
 	)
 	light := func(json string) string {
-		return "https://teams.microsoft.com/light-meetings/launch?anon=true&coords=" + url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(json)))
+		return "https://teams.microsoft.com/light-meetings/launch?anon=true&coords=" +
+			url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(json)))
 	}
 	coords := light(`{"conversationId":"19:meeting_Zm9v@thread.v2","tenantId":"a-b"}`)
 	testAddresses(t, job.Teams, map[string]addressCase{
-		"long":                           {given: long, want: long},
-		"colon and at sign encoded":      {given: "https://teams.microsoft.com/l/meetup-join/19%3ameeting_Zm9v%40thread.v2/0?context=%7b%22Tid%22%3a%22a-b%22%2c%22Oid%22%3a%22c-d%22%7d", want: "https://teams.microsoft.com/l/meetup-join/19%3ameeting_Zm9v%40thread.v2/0?context=%7b%22Tid%22%3a%22a-b%22%2c%22Oid%22%3a%22c-d%22%7d"},
-		"encoded twice inside":           {given: "https://teams.microsoft.com/l/meetup-join/19%253ameeting_Zm9v%2540thread.v2/0?context=%257B%2522Tid%2522%253A%2522a-b%2522%252C%2522Oid%2522%253A%2522c-d%2522%257D", want: long},
-		"encoded three times":            {given: repeatedly(long, 3), want: long},
-		"trailing bracket":               {given: long + ">", want: long},
-		"safelinks":                      {given: "https://nam12.safelinks.protection.outlook.com/?url=" + url.QueryEscape(long) + "&data=05%7C02&reserved=0", want: long},
-		"safelinks in a path":            {given: "https://eur03.safelinks.protection.outlook.com/ap/t-59584e83/?url=" + url.QueryEscape(long), want: long},
-		"safelinks of Teams":             {given: "https://statics.teams.cdn.office.net/evergreen-assets/safelinks/1/atp-safelinks.html?url=" + url.QueryEscape(short), want: short, passcode: "Ab3xYz"},
-		"safelinks in Google's":          {given: "https://www.google.com/url?q=" + url.QueryEscape("https://nam12.safelinks.protection.outlook.com/?url="+url.QueryEscape(short)), want: short, passcode: "Ab3xYz"},
-		"safelinks to a script":          {given: "https://nam12.safelinks.protection.outlook.com/?url=javascript:alert(1)"},
-		"safelinks to a file":            {given: "https://nam12.safelinks.protection.outlook.com/?url=file:///etc/passwd"},
-		"safelinks to nothing":           {given: "https://nam12.safelinks.protection.outlook.com/?data=x"},
-		"not safelinks":                  {given: "https://safelinks.protection.outlook.com.example.org/?url=" + url.QueryEscape(short), want: "https://safelinks.protection.outlook.com.example.org/?url=" + url.QueryEscape(short)},
-		"launcher":                       {given: "https://teams.microsoft.com/dl/launcher/launcher.html?url=" + url.QueryEscape("/_#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?"+context) + "&type=meetup-join&directDl=true", want: long},
-		"launcher of a short link":       {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("/_#/meet/9312345678901?p=Ab3xYz"), want: short, passcode: "Ab3xYz"},
-		"launcher, encoded thrice":       {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + repeatedly("/_#/meet/9312345678901?p=Ab3xYz", 3), want: short, passcode: "Ab3xYz"},
-		"launcher in a launcher":         {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("/dl/launcher/launcher.html?url="+url.QueryEscape("/_#/meet/9312345678901?p=Ab3xYz")), want: short, passcode: "Ab3xYz"},
-		"launcher to another host":       {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("https://evil.example/meet/1")},
-		"launcher to another host, bare": {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("//evil.example/meet/1")},
-		"launcher to a script":           {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("javascript:alert(1)")},
-		"launcher to nothing":            {given: "https://teams.live.com/dl/launcher/launcher.html"},
-		"old client":                     {given: "https://teams.microsoft.com/_#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?" + context, want: long},
-		"new client":                     {given: "https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?" + context, want: "https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?" + context},
-		"new client, short":              {given: "https://teams.live.com/v2/?meetingjoin=true#/meet/9312345678901?p=Ab3xYz&anon=true", want: "https://teams.live.com/v2/?meetingjoin=true#/meet/9312345678901?p=Ab3xYz&anon=true", passcode: "Ab3xYz"},
-		"light meeting":                  {given: coords, want: coords},
-		"light meeting with passcode":    {given: light(`{"meetingCode":"1","passcode":"Ab3xYz"}`), want: light(`{"meetingCode":"1","passcode":"Ab3xYz"}`), passcode: "Ab3xYz"},
-		"light meeting, unreadable":      {given: "https://teams.microsoft.com/light-meetings/launch?coords=%21%21"},
-		"light meeting, no JSON":         {given: light("hello")},
-		"short":                          {given: short, want: short, passcode: "Ab3xYz"},
-		"short, capitals, port, user":    {given: "HTTP://me:secret@Teams.Live.COM.:443/meet/9312345678901?p=Ab3xYz", want: short, passcode: "Ab3xYz"},
-		"government cloud":               {given: "https://gov.teams.microsoft.us/l/meetup-join/x", want: "https://gov.teams.microsoft.us/l/meetup-join/x"},
-		"another host":                   {given: "http://127.0.0.1:4000/meet/123456789012?p=k3", want: "http://127.0.0.1:4000/meet/123456789012?p=k3", passcode: "k3"},
-		"another host's launcher":        {given: "http://127.0.0.1:4000/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F123456789012%3Fp%3Dk3", want: "http://127.0.0.1:4000/meet/123456789012?p=k3", passcode: "k3"},
-		"no meeting":                     {given: "https://teams.microsoft.com/"},
-		"old client, no meeting":         {given: "https://teams.microsoft.com/_#"},
-		"punctuation, no meeting":        {given: "https://teams.microsoft.com/*#"},
-		"encoded, no meeting":            {given: "https://teams.microsoft.com/%2A"},
-		"two":                            {given: short + " " + short},
-		"two, glued":                     {given: short + short},
+		"long": {given: long, want: long},
+		"colon and at sign encoded": {
+			given: "https://teams.microsoft.com/l/meetup-join/19%3ameeting_Zm9v%40thread.v2/0?context=%7b%22Tid%22%3a%22a-b%22%2c%22Oid%22%3a%22c-d%22%7d",
+			want:  "https://teams.microsoft.com/l/meetup-join/19%3ameeting_Zm9v%40thread.v2/0?context=%7b%22Tid%22%3a%22a-b%22%2c%22Oid%22%3a%22c-d%22%7d",
+		},
+		"encoded twice inside": {
+			given: "https://teams.microsoft.com/l/meetup-join/19%253ameeting_Zm9v%2540thread.v2/0?context=%257B%2522Tid%2522%253A%2522a-b%2522%252C%2522Oid%2522%253A%2522c-d%2522%257D",
+			want:  long,
+		},
+		"encoded three times": {given: repeatedly(long, 3), want: long},
+		"trailing bracket":    {given: long + ">", want: long},
+		"safelinks": {
+			given: "https://nam12.safelinks.protection.outlook.com/?url=" + url.QueryEscape(long) + "&data=05%7C02&reserved=0", want: long,
+		},
+		"safelinks in a path": {
+			given: "https://eur03.safelinks.protection.outlook.com/ap/t-59584e83/?url=" + url.QueryEscape(long), want: long,
+		},
+		"safelinks of Teams": {
+			given: "https://statics.teams.cdn.office.net/evergreen-assets/safelinks/1/atp-safelinks.html?url=" + url.QueryEscape(short),
+			want:  short, passcode: "Ab3xYz",
+		},
+		"safelinks in Google's": {
+			given: "https://www.google.com/url?q=" + url.QueryEscape("https://nam12.safelinks.protection.outlook.com/?url="+url.QueryEscape(short)),
+			want:  short, passcode: "Ab3xYz",
+		},
+		"safelinks to a script": {given: "https://nam12.safelinks.protection.outlook.com/?url=javascript:alert(1)"},
+		"safelinks to a file":   {given: "https://nam12.safelinks.protection.outlook.com/?url=file:///etc/passwd"},
+		"safelinks to nothing":  {given: "https://nam12.safelinks.protection.outlook.com/?data=x"},
+		"not safelinks": {
+			given: "https://safelinks.protection.outlook.com.example.org/?url=" + url.QueryEscape(short),
+			want:  "https://safelinks.protection.outlook.com.example.org/?url=" + url.QueryEscape(short),
+		},
+		"launcher": {
+			given: "https://teams.microsoft.com/dl/launcher/launcher.html?url=" +
+				url.QueryEscape("/_#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?"+context) + "&type=meetup-join&directDl=true",
+			want: long,
+		},
+		"launcher of a short link": {
+			given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("/_#/meet/9312345678901?p=Ab3xYz"), want: short,
+			passcode: "Ab3xYz",
+		},
+		"launcher, encoded thrice": {
+			given: "https://teams.live.com/dl/launcher/launcher.html?url=" + repeatedly("/_#/meet/9312345678901?p=Ab3xYz", 3), want: short,
+			passcode: "Ab3xYz",
+		},
+		"launcher in a launcher": {
+			given: "https://teams.live.com/dl/launcher/launcher.html?url=" +
+				url.QueryEscape("/dl/launcher/launcher.html?url="+url.QueryEscape("/_#/meet/9312345678901?p=Ab3xYz")),
+			want: short, passcode: "Ab3xYz",
+		},
+		"launcher to another host": {given: "https://teams.live.com/dl/launcher/launcher.html?url=" +
+			url.QueryEscape("https://evil.example/meet/1")},
+		"launcher to another host, bare": {given: "https://teams.live.com/dl/launcher/launcher.html?url=" +
+			url.QueryEscape("//evil.example/meet/1")},
+		"launcher to a script": {given: "https://teams.live.com/dl/launcher/launcher.html?url=" + url.QueryEscape("javascript:alert(1)")},
+		"launcher to nothing":  {given: "https://teams.live.com/dl/launcher/launcher.html"},
+		"old client":           {given: "https://teams.microsoft.com/_#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?" + context, want: long},
+		"new client": {
+			given: "https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?" + context,
+			want:  "https://teams.microsoft.com/v2/?meetingjoin=true#/l/meetup-join/19:meeting_Zm9v@thread.v2/0?" + context,
+		},
+		"new client, short": {
+			given: "https://teams.live.com/v2/?meetingjoin=true#/meet/9312345678901?p=Ab3xYz&anon=true",
+			want:  "https://teams.live.com/v2/?meetingjoin=true#/meet/9312345678901?p=Ab3xYz&anon=true", passcode: "Ab3xYz",
+		},
+		"light meeting": {given: coords, want: coords},
+		"light meeting with passcode": {
+			given: light(`{"meetingCode":"1","passcode":"Ab3xYz"}`), want: light(`{"meetingCode":"1","passcode":"Ab3xYz"}`), passcode: "Ab3xYz",
+		},
+		"light meeting, unreadable": {given: "https://teams.microsoft.com/light-meetings/launch?coords=%21%21"},
+		"light meeting, no JSON":    {given: light("hello")},
+		"short":                     {given: short, want: short, passcode: "Ab3xYz"},
+		"short, capitals, port, user": {
+			given: "HTTP://me:secret@Teams.Live.COM.:443/meet/9312345678901?p=Ab3xYz", want: short, passcode: "Ab3xYz",
+		},
+		"government cloud": {
+			given: "https://gov.teams.microsoft.us/l/meetup-join/x", want: "https://gov.teams.microsoft.us/l/meetup-join/x",
+		},
+		"another host": {
+			given: "http://127.0.0.1:4000/meet/123456789012?p=k3", want: "http://127.0.0.1:4000/meet/123456789012?p=k3", passcode: "k3",
+		},
+		"another host's launcher": {
+			given: "http://127.0.0.1:4000/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F123456789012%3Fp%3Dk3",
+			want:  "http://127.0.0.1:4000/meet/123456789012?p=k3", passcode: "k3",
+		},
+		"no meeting":              {given: "https://teams.microsoft.com/"},
+		"old client, no meeting":  {given: "https://teams.microsoft.com/_#"},
+		"punctuation, no meeting": {given: "https://teams.microsoft.com/*#"},
+		"encoded, no meeting":     {given: "https://teams.microsoft.com/%2A"},
+		"two":                     {given: short + " " + short},
+		"two, glued":              {given: short + short},
 	})
 }
 
 func TestZoomAddress(t *testing.T) {
 	const client = "https://app.zoom.us/wc/12345678901/join?pwd=aB3.1"
 	testAddresses(t, job.ZoomWeb, map[string]addressCase{
-		"usual":                     {given: "https://zoom.us/j/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
-		"a region's host":           {given: "https://us02web.zoom.us/j/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
-		"a company's name":          {given: "https://acme.zoom.us/j/12345678901?pwd=aB3.1#success", want: client, passcode: "aB3.1"},
-		"zoom.com":                  {given: "http://www.zoom.com/j/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
-		"with dashes":               {given: "https://zoom.us/j/123-4567-8901?pwd=aB3.1", want: client, passcode: "aB3.1"},
-		"without passcode":          {given: "https://zoom.us/j/12345678901", want: "https://app.zoom.us/wc/12345678901/join"},
-		"webinar with a token":      {given: "https://zoom.us/w/12345678901?tk=to.ken&pwd=aB3.1&uuid=WN_x", want: client + "&tk=to.ken", passcode: "aB3.1"},
-		"web client":                {given: client + "&fromPWA=1", want: client, passcode: "aB3.1"},
-		"web client, the old way":   {given: "https://zoom.us/wc/join/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
-		"web client, to start":      {given: "https://zoom.us/wc/12345678901/start?pwd=aB3.1", want: client, passcode: "aB3.1"},
-		"personal name":             {given: "https://us05web.zoom.us/my/ada.quill?pwd=aB3.1", want: "https://us05web.zoom.us/my/ada.quill?pwd=aB3.1", passcode: "aB3.1"},
-		"events":                    {given: "https://events.zoom.us/ejl/Abc-De_f", want: "https://events.zoom.us/ejl/Abc-De_f"},
-		"encoded three times":       {given: repeatedly("https://zoom.us/j/12345678901?pwd=aB3.1", 3), want: client, passcode: "aB3.1"},
-		"encoded four times":        {given: repeatedly("https://zoom.us/j/12345678901?pwd=aB3.1", 4)},
-		"trailing bracket":          {given: "<https://zoom.us/j/12345678901?pwd=aB3.1>", want: client, passcode: "aB3.1"},
-		"Google's redirector":       {given: "https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fj%2F12345678901%3Fpwd%3DaB3.1&sa=D", want: client, passcode: "aB3.1"},
-		"a company's own host":      {given: "https://zoom.corp.example/j/12345678901?pwd=aB3.1", want: "https://zoom.corp.example/j/12345678901?pwd=aB3.1", passcode: "aB3.1"},
-		"the government's":          {given: "https://www.zoomgov.com/j/12345678901?pwd=aB3.1", want: "https://www.zoomgov.com/j/12345678901?pwd=aB3.1", passcode: "aB3.1"},
-		"replica":                   {given: "http://127.0.0.1:4000/j/12345678901?pwd=k3", want: "http://127.0.0.1:4000/j/12345678901?pwd=k3", passcode: "k3"},
+		"usual":            {given: "https://zoom.us/j/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
+		"a region's host":  {given: "https://us02web.zoom.us/j/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
+		"a company's name": {given: "https://acme.zoom.us/j/12345678901?pwd=aB3.1#success", want: client, passcode: "aB3.1"},
+		"zoom.com":         {given: "http://www.zoom.com/j/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
+		"with dashes":      {given: "https://zoom.us/j/123-4567-8901?pwd=aB3.1", want: client, passcode: "aB3.1"},
+		"without passcode": {given: "https://zoom.us/j/12345678901", want: "https://app.zoom.us/wc/12345678901/join"},
+		"webinar with a token": {
+			given: "https://zoom.us/w/12345678901?tk=to.ken&pwd=aB3.1&uuid=WN_x", want: client + "&tk=to.ken", passcode: "aB3.1",
+		},
+		"web client":              {given: client + "&fromPWA=1", want: client, passcode: "aB3.1"},
+		"web client, the old way": {given: "https://zoom.us/wc/join/12345678901?pwd=aB3.1", want: client, passcode: "aB3.1"},
+		"web client, to start":    {given: "https://zoom.us/wc/12345678901/start?pwd=aB3.1", want: client, passcode: "aB3.1"},
+		"personal name": {
+			given: "https://us05web.zoom.us/my/ada.quill?pwd=aB3.1", want: "https://us05web.zoom.us/my/ada.quill?pwd=aB3.1", passcode: "aB3.1",
+		},
+		"events":              {given: "https://events.zoom.us/ejl/Abc-De_f", want: "https://events.zoom.us/ejl/Abc-De_f"},
+		"encoded three times": {given: repeatedly("https://zoom.us/j/12345678901?pwd=aB3.1", 3), want: client, passcode: "aB3.1"},
+		"encoded four times":  {given: repeatedly("https://zoom.us/j/12345678901?pwd=aB3.1", 4)},
+		"trailing bracket":    {given: "<https://zoom.us/j/12345678901?pwd=aB3.1>", want: client, passcode: "aB3.1"},
+		"Google's redirector": {
+			given: "https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fj%2F12345678901%3Fpwd%3DaB3.1&sa=D", want: client, passcode: "aB3.1",
+		},
+		"a company's own host": {
+			given: "https://zoom.corp.example/j/12345678901?pwd=aB3.1", want: "https://zoom.corp.example/j/12345678901?pwd=aB3.1",
+			passcode: "aB3.1",
+		},
+		"the government's": {
+			given: "https://www.zoomgov.com/j/12345678901?pwd=aB3.1", want: "https://www.zoomgov.com/j/12345678901?pwd=aB3.1", passcode: "aB3.1",
+		},
+		"replica": {
+			given: "http://127.0.0.1:4000/j/12345678901?pwd=k3", want: "http://127.0.0.1:4000/j/12345678901?pwd=k3", passcode: "k3",
+		},
 		"not Zoom's":                {given: "https://zoom.us.example.org/j/12345678901", want: "https://zoom.us.example.org/j/12345678901"},
 		"another page":              {given: "https://zoom.us/pricing", want: "https://zoom.us/pricing"},
 		"nothing":                   {given: "https://zoom.us"},
@@ -190,8 +261,10 @@ func fuzzAddress(f *testing.F, platform job.Platform) {
 		"https://meet.google.com/a https://zoom.us/j/1", "http://[::1]:80/x", "%", "https://a/%2525", "<>",
 		"https://teams.microsoft.com/l/meetup-join/19%253ameeting_x%2540thread.v2/0?context=%257B%2522Tid%2522%257D",
 		"https://teams.live.com/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F1%3Fp%3Dx", "https://teams.microsoft.com/_#/meet/1?p=x",
-		"https://teams.microsoft.com/light-meetings/launch?coords=eyJhIjoxfQ==", "https://nam12.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F123456789",
-		"https://zoom.us/j/12345678901?pwd=a&tk=b", "https://events.zoom.us/ejl/x", "https://zoom.us/my/x?pwd=%zz", "https://teams.live.com/v2/?meetingjoin=true#/meet/1?p=x",
+		"https://teams.microsoft.com/light-meetings/launch?coords=eyJhIjoxfQ==",
+		"https://nam12.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F123456789",
+		"https://zoom.us/j/12345678901?pwd=a&tk=b", "https://events.zoom.us/ejl/x", "https://zoom.us/my/x?pwd=%zz",
+		"https://teams.live.com/v2/?meetingjoin=true#/meet/1?p=x",
 		"https://teams.microsoft.com/l/meetup-join/19%253ameeting_x/0%253A", "https://example.org/a%2529%253A%252C", "https://example.org/_#",
 		"https://teams.microsoft.com/_#", "https://teams.microsoft.com/*#", "http://_#", "https://teams.microsoft.com/%5F",
 	} {

@@ -73,7 +73,9 @@ func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evi
 	if len(controls) == 0 {
 		controls = []string{leaveButton}
 	}
-	return append(proof, Evidence{Kind: EvidenceElement, What: "element " + strings.Join(controls, ", "), Where: "admission.controls", Weight: weakWeight}), true
+	return append(proof, Evidence{
+		Kind: EvidenceElement, What: "element " + strings.Join(controls, ", "), Where: "admission.controls", Weight: weakWeight,
+	}), true
 }
 
 // looksAlone reports whether a snapshot looks like a call without others: the

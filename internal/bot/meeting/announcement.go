@@ -48,7 +48,8 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 	var announced string
 	evidence := requestedEvidence()
 	switch {
-	case snapshot.Over != nil && (snapshot.Over.isAnnouncement() || snapshot.Over.asksToSignIn() && snapshot.LobbyText == "" && !snapshot.present(leaveButton)):
+	case snapshot.Over != nil && (snapshot.Over.isAnnouncement() || snapshot.Over.asksToSignIn() && snapshot.LobbyText == "" &&
+		!snapshot.present(leaveButton)):
 		announced = snapshot.Over.Text
 	case past.Acknowledged != "" && snapshot.clickable(joinButton):
 		announced = past.Acknowledged
@@ -65,7 +66,8 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
 		}
 	}
-	if past.Acknowledged != announced || snapshot.Over == nil || snapshot.LobbyText != "" || snapshot.present(leaveButton) || past.AcknowledgedFor < finalTime && past.AcknowledgedTimes < 2 {
+	if past.Acknowledged != announced || snapshot.Over == nil || snapshot.LobbyText != "" || snapshot.present(leaveButton) ||
+		past.AcknowledgedFor < finalTime && past.AcknowledgedTimes < 2 {
 		return classification{}, false
 	}
 	return classification{screen: Denied, evidence: []Evidence{

@@ -96,14 +96,16 @@ func askByChat(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page
 		t.Fatalf("asking: %q, %v", asking, err)
 	}
 	observation := s.await(t, page, "the question", func(o Observation) bool { return len(o.Chat) > 0 })
-	if question := observation.Chat[0]; !question.Own || !strings.Contains(question.Text, "Standin") || !strings.Contains(question.Text, `"yes"`) {
+	if question := observation.Chat[0]; !question.Own || !strings.Contains(question.Text, "Standin") ||
+		!strings.Contains(question.Text, `"yes"`) {
 		t.Errorf("the question reads %+v", question)
 	}
 	if err := meeting.Say("Ada Quill", "Yes"); err != nil {
 		t.Fatal(err)
 	}
 	observation = s.await(t, page, "the answer", func(o Observation) bool { return len(o.Chat) > 1 })
-	if answer := observation.Chat[1]; answer.Own || answer.Author != "Ada Quill" || answer.Text != "Yes" || answer.ID == observation.Chat[0].ID {
+	if answer := observation.Chat[1]; answer.Own || answer.Author != "Ada Quill" || answer.Text != "Yes" ||
+		answer.ID == observation.Chat[0].ID {
 		t.Errorf("the answer reads %+v", answer)
 	}
 	if err := s.site.ClosePermissionRequest(s.ctx, page); err != nil {

@@ -22,32 +22,58 @@ func TestSafestButton(t *testing.T) {
 		stage   stage
 		want    string
 	}{
-		"close by its label":                  {"Try our new look", []DialogButton{button("Try it"), button("Close")}, false, inCall, "Close"},
-		"close before acknowledging":          {"News", []DialogButton{button("OK"), corner("Schließen")}, false, inCall, "Schließen"},
-		"acknowledge before declining":        {"News", []DialogButton{button("Cancel"), button("Got it")}, false, inCall, "Got it"},
-		"terms are agreed to":                 {"By joining you agree to our terms", []DialogButton{button("Cancel"), button("Agree")}, false, inCall, "Agree"},
-		"terms in the lobby":                  {"Terms of Example Inc.", []DialogButton{button("Cancel"), button("I agree")}, false, inLobby, "I agree"},
-		"terms with a corner":                 {"Nutzungsbedingungen", []DialogButton{corner("Schließen"), button("Zustimmen")}, false, inCall, "Zustimmen"},
-		"decline":                             {"Turn on effects?", []DialogButton{button("Turn on"), button("Not now")}, false, inCall, "Not now"},
-		"an icon in the corner":               {"何か", []DialogButton{button("何"), corner("?")}, false, inCall, "?"},
-		"the only button":                     {"Uusi ilme", []DialogButton{button("Selvä")}, false, inCall, "Selvä"},
-		"of two unknown buttons none":         {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, inCall, ""},
-		"never to leave":                      {"Still there?", []DialogButton{button("Leave")}, false, inCall, ""},
-		"never into another call":             {"Join the other call?", []DialogButton{button("Switch here")}, false, inCall, ""},
-		"never to sign in":                    {"Welcome", []DialogButton{button("Sign in")}, false, inCall, ""},
-		"never to another page":               {"Welcome", []DialogButton{link}, false, inCall, ""},
-		"never the switch of a microphone":    {"You are muted", []DialogButton{button("Unmute"), button("Dismiss")}, false, inCall, "Dismiss"},
-		"disabled":                            {"News", []DialogButton{{Label: "Close", Disabled: true}, {Label: "OK", Covered: true}}, false, inCall, ""},
-		"a recording notice is accepted":      {"This video call is being recorded", []DialogButton{button("Leave call"), corner("Close"), button("Join now")}, false, inCall, "Join now"},
-		"in German":                           {"Dieser Anruf wird aufgezeichnet", []DialogButton{corner("Schließen"), button("Verlassen"), button("Verstanden")}, false, inCall, "Verstanden"},
-		"a recording notice is never closed":  {"This meeting is being recorded", []DialogButton{button("Leave"), button("Close")}, false, inCall, ""},
-		"cancel would end the wait":           {"Connecting", []DialogButton{button("Cancel")}, false, inLobby, ""},
-		"the dialog of the lobby stays":       {"Someone will let you in soon", []DialogButton{button("Close")}, false, inLobby, ""},
-		"terms are not refused before entry":  {"Example Inc.", []DialogButton{button("Cancel"), button("Proceed")}, false, beforeEntry, "Proceed"},
-		"not before the button works":         {"Terms of Example Inc.", []DialogButton{button("Decline"), {Label: "Continue", Disabled: true}}, false, beforeEntry, ""},
-		"to wait in the lobby":                {"No one has let you in yet", []DialogButton{button("Leave"), button("Keep waiting")}, false, inLobby, "Keep waiting"},
-		"in German before entry":              {"Hinweis", []DialogButton{button("Ablehnen"), button("Ja")}, false, beforeEntry, "Ja"},
-		"no program is opened before entry":   {"Better in the app", []DialogButton{button("Open app"), button("Cancel")}, false, beforeEntry, "Cancel"},
+		"close by its label":           {"Try our new look", []DialogButton{button("Try it"), button("Close")}, false, inCall, "Close"},
+		"close before acknowledging":   {"News", []DialogButton{button("OK"), corner("Schließen")}, false, inCall, "Schließen"},
+		"acknowledge before declining": {"News", []DialogButton{button("Cancel"), button("Got it")}, false, inCall, "Got it"},
+		"terms are agreed to": {
+			"By joining you agree to our terms", []DialogButton{button("Cancel"), button("Agree")}, false, inCall, "Agree",
+		},
+		"terms in the lobby": {
+			"Terms of Example Inc.", []DialogButton{button("Cancel"), button("I agree")}, false, inLobby, "I agree",
+		},
+		"terms with a corner": {
+			"Nutzungsbedingungen", []DialogButton{corner("Schließen"), button("Zustimmen")}, false, inCall, "Zustimmen",
+		},
+		"decline": {
+			"Turn on effects?", []DialogButton{button("Turn on"), button("Not now")}, false, inCall, "Not now",
+		},
+		"an icon in the corner":            {"何か", []DialogButton{button("何"), corner("?")}, false, inCall, "?"},
+		"the only button":                  {"Uusi ilme", []DialogButton{button("Selvä")}, false, inCall, "Selvä"},
+		"of two unknown buttons none":      {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, inCall, ""},
+		"never to leave":                   {"Still there?", []DialogButton{button("Leave")}, false, inCall, ""},
+		"never into another call":          {"Join the other call?", []DialogButton{button("Switch here")}, false, inCall, ""},
+		"never to sign in":                 {"Welcome", []DialogButton{button("Sign in")}, false, inCall, ""},
+		"never to another page":            {"Welcome", []DialogButton{link}, false, inCall, ""},
+		"never the switch of a microphone": {"You are muted", []DialogButton{button("Unmute"), button("Dismiss")}, false, inCall, "Dismiss"},
+		"disabled": {
+			"News", []DialogButton{{Label: "Close", Disabled: true}, {Label: "OK", Covered: true}}, false, inCall, "",
+		},
+		"a recording notice is accepted": {
+			"This video call is being recorded", []DialogButton{button("Leave call"), corner("Close"), button("Join now")}, false, inCall,
+			"Join now",
+		},
+		"in German": {
+			"Dieser Anruf wird aufgezeichnet", []DialogButton{corner("Schließen"), button("Verlassen"), button("Verstanden")}, false, inCall,
+			"Verstanden",
+		},
+		"a recording notice is never closed": {
+			"This meeting is being recorded", []DialogButton{button("Leave"), button("Close")}, false, inCall, "",
+		},
+		"cancel would end the wait":     {"Connecting", []DialogButton{button("Cancel")}, false, inLobby, ""},
+		"the dialog of the lobby stays": {"Someone will let you in soon", []DialogButton{button("Close")}, false, inLobby, ""},
+		"terms are not refused before entry": {
+			"Example Inc.", []DialogButton{button("Cancel"), button("Proceed")}, false, beforeEntry, "Proceed",
+		},
+		"not before the button works": {
+			"Terms of Example Inc.", []DialogButton{button("Decline"), {Label: "Continue", Disabled: true}}, false, beforeEntry, "",
+		},
+		"to wait in the lobby": {
+			"No one has let you in yet", []DialogButton{button("Leave"), button("Keep waiting")}, false, inLobby, "Keep waiting",
+		},
+		"in German before entry": {"Hinweis", []DialogButton{button("Ablehnen"), button("Ja")}, false, beforeEntry, "Ja"},
+		"no program is opened before entry": {
+			"Better in the app", []DialogButton{button("Open app"), button("Cancel")}, false, beforeEntry, "Cancel",
+		},
 		"to stay, in unknown words":           {"Allein", []DialogButton{button("Verlassen"), button("Bin da")}, false, inCall, "Bin da"},
 		"a layer is closed by its label":      {"News", []DialogButton{button("Got it")}, true, inCall, "Got it"},
 		"a layer is not closed by its corner": {"Ada", []DialogButton{corner("pin")}, true, inCall, ""},
@@ -102,12 +128,16 @@ func TestDialogState(t *testing.T) {
 	}
 	state, now = dialogState{}, time.Unix(0, 0)
 	for _, text := range []string{"This call ends in 1:59", "This call ends in 1:58", "This call ends in 1:57"} { // the dialog counts down
-		if action := state.next(Snapshot{Over: &Dialog{Text: text, Marked: true, Buttons: []DialogButton{button("Stay in the call")}}}, inCall, now); (action != nil) != (text == "This call ends in 1:57") {
+		if action := state.next(Snapshot{Over: &Dialog{
+			Text: text, Marked: true, Buttons: []DialogButton{button("Stay in the call")},
+		}}, inCall, now); (action != nil) != (text == "This call ends in 1:57") {
 			t.Errorf("%s: %+v", text, action)
 		}
 		now = now.Add(time.Second)
 	}
-	terms := Snapshot{Over: &Dialog{Text: "Terms", Marked: true, Unchecked: true, Buttons: []DialogButton{button("Decline"), {Label: "Continue", Disabled: true}}}}
+	terms := Snapshot{Over: &Dialog{
+		Text: "Terms", Marked: true, Unchecked: true, Buttons: []DialogButton{button("Decline"), {Label: "Continue", Disabled: true}},
+	}}
 	state.next(terms, beforeEntry, now)
 	if action := state.next(terms, beforeEntry, now.Add(dialogTime)); action == nil || action.Button != boxToCheck {
 		t.Errorf("terms with a box to check: %+v", action)

@@ -63,8 +63,8 @@ func requiredElements() []string {
 // usableElements are all elements that an adapter can use.
 func usableElements() []string {
 	return append(requiredElements(),
-		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, refusal, pinItem, allowDevices, acceptTerms, peopleButton,
-		moreButton, recordButton, requestPermission, closePermission, shareScreen, shareChoice, stopSharing)
+		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, refusal, pinItem, allowDevices,
+		acceptTerms, peopleButton, moreButton, recordButton, requestPermission, closePermission, shareScreen, shareChoice, stopSharing)
 }
 
 // dismissals are the buttons of dialogs and notices that block the page, in the

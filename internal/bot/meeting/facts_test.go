@@ -15,7 +15,8 @@ import (
 	"standin/internal/job"
 )
 
-var update = flag.Bool("update", false, "write the table of facts to docs/internals/platforms.md, and the records of pages to testdata/records")
+var update = flag.Bool("update", false,
+	"write the table of facts to docs/internals/platforms.md, and the records of pages to testdata/records")
 
 // fact is an entry of facts.yaml, whose comment describes it.
 type fact struct {
@@ -50,11 +51,13 @@ func TestFacts(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("\n| fact about the live page | source | profile entry | test |\n|---|---|---|---|\n")
 	for _, one := range facts {
-		if ids[one.ID] || !regexp.MustCompile(`^(meet|teams|zoom|all)-[a-z0-9-]+$`).MatchString(one.ID) || !strings.HasPrefix(one.ID, one.Platform+"-") {
+		if ids[one.ID] || !regexp.MustCompile(`^(meet|teams|zoom|all)-[a-z0-9-]+$`).MatchString(one.ID) ||
+			!strings.HasPrefix(one.ID, one.Platform+"-") {
 			t.Errorf("%s: the id is used twice, or does not begin with its platform", one.ID)
 		}
 		ids[one.ID] = true
-		if one.Fact == "" || one.Source == "" || one.Entry == "" || len(one.Tests) == 0 || !regexp.MustCompile(`^20\d\d(-\d\d){0,2}$`).MatchString(one.Date) {
+		if one.Fact == "" || one.Source == "" || one.Entry == "" || len(one.Tests) == 0 ||
+			!regexp.MustCompile(`^20\d\d(-\d\d){0,2}$`).MatchString(one.Date) {
 			t.Errorf("%s: incomplete: %+v", one.ID, one)
 		}
 		for _, name := range one.Tests {

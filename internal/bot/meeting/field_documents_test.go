@@ -108,7 +108,9 @@ func fieldScripts() map[job.Platform]string {
 func readFieldDocuments(t *testing.T, platform job.Platform) (documents []fieldDocument) {
 	t.Helper()
 	script := fieldScripts()[platform]
-	paths := map[job.Platform]string{job.Meet: "/abc-mnop-xyz", job.Teams: "/meet/9312345678901?p=abc", job.ZoomWeb: "/wc/91234567890/join?pwd=x"}
+	paths := map[job.Platform]string{
+		job.Meet: "/abc-mnop-xyz", job.Teams: "/meet/9312345678901?p=abc", job.ZoomWeb: "/wc/91234567890/join?pwd=x",
+	}
 	for section := range strings.SplitSeq("\n"+readField(t, script+".txt"), "\n=== ") {
 		header, body, _ := strings.Cut(section, "\n")
 		fields := strings.Split(header, " | ")
@@ -316,7 +318,8 @@ func (v *fieldVisit) attend(t *testing.T, ctx context.Context, site *site, page 
 			if err := site.HandleNotices(ctx, page, seen); err != nil {
 				t.Fatal(err)
 			}
-			if entered := v.last("admitted").at; seen.Screen == InMeeting && !read && !entered.IsZero() && time.Since(entered) > drawTime && (seen.Others > len(seen.Participants) || !seen.Counted && seen.Others > 0) {
+			if entered := v.last("admitted").at; seen.Screen == InMeeting && !read && !entered.IsZero() && time.Since(entered) > drawTime &&
+				(seen.Others > len(seen.Participants) || !seen.Counted && seen.Others > 0) {
 				read = true
 				if err := site.ReadPeople(ctx, page); err != nil {
 					t.Logf("reading the people: %v", err)
@@ -486,7 +489,9 @@ func (v *fieldVisit) judge(t *testing.T) {
 			t.Errorf("mistake: %s", entry.detail)
 		default:
 			screen, ok := phases()[entry.kind]
-			if next := slices.IndexFunc(v.entries[i+1:], func(one fieldEntry) bool { return one.kind != "mistake" }); ok && next >= 0 && !v.wasSeen(screen, entry.at, v.entries[i+1+next].at) {
+			if next := slices.IndexFunc(v.entries[i+1:], func(one fieldEntry) bool {
+				return one.kind != "mistake"
+			}); ok && next >= 0 && !v.wasSeen(screen, entry.at, v.entries[i+1+next].at) {
 				t.Errorf("%s was not reported", entry.kind)
 			}
 		}
@@ -497,9 +502,11 @@ func (v *fieldVisit) judge(t *testing.T) {
 	for _, one := range v.seen {
 		state := before(one.from.Add(drawTime), "lobby", "absent", "admitted", "over", "done")
 		switch {
-		case one.Screen == InMeeting && (before(one.from.Add(drawTime), "admitted").kind == "" || (state.kind == "lobby" || state.kind == "absent") && one.to.Sub(state.at) > drawTime):
+		case one.Screen == InMeeting && (before(one.from.Add(drawTime), "admitted").kind == "" ||
+			(state.kind == "lobby" || state.kind == "absent") && one.to.Sub(state.at) > drawTime):
 			t.Error("FALSE ADMISSION")
-		case one.Screen.Terminal() && one.Screen != CannotConnect && state.kind != "over" && (state.kind != "done" || !v.isWanted(one.Observation)):
+		case one.Screen.Terminal() && one.Screen != CannotConnect && state.kind != "over" &&
+			(state.kind != "done" || !v.isWanted(one.Observation)):
 			t.Errorf("FALSE END: %s by %s", one.Screen, one.Evidence)
 		case (one.Screen == Lobby || one.Screen == HostAbsent) && before(one.from.Add(drawTime), "asked", "lobby", "absent", "done").kind == "":
 			t.Errorf("%s before anything was asked, by %s", one.Screen, one.Evidence)

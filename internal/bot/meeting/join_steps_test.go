@@ -31,9 +31,15 @@ func TestJoinSteps(t *testing.T) {
 	for title, moments := range map[string][]moment{
 		"the usual way": {
 			{0, Unknown, nil, wait},
-			{0, PreJoin, map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {}}, step{kind: stepType, element: nameInput, text: name}},
-			{0, PreJoin, map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOn: {}, cameraOn: {}}, step{kind: stepPress, element: microphoneOn}},
-			{0, PreJoin, map[string]VisibleElement{nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOn: {}}, step{kind: stepPress, element: cameraOn}},
+			{0, PreJoin, map[string]VisibleElement{
+				nameInput: {}, joinButton: {Disabled: true}, microphoneOn: {}, cameraOn: {},
+			}, step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, map[string]VisibleElement{
+				nameInput: {Value: name}, joinButton: {}, microphoneOn: {}, cameraOn: {},
+			}, step{kind: stepPress, element: microphoneOn}},
+			{0, PreJoin, map[string]VisibleElement{
+				nameInput: {Value: name}, joinButton: {}, microphoneOff: {}, cameraOn: {},
+			}, step{kind: stepPress, element: cameraOn}},
 			{0, PreJoin, ready(nil), wait},
 			{quietTime, PreJoin, ready(nil), step{kind: stepPress, element: joinButton}},
 			{0, Unknown, nil, wait},
@@ -41,7 +47,9 @@ func TestJoinSteps(t *testing.T) {
 		},
 		"devices come on late": {
 			{0, PreJoin, ready(nil), wait},
-			{quietTime / 2, PreJoin, ready(map[string]VisibleElement{microphoneOn: {}, microphoneOff: {}}), step{kind: stepPress, element: microphoneOn}},
+			{quietTime / 2, PreJoin, ready(map[string]VisibleElement{microphoneOn: {}, microphoneOff: {}}), step{
+				kind: stepPress, element: microphoneOn,
+			}},
 		},
 		"signed in, without a name field": {
 			{0, PreJoin, map[string]VisibleElement{joinButton: {}}, wait},
@@ -66,7 +74,9 @@ func TestJoinSteps(t *testing.T) {
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
-			{time.Minute, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{kind: stepType, element: nameInput, text: name}},
+			{time.Minute, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), step{
+				kind: stepType, element: nameInput, text: name,
+			}},
 			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {Value: "Guest"}}), wait},
 		},
 		"a field with a limit of its own": {
@@ -119,7 +129,9 @@ func TestJoinSteps(t *testing.T) {
 			{settleTime, PreJoin, asked, step{kind: stepFail, evidence: "the page asks for a passcode, and the meeting's address carries none"}},
 		},
 		"unknown passcode that the page fills in": {
-			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {}, passcodeInput: {Value: "hidden"}}), step{kind: stepType, element: nameInput, text: name}},
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {}, passcodeInput: {Value: "hidden"}}), step{
+				kind: stepType, element: nameInput, text: name,
+			}},
 		},
 		"the connection is lost meanwhile": {{0, Reconnecting, ready(nil), wait}},
 		"in the meeting already":           {{0, InMeeting, nil, step{kind: stepDone}}},

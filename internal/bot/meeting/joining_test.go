@@ -90,7 +90,8 @@ func TestJoinRecordedPages(t *testing.T) {
 				defer cancel()
 				err := siteOf(t, platform).Join(ctx, opened, JoinOptions{Name: "Standin"})
 				var over *ScreenError
-				if err != nil && !errors.As(err, &over) || form.Elements[nameInput].Value != "Standin" || form.Visible(microphoneOn) || form.Visible(cameraOn) {
+				if err != nil && !errors.As(err, &over) || form.Elements[nameInput].Value != "Standin" || form.Visible(microphoneOn) ||
+					form.Visible(cameraOn) {
 					t.Errorf("%s: joined with %+v: %v", page, form.Elements, err)
 				}
 				presses := slices.DeleteFunc(opened.pressed, func(element string) bool { return element != joinButton })

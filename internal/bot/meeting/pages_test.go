@@ -15,7 +15,8 @@ import (
 func TestPeopleListIsHidden(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
-	page := openDocument(t, ctx, running, `<main>`+ownTile+`</main>`+callBar+`<button aria-label="People - 3 joined" onclick="toggle()">p</button><script>
+	page := openDocument(t, ctx, running, `<main>`+ownTile+`</main>`+callBar+
+		`<button aria-label="People - 3 joined" onclick="toggle()">p</button><script>
 		window.toggle = () => {
 			const old = document.getElementById("panel");
 			if (old) { old.remove(); return; }
@@ -34,7 +35,8 @@ func TestPeopleListIsHidden(t *testing.T) {
 	}
 	wantPeople(t, seen, 2, "Ada", "Ben")
 	var state string
-	if err := page.EvalInPage(ctx, `document.title + (document.getElementById("panel") ? ", open" : "")`, &state); err != nil || state != "Meet" {
+	if err := page.EvalInPage(ctx, `document.title + (document.getElementById("panel") ? ", open" : "")`, &state); err != nil ||
+		state != "Meet" {
 		t.Errorf("the list is %q, %v", state, err)
 	}
 }

@@ -48,15 +48,21 @@ func TestPictureLayouts(t *testing.T) {
 		t.Run(string(platform), func(t *testing.T) {
 			s := newEnvWith(t, ctx, running, platform, replica.Options{Media: media})
 			meeting, page := s.inside(t, replica.Settings{Participants: []replica.Participant{
-				{Name: everyone[0], Beeps: true}, {Name: everyone[1], Muted: true}, {Name: everyone[2], Muted: true}, {Name: everyone[3], CameraOff: true, Muted: true},
+				{Name: everyone[0], Beeps: true}, {Name: everyone[1], Muted: true}, {Name: everyone[2], Muted: true}, {
+					Name: everyone[3], CameraOff: true, Muted: true,
+				},
 			}})
 			for _, c := range []struct {
 				layout     job.Layout
 				presenting bool
 				seen       map[string][2]float64 // least and greatest share of the picture
 			}{
-				{job.LayoutSpeaker, false, map[string][2]float64{"Ada Quill": {0.7, 0.9}, "Ben Moor": {0.02, 0.1}, "Cleo Tan": {0.02, 0.1}, "Dan Webb": {0.02, 0.1}}},
-				{job.LayoutGallery, false, map[string][2]float64{"Ada Quill": {0.22, 0.26}, "Ben Moor": {0.22, 0.26}, "Cleo Tan": {0.22, 0.26}, "Dan Webb": {0.22, 0.26}}},
+				{job.LayoutSpeaker, false, map[string][2]float64{
+					"Ada Quill": {0.7, 0.9}, "Ben Moor": {0.02, 0.1}, "Cleo Tan": {0.02, 0.1}, "Dan Webb": {0.02, 0.1},
+				}},
+				{job.LayoutGallery, false, map[string][2]float64{
+					"Ada Quill": {0.22, 0.26}, "Ben Moor": {0.22, 0.26}, "Cleo Tan": {0.22, 0.26}, "Dan Webb": {0.22, 0.26},
+				}},
 				{job.LayoutContent, false, map[string][2]float64{"Ada Quill": {0.7, 0.9}, "Ben Moor": {0.02, 0.1}}},
 				{job.LayoutSpeaker, true, map[string][2]float64{"slides": {0.7, 0.9}, "Ada Quill": {0.02, 0.1}, "Dan Webb": {0.02, 0.1}}},
 				{job.LayoutGallery, true, map[string][2]float64{"slides": {0.1, 0.25}, "Ada Quill": {0.1, 0.25}, "Dan Webb": {0.1, 0.25}}},
@@ -101,7 +107,8 @@ func (s env) arranged(t *testing.T, page *browser.Page, what string, layout job.
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("%s: %s has a share of %.3f of the picture, want %.2f to %.2f; all: %v", what, wrong, seen[wrong], want[wrong][0], want[wrong][1], seen)
+			t.Errorf("%s: %s has a share of %.3f of the picture, want %.2f to %.2f; all: %v", what, wrong, seen[wrong], want[wrong][0],
+				want[wrong][1], seen)
 			return
 		}
 	}

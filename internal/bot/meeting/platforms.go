@@ -87,7 +87,8 @@ func replacePath(address *url.URL, path string) error {
 	}
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "/_"), "#")
 	target, err := url.Parse(path)
-	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || target.Host != "" || meetinglink.ContainsURL(target.Path) {
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || target.Host != "" ||
+		meetinglink.ContainsURL(target.Path) {
 		return &AddressError{Reason: "the launcher in it names no meeting"}
 	}
 	address.Path, address.RawPath = target.Path, target.RawPath

@@ -54,7 +54,8 @@ func usualRows(replica.Platform) []row {
 		recorded := false
 		observation := s.await(t, page, "nothing in the way any more", func(o Observation) bool {
 			recorded = recorded || o.Recorded
-			return o.Screen == InMeeting && len(o.Notices) == 0 && !o.Captured.Snapshot.Visible(dialog) && countEvents(meeting, replica.EventNoticeAccepted) == len(settings.Notices)
+			return o.Screen == InMeeting && len(o.Notices) == 0 && !o.Captured.Snapshot.Visible(dialog) &&
+				countEvents(meeting, replica.EventNoticeAccepted) == len(settings.Notices)
 		})
 		if !recorded {
 			t.Error("the platform's notice that it records was not observed")
@@ -98,7 +99,9 @@ func outcomeRows(replicaPlatform replica.Platform) (rows []row) {
 		want Screen
 	}
 	end := change{func(m *replica.Meeting) int { return m.End() }, Ended}
-	otherWords := map[replica.Platform]string{replica.Meet: "The call ended", replica.Teams: "Call ended", replica.Zoom: "Meeting is end now"}[replicaPlatform]
+	otherWords := map[replica.Platform]string{
+		replica.Meet: "The call ended", replica.Teams: "Call ended", replica.Zoom: "Meeting is end now",
+	}[replicaPlatform]
 	for name, c := range map[string]struct {
 		settings replica.Settings
 		from     Screen
@@ -108,7 +111,9 @@ func outcomeRows(replicaPlatform replica.Platform) (rows []row) {
 		"lobby timed out":      {replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.LobbyTimeout() }, LobbyTimedOut}}},
 		"ended in the lobby":   {replica.Settings{}, Lobby, []change{end}},
 		"blocked in the lobby": {replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Block() }, blocked}}},
-		"host arrives, admitted, ended": {replica.Settings{HostAbsent: true, Texts: map[replica.State]string{replica.StateEnded: otherWords}}, HostAbsent, []change{
+		"host arrives, admitted, ended": {replica.Settings{
+			HostAbsent: true, Texts: map[replica.State]string{replica.StateEnded: otherWords},
+		}, HostAbsent, []change{
 			{func(m *replica.Meeting) int { return m.HostArrives() }, Lobby}, {func(m *replica.Meeting) int { return m.Admit() }, InMeeting}, end,
 		}},
 		"connection lost, removed": {replica.Settings{NoLobby: true, NoTips: true}, InMeeting, []change{
@@ -125,7 +130,9 @@ func outcomeRows(replicaPlatform replica.Platform) (rows []row) {
 				if moved := change.move(meeting); moved != 1 {
 					t.Fatalf("%d guests changed state from %s", moved, from)
 				}
-				observation := s.await(t, page, string(change.want)+" after "+string(from), func(o Observation) bool { return o.Screen != from && o.Screen != Unknown })
+				observation := s.await(t, page, string(change.want)+" after "+string(from), func(o Observation) bool {
+					return o.Screen != from && o.Screen != Unknown
+				})
 				if from = change.want; observation.Screen != from {
 					s.report(t, page)
 					t.Fatalf("screen = %s by %s, want %s", observation.Screen, observation.Evidence, from)
@@ -202,7 +209,8 @@ func passcodeRows(replicaPlatform replica.Platform) (rows []row) {
 				err = &ScreenError{Observation: observation}
 			}
 			var stopped *ScreenError
-			if !errors.As(err, &stopped) || c.evidence == "" || stopped.Observation.Screen != NotFound || !strings.Contains(stopped.Observation.Evidence, c.evidence) {
+			if !errors.As(err, &stopped) || c.evidence == "" || stopped.Observation.Screen != NotFound ||
+				!strings.Contains(stopped.Observation.Evidence, c.evidence) {
 				s.report(t, page)
 				t.Errorf("joining: %v; want NotFound with evidence %q", err, c.evidence)
 			}
@@ -261,7 +269,8 @@ func terminalPhrases() []string {
 	return []string{
 		"You've been removed from the meeting", "You've been removed from this meeting", "You have been removed",
 		"The call ended", "Meeting ended", "Call ended", "Your host ended the meeting for everyone", "This meeting has been ended by host",
-		"Someone in the call denied your request to join", "Sorry, but you were denied access to the meeting", "The host has removed you from the waiting room",
+		"Someone in the call denied your request to join", "Sorry, but you were denied access to the meeting",
+		"The host has removed you from the waiting room",
 		"Asking to be let in", "Someone will let you in shortly", "Please wait, the meeting host will let you in soon.",
 		"Waiting for the host to join", "Waiting for the host to start this meeting",
 		"Check your meeting code", "Looks like the meeting URL is incorrect", "This meeting link is invalid (3,001)", "Passcode wrong",

@@ -41,7 +41,8 @@ func checkProfile(p *Profile) []string {
 		c.expect(len(rules) > 0, path, "has no rule")
 	}
 	for answer := range p.Permission {
-		c.expect(answer == Granted || answer == Refused, fmt.Sprintf("permission.%s", answer), "is not an answer; answers are %s and %s", Granted, Refused)
+		c.expect(answer == Granted || answer == Refused, fmt.Sprintf("permission.%s", answer), "is not an answer; answers are %s and %s",
+			Granted, Refused)
 	}
 	for path, rules := range p.rules() {
 		for i, rule := range rules {
@@ -70,7 +71,8 @@ func (c *profileChecker) expect(ok bool, path, format string, args ...any) {
 }
 
 func (c *profileChecker) rule(path string, rule Rule) {
-	c.expect(len(rule.Hosts)+len(rule.Paths)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path, "has no host, path, title, text or element")
+	c.expect(len(rule.Hosts)+len(rule.Paths)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path,
+		"has no host, path, title, text or element")
 	c.expect(rule.AtLeast >= 0 && rule.AtLeast <= len(rule.Elements), path,
 		"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
 	for i, condition := range rule.Text {

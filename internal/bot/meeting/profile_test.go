@@ -24,24 +24,26 @@ screens: {preJoin: [{elements: [join]}]}
 func TestProfileMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ replace, with, want string }{
-		"unknown field":       {"version: 99", "version: 99\nversoin: 4", "versoin"},
-		"unknown platform":    {"platform: meet", "platform: jitsi", `platform: "jitsi" is not a platform`},
-		"no version":          {"version: 99", "version: 0", "version: must be 1 or more"},
-		"no date":             {"date: 2026-12-01", "date: soon", "date: must be a date"},
-		"no limit":            {"name: 60", "name: 0", "limits.name: must be 1 or more"},
-		"no candidate":        {"[{css: button}]", "[]", "elements.join: has no candidate"},
-		"empty selector":      {"css: button", "css: ' '", "elements.join[0].css: the CSS selector is empty"},
-		"open bracket":        {"css: button", `css: 'button[aria-label="a"'`, "elements.join[0].css"},
-		"empty text":          {"css: button", "css: button, text: {equals: ['...']}", "elements.join[0].text: has an empty text"},
-		"no text":             {"css: button", "css: button, text: {}", "elements.join[0].text: has no text"},
-		"mistake within":      {"css: button", "css: button, within: {css: ''}", "elements.join[0].within.css"},
-		"whole page":          {"[h1]", "[h1, body]", `regions.headings[1]: "body" is the whole page`},
-		"unknown screen":      {"preJoin:", "prejoin:", "screens.prejoin: is not a screen"},
-		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: has no host, path, title, text or element"},
-		"unknown element":     {"elements: [join]}", "elements: [jion]}", `screens.preJoin[0]: element "jion" is not defined`},
-		"unknown unless":      {"elements: [join]}", "elements: [join], unless: [x]}", `element "x" is not defined`},
-		"too many":            {"elements: [join]}", "elements: [join], atLeast: 2}", "screens.preJoin[0]: atLeast is 2 of 1"},
-		"unknown region":      {"elements: [join]}", "text: [{in: [main], equals: [a]}]}", `screens.preJoin[0].text[0]: region "main" is not defined`},
+		"unknown field":    {"version: 99", "version: 99\nversoin: 4", "versoin"},
+		"unknown platform": {"platform: meet", "platform: jitsi", `platform: "jitsi" is not a platform`},
+		"no version":       {"version: 99", "version: 0", "version: must be 1 or more"},
+		"no date":          {"date: 2026-12-01", "date: soon", "date: must be a date"},
+		"no limit":         {"name: 60", "name: 0", "limits.name: must be 1 or more"},
+		"no candidate":     {"[{css: button}]", "[]", "elements.join: has no candidate"},
+		"empty selector":   {"css: button", "css: ' '", "elements.join[0].css: the CSS selector is empty"},
+		"open bracket":     {"css: button", `css: 'button[aria-label="a"'`, "elements.join[0].css"},
+		"empty text":       {"css: button", "css: button, text: {equals: ['...']}", "elements.join[0].text: has an empty text"},
+		"no text":          {"css: button", "css: button, text: {}", "elements.join[0].text: has no text"},
+		"mistake within":   {"css: button", "css: button, within: {css: ''}", "elements.join[0].within.css"},
+		"whole page":       {"[h1]", "[h1, body]", `regions.headings[1]: "body" is the whole page`},
+		"unknown screen":   {"preJoin:", "prejoin:", "screens.prejoin: is not a screen"},
+		"empty sign":       {"{elements: [join]}", "{}", "screens.preJoin[0]: has no host, path, title, text or element"},
+		"unknown element":  {"elements: [join]}", "elements: [jion]}", `screens.preJoin[0]: element "jion" is not defined`},
+		"unknown unless":   {"elements: [join]}", "elements: [join], unless: [x]}", `element "x" is not defined`},
+		"too many":         {"elements: [join]}", "elements: [join], atLeast: 2}", "screens.preJoin[0]: atLeast is 2 of 1"},
+		"unknown region": {
+			"elements: [join]}", "text: [{in: [main], equals: [a]}]}", `screens.preJoin[0].text[0]: region "main" is not defined`,
+		},
 		"no region":           {"elements: [join]}", "text: [{equals: [a]}]}", "screens.preJoin[0].text[0]: has no region"},
 		"bad pattern":         {"limits:", "roster: {name: [{css: a, pattern: '('}]}\nlimits:", "roster.name[0].pattern"},
 		"pattern, no group":   {"limits:", "roster: {name: [{css: a, pattern: 'x'}]}\nlimits:", "has no group"},
@@ -81,7 +83,10 @@ func TestProfileMustFitTheAdapter(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = New(job.Meet, Profiles{job.Meet: profile})
-	for _, want := range []string{"profile custom.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "admission.controls: missing", "elements.slip: neither the adapter of meet nor a rule uses it"} {
+	for _, want := range []string{
+		"profile custom.yaml", "elements.leaveButton: missing", "screens.lobby: missing", "admission.controls: missing",
+		"elements.slip: neither the adapter of meet nor a rule uses it",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v; want %q in it", err, want)
 		}

@@ -55,7 +55,9 @@ type records struct {
 // has kept at its end.
 func readRecords(t *testing.T, name string) *records {
 	t.Helper()
-	r := &records{path: filepath.Join("testdata/records", name+".json"), made: make(map[job.Platform]*Profile), seen: make(map[string][]record)}
+	r := &records{
+		path: filepath.Join("testdata/records", name+".json"), made: make(map[job.Platform]*Profile), seen: make(map[string][]record),
+	}
 	text, err := os.ReadFile(r.path)
 	if err == nil {
 		err = json.Unmarshal(text, r)
@@ -95,7 +97,8 @@ func (r *records) keep(t *testing.T, page string, exact bool, seen ...record) {
 		same := func(one record) bool { return one.matches(t, known, exact) }
 		seen := func(one record) bool { return one.screen() == known.screen() }
 		if !slices.ContainsFunc(r.seen[page], same) && (exact || slices.ContainsFunc(r.seen[page], seen)) {
-			t.Errorf("%s does not show what it shows in %s (update it with -update): %s: %s\nThe page shows:", page, r.path, known.Shows, lines(t, known.Snapshot))
+			t.Errorf("%s does not show what it shows in %s (update it with -update): %s: %s\nThe page shows:", page, r.path, known.Shows,
+				lines(t, known.Snapshot))
 			for _, one := range r.seen[page] {
 				t.Errorf("%s: %s", one.Shows, lines(t, one.Snapshot))
 			}
@@ -229,10 +232,13 @@ func (s searched) profile(t *testing.T, present searched) *Profile {
 	t.Helper()
 	var p Profile
 	var conditions []probeCondition
-	evaluated := map[string]any{"elements": &p.Elements, "conditions": &conditions, "lobbyTexts": &p.Admission.LobbyTexts, "hostTexts": &p.Admission.HostTexts}
+	evaluated := map[string]any{
+		"elements": &p.Elements, "conditions": &conditions, "lobbyTexts": &p.Admission.LobbyTexts, "hostTexts": &p.Admission.HostTexts,
+	}
 	for name, now := range present {
 		if to := evaluated[name]; to == nil && string(s[name]) != string(now) && (s[name] != nil || len(now) > len("[]")) {
-			t.Fatalf("the profile has another %s than the records, which has to be tested in a browser: run the test with -update, without -short", name)
+			t.Fatalf("the profile has another %s than the records, which has to be tested in a browser: run the test with -update, without -short",
+				name)
 		} else if to != nil && json.Unmarshal(s[name], to) != nil {
 			t.Fatalf("the records have an invalid %s", name)
 		}
@@ -302,8 +308,12 @@ func (r record) conclude(t *testing.T, site *site) (Observation, string) {
 		holds bool
 		what  string
 	}{
-		{r.Snapshot.clickable(joinButton), "ready to join"}, {r.Snapshot.Visible(microphoneOn), "microphone on"}, {r.Snapshot.Visible(cameraOn), "camera on"},
-		{seen.Recorded, "recorded"}, {seen.CaptionsOn, "captions"}, {seen.Reload, "reload"}, {seen.Permission != NoAnswer, "permission " + string(seen.Permission)},
+		{r.Snapshot.clickable(joinButton), "ready to join"}, {
+			r.Snapshot.Visible(microphoneOn), "microphone on",
+		}, {r.Snapshot.Visible(cameraOn), "camera on"},
+		{seen.Recorded, "recorded"}, {seen.CaptionsOn, "captions"}, {seen.Reload, "reload"}, {
+			seen.Permission != NoAnswer, "permission " + string(seen.Permission),
+		},
 	} {
 		if one.holds {
 			shows += "; " + one.what
@@ -320,7 +330,8 @@ func (r record) conclude(t *testing.T, site *site) (Observation, string) {
 	if len(seen.Notices) > 0 {
 		shows += "; press " + strings.Join(seen.Notices, ", ")
 	}
-	if seen.CloseDialog = over.next(r.Snapshot, site.visit.stage(seen.Screen), now.Add(knownDialogTime)); seen.CloseDialog != nil && !seen.Screen.Terminal() {
+	if seen.CloseDialog = over.next(r.Snapshot, site.visit.stage(seen.Screen), now.Add(knownDialogTime)); seen.CloseDialog != nil &&
+		!seen.Screen.Terminal() {
 		shows += fmt.Sprintf("; press %q", seen.CloseDialog.Label)
 	}
 	return seen, shows

@@ -83,7 +83,8 @@ func candidateFor(from, to Element, found int, text *string) int {
 		return i
 	}
 	return slices.IndexFunc(to, func(c Candidate) bool {
-		return c.CSS == before.CSS && (c.Text == nil || text == nil || c.Text.matches(*text) || before.Text != nil && c.Text.includes(*before.Text))
+		return c.CSS == before.CSS && (c.Text == nil || text == nil || c.Text.matches(*text) ||
+			before.Text != nil && c.Text.includes(*before.Text))
 	})
 }
 
@@ -101,7 +102,8 @@ func (m TextMatch) matches(text string) bool {
 	meets := func(wanted []string, holds func(text, wanted string) bool) bool {
 		return slices.ContainsFunc(wanted, func(phrase string) bool { return holds(text, fold(phrase)) })
 	}
-	return text != "" && (meets(m.Equals, func(a, b string) bool { return a == b }) || meets(m.StartsWith, strings.HasPrefix) || meets(m.Contains, strings.Contains))
+	return text != "" && (meets(m.Equals, func(a, b string) bool { return a == b }) || meets(m.StartsWith, strings.HasPrefix) ||
+		meets(m.Contains, strings.Contains))
 }
 
 // includes reports whether the conditions include all others.

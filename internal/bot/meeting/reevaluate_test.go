@@ -27,7 +27,9 @@ func TestSnapshotFor(t *testing.T) {
 		nameInput:  {{CSS: "input[other]"}},                              // the old one removed
 		chatButton: from.Elements[chatButton],
 	}
-	ended := TextCondition{In: []string{"headings"}, TextMatch: TextMatch{StartsWith: []string{"the gathering is"}}, key: "screens.ended[0].text[0]"}
+	ended := TextCondition{
+		In: []string{"headings"}, TextMatch: TextMatch{StartsWith: []string{"the gathering is"}}, key: "screens.ended[0].text[0]",
+	}
 	body := TextCondition{In: []string{"headings"}, TextMatch: TextMatch{Contains: []string{"owner"}}, key: "screens.denied[0].text[0]"}
 	to.Screens = map[Screen][]Rule{Ended: {{Text: []TextCondition{ended}}}, Denied: {{Text: []TextCondition{body}}}}
 	to.Admission.LobbyTexts = TextMatch{Contains: []string{"hold on"}}

@@ -95,7 +95,10 @@ func newEnv(t *testing.T, ctx context.Context, running *browser.Browser, platfor
 // newEnvWith is newEnv with options of the replica.
 func newEnvWith(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform, options replica.Options) env {
 	t.Helper()
-	return env{ctx: ctx, browser: running, server: replicatest.Start(t, options), site: siteOf(t, platform), replicaPlatform: replicaPlatforms()[platform]}
+	return env{
+		ctx: ctx, browser: running, server: replicatest.Start(t, options), site: siteOf(t, platform),
+		replicaPlatform: replicaPlatforms()[platform],
+	}
 }
 
 // visit opens a meeting of the replica in a new page.
@@ -150,7 +153,9 @@ func (s env) await(t *testing.T, page *browser.Page, what string, wanted func(Ob
 	seen := await(t, s.ctx, s.site, page, what, wanted)
 	if s.kept != nil {
 		_, visit, _ := strings.Cut(t.Name(), "/")
-		s.kept.keep(t, visit+": "+what, false, record{Platform: s.site.platform.name, Known: seen.Captured.Known, Snapshot: seen.Captured.Snapshot})
+		s.kept.keep(t, visit+": "+what, false, record{
+			Platform: s.site.platform.name, Known: seen.Captured.Known, Snapshot: seen.Captured.Snapshot,
+		})
 	}
 	return seen
 }

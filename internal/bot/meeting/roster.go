@@ -274,7 +274,8 @@ const (
 // Levels of 0 say nothing when the meeting is heard all the same, because players that
 // are muted have them. Whoever knows that decides by the marks: silent reports that all
 // levels are 0, and marked has the ids of those whom the page marks.
-func decideSpeech(snapshot Snapshot, participants []Participant, others int, owners []TrackOwner) (sources []SpeechSource, marked []string, allSilent bool) {
+func decideSpeech(snapshot Snapshot, participants []Participant, others int,
+	owners []TrackOwner) (sources []SpeechSource, marked []string, allSilent bool) {
 	levels := make(map[string]float64) // participant -> level
 	loudest, known, silent := 0.0, false, true
 	for _, audio := range snapshot.Audio {

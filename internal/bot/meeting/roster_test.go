@@ -37,10 +37,15 @@ func TestParticipants(t *testing.T) {
 			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin")}}, nil, 0,
 		},
 		"alone, own tile twice, one of them marked": {
-			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("me", "Standin")}, Counts: []string{"People - 1 joined"}}, nil, 0,
+			Snapshot{
+				Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), shownAs("me", "Standin")}, Counts: []string{"People - 1 joined"},
+			}, nil, 0,
 		},
 		"alone, own tile twice under two ids, counted twice": {
-			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin"), markedAs("me2", "You", "Standin")}, Counts: []string{"People - 2 joined"}}, nil, 0,
+			Snapshot{
+				Tiles:  []RosterEntry{markedAs("me", "Standin", "Standin"), markedAs("me2", "You", "Standin")},
+				Counts: []string{"People - 2 joined"},
+			}, nil, 0,
 		},
 		"alone, by the count only": {Snapshot{Counts: []string{"People - 1 joined"}}, nil, 0},
 		"two, own tile twice under two ids, counted once": {

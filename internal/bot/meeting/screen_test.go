@@ -75,26 +75,30 @@ func TestClassify(t *testing.T) {
 		past     History
 		want     Screen
 	}{
-		"controls alone are no meeting":         {[]string{leaveButton, callControls}, nil, in, Unknown},
-		"lobby with a tile":                     {append(call, tile, selfName), []string{"Waiting for the host to let you in"}, waiting, Lobby},
-		"lobby words in an open chat":           {append(call, tile, chatInput), []string{"Asking to be let in"}, in, InMeeting},
-		"back in the lobby":                     {call, []string{"Asking to be let in"}, in, Lobby},
-		"a tile":                                {[]string{tile}, nil, in, InMeeting},
-		"a tile without proof":                  {[]string{tile, leaveButton}, nil, waiting, Unknown},
-		"own name":                              {[]string{selfName}, nil, in, InMeeting},
-		"captions":                              {[]string{captionsButton}, nil, in, InMeeting},
-		"two weak controls":                     {[]string{callControls, chatButton}, nil, in, InMeeting},
-		"one weak control":                      {[]string{chatButton}, nil, in, Unknown},
-		"join button over a meeting":            {[]string{tile, joinButton}, nil, in, PreJoin},
-		"left":                                  {nil, []string{"You left the meeting"}, in, Ended},
-		"only the way home, and no call":        {[]string{returnHome}, nil, in, Ended},
-		"the way home in a call":                {append(call, tile, returnHome), nil, in, InMeeting},
-		"ended, but leaving is offered":         {append(call, tile), []string{"The call ended"}, in, InMeeting},
-		"denied on the page of the blocked":     {[]string{returnHome}, []string{"You can't join this video call", "Someone in the call denied your request to join"}, waiting, Denied},
-		"sign-in heading without the account":   {[]string{nameInput, joinButton}, []string{"Sign in"}, History{}, PreJoin},
-		"credentials changed":                   {nil, []string{"Your sign-in credentials might have changed"}, History{}, SignInWall},
-		"captcha on the pre-join page":          {[]string{captcha, joinButton, nameInput}, nil, History{}, BotWall},
-		"blocked, because it could not connect": {nil, []string{"You can't join this video call", "There is a problem connecting to this video call"}, waiting, CannotConnect},
+		"controls alone are no meeting":  {[]string{leaveButton, callControls}, nil, in, Unknown},
+		"lobby with a tile":              {append(call, tile, selfName), []string{"Waiting for the host to let you in"}, waiting, Lobby},
+		"lobby words in an open chat":    {append(call, tile, chatInput), []string{"Asking to be let in"}, in, InMeeting},
+		"back in the lobby":              {call, []string{"Asking to be let in"}, in, Lobby},
+		"a tile":                         {[]string{tile}, nil, in, InMeeting},
+		"a tile without proof":           {[]string{tile, leaveButton}, nil, waiting, Unknown},
+		"own name":                       {[]string{selfName}, nil, in, InMeeting},
+		"captions":                       {[]string{captionsButton}, nil, in, InMeeting},
+		"two weak controls":              {[]string{callControls, chatButton}, nil, in, InMeeting},
+		"one weak control":               {[]string{chatButton}, nil, in, Unknown},
+		"join button over a meeting":     {[]string{tile, joinButton}, nil, in, PreJoin},
+		"left":                           {nil, []string{"You left the meeting"}, in, Ended},
+		"only the way home, and no call": {[]string{returnHome}, nil, in, Ended},
+		"the way home in a call":         {append(call, tile, returnHome), nil, in, InMeeting},
+		"ended, but leaving is offered":  {append(call, tile), []string{"The call ended"}, in, InMeeting},
+		"denied on the page of the blocked": {
+			[]string{returnHome}, []string{"You can't join this video call", "Someone in the call denied your request to join"}, waiting, Denied,
+		},
+		"sign-in heading without the account": {[]string{nameInput, joinButton}, []string{"Sign in"}, History{}, PreJoin},
+		"credentials changed":                 {nil, []string{"Your sign-in credentials might have changed"}, History{}, SignInWall},
+		"captcha on the pre-join page":        {[]string{captcha, joinButton, nameInput}, nil, History{}, BotWall},
+		"blocked, because it could not connect": {
+			nil, []string{"You can't join this video call", "There is a problem connecting to this video call"}, waiting, CannotConnect,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,27 +136,55 @@ func TestAdmission(t *testing.T) {
 		past     History
 		want     Screen
 	}{
-		"tiles and controls of a lobby":         {meet, withTiles(showing(t, meet, []string{tile, selfName, leaveButton, callControls})), waiting, Unknown},
-		"others in the roster":                  {meet, withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada"), waiting, InMeeting},
-		"others beside a lobby's controls":      {meet, withTiles(showing(t, meet, []string{tile, leaveButton, callControls}), "Ada"), waiting, Unknown},
-		"others, and a lobby's words":           {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada"), "Asking to be let in"), waiting, Lobby},
-		"media":                                 {meet, media(showing(t, meet, []string{leaveButton}), 2), waiting, InMeeting},
-		"media, and a lobby's words":            {meet, media(lobby(showing(t, meet, []string{tile, leaveButton}), "Asking to be let in"), 2), waiting, Lobby},
-		"media before the call":                 {meet, media(showing(t, meet, nil), 2), waiting, Unknown},
-		"more are counted than drawn":           {meet, counted(withTiles(showing(t, meet, []string{leaveButton, chatButton})), "People - 12 joined"), waiting, InMeeting},
-		"alone at first":                        {meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"), alone(0), Unknown},
-		"alone for some time":                   {meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"), alone(aloneTime), InMeeting},
-		"a lobby's words during the call":       {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton}), "Ada"), "Asking to be let in"), in, InMeeting},
-		"moved back, with the own tile":         {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton})), "Asking to be let in"), in, Lobby},
-		"a lobby of unknown make":               {meet, lobby(showing(t, meet, nil), "Asking to be let in"), waiting, Lobby},
-		"Teams: lobby over the pre-join screen": {teams, disabled(lobby(showing(t, teams, []string{nameInput}), "Someone will let you in soon")), waiting, Lobby},
-		"Teams: join was just pressed":          {teams, disabled(showing(t, teams, []string{nameInput})), waiting, PreJoin},
-		"Teams: join stays disabled":            {teams, disabled(showing(t, teams, []string{nameInput})), with(waiting, func(h *History) { h.JoinedFor = disabledJoinTime }), Lobby},
-		"Teams: others beside the menu only":    {teams, withTiles(showing(t, teams, []string{"stream", moreButton, leaveButton}), "Ada"), waiting, Unknown},
-		"Teams: a retry screen in a call":       {teams, showing(t, teams, []string{refusal, "raiseHand", leaveButton}), in, InMeeting},
-		"Teams: end screen, never admitted":     {teams, showing(t, teams, []string{"endScreen"}), waiting, Unknown},
-		"Teams: end screen after the call":      {teams, showing(t, teams, []string{"endScreen"}), in, Ended},
-		"Zoom: avatar in the waiting room":      {zoom, withTiles(showing(t, zoom, []string{"avatar", leaveButton})), waiting, Unknown},
+		"tiles and controls of a lobby": {
+			meet, withTiles(showing(t, meet, []string{tile, selfName, leaveButton, callControls})), waiting, Unknown,
+		},
+		"others in the roster": {
+			meet, withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada"), waiting, InMeeting,
+		},
+		"others beside a lobby's controls": {
+			meet, withTiles(showing(t, meet, []string{tile, leaveButton, callControls}), "Ada"), waiting, Unknown,
+		},
+		"others, and a lobby's words": {
+			meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada"), "Asking to be let in"), waiting, Lobby,
+		},
+		"media": {meet, media(showing(t, meet, []string{leaveButton}), 2), waiting, InMeeting},
+		"media, and a lobby's words": {
+			meet, media(lobby(showing(t, meet, []string{tile, leaveButton}), "Asking to be let in"), 2), waiting, Lobby,
+		},
+		"media before the call": {meet, media(showing(t, meet, nil), 2), waiting, Unknown},
+		"more are counted than drawn": {
+			meet, counted(withTiles(showing(t, meet, []string{leaveButton, chatButton})), "People - 12 joined"), waiting, InMeeting,
+		},
+		"alone at first": {
+			meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"), alone(0),
+			Unknown,
+		},
+		"alone for some time": {
+			meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"),
+			alone(aloneTime), InMeeting,
+		},
+		"a lobby's words during the call": {
+			meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton}), "Ada"), "Asking to be let in"), in, InMeeting,
+		},
+		"moved back, with the own tile": {
+			meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton})), "Asking to be let in"), in, Lobby,
+		},
+		"a lobby of unknown make": {meet, lobby(showing(t, meet, nil), "Asking to be let in"), waiting, Lobby},
+		"Teams: lobby over the pre-join screen": {
+			teams, disabled(lobby(showing(t, teams, []string{nameInput}), "Someone will let you in soon")), waiting, Lobby,
+		},
+		"Teams: join was just pressed": {teams, disabled(showing(t, teams, []string{nameInput})), waiting, PreJoin},
+		"Teams: join stays disabled": {teams, disabled(showing(t, teams, []string{nameInput})), with(waiting, func(h *History) {
+			h.JoinedFor = disabledJoinTime
+		}), Lobby},
+		"Teams: others beside the menu only": {
+			teams, withTiles(showing(t, teams, []string{"stream", moreButton, leaveButton}), "Ada"), waiting, Unknown,
+		},
+		"Teams: a retry screen in a call":   {teams, showing(t, teams, []string{refusal, "raiseHand", leaveButton}), in, InMeeting},
+		"Teams: end screen, never admitted": {teams, showing(t, teams, []string{"endScreen"}), waiting, Unknown},
+		"Teams: end screen after the call":  {teams, showing(t, teams, []string{"endScreen"}), in, Ended},
+		"Zoom: avatar in the waiting room":  {zoom, withTiles(showing(t, zoom, []string{"avatar", leaveButton})), waiting, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

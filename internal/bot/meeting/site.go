@@ -82,7 +82,8 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 	case InMeeting, Reconnecting:
 		snapshot := s.visit.withPeople(snapshot, now)
 		observation.Participants, observation.Others = s.profile.participants(snapshot, ownName)
-		observation.Counted = slices.ContainsFunc(append(slices.Clone(snapshot.Counts), snapshot.Elements[peopleButton].Text), countPattern.MatchString)
+		observation.Counted = slices.ContainsFunc(append(slices.Clone(snapshot.Counts), snapshot.Elements[peopleButton].Text),
+			countPattern.MatchString)
 		observation.TrackOwners = s.profile.trackOwners(snapshot, ownName)
 		sources, marked, silent := decideSpeech(snapshot, observation.Participants, observation.Others, observation.TrackOwners)
 		if observation.SpeechSources = sources; silent {
@@ -91,7 +92,8 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		s.profile.texts(&observation, snapshot, ownName)
-		observation.Microphone, observation.Camera, observation.ScreenShare = Microphone.state(snapshot), Camera.state(snapshot), ScreenShare.state(snapshot)
+		observation.Microphone, observation.Camera, observation.ScreenShare = Microphone.state(snapshot), Camera.state(snapshot),
+			ScreenShare.state(snapshot)
 		observation.tiles, observation.tileList = s.profile.tileRoles(snapshot, ownName, observation.Participants), snapshot.TileList
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {

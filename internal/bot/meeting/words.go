@@ -116,11 +116,18 @@ func (p *Profile) addWords() {
 	for _, device := range []struct {
 		element, css string
 		names        []string
-	}{{microphoneOn, on, devices.Microphone}, {microphoneOff, off, devices.Microphone}, {cameraOn, on, devices.Camera}, {cameraOff, off, devices.Camera}} {
-		p.Elements[device.element] = append(p.Elements[device.element], Candidate{CSS: device.css + notOfPeople, Text: &TextMatch{Equals: device.names}})
+	}{
+		{microphoneOn, on, devices.Microphone}, {microphoneOff, off, devices.Microphone}, {cameraOn, on, devices.Camera},
+		{cameraOff, off, devices.Camera},
+	} {
+		p.Elements[device.element] = append(p.Elements[device.element], Candidate{
+			CSS: device.css + notOfPeople, Text: &TextMatch{Equals: device.names},
+		})
 	}
 	if len(p.Picture.Kept) > 0 {
-		p.Picture.Kept = append(p.Picture.Kept, Candidate{CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: knownWords().Dialogs.Recorded}})
+		p.Picture.Kept = append(p.Picture.Kept, Candidate{
+			CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: knownWords().Dialogs.Recorded},
+		})
 	}
 }
 
@@ -190,7 +197,8 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
 	})
 	for _, phrase := range []Screen{
-		Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase, Lobby, HostAbsent, BotWall,
+		Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase,
+		Lobby, HostAbsent, BotWall,
 	} {
 		searched := withoutLabels
 		if phrase == BotWall {
@@ -281,7 +289,11 @@ func signInForm(snapshot Snapshot) []Evidence {
 	asks := slices.ContainsFunc(snapshot.Outline.Fields, func(field OutlineControl) bool {
 		return field.Type == "email" || field.Type == "password"
 	})
-	names := slices.ContainsFunc([]string{"signin", "sign-in", "login", "oauth", "authorize", "/register", "/registration"}, func(part string) bool { return strings.Contains(path, part) })
+	names := slices.ContainsFunc([]string{
+		"signin", "sign-in", "login", "oauth", "authorize", "/register", "/registration",
+	}, func(part string) bool {
+		return strings.Contains(path, part)
+	})
 	if !asks || !names {
 		return nil
 	}

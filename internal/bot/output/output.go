@@ -103,7 +103,8 @@ const bytesPerSample = 2
 // ctx. Before the first sound it calls unmute, and once that has been sent started, with
 // its time. pcm must end when ctx does. It may be live: a Read returns what has arrived.
 func (p *Player) Play(ctx context.Context, pcm io.Reader, unmute func(context.Context) error, started func(time.Time)) error {
-	p.record(ctx, "the recording may lack the beginning of the bot's sound", func(ctx context.Context, r Recording) error { return r.Speak(ctx) })
+	p.record(ctx, "the recording may lack the beginning of the bot's sound",
+		func(ctx context.Context, r Recording) error { return r.Speak(ctx) })
 	err, endMs := p.play(ctx, pcm, unmute, started), float64(time.Now().UnixMicro())/1000
 	if err != nil {
 		var stopErr error

@@ -164,7 +164,9 @@ func TestPlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	from, to := heard()
-	if late := from.Sub(started); late < 0 || late > 500*time.Millisecond || to.Sub(from) < 900*time.Millisecond || to.Sub(from) > 1600*time.Millisecond { // a busy machine stretches it
+	// a busy machine stretches it
+	if late := from.Sub(started); late < 0 || late > 500*time.Millisecond || to.Sub(from) < 900*time.Millisecond ||
+		to.Sub(from) > 1600*time.Millisecond {
 		t.Errorf("started at %s, heard from %s to %s", started, from, to)
 	}
 	t.Logf("begin to start %s, start to heard %s, length %s", started.Sub(begun), from.Sub(started), to.Sub(from))
@@ -196,7 +198,8 @@ func TestPageCannotPlay(t *testing.T) {
 	t.Parallel()
 	ctx, page := openPage(t, `<!doctype html>`)
 	var found bool
-	if err := page.EvalInPage(ctx, `Reflect.ownKeys(window).some(key => String(key).includes("standin.microphone"))`, &found); err != nil || found {
+	if err := page.EvalInPage(ctx, `Reflect.ownKeys(window).some(key => String(key).includes("standin.microphone"))`, &found); err != nil ||
+		found {
 		t.Errorf("the page has the microphone: %t, %v", found, err)
 	}
 	player := &output.Player{Page: page, Recording: func() output.Recording { return nil }, Log: slog.New(slog.DiscardHandler)}
@@ -310,7 +313,8 @@ func TestShow(t *testing.T) {
 	if err := output.SharedScreen.End(ctx, page); err != nil {
 		t.Fatal(err)
 	}
-	if err := page.EvalInPage(ctx, "new Promise(resolve => { const look = () => window.shareEnded ? resolve() : setTimeout(look, 50); look(); })", nil); err != nil {
+	if err := page.EvalInPage(ctx,
+		"new Promise(resolve => { const look = () => window.shareEnded ? resolve() : setTimeout(look, 50); look(); })", nil); err != nil {
 		t.Errorf("the page was not told that sharing ended: %v", err)
 	}
 }

@@ -119,7 +119,8 @@ func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 	for _, query := range []string{"", "?offers", "?offers=options"} {
 		t.Run(query, func(t *testing.T) {
 			const packets = 100 // two seconds
-			if got := receive(t, recorder.Settings{AudioOnly: true}, query, func(s sums) bool { return s.Audio > packets }); got.Frames > 0 || got.Bytes > 0 {
+			if got := receive(t, recorder.Settings{AudioOnly: true}, query, func(s sums) bool { return s.Audio > packets }); got.Frames > 0 ||
+				got.Bytes > 0 {
 				t.Errorf("received %+v", got)
 			}
 		})

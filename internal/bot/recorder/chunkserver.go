@@ -282,7 +282,9 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 		agoMs int64
 		at    *time.Time
 	}{
-		{status.SoundAgoMs, &s.current.LastSoundAt}, {status.SignalAgoMs, &s.current.LastSignalAt}, {status.PictureAgoMs, &s.current.LastPictureAt},
+		{status.SoundAgoMs, &s.current.LastSoundAt}, {status.SignalAgoMs, &s.current.LastSignalAt}, {
+			status.PictureAgoMs, &s.current.LastPictureAt,
+		},
 	} {
 		if last.agoMs >= 0 {
 			*last.at = s.current.LastReportAt.Add(-time.Duration(last.agoMs) * time.Millisecond)
@@ -291,7 +293,9 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 	// A reader may have the old slice.
 	s.current.SoundChanges = slices.Clone(s.current.SoundChanges)
 	for _, change := range status.SoundChanges {
-		s.current.SoundChanges = append(s.current.SoundChanges, SoundChange{At: localTime(change.AtMs, change.AgoMs, s.current.LastReportAt), Sound: change.Sound})
+		s.current.SoundChanges = append(s.current.SoundChanges, SoundChange{
+			At: localTime(change.AtMs, change.AgoMs, s.current.LastReportAt), Sound: change.Sound,
+		})
 	}
 	s.current.SoundChanges = s.current.SoundChanges[max(0, len(s.current.SoundChanges)-maxSoundChanges):]
 	s.current.Width, s.current.Height = status.Width, status.Height

@@ -31,7 +31,8 @@ func (s *trackList) AppendTracks(parts []ParticipantTrackPart) error {
 // without holes, with pauses at empty lines.
 func FuzzPulledAudio(f *testing.F) {
 	for _, reports := range []string{
-		`{"tracks":[{"id":"a","track":"t","chunks":["AA==","AQ=="]}]}` + "\n" + `{"tracks":[{"id":"a","first":1,"chunks":["AQ==","Ag=="],"ended":true}]}` + "\n{}",
+		`{"tracks":[{"id":"a","track":"t","chunks":["AA==","AQ=="]}]}` + "\n" +
+			`{"tracks":[{"id":"a","first":1,"chunks":["AQ==","Ag=="],"ended":true}]}` + "\n{}",
 		`{"tracks":[{"id":"a","chunks":["AA=="]},{"id":"b","cause":"muted"}]}` + "\n\n" + `{"tracks":[{"id":"a","epoch":1,"chunks":["AA=="]}]}`,
 		`{"tracks":[{"id":"a","chunks":["AA=="]},{"id":"a","first":1,"chunks":["AA=="],"ended":true}],"skipped":-1}`,
 		`{"tracks":[{"id":"a","first":-1},{"id":"","chunks":[""]}]}`,
@@ -39,7 +40,9 @@ func FuzzPulledAudio(f *testing.F) {
 		f.Add(reports)
 	}
 	f.Fuzz(func(t *testing.T, reports string) {
-		a := &participantAudio{sink: &trackList{t: t, stored: map[string]int{}}, log: slog.New(slog.DiscardHandler), trackIndex: map[string]*openTrack{}}
+		a := &participantAudio{
+			sink: &trackList{t: t, stored: map[string]int{}}, log: slog.New(slog.DiscardHandler), trackIndex: map[string]*openTrack{},
+		}
 		for text := range strings.SplitSeq(reports, "\n") {
 			var report pullReport
 			switch {
@@ -55,7 +58,9 @@ func FuzzPulledAudio(f *testing.F) {
 
 // FuzzFetchedSound checks that sound which a page returns is refused or complete and recent.
 func FuzzFetchedSound(f *testing.F) {
-	for _, text := range []string{`[{"source":"t","atMs":1000,"agoMs":10}]`, `[{"atMs":1e308,"agoMs":-1e308},{"source":"t"}]`, `[]`, `[{"pcm":"AAAA"}]`} {
+	for _, text := range []string{
+		`[{"source":"t","atMs":1000,"agoMs":10}]`, `[{"atMs":1e308,"agoMs":-1e308},{"source":"t"}]`, `[]`, `[{"pcm":"AAAA"}]`,
+	} {
 		f.Add(text, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, mixed bool) {
@@ -71,7 +76,8 @@ func FuzzFetchedSound(f *testing.F) {
 		now := time.Unix(1, 0)
 		sound, err := convertSound(fetched, now, mixed)
 		for _, frame := range sound {
-			if err != nil || len(frame.PCM) != ingest.SoundFrameBytes || (frame.TrackID == "") != mixed || frame.At.After(now.Add(time.Second)) || frame.At.Before(now.Add(-maxSoundAge)) {
+			if err != nil || len(frame.PCM) != ingest.SoundFrameBytes || (frame.TrackID == "") != mixed || frame.At.After(now.Add(time.Second)) ||
+				frame.At.Before(now.Add(-maxSoundAge)) {
 				t.Errorf("%v: %+v", err, frame)
 			}
 		}

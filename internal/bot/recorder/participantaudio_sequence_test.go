@@ -61,7 +61,8 @@ func TestParticipantTracksFollowPauseLeaveAndReload(t *testing.T) {
 		case <-time.After(time.Second):
 		}
 	}
-	if after := tracks.taken(); len(after) != 2 || len(after[0].content) != len(before[0].content) || len(after[1].content) != len(before[1].content) {
+	if after := tracks.taken(); len(after) != 2 || len(after[0].content) != len(before[0].content) ||
+		len(after[1].content) != len(before[1].content) {
 		t.Errorf("audio was recorded in the pause: %d tracks", len(after))
 	}
 

@@ -275,7 +275,9 @@ func openIn(t *testing.T, b *browser.Browser, query string, timeout time.Duratio
 			}
 			return
 		}
-		other := map[string]string{callPath: callPage, participantsPath: participantsPage, videoCallPath: videoCallPage, visibilityPath: visibilityPage}
+		other := map[string]string{
+			callPath: callPage, participantsPath: participantsPage, videoCallPath: videoCallPage, visibilityPath: visibilityPage,
+		}
 		if page, ok := other[r.URL.Path]; ok {
 			_, _ = io.WriteString(w, page)
 			return
@@ -317,7 +319,8 @@ func decode(t *testing.T, ctx context.Context, sink *memorySink) mediacheck.Repo
 	}
 	width, height := pictureSize()
 	if report.Width != width || report.Height != height || report.VideoCodec != "h264" || report.AudioCodec != "opus" {
-		t.Errorf("recorded %dx%d %s and %s, want %dx%d h264 and opus", report.Width, report.Height, report.VideoCodec, report.AudioCodec, width, height)
+		t.Errorf("recorded %dx%d %s and %s, want %dx%d h264 and opus", report.Width, report.Height, report.VideoCodec, report.AudioCodec, width,
+			height)
 	}
 	if report.BlackBorders {
 		t.Error("the video has black borders: it was scaled from another aspect ratio")

@@ -152,7 +152,8 @@ func TestRecordedPageIsVisible(t *testing.T) {
 				t.Error("the page has no WebGL")
 			}
 			t.Logf("the context of WebGL was lost %d times", after.Lost)
-			if hidden, unfocused, smaller := after.Hidden-before.Hidden, after.Unfocused-before.Unfocused, after.Smaller-before.Smaller; hidden+unfocused+smaller != 0 {
+			if hidden, unfocused, smaller := after.Hidden-before.Hidden, after.Unfocused-before.Unfocused, after.Smaller-before.Smaller; hidden+
+				unfocused+smaller != 0 {
 				t.Errorf("the page was hidden at %d checks, without focus at %d, and received a smaller video at %d", hidden, unfocused, smaller)
 			}
 			for _, rate := range []struct {

@@ -56,7 +56,8 @@ func TestLateVoice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("from %v to %v the bot's beeps are at %.0f, the page's at %.0f ms", begin.Sub(r.StartedAt()), paused.Sub(r.StartedAt()), tones[0], tones[1])
+	t.Logf("from %v to %v the bot's beeps are at %.0f, the page's at %.0f ms", begin.Sub(r.StartedAt()), paused.Sub(r.StartedAt()), tones[0],
+		tones[1])
 	if len(tones[0]) != beeps {
 		t.Errorf("%d beeps of the bot are recorded, want %d", len(tones[0]), beeps)
 	}

@@ -54,7 +54,9 @@ func newTestDelivery(t *testing.T, s *testService, attempt int) *Delivery {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := serviceclient.New(serviceclient.Settings{ServiceURL: s.URL(), JobID: testJob, Attempt: attempt, Token: "token", Spool: store, Log: log})
+	client, err := serviceclient.New(serviceclient.Settings{
+		ServiceURL: s.URL(), JobID: testJob, Attempt: attempt, Token: "token", Spool: store, Log: log,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +155,8 @@ func TestDeliverWithoutRecording(t *testing.T) {
 			if kinds := s.kinds(); !slices.Equal(kinds, []job.Trigger{job.BotExited}) {
 				t.Fatalf("events: %v", kinds)
 			}
-			if data := s.lastData(); data.FailureCode != string(test.want) || data.FailureDetail != test.end.Detail || data.EndReason != test.end.Reason {
+			if data := s.lastData(); data.FailureCode != string(test.want) || data.FailureDetail != test.end.Detail ||
+				data.EndReason != test.end.Reason {
 				t.Errorf("data: %+v", data)
 			}
 		})
@@ -240,7 +243,9 @@ func TestEmitOnce(t *testing.T) {
 	s := newService(t, 0)
 	d := newTestDelivery(t, s, 0)
 	for range 2 {
-		for _, kind := range []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped} {
+		for _, kind := range []job.Trigger{
+			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingStopped,
+		} {
 			if err := d.Events.Emit(kind, nil); err != nil {
 				t.Fatal(err)
 			}

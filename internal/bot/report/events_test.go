@@ -42,7 +42,8 @@ func TestScreensInEvents(t *testing.T) {
 		return got
 	}
 	got := decode(ingest.EventData{Detail: "kept"})
-	if len(got.Screens) != 2 || got.Screens[0].Evidence[0] != lobby.Evidence[0] || got.Screens[1].Screen != meeting.InMeeting || got.Detail != "kept" {
+	if len(got.Screens) != 2 || got.Screens[0].Evidence[0] != lobby.Evidence[0] || got.Screens[1].Screen != meeting.InMeeting ||
+		got.Detail != "kept" {
 		t.Errorf("the data is %+v", got)
 	}
 	if again := decode(nil); len(again.Screens) != 0 {

@@ -241,7 +241,8 @@ func TestRejoinClearsEnd(t *testing.T) {
 		t.Errorf("the attempt has not ended: %+v", got)
 	}
 	r.SetLeft(after(90), End{Reason: ReasonHostEnded, Detail: "The meeting ended."})
-	if got := lastSaved(t, r); got.EndReason != ReasonHostEnded || got.EndDetail != "The meeting ended." || got.Attempt != 1 || got.BotVersion != "v9" {
+	if got := lastSaved(t, r); got.EndReason != ReasonHostEnded || got.EndDetail != "The meeting ended." || got.Attempt != 1 ||
+		got.BotVersion != "v9" {
 		t.Errorf("at the end: %+v", got)
 	}
 }

@@ -47,7 +47,8 @@ func alignSpeech(speech []ingest.Speech, sound []recorder.SoundChange) []ingest.
 // nearestChange returns the beginning or end of sound that is nearest to a time, or the
 // time itself if there is none near it.
 func nearestChange(sound []recorder.SoundChange, begins bool, at time.Time) time.Time {
-	first, _ := slices.BinarySearchFunc(sound, at.Add(-maxMarkDifference), func(change recorder.SoundChange, t time.Time) int { return change.At.Compare(t) })
+	first, _ := slices.BinarySearchFunc(sound, at.Add(-maxMarkDifference),
+		func(change recorder.SoundChange, t time.Time) int { return change.At.Compare(t) })
 	nearest, distance := at, maxMarkDifference
 	for _, change := range sound[first:] {
 		if change.At.Sub(at) > maxMarkDifference {

@@ -23,7 +23,9 @@ func TestTrackOwner(t *testing.T) {
 			t.Fatal("all numbers are used")
 		}
 		first := r.audioTracks()[number].Segments
-		r.addTrackParts([]recorder.ParticipantTrackPart{{ParticipantTrack: track, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause}})
+		r.addTrackParts([]recorder.ParticipantTrackPart{{
+			ParticipantTrack: track, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause,
+		}})
 	}
 	seen := func(track, who string) { r.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: who}}) }
 	seen("1", "nobody yet")

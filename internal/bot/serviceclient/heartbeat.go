@@ -79,7 +79,8 @@ var errInterrupted = errors.New("interrupted by an acknowledgment")
 
 // sendHeartbeat sends one heartbeat. The service may hold the response for as
 // long as wait. someLeft reports that the response has commands that were not queued.
-func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Duration) (response heartbeatResponse, someLeft bool, err error) {
+func (c *Client) sendHeartbeat(ctx context.Context, acked []string,
+	wait time.Duration) (response heartbeatResponse, someLeft bool, err error) {
 	query := ""
 	request := ctx
 	if wait > 0 {

@@ -25,7 +25,9 @@ func TestCommandIsReceivedOnceAndAcknowledgedAtOnce(t *testing.T) {
 	if got := b.command(); got.ID != "c1" || got.Kind != ingest.LeaveCall {
 		t.Fatalf("got command %+v", got)
 	}
-	s.Await("a heartbeat is held while the bot executes the command", func() bool { return s.HeartbeatsInFlight == 1 && len(s.Executing) == 1 })
+	s.Await("a heartbeat is held while the bot executes the command", func() bool {
+		return s.HeartbeatsInFlight == 1 && len(s.Executing) == 1
+	})
 	var before int
 	s.Set(func() { before = s.Heartbeats })
 	for range 20 { // twenty round trips later
@@ -228,7 +230,9 @@ func TestPermanentRefusalEndsRun(t *testing.T) {
 		"gone":          func(w http.ResponseWriter) { refuse(w, http.StatusGone, "gone") },
 		"unknown job": func(w http.ResponseWriter) {
 			w.WriteHeader(http.StatusBadRequest)
-			ingesttest.WriteJSON(w, map[string]any{"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}}})
+			ingesttest.WriteJSON(w, map[string]any{
+				"error": "invalid_input", "issues": []any{map[string]any{"path": []string{"jobId"}, "code": "not_found"}},
+			})
 		},
 	} {
 		for _, path := range []string{ingest.EventPath, ingest.HeartbeatPath, ingest.MediaPath + "/"} {

@@ -12,7 +12,8 @@ import (
 
 // sendQueue sends the entries of a queue of the spool in order, one at a time and when they are
 // ready, each until the service responds.
-func sendQueue[T spool.Entry](ctx context.Context, c *Client, queue *spool.Queue[T], ready func(T) bool, send func(context.Context, T) error) error {
+func sendQueue[T spool.Entry](ctx context.Context, c *Client, queue *spool.Queue[T], ready func(T) bool,
+	send func(context.Context, T) error) error {
 	backoff := c.newBackoff()
 	for {
 		entry, ok := awaitNext(ctx, c.spool, queue, ready)
@@ -94,7 +95,8 @@ func (c *Client) sendEvent(ctx context.Context, event spool.Event) error {
 		return &unavailableError{err: errors.New("the response to an event is not ok")}
 	}
 	if !response.Applied {
-		c.log.Info("event not applied", "kind", string(event.Kind), "number", event.Number, "reason", string(response.Reason), "status", string(response.Status))
+		c.log.Info("event not applied", "kind", string(event.Kind), "number", event.Number, "reason", string(response.Reason), "status",
+			string(response.Status))
 	}
 	if response.Reason == job.StaleAttempt || response.Reason == job.Terminal {
 		c.checkTermination(response.Reason, response.Status)

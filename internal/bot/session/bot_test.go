@@ -58,7 +58,9 @@ func newTestReport(t *testing.T) *report.Report {
 func newTestEvents(t *testing.T) events {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	client, err := serviceclient.New(serviceclient.Settings{ServiceURL: "http://127.0.0.1:1", JobID: testJob, Token: "token", Spool: newTestSpool(t), Log: log})
+	client, err := serviceclient.New(serviceclient.Settings{
+		ServiceURL: "http://127.0.0.1:1", JobID: testJob, Token: "token", Spool: newTestSpool(t), Log: log,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +83,12 @@ func lastData(s *ingesttest.Service) ingest.EventData {
 func TestRecorderSettings(t *testing.T) {
 	t.Parallel()
 	settings := Settings{BotConfig: launch.BotConfig{BotSettings: launch.BotSettings{SpoolMiB: 100, Recording: launch.Recording{
-		Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000, ParticipantAudioLimit: 3, Output: true,
+		Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000,
+		ParticipantAudioLimit: 3, Output: true,
 	}}}}.withDefaults()
 	want := recorder.Settings{
-		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MaxParticipantTracks: 3, Voice: true,
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000,
+		MaxParticipantTracks: 3, Voice: true,
 	}
 	if got := settings.recorder(); !reflect.DeepEqual(got, want) || settings.SpoolLimit != 100<<20 {
 		t.Errorf("the recorder's settings are %+v, want %+v; the spool's limit is %d", got, want, settings.SpoolLimit)
@@ -95,7 +99,8 @@ func TestRecorderSettings(t *testing.T) {
 func newTestSettings(s *ingesttest.Service, meetingURL, dir string) Settings {
 	return Settings{
 		BotConfig: launch.BotConfig{Dir: dir, Assignment: launch.Assignment{
-			JobID: uuid.MustParse(testJob), Token: "token", ServiceURL: s.URL(), MeetingURL: meetingURL, Platform: job.Meet, AutoLeave: job.DefaultAutoLeave(),
+			JobID: uuid.MustParse(testJob), Token: "token", ServiceURL: s.URL(), MeetingURL: meetingURL, Platform: job.Meet,
+			AutoLeave: job.DefaultAutoLeave(),
 		}},
 		Log: slog.New(slog.DiscardHandler),
 	}
@@ -111,7 +116,8 @@ func TestRunRefusedAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data := lastData(s); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, network.AllowedHostsSetting) {
+	if data := lastData(s); data.FailureCode != string(job.MeetingNotFound) ||
+		!strings.Contains(data.FailureDetail, network.AllowedHostsSetting) {
 		t.Errorf("data: %+v", data)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -44,15 +44,17 @@ func TestSettle(t *testing.T) {
 		err  error
 		want string // the acknowledgment; empty: the command is deferred
 	}{
-		"executed":               {ingest.PinParticipant, nil, "1"},
-		"failed":                 {ingest.PinParticipant, errors.New("no such participant"), "1 no such participant"},
-		"timed out":              {ingest.PinParticipant, context.DeadlineExceeded, "1 the meeting page did not allow it in time"},
-		"interrupted":            {ingest.PauseRecording, fmt.Errorf("pause: %w", context.Canceled), ""},
-		"page crashed":           {ingest.PauseRecording, browser.ErrPageCrashed, ""},
-		"message executed":       {ingest.SendChatMessage, nil, "1"},
-		"message interrupted":    {ingest.SendChatMessage, context.Canceled, "1 the page was left meanwhile; the message may have been sent"},
-		"message of a lost page": {ingest.SendChatMessage, browser.ErrPageCrashed, "1 the page was left meanwhile; the message may have been sent"},
-		"message not started":    {ingest.SendChatMessage, errNotStarted, ""},
+		"executed":            {ingest.PinParticipant, nil, "1"},
+		"failed":              {ingest.PinParticipant, errors.New("no such participant"), "1 no such participant"},
+		"timed out":           {ingest.PinParticipant, context.DeadlineExceeded, "1 the meeting page did not allow it in time"},
+		"interrupted":         {ingest.PauseRecording, fmt.Errorf("pause: %w", context.Canceled), ""},
+		"page crashed":        {ingest.PauseRecording, browser.ErrPageCrashed, ""},
+		"message executed":    {ingest.SendChatMessage, nil, "1"},
+		"message interrupted": {ingest.SendChatMessage, context.Canceled, "1 the page was left meanwhile; the message may have been sent"},
+		"message of a lost page": {
+			ingest.SendChatMessage, browser.ErrPageCrashed, "1 the page was left meanwhile; the message may have been sent",
+		},
+		"message not started": {ingest.SendChatMessage, errNotStarted, ""},
 	} {
 		c, acked := newTestCommands()
 		c.settle(ingest.Command{ID: "1", Kind: test.kind}, test.err)
@@ -65,7 +67,9 @@ func TestSettle(t *testing.T) {
 // newTestCommands also returns the acknowledged IDs.
 func newTestCommands() (*commands, *[]string) {
 	acked := new([]string)
-	return &commands{log: slog.New(slog.DiscardHandler), ack: func(id, failure string) { *acked = append(*acked, strings.TrimSpace(id+" "+failure)) }}, acked
+	return &commands{log: slog.New(slog.DiscardHandler), ack: func(id, failure string) {
+		*acked = append(*acked, strings.TrimSpace(id+" "+failure))
+	}}, acked
 }
 
 // deferredIDs returns the IDs of the deferred commands.

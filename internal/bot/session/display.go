@@ -34,7 +34,8 @@ type display struct {
 	pageDevice
 
 	screen output.Screen
-	open   func(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error)
+	open   func(ctx context.Context, chromium *browser.Browser, address string,
+		ready func(context.Context, *browser.Page) error) (*browser.Page, error)
 	audio  recorder.Settings                          // of the capture of a page's sound
 	listen func() (frames <-chan []byte, stop func()) // to the meeting
 	say    func(ctx context.Context, speech *sound.Speech, kind string)

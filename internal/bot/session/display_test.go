@@ -178,8 +178,11 @@ func TestMorePictures(t *testing.T) {
 			shown := h.show(ingest.SetCamera, ingest.PictureArgs{Show: ingest.ShowPage, URI: page.URL})
 			h.awaitOutput(job.BotOutputStarted, shown)
 			h.awaitColor("a page", h.meeting.Seen, "g1", shownGreen)
-			h.awaitEnd(h.show(ingest.ShareScreen, ingest.PictureArgs{Show: ingest.ShowPage, URI: "http://127.0.0.1:9/"}), ingest.OutputUnavailable) // not allowed
-			video := h.show(ingest.SetCamera, ingest.PictureArgs{Show: ingest.ShowVideo}, slices.Repeat([][]byte{picture(shownRed), picture(shownBlue)}, 5)...)
+			// not allowed
+			h.awaitEnd(h.show(ingest.ShareScreen, ingest.PictureArgs{Show: ingest.ShowPage, URI: "http://127.0.0.1:9/"}), ingest.OutputUnavailable)
+			video := h.show(ingest.SetCamera, ingest.PictureArgs{Show: ingest.ShowVideo}, slices.Repeat([][]byte{
+				picture(shownRed), picture(shownBlue),
+			}, 5)...)
 			h.awaitOutput(job.BotOutputFinished, shown)
 			h.awaitOutput(job.BotOutputFinished, video)
 			h.awaitColor("the last picture of a video", h.meeting.Seen, "g1", shownBlue)
@@ -209,7 +212,9 @@ func TestOwnOutput(t *testing.T) {
 		configure: func(s *Settings) {
 			speaking(s)
 			s.Recording.OutputOptions = &job.OutputOptions{
-				OnJoin: &job.OutputOnJoin{Text: "Hello"}, ReplayOnJoin: true, Camera: &job.CameraOptions{Image: &job.OutputURI{URI: "https://example.com/"}},
+				OnJoin: &job.OutputOnJoin{Text: "Hello"}, ReplayOnJoin: true, Camera: &job.CameraOptions{
+					Image: &job.OutputURI{URI: "https://example.com/"},
+				},
 			}
 		},
 		during: func(h *harness) {

@@ -16,7 +16,9 @@ import (
 func hostilePage() scenario {
 	return scenario{
 		name: "hostile page, signed in", lane: job.Meet,
-		meeting:   replica.Settings{Hostile: true, Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true, Participants: withoutCameras()},
+		meeting: replica.Settings{
+			Hostile: true, Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true, Participants: withoutCameras(),
+		},
 		configure: func(s *Settings) { audioOnly(s); signIn(s) },
 		during: func(h *harness) {
 			h.event(job.BotRecordingStarted)

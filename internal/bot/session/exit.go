@@ -54,7 +54,9 @@ func disconnected(detail string) *exitResult {
 
 // superseded returns the result of a bot that the service no longer wants.
 func superseded(t serviceclient.Termination) *exitResult {
-	return &exitResult{reason: report.ReasonSuperseded, detail: fmt.Sprintf("The service no longer wants this bot (%s): %s", t.Cause, t.Detail)}
+	return &exitResult{
+		reason: report.ReasonSuperseded, detail: fmt.Sprintf("The service no longer wants this bot (%s): %s", t.Cause, t.Detail),
+	}
 }
 
 // pageFailed returns the result of an error of the page or its browser. The

@@ -141,7 +141,9 @@ func newHarness(t *testing.T, platform job.Platform, s scenario) *harness {
 	if s.meeting.Hostile {
 		t.Cleanup(func() { _ = h.replica.Close() })
 	}
-	s.meeting.Platform = map[job.Platform]replica.Platform{job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom}[platform]
+	s.meeting.Platform = map[job.Platform]replica.Platform{
+		job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom,
+	}[platform]
 	if h.meeting, err = h.replica.Open(s.meeting); err != nil {
 		t.Fatal(err)
 	}
@@ -152,8 +154,10 @@ func newHarness(t *testing.T, platform job.Platform, s scenario) *harness {
 		BotConfig: launch.BotConfig{
 			Assignment: launch.Assignment{
 				JobID: uuid.MustParse(testJob), Token: token, ServiceURL: h.service.URL(), MeetingURL: h.meeting.URL(), Platform: platform,
-				DisplayName:  "Standin for Eve",
-				AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600 + int(testLength().Seconds())},
+				DisplayName: "Standin for Eve",
+				AutoLeave: job.AutoLeave{
+					AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600 + int(testLength().Seconds()),
+				},
 				AllowedHosts: []string{strings.TrimPrefix(h.replica.URL(), "http://")}, LoopbackPeers: true,
 			},
 			BotSettings: launch.BotSettings{
@@ -162,9 +166,11 @@ func newHarness(t *testing.T, platform job.Platform, s scenario) *harness {
 			},
 			Dir: t.TempDir(),
 		},
-		Timeouts: Timeouts{RejoinPause: 50 * time.Millisecond, MaxRejoins: 2, Settle: time.Second, Leave: 10 * time.Second, Command: harnessTimeout},
-		Version:  "v9",
-		Log:      slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Timeouts: Timeouts{
+			RejoinPause: 50 * time.Millisecond, MaxRejoins: 2, Settle: time.Second, Leave: 10 * time.Second, Command: harnessTimeout,
+		},
+		Version: "v9",
+		Log:     slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if !fullMatrix() {
 		h.settings.Recording.Picture = launch.PictureSize{Width: 640, Height: 360}

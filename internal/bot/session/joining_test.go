@@ -45,7 +45,9 @@ func TestJoiningSnapshots(t *testing.T) {
 	}{
 		meeting.Lobby: {}, meeting.HostAbsent: {}, meeting.Unknown: {}, meeting.Reconnecting: {}, meeting.CannotConnect: {},
 		meeting.InMeeting: {admitted: true},
-		meeting.Ended:     {code: job.MeetingEnded}, meeting.LobbyTimedOut: {code: job.LobbyTimeout}, meeting.Denied: {code: job.HostDeniedAdmission},
+		meeting.Ended:     {code: job.MeetingEnded}, meeting.LobbyTimedOut: {code: job.LobbyTimeout}, meeting.Denied: {
+			code: job.HostDeniedAdmission,
+		},
 	} {
 		j := &joining{log: log, events: newTestEvents(t), clock: report.NewClock(), requestedAt: after(0)}
 		proof := []meeting.Evidence{{Weight: 1}, {Weight: 1}}
@@ -66,7 +68,8 @@ func TestJoiningSnapshots(t *testing.T) {
 func TestJoinFailed(t *testing.T) {
 	t.Parallel()
 	for screen, want := range map[meeting.Screen]job.FailureCode{
-		meeting.NotFound: job.MeetingNotFound, meeting.BotWall: job.AuthFailure, meeting.CannotConnect: job.NetworkLoss, meeting.Ended: job.MeetingEnded,
+		meeting.NotFound: job.MeetingNotFound, meeting.BotWall: job.AuthFailure, meeting.CannotConnect: job.NetworkLoss,
+		meeting.Ended: job.MeetingEnded,
 	} {
 		end := joinFailed(&meeting.ScreenError{Observation: meeting.Observation{Screen: screen}}, &meetingPage{})
 		if end.code != want || end.retry != (screen == meeting.CannotConnect) || end.needsDiagnostics {

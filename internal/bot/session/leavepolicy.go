@@ -110,5 +110,7 @@ func (p *leavePolicy) checkMaximum(now time.Time) *exitResult {
 	if p.firstAdmitted.IsZero() || now.Sub(p.firstAdmitted) < seconds(p.limits.AfterMaxSeconds) {
 		return nil
 	}
-	return &exitResult{reason: report.ReasonMaximum, detail: fmt.Sprintf("%d s have passed since the bot was first admitted.", p.limits.AfterMaxSeconds)}
+	return &exitResult{
+		reason: report.ReasonMaximum, detail: fmt.Sprintf("%d s have passed since the bot was first admitted.", p.limits.AfterMaxSeconds),
+	}
 }

@@ -28,8 +28,12 @@ func TestLeavePolicyLimits(t *testing.T) {
 		"alone for a while":            {leavePolicy{admitted: ago(500), aloneSince: ago(59.9), isAlone: true}, received(90), ""},
 		"alone for too long":           {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, received(90), report.ReasonAlone},
 		"alone, but sound is captured": {leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true}, received(59), ""},
-		"alone, but media arrives":     {leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true, mediaAt: ago(59)}, received(90), ""},
-		"alone since media arrived":    {leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true, mediaAt: ago(60)}, received(90), report.ReasonAlone},
+		"alone, but media arrives": {
+			leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true, mediaAt: ago(59)}, received(90), "",
+		},
+		"alone since media arrived": {
+			leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true, mediaAt: ago(60)}, received(90), report.ReasonAlone,
+		},
 		"the capture is faulty":        {leavePolicy{admitted: ago(500)}, faulty, ""},
 		"alone with a faulty capture":  {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, faulty, report.ReasonAlone},
 		"sound that is not captured":   {leavePolicy{admitted: ago(500)}, notCaptured, ""},

@@ -50,7 +50,10 @@ type hearing struct {
 
 // newHearing makes the harness's service accept the bot's sound.
 func newHearing(h *harness) *hearing {
-	e := &hearing{hub: sound.NewHub(), job: uuid.MustParse(testJob), length: 5 * time.Second, onsets: make(map[string][]time.Duration), heard: make(map[int64]bool)}
+	e := &hearing{
+		hub: sound.NewHub(), job: uuid.MustParse(testJob), length: 5 * time.Second, onsets: make(map[string][]time.Duration),
+		heard: make(map[int64]bool),
+	}
 	if longer := testLength(); longer > 0 {
 		e.length = longer
 	}
@@ -130,7 +133,8 @@ func (e *hearing) check(h *harness) {
 	if len(e.onsets[""]) < 6 || len(e.onsets[ada]) < 4 || len(e.onsets[ben]) > 0 {
 		h.Fatal("too few beeps, or beeps of the wrong participant")
 	}
-	h.Logf("from the participant to the listener: p50 %v, p95 %v, most %v", e.delays[len(e.delays)/2], e.delays[len(e.delays)*95/100], e.delays[len(e.delays)-1])
+	h.Logf("from the participant to the listener: p50 %v, p95 %v, most %v", e.delays[len(e.delays)/2], e.delays[len(e.delays)*95/100],
+		e.delays[len(e.delays)-1])
 	first := h.report.Parts[0]
 	file := h.report.PackedParts[slices.IndexFunc(h.report.PackedParts, func(p build.ReportedPart) bool { return p.Number == 0 })].File
 	var differences []time.Duration

@@ -32,7 +32,9 @@ func TestFaultWatch(t *testing.T) {
 		{"a short sound in silence", never, func(s int) bool { return s == 5 || s == 30 }, 0, nil},
 		{"pauses between sentences", func(s int) bool { return s%9 == 0 }, always, 0, nil},
 		{"no repair helps", never, always, 0, map[int]faultAction{10: repairFault, 20: repairFault, 30: markFault}},
-		{"evidence comes late", never, func(s int) bool { return s > 20 }, 0, map[int]faultAction{23: repairFault, 33: repairFault, 43: markFault}},
+		{"evidence comes late", never, func(s int) bool { return s > 20 }, 0, map[int]faultAction{
+			23: repairFault, 33: repairFault, 43: markFault,
+		}},
 		{"the first repair helps", func(s int) bool { return s > 12 }, always, 0, map[int]faultAction{10: repairFault, 13: endFault}},
 		{"the media comes back by itself", func(s int) bool { return s > 35 }, always, 0,
 			map[int]faultAction{10: repairFault, 20: repairFault, 30: markFault, 36: endFault}},
@@ -93,7 +95,8 @@ func mediaFaultScenarios() []scenario {
 	still := []replica.Participant{{Name: "Ada Quill", Muted: true}, {Name: "Ben Okafor", Muted: true}}
 	return []scenario{
 		{
-			name: "audio to be joined, connection lost and regained, then another notetaker", lane: job.ZoomWeb, only: zoom, beeps: 4, reason: report.ReasonCompeting,
+			name: "audio to be joined, connection lost and regained, then another notetaker", lane: job.ZoomWeb, only: zoom, beeps: 4,
+			reason:  report.ReasonCompeting,
 			meeting: replica.Settings{Audio: replica.AudioOnRequest, Participants: withoutCameras()},
 			configure: func(s *Settings) {
 				fast(s)

@@ -119,7 +119,9 @@ func (o *opener) startEgress(ctx context.Context) (err error) {
 	if o.sdk != nil {
 		allowed = append(allowed, strings.TrimPrefix(o.sdk.Origin(), "http://"))
 	}
-	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{Allowed: allowed, OwnHosts: o.settings.OwnHosts, Log: o.log}); err != nil {
+	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{
+		Allowed: allowed, OwnHosts: o.settings.OwnHosts, Log: o.log,
+	}); err != nil {
 		return fmt.Errorf("start the egress proxy: %w", err)
 	}
 	return nil
@@ -194,7 +196,8 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 // openShown opens a page that the bot shows in the meeting, in a browser context of its
 // own, and calls ready before the page is loaded. Like the meeting's page, it reaches the
 // internet only through the egress proxy.
-func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error) {
+func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, address string,
+	ready func(context.Context, *browser.Page) error) (*browser.Page, error) {
 	page, err := chromium.NewPageApart(ctx)
 	if err != nil {
 		return nil, err

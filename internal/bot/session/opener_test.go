@@ -24,9 +24,14 @@ func TestPrepareChecksAddress(t *testing.T) {
 		opens   string
 		detail  string
 	}{
-		"a meeting":                     {"https://meet.google.com/abc-defg-hij", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
-		"in Google's redirector":        {"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
-		"another host in a redirector":  {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", network.AllowedHostsSetting},
+		"a meeting": {"https://meet.google.com/abc-defg-hij", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
+		"in Google's redirector": {
+			"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D", "", "https://meet.google.com/abc-defg-hij?hl=en",
+			"",
+		},
+		"another host in a redirector": {
+			"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", network.AllowedHostsSetting,
+		},
 		"another page of Google":        {"https://google.com/search?q=meet", job.MeetingNotFound, "", network.AllowedHostsSetting},
 		"another host":                  {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", network.AllowedHostsSetting},
 		"another host behind user info": {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", network.AllowedHostsSetting},
@@ -37,7 +42,9 @@ func TestPrepareChecksAddress(t *testing.T) {
 			t.Parallel()
 			o := &opener{
 				settings: Settings{BotConfig: launch.BotConfig{
-					Assignment: launch.Assignment{MeetingURL: test.address, Platform: job.Meet}, BotSettings: launch.BotSettings{Browser: "/no/such/browser"},
+					Assignment: launch.Assignment{
+						MeetingURL: test.address, Platform: job.Meet,
+					}, BotSettings: launch.BotSettings{Browser: "/no/such/browser"},
 				}},
 				log: slog.New(slog.DiscardHandler),
 			}
@@ -102,7 +109,9 @@ func (a *sentHomeAdapter) Join(ctx context.Context, _ meeting.Page, _ meeting.Jo
 
 func TestPrepareUnknownPlatform(t *testing.T) {
 	t.Parallel()
-	o := &opener{settings: Settings{BotConfig: launch.BotConfig{Assignment: launch.Assignment{MeetingURL: "https://x.test/", Platform: "semaphore"}}}}
+	o := &opener{settings: Settings{BotConfig: launch.BotConfig{Assignment: launch.Assignment{
+		MeetingURL: "https://x.test/", Platform: "semaphore",
+	}}}}
 	if end := o.prepare(t.Context()); end == nil || end.code != job.InternalError || !strings.Contains(end.detail, "semaphore") {
 		t.Errorf("result %+v", end)
 	}

@@ -136,7 +136,8 @@ func (h *harness) checkVoice() {
 	guests := h.meeting.Guests()
 	last := guests[len(guests)-1]
 	h.checkBeepsAt("heard", h.heardBeeps(last.ID), speech.From, beeps, -50*time.Millisecond, time.Second)
-	h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
+	h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond,
+		50*time.Millisecond)
 	microphone := 0
 	for _, e := range h.meeting.Events() {
 		if e.Kind == replica.EventMicrophone && e.Text == "on" {

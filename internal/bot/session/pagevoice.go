@@ -92,7 +92,8 @@ func (v *pageVoice) stopped() bool {
 // audible reports whether PCM is louder than silence.
 func audible(pcm []byte) bool {
 	for ; len(pcm) >= 2; pcm = pcm[2:] {
-		if sample := int16(binary.LittleEndian.Uint16(pcm)); sample > audibleSample || sample < -audibleSample { //nolint:gosec // two's complement
+		if sample := int16(binary.LittleEndian.Uint16(pcm)); sample > audibleSample ||
+			sample < -audibleSample { //nolint:gosec // two's complement
 			return true
 		}
 	}

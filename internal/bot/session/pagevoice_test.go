@@ -145,7 +145,8 @@ func pageHearsAndSpeaks(t *testing.T, platform job.Platform) {
 					inPause++
 				}
 			}
-			h.Logf("of %d answers others heard %d, %d of them in the pause, and %d were recorded; the page heard itself at %.0f dB", answers, len(heard), inPause, len(recorded), page.own)
+			h.Logf("of %d answers others heard %d, %d of them in the pause, and %d were recorded; the page heard itself at %.0f dB", answers,
+				len(heard), inPause, len(recorded), page.own)
 			// The last answer may be cut off.
 			if len(heard) < answers-1 || len(heard) > answers || len(recorded) > len(heard) || len(recorded) < len(heard)-inPause {
 				h.Error("others heard, or the recording has, another number of answers")

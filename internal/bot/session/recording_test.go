@@ -25,7 +25,9 @@ func TestShouldRecord(t *testing.T) {
 		"recording already":      {func(r *recordingSession) { r.recorder = new(recorder.Recorder) }, false},
 		"permitted but stopped":  {func(r *recordingSession) { r.consent.permitted, r.state.stopped = true, true }, false},
 	} {
-		r := &recordingSession{page: &meetingPage{phase: phaseAdmitted, admission: new(meeting.AdmissionProof)}, state: &recordingState{}, consent: &consent{}}
+		r := &recordingSession{
+			page: &meetingPage{phase: phaseAdmitted, admission: new(meeting.AdmissionProof)}, state: &recordingState{}, consent: &consent{},
+		}
 		test.change(r)
 		if got := r.shouldRecord(); got != test.want {
 			t.Errorf("%s: shouldRecord() = %v", name, got)

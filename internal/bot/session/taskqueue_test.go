@@ -77,7 +77,8 @@ func TestTaskQueueClose(t *testing.T) {
 					t.Errorf("settled %v", settled)
 				}
 				duration := time.Since(start)
-				if uncancellable && (result != nil || duration != 30*time.Second) || !uncancellable && (!errors.Is(result, context.Canceled) || duration != 0) {
+				if uncancellable && (result != nil || duration != 30*time.Second) ||
+					!uncancellable && (!errors.Is(result, context.Canceled) || duration != 0) {
 					t.Errorf("after %s: %v", duration, result)
 				}
 				if !q.idle() {

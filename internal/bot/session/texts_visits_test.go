@@ -69,7 +69,10 @@ func captionScript() []spoken {
 	return []spoken{
 		{"Ada", []string{"Good", "Good morning every", "Good morning, everyone."}},
 		{"Ben", []string{"Hi aid a", "Hi, Ada."}},
-		{"Ada", []string{"I scream", "Ice cream is the first topic.", "Ice cream is the first topic. We need for tea", "Ice cream is the first topic. We need forty litres."}},
+		{"Ada", []string{
+			"I scream", "Ice cream is the first topic.", "Ice cream is the first topic. We need for tea",
+			"Ice cream is the first topic. We need forty litres.",
+		}},
 		{"Ben", []string{"I think we should", "I think we should go."}},
 		{"Dörte", []string{"Ich habe keine", "Ich habe keine Zeit für Eis."}},
 		{"Ben", []string{"I think we should", "I think we should stay."}},
@@ -94,7 +97,9 @@ func (h *harness) speak(one spoken) {
 	}
 	last := one.versions[len(one.versions)-1]
 	h.await("caption "+last, func() bool {
-		return slices.ContainsFunc(h.service.Texts, func(text ingest.Text) bool { return text.Kind == job.CaptionText && strings.Contains(text.Text, last) })
+		return slices.ContainsFunc(h.service.Texts, func(text ingest.Text) bool {
+			return text.Kind == job.CaptionText && strings.Contains(text.Text, last)
+		})
 	})
 }
 

@@ -105,7 +105,8 @@ func (v *visitor) enter(ctx context.Context) (problem string) {
 		case !admittedAt.IsZero() && snap.at.Sub(admittedAt) >= stayTime:
 			return ""
 		case admittedAt.IsZero() && time.Now().After(deadline):
-			return fmt.Sprintf("not admitted within %d s; the page shows %s (%s)", settings.AutoLeave.AfterEntryDelaySeconds, v.last.Screen, v.last.Evidence)
+			return fmt.Sprintf("not admitted within %d s; the page shows %s (%s)", settings.AutoLeave.AfterEntryDelaySeconds, v.last.Screen,
+				v.last.Evidence)
 		}
 		select {
 		case <-ticker.C:

@@ -54,7 +54,8 @@ func leaveScenarios() []scenario {
 				h.meeting.SetSilent(true)
 			},
 			check: func(h *harness) {
-				if len(h.report.Parts) > 0 || len(h.report.People) != 2 || !h.report.WithoutRecording || slices.Contains(h.kinds(), job.BotRecordingStarted) {
+				if len(h.report.Parts) > 0 || len(h.report.People) != 2 || !h.report.WithoutRecording ||
+					slices.Contains(h.kinds(), job.BotRecordingStarted) {
 					h.Errorf("events %v, report %+v", h.kinds(), h.report)
 				}
 			},
@@ -115,7 +116,8 @@ func detectedNotetaker(left bool) func(*harness) {
 				reported = append(reported, ingest.ParseEventData(event.Data))
 			}
 		}
-		if len(reported) != 1 || !strings.Contains(reported[0].DetectedBotName, "Fireflies") || reported[0].LeftMeeting == nil || *reported[0].LeftMeeting != left {
+		if len(reported) != 1 || !strings.Contains(reported[0].DetectedBotName, "Fireflies") || reported[0].LeftMeeting == nil ||
+			*reported[0].LeftMeeting != left {
 			h.Errorf("reported notetakers: %+v", reported)
 		}
 	}
@@ -174,7 +176,8 @@ func checkParticipants(h *harness) {
 		if one.ID == report.OwnID {
 			continue
 		}
-		if left := !one.LeftAt.IsZero(); left != (one.Name == "Cleo Marsh") || one.JoinedAt.Before(h.report.AdmittedAt) || left && one.LeftAt.Before(one.JoinedAt) {
+		if left := !one.LeftAt.IsZero(); left != (one.Name == "Cleo Marsh") || one.JoinedAt.Before(h.report.AdmittedAt) ||
+			left && one.LeftAt.Before(one.JoinedAt) {
 			h.Errorf("%s: from %s to %s, admitted at %s", one.Name, one.JoinedAt, one.LeftAt, h.report.AdmittedAt)
 		}
 	}
@@ -210,7 +213,8 @@ func commandScenarios() []scenario {
 		},
 		{
 			// Zoom's page keeps showing the last answer.
-			name: "permission refused, then granted, then by the platform's notice, then removed", only: []job.Platform{job.Meet, job.Teams}, reason: report.ReasonRemoved, configure: audioOnly,
+			name: "permission refused, then granted, then by the platform's notice, then removed", only: []job.Platform{job.Meet, job.Teams},
+			reason: report.ReasonRemoved, configure: audioOnly,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				first := h.command(ingest.RequestRecordingPermission, nil)
@@ -251,11 +255,13 @@ func commandScenarios() []scenario {
 			},
 		},
 		{
-			name: "leave command in the lobby, acknowledged after leaving", lane: job.ZoomWeb, outside: true, code: job.MeetingEnded, detail: "Left on request",
+			name: "leave command in the lobby, acknowledged after leaving", lane: job.ZoomWeb, outside: true, code: job.MeetingEnded,
+			detail: "Left on request",
 			during: func(h *harness) { h.awaitLobby(1); h.leaveAndAcknowledge() },
 		},
 		{
-			name: "stopped in the lobby, with a command for the next bot", reason: ingest.EndStopped, detail: "asked to stop", outside: true, packedByService: true,
+			name: "stopped in the lobby, with a command for the next bot", reason: ingest.EndStopped, detail: "asked to stop", outside: true,
+			packedByService: true,
 			during: func(h *harness) {
 				h.awaitLobby(1)
 				h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the next bot"})

@@ -48,7 +48,8 @@ func recoveryScenarios() []scenario {
 			},
 			check: func(h *harness) {
 				hasParts(2)(h)
-				if late := h.report.Parts[0].EndedAt.Sub(h.left); fullMatrix() && late > 5*time.Second || h.report.Parts[0].EndedBy != "unknown_screen" {
+				if late := h.report.Parts[0].EndedAt.Sub(h.left); fullMatrix() && late > 5*time.Second ||
+					h.report.Parts[0].EndedBy != "unknown_screen" {
 					h.Errorf("the recording stopped %s after the meeting was left, by %q", late, h.report.Parts[0].EndedBy)
 				}
 				if page := string(h.capture(0).Page); !strings.Contains(page, elsewhereText) {
@@ -71,7 +72,8 @@ func recoveryScenarios() []scenario {
 		{
 			// Each failure replaces the browser, except for the reload, after which the
 			// bot joins again in the same page.
-			name: "renderer killed, then the page hangs, loses its connection, and reloads", only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(5),
+			name: "renderer killed, then the page hangs, loses its connection, and reloads", only: onMeet(), reason: report.ReasonHostEnded,
+			check: hasParts(5),
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Unresponsive, s.Timeouts.Connection, s.Timeouts.MaxRejoins = 4*time.Second, time.Second, 4

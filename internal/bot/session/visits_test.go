@@ -38,7 +38,8 @@ func TestVisits(t *testing.T) {
 
 // scenarios begins with those that take the longest with -short.
 func scenarios() []scenario {
-	return slices.Concat(commandScenarios(), leaveScenarios(), mediaFaultScenarios(), recoveryScenarios(), []scenario{hostilePage()}, failureScenarios())
+	return slices.Concat(commandScenarios(), leaveScenarios(), mediaFaultScenarios(), recoveryScenarios(), []scenario{hostilePage()},
+		failureScenarios())
 }
 
 // TestLane checks what runs with -short: few visits, which record, speak and leave on each
@@ -55,7 +56,8 @@ func TestLane(t *testing.T) {
 			complete = append(complete, s.lane)
 		}
 	}
-	if visits > 15 || len(complete) != 3 || !slices.Equal(slices.Compact(slices.Sorted(slices.Values(complete))), slices.Sorted(slices.Values(platforms()))) {
+	if visits > 15 || len(complete) != 3 ||
+		!slices.Equal(slices.Compact(slices.Sorted(slices.Values(complete))), slices.Sorted(slices.Values(platforms()))) {
 		t.Errorf("%d visits run with -short; the bot records and speaks on %v", visits, complete)
 	}
 }
@@ -85,7 +87,9 @@ func entryDelay(seconds int) func(*Settings) {
 // detailHasAdvice checks that the failure's detail names the way that the platform
 // offers.
 func detailHasAdvice(h *harness) {
-	if offered := map[job.Platform]string{job.Meet: "Google account", job.Teams: "Microsoft account", job.ZoomWeb: "RTMS"}[h.platform]; !strings.Contains(h.exited.FailureDetail, offered) {
+	if offered := map[job.Platform]string{
+		job.Meet: "Google account", job.Teams: "Microsoft account", job.ZoomWeb: "RTMS",
+	}[h.platform]; !strings.Contains(h.exited.FailureDetail, offered) {
 		h.Errorf("the detail does not name %s: %s", offered, h.exited.FailureDetail)
 	}
 }
@@ -94,7 +98,8 @@ func detailHasAdvice(h *harness) {
 // failure's detail names it.
 func hasCapture(h *harness) {
 	made := h.capture(0)
-	if !bytes.HasPrefix(made.Screenshot, []byte("\x89PNG")) || len(made.Accessibility) == 0 || len(made.Profile) == 0 || len(made.Snapshots) == 0 {
+	if !bytes.HasPrefix(made.Screenshot, []byte("\x89PNG")) || len(made.Accessibility) == 0 || len(made.Profile) == 0 ||
+		len(made.Snapshots) == 0 {
 		h.Errorf("the capture has a screenshot of %d bytes, %d bytes of the accessibility tree, %d bytes of the profile, %d snapshots",
 			len(made.Screenshot), len(made.Accessibility), len(made.Profile), len(made.Snapshots))
 	}
@@ -163,11 +168,15 @@ func failureScenarios() []scenario {
 		},
 		{
 			// The browser is ready before the join time, and opens the page then.
-			name: "not found, launched early", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: replica.Settings{Refusal: replica.RefusalNotFound}, code: job.MeetingNotFound,
+			name: "not found, launched early", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: replica.Settings{
+				Refusal: replica.RefusalNotFound,
+			}, code: job.MeetingNotFound,
 			configure: func(s *Settings) { s.JoinAt = time.Now().Add(4 * time.Second).Truncate(time.Millisecond) }, // the precision of events
 			check:     joinedInTime,
 		},
-		{name: "sign-in wall", lane: job.ZoomWeb, outside: true, meeting: replica.Settings{Refusal: replica.RefusalSignIn}, code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
+		{name: "sign-in wall", lane: job.ZoomWeb, outside: true, meeting: replica.Settings{
+			Refusal: replica.RefusalSignIn,
+		}, code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
 		{
 			name: "removed before anything was recorded", configure: func(s *Settings) { s.RequirePermission = true },
 			during: func(h *harness) {
@@ -200,7 +209,9 @@ func failureScenarios() []scenario {
 			code:   job.RecordingDisabled, detail: "permission", check: answeredWith("denied", ""),
 		},
 		{
-			name: "host does not answer about recording", configure: func(s *Settings) { s.RequirePermission, s.PermissionTimeout = true, time.Second },
+			name: "host does not answer about recording", configure: func(s *Settings) {
+				s.RequirePermission, s.PermissionTimeout = true, time.Second
+			},
 			during: func(h *harness) { h.admit(1) },
 			code:   job.RecordingDisabled, detail: "did not answer", check: answeredWith("timeout", ""),
 		},

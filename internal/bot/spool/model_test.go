@@ -216,7 +216,10 @@ func TestSpoolModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &model{dir: dir, at: time.UnixMilli(1_790_000_000_000), files: map[string]string{}, uploaded: map[string]bool{}, evicted: map[string]string{}}
+		m := &model{
+			dir: dir, at: time.UnixMilli(1_790_000_000_000), files: map[string]string{}, uploaded: map[string]bool{},
+			evicted: map[string]string{},
+		}
 		m.reopen(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"append event":   m.appendEvent,

@@ -83,7 +83,9 @@ func (q *Queue[T]) End(entry T, refusal string) error {
 	}
 	q.waiting = q.waiting[1:]
 	q.spool.changes.notify()
-	if err := q.spool.journal.append(q.record(&queueChange[T]{Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText)})); err != nil {
+	if err := q.spool.journal.append(q.record(&queueChange[T]{
+		Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText),
+	})); err != nil {
 		return fmt.Errorf("acknowledge %s: %w", entry, err)
 	}
 	return nil

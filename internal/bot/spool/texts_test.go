@@ -36,7 +36,8 @@ func TestTextsSurviveReopening(t *testing.T) {
 	}
 	s = open()
 	defer s.Close()
-	if batch, ok := s.Texts.Next(); !ok || batch.Number != 2 || batch.Texts[0].ID != "2" || batch.Texts[0].Text != "<b>\x00" || s.Texts.Waiting() != 2 {
+	if batch, ok := s.Texts.Next(); !ok || batch.Number != 2 || batch.Texts[0].ID != "2" || batch.Texts[0].Text != "<b>\x00" ||
+		s.Texts.Waiting() != 2 {
 		t.Errorf("after reopening: %+v, %d waiting", batch, s.Texts.Waiting())
 	}
 	if err := s.AppendTexts(make([]ingest.Text, ingest.MaxTextsPerRequest+1)); err == nil {

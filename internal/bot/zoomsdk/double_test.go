@@ -107,7 +107,8 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 	}
 	signature, _ := args["signature"].(string)
 	readSignature(t, signature, testSecret)
-	if init := s.calls("init"); len(init) != 1 || init[0].Args["disablePreview"] != true || init[0].Args["leaveUrl"] != s.adapter.Origin()+"/left" {
+	if init := s.calls("init"); len(init) != 1 || init[0].Args["disablePreview"] != true ||
+		init[0].Args["leaveUrl"] != s.adapter.Origin()+"/left" {
 		t.Errorf("started with %v", init)
 	}
 	var seen struct {
@@ -361,7 +362,9 @@ func TestChat(t *testing.T) {
 	}
 	s.do(`say(16779264, "Ada", "You have been removed", "m1")`)
 	o := s.await("Ada's message", func(o meeting.Observation) bool { return len(o.Chat) == 1 })
-	if want := (meeting.ChatMessage{ID: "m1", Author: "Ada", Text: "You have been removed"}); o.Chat[0] != want || o.Screen != meeting.InMeeting {
+	if want := (meeting.ChatMessage{
+		ID: "m1", Author: "Ada", Text: "You have been removed",
+	}); o.Chat[0] != want || o.Screen != meeting.InMeeting {
 		t.Errorf("the chat is %+v on %s", o.Chat, o.Screen)
 	}
 }
@@ -373,9 +376,11 @@ func TestPermission(t *testing.T) {
 		asked         meeting.AskMethod
 		want          meeting.Permission
 	}{
-		"granted":          {"", "answer(true)", meeting.AskByPage, meeting.Granted},
-		"denied":           {"", "answer(false)", meeting.AskByPage, meeting.Refused},
-		"granted before":   {`state.permission = {ok: false, text: "you already have local record permission"}`, "", meeting.AskByPage, meeting.Granted},
+		"granted": {"", "answer(true)", meeting.AskByPage, meeting.Granted},
+		"denied":  {"", "answer(false)", meeting.AskByPage, meeting.Refused},
+		"granted before": {
+			`state.permission = {ok: false, text: "you already have local record permission"}`, "", meeting.AskByPage, meeting.Granted,
+		},
 		"all are denied":   {`state.permission = {ok: false, text: "host deny all request"}`, "", meeting.AskByPage, meeting.Refused},
 		"may not be asked": {`state.permission = {ok: false, text: "not enable local record"}`, "", meeting.AskByChat, meeting.NoAnswer},
 	} {
@@ -399,7 +404,8 @@ func TestPermission(t *testing.T) {
 			if requests := s.calls("mediaCapturePermission"); len(requests) != 1 || requests[0].Args["operate"] != "request" {
 				t.Errorf("requested %v", requests)
 			}
-			if chat := s.calls("sendChat"); test.asked == meeting.AskByChat && (len(chat) != 1 || !strings.Contains(chat[0].Args["message"].(string), "Standin")) {
+			if chat := s.calls("sendChat"); test.asked == meeting.AskByChat &&
+				(len(chat) != 1 || !strings.Contains(chat[0].Args["message"].(string), "Standin")) {
 				t.Errorf("wrote %v", chat)
 			}
 			if err := s.adapter.ClosePermissionRequest(s.ctx, s.page); err != nil {

@@ -27,14 +27,18 @@ func TestLocate(t *testing.T) {
 	t.Parallel()
 	web := webAdapter(t)
 	for address, want := range map[string]location{
-		"https://zoom.us/j/81234567890?pwd=abc":                                            {number: "81234567890", passcode: "abc"},
-		"https://us02web.zoom.us/j/812-3456-7890":                                          {number: "81234567890"},
-		"https://acme.zoom.us/wc/81234567890/join?pwd=abc":                                 {number: "81234567890", passcode: "abc"},
-		"https://app.zoom.us/wc/join/123456789":                                            {number: "123456789"},
-		"https://zoom.us/w/81234567890?tk=token&pwd=abc":                                   {number: "81234567890", passcode: "abc", token: "token"},
+		"https://zoom.us/j/81234567890?pwd=abc":            {number: "81234567890", passcode: "abc"},
+		"https://us02web.zoom.us/j/812-3456-7890":          {number: "81234567890"},
+		"https://acme.zoom.us/wc/81234567890/join?pwd=abc": {number: "81234567890", passcode: "abc"},
+		"https://app.zoom.us/wc/join/123456789":            {number: "123456789"},
+		"https://zoom.us/w/81234567890?tk=token&pwd=abc": {
+			number: "81234567890", passcode: "abc", token: "token",
+		},
 		"https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fj%2F81234567890%3Fpwd%3Dabc": {number: "81234567890", passcode: "abc"},
 		"https://meetings.example.com/j/81234567890?pwd=abc":                               {number: "81234567890", passcode: "abc"},
-		"https://www.zoomgov.com/j/1612345678?pwd=abc":                                     {number: "1612345678", passcode: "abc", service: "www.zoomgov.com"},
+		"https://www.zoomgov.com/j/1612345678?pwd=abc": {
+			number: "1612345678", passcode: "abc", service: "www.zoomgov.com",
+		},
 	} {
 		got, err := locate(web, address)
 		if err != nil {

@@ -56,7 +56,8 @@ type server struct {
 }
 
 // startServer starts the server on a free port of the loopback interface.
-func startServer(ctx context.Context, lib *library, issue func() (ticket, error), service func() string, log *slog.Logger) (*server, error) {
+func startServer(ctx context.Context, lib *library, issue func() (ticket, error), service func() string,
+	log *slog.Logger) (*server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for Zoom's Meeting SDK: %w", err)

@@ -100,9 +100,14 @@ func TestServerGivesTheTicketToItsOwnPageOnly(t *testing.T) {
 		change          func(*http.Request)
 		want            int
 	}{
-		"no origin":      {http.MethodPost, address.URL + "ticket", nil, http.StatusForbidden},
-		"another origin": {http.MethodPost, address.URL + "ticket", func(r *http.Request) { r.Header.Set("Origin", "https://zoom.us") }, http.StatusForbidden},
-		"another host":   {http.MethodPost, address.URL + "ticket", func(r *http.Request) { own(r); r.Host = "rebound.example" }, http.StatusForbidden},
+		"no origin": {http.MethodPost, address.URL + "ticket", nil, http.StatusForbidden},
+		"another origin": {http.MethodPost, address.URL + "ticket", func(r *http.Request) {
+			r.Header.Set("Origin", "https://zoom.us")
+		}, http.StatusForbidden},
+		"another host": {http.MethodPost, address.URL + "ticket", func(r *http.Request) {
+			own(r)
+			r.Host = "rebound.example"
+		}, http.StatusForbidden},
 		"by GET":         {http.MethodGet, address.URL + "ticket", own, http.StatusMethodNotAllowed},
 		"another secret": {http.MethodPost, adapter.Origin() + "/join/ABCDEFGHIJKLMNOPQRSTUVWXYZ/ticket", own, http.StatusNotFound},
 		"too long": {http.MethodPost, address.URL + "ticket", func(r *http.Request) {
@@ -146,7 +151,8 @@ func TestServerGivesNothingButTheSDKsFiles(t *testing.T) {
 			t.Errorf("%s: answered %d, want %d", path, status, want)
 		}
 	}
-	if status, _, body := ask(t, http.MethodGet, adapter.Origin()+"/sdk/lib/link.js", nil); status == http.StatusOK || strings.Contains(body, "outside") {
+	if status, _, body := ask(t, http.MethodGet, adapter.Origin()+"/sdk/lib/link.js", nil); status == http.StatusOK ||
+		strings.Contains(body, "outside") {
 		t.Errorf("a link out of the folder is followed: %d", status)
 	}
 }

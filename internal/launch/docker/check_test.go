@@ -12,7 +12,9 @@ import (
 // testCheck: Check returns the engine's version and whether it has the image.
 func testCheck(t *testing.T, host string) {
 	for name, want := range map[string]bool{image: true, "localhost/standin-nowhere:1": false} {
-		found, err := docker.Check(t.Context(), docker.Settings{RemoteSettings: launch.RemoteSettings{Image: name}, Host: host, User: "10001:10001"})
+		found, err := docker.Check(t.Context(), docker.Settings{
+			RemoteSettings: launch.RemoteSettings{Image: name}, Host: host, User: "10001:10001",
+		})
 		if err != nil || found.HasImage != want || found.Where != host || !strings.Contains(found.Engine, "(API 1.") {
 			t.Errorf("%s: %+v (%v)", name, found, err)
 		}
@@ -30,16 +32,20 @@ func TestCheckFails(t *testing.T) {
 		respondError(w, http.StatusInternalServerError, "the disk is full")
 		return true
 	})
-	good := docker.Settings{Host: "tcp://" + e.server.Listener.Addr().String(), RemoteSettings: launch.RemoteSettings{Image: image}, User: "10001:10001"}
+	good := docker.Settings{
+		Host: "tcp://" + e.server.Listener.Addr().String(), RemoteSettings: launch.RemoteSettings{Image: image}, User: "10001:10001",
+	}
 	for name, test := range map[string]struct {
 		change func(*docker.Settings)
 		engine bool
 		want   string
 	}{
-		"no image":        {func(s *docker.Settings) { s.Image = "" }, false, "image of the bots is not set"},
-		"root":            {func(s *docker.Settings) { s.User = "0:0" }, false, "never root"},
-		"no address":      {func(s *docker.Settings) { s.Host = "engine" }, false, "create the client of the Docker engine"},
-		"no listener":     {func(s *docker.Settings) { s.Host = "unix://" + t.TempDir() + "/docker.sock" }, true, "the Docker engine does not answer"},
+		"no image":   {func(s *docker.Settings) { s.Image = "" }, false, "image of the bots is not set"},
+		"root":       {func(s *docker.Settings) { s.User = "0:0" }, false, "never root"},
+		"no address": {func(s *docker.Settings) { s.Host = "engine" }, false, "create the client of the Docker engine"},
+		"no listener": {func(s *docker.Settings) {
+			s.Host = "unix://" + t.TempDir() + "/docker.sock"
+		}, true, "the Docker engine does not answer"},
 		"engine error":    {func(*docker.Settings) {}, true, "the Docker engine says: the disk is full"},
 		"no engine there": {func(s *docker.Settings) { s.Host = "tcp://127.0.0.1:1" }, true, "does not answer"},
 	} {

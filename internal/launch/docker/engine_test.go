@@ -90,7 +90,9 @@ func (e *fakeEngine) routes() http.Handler {
 	routes.HandleFunc("DELETE /volumes/{name}", e.removeVolume)
 	routes.HandleFunc("GET /events", e.events)
 	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		respond(w, http.StatusOK, system.VersionResponse{Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64"})
+		respond(w, http.StatusOK, system.VersionResponse{
+			Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64",
+		})
 	})
 	routes.HandleFunc("GET /images/{name...}", e.image)
 	routes.HandleFunc("POST /images/create", e.pull)
@@ -192,7 +194,9 @@ func (e *fakeEngine) publish(c *fakeContainer, action events.Action, more map[st
 
 func (e *fakeEngine) archive(w http.ResponseWriter, r *http.Request, c *fakeContainer) {
 	target := r.URL.Query().Get("path")
-	if c.request.HostConfig.ReadonlyRootfs && !slices.ContainsFunc(c.request.HostConfig.Mounts, func(m mount.Mount) bool { return m.Target == target && m.Type == mount.TypeVolume }) {
+	if c.request.HostConfig.ReadonlyRootfs && !slices.ContainsFunc(c.request.HostConfig.Mounts, func(m mount.Mount) bool {
+		return m.Target == target && m.Type == mount.TypeVolume
+	}) {
 		respondError(w, http.StatusBadRequest, "container rootfs is marked read-only")
 		return
 	}

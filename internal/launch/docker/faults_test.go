@@ -106,7 +106,8 @@ func TestContainer(t *testing.T) {
 	}
 	folder := fmt.Sprintf("/var/spool/standin/%s-1", a.JobID)
 	config := c.files[folder+"/config.json"]
-	if !strings.HasPrefix(config, "600 10001:10001 ") || !strings.Contains(config, launchtest.Token) || !strings.Contains(config, `"dir":"`+folder+`"`) {
+	if !strings.HasPrefix(config, "600 10001:10001 ") || !strings.Contains(config, launchtest.Token) ||
+		!strings.Contains(config, `"dir":"`+folder+`"`) {
 		t.Errorf("the bot's configuration is %q", config)
 	}
 	if want := []string{"/testbot", "run", "--config", folder + "/config.json"}; !slices.Equal(c.request.Cmd, want) {
@@ -149,7 +150,8 @@ func TestPullErrors(t *testing.T) {
 			`{"errorDetail":{"message":"manifest for registry.test/bots:2 not found: manifest unknown"},"error":"manifest unknown"}`),
 			"pull the bots' image registry.test/bots:2: the Docker engine says: manifest for registry.test/bots:2 not found"},
 		"refused at once": {docker.PullMissing, func(w http.ResponseWriter) {
-			respondError(w, http.StatusNotFound, "pull access denied for registry.test/bots, repository does not exist or may require 'docker login'")
+			respondError(w, http.StatusNotFound,
+				"pull access denied for registry.test/bots, repository does not exist or may require 'docker login'")
 		}, "the Docker engine says: pull access denied"},
 		"registry unreachable": {docker.PullAlways, func(w http.ResponseWriter) {
 			respondError(w, http.StatusInternalServerError, "Get \"https://registry.test/v2/\": dial tcp: lookup registry.test: no such host")

@@ -14,7 +14,10 @@ import (
 
 // checkSettings returns the settings of Check.
 func checkSettings(config *rest.Config) kubernetes.Settings {
-	return kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Cluster: config, Namespace: namespace, User: 10001, Group: 10001}
+	return kubernetes.Settings{
+		RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Cluster: config, Namespace: namespace, User: 10001,
+		Group: 10001,
+	}
 }
 
 // testCheck: Check returns the cluster's version (that of a server built from its
@@ -27,7 +30,8 @@ func testCheck(t *testing.T, config *rest.Config) {
 	}
 	other := checkSettings(config)
 	other.Namespace = "kube-system"
-	if found, err := kubernetes.Check(t.Context(), other); err != nil || !slices.Contains(found.Missing, "create jobs") || len(found.Missing) != 10 {
+	if found, err := kubernetes.Check(t.Context(), other); err != nil || !slices.Contains(found.Missing, "create jobs") ||
+		len(found.Missing) != 10 {
 		t.Errorf("in another namespace: %+v (%v)", found, err)
 	}
 }
@@ -37,7 +41,8 @@ func TestCheckFails(t *testing.T) {
 	t.Parallel()
 	c := newFakeCluster(t)
 	c.refused = map[string]bool{"create jobs": true, "delete pods": true}
-	if found, err := kubernetes.Check(t.Context(), checkSettings(c.config())); err != nil || !slices.Equal(found.Missing, []string{"create jobs", "delete pods"}) {
+	if found, err := kubernetes.Check(t.Context(), checkSettings(c.config())); err != nil ||
+		!slices.Equal(found.Missing, []string{"create jobs", "delete pods"}) {
 		t.Errorf("missing: %+v (%v)", found, err)
 	}
 	refusing := newFakeCluster(t)
@@ -53,11 +58,13 @@ func TestCheckFails(t *testing.T) {
 		cluster bool
 		want    string
 	}{
-		"no image":    {func(s *kubernetes.Settings) { s.Image = "" }, false, "image of the bots is not set"},
-		"root":        {func(s *kubernetes.Settings) { s.User = 0 }, false, "never root"},
-		"no cluster":  {func(s *kubernetes.Settings) { s.Cluster = nil }, false, "cluster is not set"},
-		"no listener": {func(s *kubernetes.Settings) { s.Cluster = &rest.Config{Host: "http://127.0.0.1:1"} }, true, "Kubernetes does not answer"},
-		"refused":     {func(s *kubernetes.Settings) { s.Cluster = refusing.config() }, true, "Kubernetes says: Unauthorized"},
+		"no image":   {func(s *kubernetes.Settings) { s.Image = "" }, false, "image of the bots is not set"},
+		"root":       {func(s *kubernetes.Settings) { s.User = 0 }, false, "never root"},
+		"no cluster": {func(s *kubernetes.Settings) { s.Cluster = nil }, false, "cluster is not set"},
+		"no listener": {func(s *kubernetes.Settings) {
+			s.Cluster = &rest.Config{Host: "http://127.0.0.1:1"}
+		}, true, "Kubernetes does not answer"},
+		"refused": {func(s *kubernetes.Settings) { s.Cluster = refusing.config() }, true, "Kubernetes says: Unauthorized"},
 	} {
 		settings := checkSettings(c.config())
 		test.change(&settings)

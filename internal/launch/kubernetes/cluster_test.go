@@ -109,8 +109,10 @@ func TestFailingProgram(t *testing.T) {
 		exec object
 		want string
 	}{
-		"missing":          {object{"command": "/no/such/program", "interactiveMode": "Never"}, "/no/such/program"},
-		"failing":          {object{"command": writeFile(t, filepath.Join(dir, "fail"), "#!/bin/sh\nexit 7\n", 0o700), "interactiveMode": "Never"}, "exit code 7"},
+		"missing": {object{"command": "/no/such/program", "interactiveMode": "Never"}, "/no/such/program"},
+		"failing": {
+			object{"command": writeFile(t, filepath.Join(dir, "fail"), "#!/bin/sh\nexit 7\n", 0o700), "interactiveMode": "Never"}, "exit code 7",
+		},
 		"wants a terminal": {object{"command": "true", "interactiveMode": "Always"}, "interactive mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,13 +139,15 @@ func TestKubeconfigErrors(t *testing.T) {
 		current  = "current-context: c\n"
 	)
 	for name, test := range map[string]struct{ content, want string }{
-		"not YAML":        {"\ttoken: hidden-token", "find the Kubernetes cluster"},
-		"not closed":      {"token: [hidden-token", "find the Kubernetes cluster"},
-		"wrong type":      {"users: hidden-token", "find the Kubernetes cluster"},
-		"empty":           {"", "no kubeconfig file names a cluster"},
-		"no context":      {current + clusters, "context: c"},
-		"no cluster":      {current + contexts, "no kubeconfig file names a cluster"},
-		"bad certificate": {current + contexts + clusters + "users: [{name: u, user: {client-certificate-data: hidden-token}}]", "find the Kubernetes cluster"},
+		"not YAML":   {"\ttoken: hidden-token", "find the Kubernetes cluster"},
+		"not closed": {"token: [hidden-token", "find the Kubernetes cluster"},
+		"wrong type": {"users: hidden-token", "find the Kubernetes cluster"},
+		"empty":      {"", "no kubeconfig file names a cluster"},
+		"no context": {current + clusters, "context: c"},
+		"no cluster": {current + contexts, "no kubeconfig file names a cluster"},
+		"bad certificate": {
+			current + contexts + clusters + "users: [{name: u, user: {client-certificate-data: hidden-token}}]", "find the Kubernetes cluster",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,8 +162,10 @@ func TestKubeconfigErrors(t *testing.T) {
 // TestMergedKubeconfigs: the first of several files that has an entry wins.
 func TestMergedKubeconfigs(t *testing.T) {
 	dir := t.TempDir()
-	one := writeFile(t, filepath.Join(dir, "one"), "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nusers: [{name: u, user: {token: first}}]\n", 0o600)
-	two := writeFile(t, filepath.Join(dir, "two"), "current-context: other\nclusters: [{name: k, cluster: {server: 'https://k'}}]\nusers: [{name: u, user: {token: second}}]\n", 0o600)
+	one := writeFile(t, filepath.Join(dir, "one"),
+		"current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nusers: [{name: u, user: {token: first}}]\n", 0o600)
+	two := writeFile(t, filepath.Join(dir, "two"),
+		"current-context: other\nclusters: [{name: k, cluster: {server: 'https://k'}}]\nusers: [{name: u, user: {token: second}}]\n", 0o600)
 	t.Setenv("KUBECONFIG", strings.Join([]string{filepath.Join(dir, "missing"), one, two}, string(os.PathListSeparator)))
 	config, found, err := kubernetes.FindCluster("")
 	if err != nil || config.Host != "https://k" || config.BearerToken != "first" || found != "default" {

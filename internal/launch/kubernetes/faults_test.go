@@ -108,22 +108,30 @@ spec:
 	owners := secret.OwnerReferences
 	spec, bot := pod.Spec, pod.Spec.Containers[0]
 	for aspect, ok := range map[string]bool{
-		"one pod, once":      *job.Spec.BackoffLimit == 0 && *job.Spec.Completions == 1 && *job.Spec.Parallelism == 1 && spec.RestartPolicy == corev1.RestartPolicyNever,
-		"time":               *job.Spec.TTLSecondsAfterFinished == 3600 && *job.Spec.ActiveDeadlineSeconds > int64(a.AutoLeave.AfterMaxSeconds) && !*job.Spec.Suspend,
-		"secret's owner":     len(owners) == 1 && owners[0].UID == job.UID && owners[0].Kind == "Job" && *secret.Immutable,
-		"labels":             pod.Labels["standin.job"] == a.JobID.String() && pod.Labels["standin.instance"] == "i1" && pod.Labels["standin.attempt"] == "1" && pod.Labels["team"] == "meetings",
-		"template":           spec.NodeSelector["bots"] == "yes" && spec.Volumes[0].Name == "sign-in" && bot.VolumeMounts[0].MountPath == "/srv/sign-in",
+		"one pod, once": *job.Spec.BackoffLimit == 0 && *job.Spec.Completions == 1 && *job.Spec.Parallelism == 1 &&
+			spec.RestartPolicy == corev1.RestartPolicyNever,
+		"time": *job.Spec.TTLSecondsAfterFinished == 3600 &&
+			*job.Spec.ActiveDeadlineSeconds > int64(a.AutoLeave.AfterMaxSeconds) && !*job.Spec.Suspend,
+		"secret's owner": len(owners) == 1 && owners[0].UID == job.UID && owners[0].Kind == "Job" && *secret.Immutable,
+		"labels": pod.Labels["standin.job"] == a.JobID.String() && pod.Labels["standin.instance"] == "i1" &&
+			pod.Labels["standin.attempt"] == "1" && pod.Labels["team"] == "meetings",
+		"template": spec.NodeSelector["bots"] == "yes" && spec.Volumes[0].Name == "sign-in" &&
+			bot.VolumeMounts[0].MountPath == "/srv/sign-in",
 		"cluster's API":      !*spec.AutomountServiceAccountToken && !*spec.EnableServiceLinks,
 		"host's name spaces": !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
-		"user":               *spec.SecurityContext.RunAsNonRoot && *spec.SecurityContext.RunAsUser == 10001 && *spec.SecurityContext.FSGroup == 10001,
-		"seccomp":            *spec.SecurityContext.SeccompProfile.LocalhostProfile == "profiles/standin.json",
-		"privileges":         !*bot.SecurityContext.AllowPrivilegeEscalation && !*bot.SecurityContext.Privileged,
-		"capabilities":       slices.Equal(bot.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}) && len(bot.SecurityContext.Capabilities.Add) == 0,
-		"root file system":   *bot.SecurityContext.ReadOnlyRootFilesystem,
-		"resources":          bot.Resources.Requests.Cpu().String() == "500m" && bot.Resources.Limits.Memory().String() == "2Gi",
-		"end of the log":     bot.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
-		"time to leave":      *spec.TerminationGracePeriodSeconds == 2,
-		"one container":      len(spec.Containers) == 1 && bot.Name == "bot" && slices.Equal(bot.Args, []string{"bot", "--config", "/run/standin/config.json"}),
+		"user": *spec.SecurityContext.RunAsNonRoot && *spec.SecurityContext.RunAsUser == 10001 &&
+			*spec.SecurityContext.FSGroup == 10001,
+		"seccomp":    *spec.SecurityContext.SeccompProfile.LocalhostProfile == "profiles/standin.json",
+		"privileges": !*bot.SecurityContext.AllowPrivilegeEscalation && !*bot.SecurityContext.Privileged,
+		"capabilities": slices.Equal(bot.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}) &&
+			len(bot.SecurityContext.Capabilities.Add) == 0,
+		"root file system": *bot.SecurityContext.ReadOnlyRootFilesystem,
+		"resources":        bot.Resources.Requests.Cpu().String() == "500m" && bot.Resources.Limits.Memory().String() == "2Gi",
+		"end of the log":   bot.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
+		"time to leave":    *spec.TerminationGracePeriodSeconds == 2,
+		"one container": len(spec.Containers) == 1 && bot.Name == "bot" && slices.Equal(bot.Args, []string{
+			"bot", "--config", "/run/standin/config.json",
+		}),
 	} {
 		if !ok {
 			t.Errorf("wrong %s: %s", aspect, shown)
@@ -165,12 +173,17 @@ func TestRefused(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"not signed in":       {"/jobs", 401, "Unauthorized", "Unauthorized"},
-		"no right to Jobs":    {"/jobs", 403, "Forbidden", `jobs.batch is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "jobs" in API group "batch" in the namespace "standin"`},
-		"no right to secrets": {"/secrets", 403, "Forbidden", `secrets is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "secrets"`},
-		"quota":               {"/jobs", 403, "Forbidden", "exceeded quota: bots, requested: count/jobs.batch=1, used: count/jobs.batch=10, limited: count/jobs.batch=10"},
-		"no such namespace":   {"/jobs", 404, "NotFound", `namespaces "standin" not found`},
-		"invalid object":      {"/jobs", 422, "Invalid", "spec.template.spec.containers[0].image: Required value"},
+		"not signed in":    {"/jobs", 401, "Unauthorized", "Unauthorized"},
+		"no right to Jobs": {"/jobs", 403, "Forbidden", `jobs.batch is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "jobs" in API group "batch" in the namespace "standin"`},
+		"no right to secrets": {
+			"/secrets", 403, "Forbidden", `secrets is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "secrets"`,
+		},
+		"quota": {
+			"/jobs", 403, "Forbidden",
+			"exceeded quota: bots, requested: count/jobs.batch=1, used: count/jobs.batch=10, limited: count/jobs.batch=10",
+		},
+		"no such namespace": {"/jobs", 404, "NotFound", `namespaces "standin" not found`},
+		"invalid object":    {"/jobs", 422, "Invalid", "spec.template.spec.containers[0].image: Required value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -369,7 +382,8 @@ func TestSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			settings := kubernetes.Settings{
-				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &rest.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace, User: 1, Group: 1,
+				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &rest.Config{Host: "http://127.0.0.1:1"},
+				Namespace: namespace, User: 1, Group: 1,
 			}
 			test.change(&settings)
 			launcher, err := kubernetes.New(settings)

@@ -46,7 +46,9 @@ func podStatus(pod *corev1.Pod) launch.BotStatus {
 	case corev1.PodSucceeded, corev1.PodFailed:
 		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
 	case corev1.PodUnknown:
-		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message)}
+		return launch.BotStatus{
+			State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message),
+		}
 	}
 	if pod.Status.Reason == "NodeLost" {
 		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}

@@ -56,7 +56,9 @@ func newFixture(t *testing.T, dir string, change ...func(*process.Settings)) *fi
 
 func botSettings() launch.BotSettings {
 	return launch.BotSettings{
-		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{LogLevel: slog.LevelDebug, LogFormat: "json"},
+		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{
+			LogLevel: slog.LevelDebug, LogFormat: "json",
+		},
 		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
 		Recording: launch.Recording{Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
 	}
@@ -178,7 +180,8 @@ func TestConfigHoldsTheSecrets(t *testing.T) {
 func TestServiceSecretsStayOutOfBots(t *testing.T) {
 	for _, variable := range []string{
 		"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_DATABASE_URL", "STANDIN_ZOOM_SDK_SECRET",
-		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "PGHOST", "KUBECONFIG", "GITHUB_TOKEN", "DOCKER_AUTH_CONFIG",
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "PGHOST", "KUBECONFIG", "GITHUB_TOKEN",
+		"DOCKER_AUTH_CONFIG",
 	} {
 		t.Setenv(variable, "the service's own")
 	}
@@ -433,7 +436,8 @@ func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	if err := os.WriteFile(f.file(a, process.LogFile), []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if cause := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(cause, "its log ends: ") || !strings.HasSuffix(cause, "| standin: no browser") {
+	if cause := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(cause, "its log ends: ") ||
+		!strings.HasSuffix(cause, "| standin: no browser") {
 		t.Errorf("it is told %q", cause)
 	}
 }

@@ -95,7 +95,9 @@ func TestCommandsAreExecuted(t *testing.T) {
 			pictures = append(pictures, entry.Kind)
 		}
 	}
-	if want := []job.Trigger{job.BotOutputStarted, job.BotOutputFinished, job.BotOutputStarted, job.BotOutputFinished}; !slices.Equal(pictures, want) {
+	if want := []job.Trigger{
+		job.BotOutputStarted, job.BotOutputFinished, job.BotOutputStarted, job.BotOutputFinished,
+	}; !slices.Equal(pictures, want) {
 		t.Errorf("outcomes of the pictures: %v, want %v", pictures, want)
 	}
 	done, failed := lifecycle.CommandDone, lifecycle.CommandFailed // the second pause and the pin of nobody fail
@@ -107,7 +109,8 @@ func TestCommandsAreExecuted(t *testing.T) {
 	if manifest.End.Reason != "left_on_command" || manifest.Partial {
 		t.Errorf("the manifest has %+v, partial %t", manifest.End, manifest.Partial)
 	}
-	if len(manifest.Gaps) != 1 || manifest.Gaps[0].Reason != recording.GapPaused || manifest.Gaps[0].EndMs > recordedTime(manifest).Milliseconds() {
+	if len(manifest.Gaps) != 1 || manifest.Gaps[0].Reason != recording.GapPaused ||
+		manifest.Gaps[0].EndMs > recordedTime(manifest).Milliseconds() {
 		t.Errorf("of %s these were paused: %+v", recordedTime(manifest), manifest.Gaps)
 	}
 }
@@ -198,7 +201,8 @@ func TestTexts(t *testing.T) {
 	if err := json.NewDecoder(content).Decode(&captions); err != nil {
 		t.Fatal(err)
 	}
-	if len(captions.Texts) < 8 || captions.Texts[2].Text != "This is sentence 3 of the simulated meeting." || *captions.Texts[2].ParticipantID != "host" {
+	if len(captions.Texts) < 8 || captions.Texts[2].Text != "This is sentence 3 of the simulated meeting." ||
+		*captions.Texts[2].ParticipantID != "host" {
 		t.Errorf("captions %+v", captions.Texts)
 	}
 }
@@ -220,7 +224,8 @@ func TestNothingIsRecorded(t *testing.T) {
 	if m.Partial || len(m.Gaps) > 0 || len(m.Participants) != 2 || len(m.Speech) < 8 || m.End.Reason != "host_ended" {
 		t.Errorf("the manifest is %+v", m)
 	}
-	if !m.Timeline.RecordingStartedAt.IsZero() || m.Timeline.AdmittedAt.IsZero() || m.Timeline.Origin() != m.Timeline.AdmittedAt.Time || m.Speech[0].StartMs != 0 {
+	if !m.Timeline.RecordingStartedAt.IsZero() || m.Timeline.AdmittedAt.IsZero() || m.Timeline.Origin() != m.Timeline.AdmittedAt.Time ||
+		m.Speech[0].StartMs != 0 {
 		t.Errorf("the timeline is %+v, the first speech %+v", m.Timeline, m.Speech[0])
 	}
 }

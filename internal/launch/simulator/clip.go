@@ -13,8 +13,11 @@ import (
 //
 //	ffmpeg -f lavfi -i "smptebars=size=320x180:rate=10:duration=20,drawbox=color=white:t=fill:enable='between(mod(t,1),0.45,0.65)'" \
 //	  -f lavfi -i "aevalsrc='0.4*sin(2*PI*1000*t)*between(mod(t,1),0.5,0.6)':s=48000:d=20" \
-//	  -c:v libx264 -preset veryslow -tune stillimage -crf 30 -profile:v baseline -level 3.0 -pix_fmt yuv420p -g 10 -bsf:v filter_units=remove_types=6 \
-//	  -c:a aac -b:a 32k -bitexact -map_metadata -1 -movflags +faststart clip.mp4
+//
+// -c:v libx264 -preset veryslow -tune stillimage -crf 30 -profile:v baseline -level 3.0 -pix_fmt yuv420p -g 10 -bsf:v
+//
+//	filter_units=remove_types=6 \
+//		  -c:a aac -b:a 32k -bitexact -map_metadata -1 -movflags +faststart clip.mp4
 //
 //go:embed clip.mp4
 var clipMP4 []byte

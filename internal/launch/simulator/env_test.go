@@ -92,7 +92,9 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	log := slog.New(slog.DiscardHandler)
 	sender := webhook.NewSender(e.store, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: log})
 	recordings := &dispatch.Finalizer{
-		Store: e.store, Files: jobfiles.Files{Recordings: e.storage, DataDir: e.dir}, Finisher: &build.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
+		Store: e.store, Files: jobfiles.Files{Recordings: e.storage, DataDir: e.dir}, Finisher: &build.Finisher{
+			Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log,
+		},
 	}
 	events := new(event.Publisher)
 	e.jobs = lifecycle.New(lifecycle.Settings{

@@ -20,7 +20,8 @@ func FuzzParseOptions(f *testing.F) {
 		if err != nil && utf8.RuneCountInString(err.Error()) > 1000 {
 			t.Errorf("the reason is %.2000s", err)
 		}
-		if err == nil && (o.name == "" || o.speed < 1 || o.speed > maxSpeed || o.duration < 0 || o.duration.Seconds() > maxSeconds || o.permission == "") {
+		if err == nil && (o.name == "" || o.speed < 1 || o.speed > maxSpeed || o.duration < 0 || o.duration.Seconds() > maxSeconds ||
+			o.permission == "") {
 			t.Errorf("options %+v", o)
 		}
 	})

@@ -267,7 +267,9 @@ func (r row) compareManifest(t *testing.T, e *testEnv, checker *apicheck.Checker
 	if recordedTime(manifest) < 0 {
 		t.Errorf("the recording stops %s before it starts", -recordedTime(manifest))
 	}
-	for _, moment := range []recording.Instant{content.JoinedAt, content.AdmittedAt, content.RecordingStartedAt, content.RecordingStoppedAt, content.LeftAt} {
+	for _, moment := range []recording.Instant{
+		content.JoinedAt, content.AdmittedAt, content.RecordingStartedAt, content.RecordingStoppedAt, content.LeftAt,
+	} {
 		if moment.IsZero() {
 			t.Errorf("the timeline is not complete: %+v", content)
 		}

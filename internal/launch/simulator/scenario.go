@@ -88,7 +88,8 @@ func scenarios() []scenario {
 		failure(job.InternalError, joinPage, "The browser crashed and nothing was recorded."),
 		{name: string(job.DispatchTimeout), launchFails: true},
 		failure(job.NetworkLoss, meeting, "The connection to the meeting was lost and not regained."),
-		{name: string(job.RecordingDisabled), furthest: meeting, failureCode: job.RecordingDisabled, detail: "The host did not permit the recording.",
+		{name: string(job.RecordingDisabled), furthest: meeting, failureCode: job.RecordingDisabled,
+			detail:         "The host did not permit the recording.",
 			asksPermission: true, permission: denied},
 		failure(job.LobbyTimeout, lobby, "Nobody admitted the bot."),
 		failure(job.AuthFailure, joinPage, "Only signed-in users can join: the meeting page asked to sign in."),
@@ -176,7 +177,9 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 		}
 	default:
 		if err := decodeStrict(value, &fields); err != nil {
-			return options{}, fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s", text.Cut(err.Error(), maxShown))
+			return options{},
+				fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s",
+					text.Cut(err.Error(), maxShown))
 		}
 	}
 	return newOptions(fields)
@@ -188,7 +191,8 @@ func newOptions(fields job.Simulation) (options, error) {
 	if fields.Outcome != "" {
 		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == fields.Outcome })
 		if at < 0 {
-			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(fields.Outcome, maxShown), strings.Join(Outcomes(), ", "))
+			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(fields.Outcome, maxShown),
+				strings.Join(Outcomes(), ", "))
 		}
 		opts.scenario = scenarios()[at]
 	}

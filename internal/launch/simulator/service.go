@@ -152,7 +152,8 @@ func (b *bot) upload(ctx context.Context, name, sha256Hex string, content []byte
 		if _, err := b.settings.Service.AdmitUpload(ctx, b.sender()); err != nil {
 			return err
 		}
-		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, bytes.NewReader(content), sha256Hex, int64(len(content)))
+		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, bytes.NewReader(content), sha256Hex,
+			int64(len(content)))
 		return err
 	})
 	if err != nil {

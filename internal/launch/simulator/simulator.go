@@ -33,7 +33,8 @@ type Service interface {
 
 // Uploads stores the media of simulated bots.
 type Uploads interface {
-	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, key string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
+	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, key string, content io.Reader, sha256Hex string,
+		maxBytes int64) (recording.StoredObject, error)
 }
 
 const defaultMaxBots = 1000

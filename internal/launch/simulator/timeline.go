@@ -128,7 +128,9 @@ func (b *bot) showRoster() {
 		}
 	}
 	for _, person := range people(b.admittedAt, b.leftAt) {
-		roster.Participants = append(roster.Participants, ingest.LiveParticipant{ID: person.ID, Name: person.Name, Speaking: person.ID == speaker})
+		roster.Participants = append(roster.Participants, ingest.LiveParticipant{
+			ID: person.ID, Name: person.Name, Speaking: person.ID == speaker,
+		})
 	}
 	if reflect.DeepEqual(roster, b.roster) {
 		return

@@ -182,7 +182,8 @@ func (r *progressReader) Read(buffer []byte) (int, error) {
 
 // adopt stores the files that an attempt's bot finished as media of the job. A
 // file gets a new name if its name is already used.
-func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, attempt attemptData, others []recording.File, notify func(bytes int64)) (Packed, error) {
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, attempt attemptData, others []recording.File,
+	notify func(bytes int64)) (Packed, error) {
 	files, tracks := slices.Clone(attempt.report.Media), slices.Clone(attempt.report.PackedTracks)
 	parts := slices.Clone(attempt.report.PackedParts)
 	for i := range files {

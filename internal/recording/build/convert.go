@@ -64,7 +64,9 @@ func conversions() []Conversion {
 				return []string{"-ss", seconds(time.Duration(source.DurationMs) * time.Millisecond / 3)}
 			},
 			arguments: func(recording.File) []string {
-				return []string{"-map", "0:v:0", "-an", "-frames:v", "1", "-vf", "scale=" + strconv.Itoa(thumbnailWidth) + ":-2", "-q:v", "4", "-f", "mjpeg"}
+				return []string{
+					"-map", "0:v:0", "-an", "-frames:v", "1", "-vf", "scale=" + strconv.Itoa(thumbnailWidth) + ":-2", "-q:v", "4", "-f", "mjpeg",
+				}
 			},
 		},
 		{
@@ -72,7 +74,8 @@ func conversions() []Conversion {
 			before: func(recording.File) []string { return []string{"-skip_frame", "nokey"} }, // only key frames are decoded
 			arguments: func(source recording.File) []string {
 				duration := max(time.Duration(source.DurationMs)*time.Millisecond, time.Second)
-				filter := fmt.Sprintf("fps=%d/%s,scale=%d:-2,tile=%dx%d", sheetPictures, seconds(duration), sheetWidth, sheetColumns, sheetPictures/sheetColumns)
+				filter := fmt.Sprintf("fps=%d/%s,scale=%d:-2,tile=%dx%d", sheetPictures, seconds(duration), sheetWidth, sheetColumns,
+					sheetPictures/sheetColumns)
 				return []string{"-map", "0:v:0", "-an", "-frames:v", "1", "-vf", filter, "-q:v", "4", "-f", "mjpeg"}
 			},
 		},

@@ -145,7 +145,8 @@ func TestHoleInSegments(t *testing.T) {
 	}
 	finisher.check(t, manifest)
 	near := func(got, want int64) bool { return got > want-150 && got < want+150 }
-	if len(manifest.Gaps) == 0 || manifest.Gaps[0].Reason != recording.GapMediaLost || !near(manifest.Gaps[0].StartMs, 1110) || !near(manifest.Gaps[0].EndMs, 3340) {
+	if len(manifest.Gaps) == 0 || manifest.Gaps[0].Reason != recording.GapMediaLost || !near(manifest.Gaps[0].StartMs, 1110) ||
+		!near(manifest.Gaps[0].EndMs, 3340) {
 		t.Errorf("gaps: %+v", manifest.Gaps)
 	}
 	if len(manifest.Media) != 1 || !near(manifest.Media[0].DurationMs, 3770) || !manifest.Partial {

@@ -118,7 +118,8 @@ func (f *Finisher) Finish(ctx context.Context, input ManifestInput) (recording.M
 // endReason is the end reason if the last attempt's report has none. When
 // nothing usable was uploaded, the error is a NothingSavedError.
 // progress may be nil.
-func (f *Finisher) FinishWithoutBot(ctx context.Context, input ManifestInput, endReason string, progress Progress) (recording.Manifest, error) {
+func (f *Finisher) FinishWithoutBot(ctx context.Context, input ManifestInput, endReason string,
+	progress Progress) (recording.Manifest, error) {
 	input.EndReason, input.BotLost = endReason, true
 	uploads, done, err := f.loadUploads(ctx, input)
 	if done || err != nil {
@@ -192,7 +193,9 @@ func (a attemptData) hasAllSegments() bool {
 
 // recordings returns the attempts that have a recording.
 func (u jobUploads) recordings() []attemptData {
-	return slices.DeleteFunc(slices.Clone(u.attempts), func(attempt attemptData) bool { return len(attempt.segments()) == 0 && len(attempt.report.Media) == 0 })
+	return slices.DeleteFunc(slices.Clone(u.attempts), func(attempt attemptData) bool {
+		return len(attempt.segments()) == 0 && len(attempt.report.Media) == 0
+	})
 }
 
 func (u jobUploads) hasRecordings() bool { return len(u.recordings()) > 0 }

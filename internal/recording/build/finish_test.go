@@ -131,7 +131,9 @@ func TestFinishUsesBotFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	finisher.check(t, manifest)
-	if want := []recording.Media{{File: file, URI: testBase + "/api/v1/jobs/" + finisher.id.String() + "/media/recording.mp4"}}; !slices.Equal(manifest.Media, want) {
+	if want := []recording.Media{{
+		File: file, URI: testBase + "/api/v1/jobs/" + finisher.id.String() + "/media/recording.mp4",
+	}}; !slices.Equal(manifest.Media, want) {
 		t.Errorf("media is %+v, want %+v", manifest.Media, want)
 	}
 	if manifest.Partial || manifest.End.Reason != "host_ended" || len(manifest.Gaps) > 0 {
@@ -334,13 +336,17 @@ func TestFinishedFileOfEarlierAttempt(t *testing.T) {
 				finisher.upload(t, 1, 0, segments)
 				finisher.report(t, leftReport(1, later))
 			},
-			media: []string{"recording-2.mp4", "recording.mp4"}, offsets: []int64{0, 10000}, gaps: []recording.Gap{{StartMs: 3000, EndMs: 10000, Reason: recording.GapBotLost}}, partial: true,
+			media: []string{"recording-2.mp4", "recording.mp4"}, offsets: []int64{0, 10000}, gaps: []recording.Gap{{
+				StartMs: 3000, EndMs: 10000, Reason: recording.GapBotLost,
+			}}, partial: true,
 		},
 		"finished file": {
 			upload: func(t *testing.T, finisher finisherHarness) {
 				finisher.report(t, leftReport(1, later), finisher.packByBot(t, 1, segments))
 			},
-			media: []string{"recording.mp4", "recording-2.mp4"}, offsets: []int64{0, 10000}, gaps: []recording.Gap{{StartMs: 3000, EndMs: 10000, Reason: recording.GapBotLost}}, partial: true,
+			media: []string{"recording.mp4", "recording-2.mp4"}, offsets: []int64{0, 10000}, gaps: []recording.Gap{{
+				StartMs: 3000, EndMs: 10000, Reason: recording.GapBotLost,
+			}}, partial: true,
 		},
 		"unusable segments": {
 			upload: func(t *testing.T, finisher finisherHarness) {
@@ -420,11 +426,14 @@ func TestAttach(t *testing.T) {
 	recordings := openStorage(t, "file://"+t.TempDir())
 	input := testInput()
 	id := input.Job.ID
-	files := []recording.TextFile{{Name: "transcript.json", Kind: recording.Transcript, ContentType: "application/json", Content: []byte("{}")}}
+	files := []recording.TextFile{{
+		Name: "transcript.json", Kind: recording.Transcript, ContentType: "application/json", Content: []byte("{}"),
+	}}
 	if _, err := recordings.Attach(t.Context(), id, "https://standin.example.com", files); !is[*recording.NotFoundError](err) {
 		t.Errorf("without a manifest: %v", err)
 	}
-	if err := recordings.PutManifest(t.Context(), id, newManifest(input, nil, Packed{Files: []recording.File{testFile()}}, "https://standin.example.com")); err != nil {
+	if err := recordings.PutManifest(t.Context(), id, newManifest(input, nil, Packed{Files: []recording.File{testFile()}},
+		"https://standin.example.com")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -26,7 +26,9 @@ func mp4Box(kind string, content ...byte) []byte {
 
 // FuzzScanFragments checks that the fragments of an upload lie within it, one after the other.
 func FuzzScanFragments(f *testing.F) {
-	header, fragment := bytes.Join([][]byte{mp4Box("ftyp", 'i'), mp4Box("moov", 1, 2)}, nil), append(mp4Box("moof", 3), mp4Box("mdat", 4, 5)...)
+	header, fragment := bytes.Join([][]byte{
+		mp4Box("ftyp", 'i'), mp4Box("moov", 1, 2),
+	}, nil), append(mp4Box("moof", 3), mp4Box("mdat", 4, 5)...)
 	f.Add(append(header, fragment...))
 	f.Add(bytes.Join([][]byte{header, fragment, fragment[:len(fragment)-1]}, nil))
 	f.Add(bytes.Join([][]byte{header, mp4Box("free", fragment...), fragment}, nil))
@@ -50,7 +52,9 @@ func FuzzScanFragments(f *testing.F) {
 func FuzzUnbundle(f *testing.F) {
 	good := ingest.TrackSegmentName(1, 2)
 	for _, header := range []tar.Header{
-		{Name: good}, {Name: "../" + good}, {Name: "other/" + good}, {Name: "/" + good}, {Name: "report.json"}, {Name: good, Typeflag: tar.TypeSymlink, Linkname: "../target"},
+		{Name: good}, {Name: "../" + good}, {Name: "other/" + good}, {Name: "/" + good}, {Name: "report.json"}, {
+			Name: good, Typeflag: tar.TypeSymlink, Linkname: "../target",
+		},
 	} {
 		var bundle bytes.Buffer
 		writer := tar.NewWriter(&bundle)

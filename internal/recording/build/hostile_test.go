@@ -28,7 +28,8 @@ func TestSparseTarBomb(t *testing.T) {
 	name := ingest.TrackSegmentName(0, 0)
 	for kind, bundle := range map[string][]byte{
 		"PAX 1.0": hostile.SparseBundle(t, name, claimed),
-		"PAX 0.1": hostile.SparseEntry(t, name, "", "GNU.sparse.numblocks=1", "GNU.sparse.size="+strconv.Itoa(claimed), "GNU.sparse.map="+strconv.Itoa(claimed)+",0"),
+		"PAX 0.1": hostile.SparseEntry(t, name, "", "GNU.sparse.numblocks=1", "GNU.sparse.size="+strconv.Itoa(claimed),
+			"GNU.sparse.map="+strconv.Itoa(claimed)+",0"),
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "voices-000000.tar")
@@ -68,7 +69,9 @@ func TestTruncatedBundleEntry(t *testing.T) {
 	dir := t.TempDir()
 	var bundle bytes.Buffer
 	writer := tar.NewWriter(&bundle)
-	if err := writer.WriteHeader(&tar.Header{Name: ingest.TrackSegmentName(0, 0), Mode: 0o600, Size: 1 << 40, Format: tar.FormatPAX}); err != nil {
+	if err := writer.WriteHeader(&tar.Header{
+		Name: ingest.TrackSegmentName(0, 0), Mode: 0o600, Size: 1 << 40, Format: tar.FormatPAX,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "voices-000000.tar")
@@ -115,7 +118,9 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 func TestMediaThatFillsTheDisk(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "output")
-	_, err := runScript(t, t.Context(), toolLimits{Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20}, `exec head -c 1000000000 /dev/zero >"$1"`, target)
+	_, err := runScript(t, t.Context(), toolLimits{
+		Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20,
+	}, `exec head -c 1000000000 /dev/zero >"$1"`, target)
 	info, statErr := os.Stat(target)
 	if err == nil || statErr != nil || info.Size() > 1<<20 {
 		t.Errorf("error is %v; file is %v (%v)", err, info, statErr)
@@ -125,7 +130,9 @@ func TestMediaThatFillsTheDisk(t *testing.T) {
 // TestMediaThatEatsMemory checks that a tool's memory is limited.
 func TestMediaThatEatsMemory(t *testing.T) {
 	t.Parallel()
-	_, err := runScript(t, t.Context(), toolLimits{Time: time.Minute, Memory: 64 << 20, FileSize: 1 << 20}, "exec dd if=/dev/zero of=/dev/null bs=512M count=1")
+	_, err := runScript(t, t.Context(), toolLimits{
+		Time: time.Minute, Memory: 64 << 20, FileSize: 1 << 20,
+	}, "exec dd if=/dev/zero of=/dev/null bs=512M count=1")
 	if !RejectedInput(err) {
 		t.Errorf("error is %v", err)
 	}
@@ -222,7 +229,9 @@ func TestMediaThatIsAPage(t *testing.T) {
 	finisher := newFinisherHarness(t)
 	const page = "<script>alert(1)</script>"
 	put(t, finisher.recordings, finisher.id, 0, "chat.txt", page)
-	for contentType, allowed := range map[string]bool{"text/plain": true, "text/html": false, "image/svg+xml": false, "text/plain; x=text/html": false, "": false} {
+	for contentType, allowed := range map[string]bool{
+		"text/plain": true, "text/html": false, "image/svg+xml": false, "text/plain; x=text/html": false, "": false,
+	} {
 		file := recording.File{Name: "chat.txt", Kind: recording.Chat, ContentType: contentType, Bytes: int64(len(page)), SHA256: sumText(page)}
 		if err := finisher.checkReportedFile(t.Context(), finisher.id, attemptData{}, file); (err == nil) != allowed {
 			t.Errorf("%q: %v", contentType, err)

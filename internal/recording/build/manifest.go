@@ -75,7 +75,8 @@ func (b *builder) timeline() recording.Timeline {
 	}
 	if last := len(b.mediaParts) - 1; last >= 0 && !b.origin.IsZero() {
 		stopped = b.origin.Add(b.mediaEnd())
-		if reported, ok := b.reportedPart(b.mediaParts[last].Attempt, b.mediaParts[last].Number); ok && reported.Complete && !reported.EndedAt.IsZero() {
+		if reported, ok := b.reportedPart(b.mediaParts[last].Attempt, b.mediaParts[last].Number); ok && reported.Complete &&
+			!reported.EndedAt.IsZero() {
 			stopped = reported.EndedAt
 		}
 	}
@@ -248,7 +249,9 @@ func (b *builder) addPeople() {
 	indexes := map[personKey]int{}
 	usedIDs := map[string]int{}
 	for _, report := range b.reports {
-		for _, person := range slices.SortedStableFunc(slices.Values(report.People), func(a, b ingest.Person) int { return a.JoinedAt.Compare(b.JoinedAt) }) {
+		for _, person := range slices.SortedStableFunc(slices.Values(report.People), func(a, b ingest.Person) int {
+			return a.JoinedAt.Compare(b.JoinedAt)
+		}) {
 			key := personKey{id: person.ID, name: person.Name}
 			index, known := indexes[key]
 			if !known {

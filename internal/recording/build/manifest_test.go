@@ -177,7 +177,9 @@ func (c *recordingScript) checkGaps(gaps []recording.Gap) error {
 		if current.to-current.from < shortestGap {
 			return fmt.Errorf("gap %+v is too short", gap)
 		}
-		if gap.Reason == recording.GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool { return current.overlap(p) > (current.to-current.from)/2 }) {
+		if gap.Reason == recording.GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool {
+			return current.overlap(p) > (current.to-current.from)/2
+		}) {
 			return fmt.Errorf("gap %+v was not a pause", gap)
 		}
 		spans = append(spans, current)

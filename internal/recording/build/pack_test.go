@@ -126,14 +126,20 @@ func TestPackLosses(t *testing.T) {
 		"segments not split at fragments": {segments: unaligned, reported: 5, duration: 5 * fragmentMs, short: true},
 		"segment missing":                 {segments: without(3), reported: 6, loss: LossSegments, duration: 4*fragmentMs - 100},
 		"last segment missing":            {segments: segments[:5], reported: 6, loss: LossSegments, duration: 4 * fragmentMs},
-		"truncated in the media":          {segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, duration: 4 * fragmentMs, short: true},
-		"truncated in a box header":       {segments: tail(5), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
-		"truncated before the media":      {segments: tail(bytes.Index(segments[5], []byte("mdat")) - 4), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
-		"corrupt segment":                 {segments: garbled, reported: 6, loss: LossTorn, duration: 3 * fragmentMs, short: true},
-		"first segment missing":           {segments: without(0), reported: 6, loss: LossBeginning},
-		"reported without segments":       {reported: 6, loss: LossBeginning},
-		"header only":                     {segments: segments[:1], reported: 1, loss: LossUnusable},
-		"not an MP4":                      {segments: [][]byte{[]byte("GIF89a, or something else that is no MP4 at all")}, reported: 1, loss: LossUnusable},
+		"truncated in the media": {
+			segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, duration: 4 * fragmentMs, short: true,
+		},
+		"truncated in a box header": {segments: tail(5), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
+		"truncated before the media": {
+			segments: tail(bytes.Index(segments[5], []byte("mdat")) - 4), reported: 6, loss: LossTorn, duration: 4 * fragmentMs,
+		},
+		"corrupt segment":           {segments: garbled, reported: 6, loss: LossTorn, duration: 3 * fragmentMs, short: true},
+		"first segment missing":     {segments: without(0), reported: 6, loss: LossBeginning},
+		"reported without segments": {reported: 6, loss: LossBeginning},
+		"header only":               {segments: segments[:1], reported: 1, loss: LossUnusable},
+		"not an MP4": {
+			segments: [][]byte{[]byte("GIF89a, or something else that is no MP4 at all")}, reported: 1, loss: LossUnusable,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +177,8 @@ func TestPackLosses(t *testing.T) {
 func TestPackSeveralParts(t *testing.T) {
 	t.Parallel()
 	folder, out := t.TempDir(), t.TempDir()
-	small, large := splitSegments(t, encodeRecording(t, source{Seconds: 2})), splitSegments(t, encodeRecording(t, source{Seconds: 2, Width: 640}))
+	small, large := splitSegments(t, encodeRecording(t, source{Seconds: 2})), splitSegments(t,
+		encodeRecording(t, source{Seconds: 2, Width: 640}))
 	writeSegments(t, folder, 0, small)
 	writeSegments(t, folder, 1, [][]byte{nil, small[1]})
 	writeSegments(t, folder, 2, small[:2])

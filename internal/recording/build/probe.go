@@ -53,7 +53,9 @@ func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult,
 	if err := json.Unmarshal(text, &reported); err != nil {
 		return probeResult{}, fmt.Errorf("parse the output of ffprobe: %w", err)
 	}
-	return probeResult{Start: parseSeconds(reported.Format.Start), Duration: parseSeconds(reported.Format.Duration), Streams: reported.Streams}, nil
+	return probeResult{
+		Start: parseSeconds(reported.Format.Start), Duration: parseSeconds(reported.Format.Duration), Streams: reported.Streams,
+	}, nil
 }
 
 // parseSeconds parses a time of ffprobe; 0 for N/A.

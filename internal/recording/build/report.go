@@ -217,7 +217,8 @@ func (p ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 	}
 	skipped := time.Duration(p.SkippedMs) * time.Millisecond
 	return PackedPart{
-		Attempt: report.Attempt, Number: p.Number, StartedAt: report.Parts[index].StartedAt.Add(skipped), Skipped: skipped, File: p.File, Loss: p.Loss,
+		Attempt: report.Attempt, Number: p.Number, StartedAt: report.Parts[index].StartedAt.Add(skipped), Skipped: skipped, File: p.File,
+		Loss:   p.Loss,
 		Offset: time.Duration(p.OffsetMs) * time.Millisecond, Length: time.Duration(p.LengthMs) * time.Millisecond,
 	}, true
 }
@@ -227,7 +228,9 @@ func (p ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 // comes from the bot's clock; a part without an end gets the rest of the file.
 func packedInSequence(report FinalReport) Packed {
 	packed := Packed{Files: slices.Clone(report.Media), Tracks: tracksFromReport(report)}
-	at := slices.IndexFunc(packed.Files, func(file recording.File) bool { return file.Kind == recording.Video || file.Kind == recording.Audio })
+	at := slices.IndexFunc(packed.Files, func(file recording.File) bool {
+		return file.Kind == recording.Video || file.Kind == recording.Audio
+	})
 	if at < 0 {
 		return packed
 	}

@@ -20,7 +20,9 @@ func TestPackedFromReport(t *testing.T) {
 		report.PackedParts = test.PackedParts
 		var got []ReportedPart
 		for _, part := range packedFromReport(report).Parts {
-			got = append(got, ReportedPart{Number: part.Number, File: part.File, OffsetMs: part.Offset.Milliseconds(), LengthMs: part.Length.Milliseconds()})
+			got = append(got, ReportedPart{
+				Number: part.Number, File: part.File, OffsetMs: part.Offset.Milliseconds(), LengthMs: part.Length.Milliseconds(),
+			})
 		}
 		if test.Want == nil {
 			test.Want = table.Inferred

@@ -48,7 +48,8 @@ type Pictures struct {
 // other in one file. If the file cannot be decoded, RejectedInput is true for the error.
 func (t Tools) DecodePictures(ctx context.Context, from, to string, form Pictures) error {
 	limits := toolLimits{Time: 2 * time.Minute, Memory: 3 << 30, FileSize: form.Bytes + 1<<20}
-	fit := fmt.Sprintf("scale=%[1]d:%[2]d:force_original_aspect_ratio=decrease:flags=area,pad=%[1]d:%[2]d:-1:-1,setsar=1,format=yuvj420p", form.Width, form.Height)
+	fit := fmt.Sprintf("scale=%[1]d:%[2]d:force_original_aspect_ratio=decrease:flags=area,pad=%[1]d:%[2]d:-1:-1,setsar=1,format=yuvj420p",
+		form.Width, form.Height)
 	formats, which, quality := pictureFormats, []string{"-frames:v", "1"}, []string{"-q:v", "3"}
 	if form.Rate > 0 {
 		const bitRate = "3M" // a camera's, which keeps Length within Bytes
@@ -57,7 +58,10 @@ func (t Tools) DecodePictures(ctx context.Context, from, to string, form Picture
 		quality = []string{"-b:v", bitRate, "-maxrate", bitRate, "-bufsize", bitRate, "-qmin", "3", "-qmax", "31"}
 	}
 	arguments := slices.Concat(
-		[]string{"-nostdin", "-v", "error", "-y", "-threads", "1", "-format_whitelist", formats, "-max_pixels", strconv.Itoa(maxPixels), "-i", from, "-map", "0:v:0"},
+		[]string{
+			"-nostdin", "-v", "error", "-y", "-threads", "1", "-format_whitelist", formats, "-max_pixels", strconv.Itoa(maxPixels), "-i", from,
+			"-map", "0:v:0",
+		},
 		which, []string{"-vf", fit, "-c:v", "mjpeg"}, quality, []string{"-f", "mjpeg", to},
 	)
 	if _, err := runTool(ctx, limits, t.FFmpeg, arguments...); err != nil {

@@ -77,7 +77,9 @@ func (b *builder) texts(kind job.TextKind) []recording.Text {
 }
 
 func (b *builder) textsJSON(name string, kind recording.MediaKind, texts []recording.Text) (recording.TextFile, error) {
-	content, err := json.Marshal(recording.Texts{SchemaVersion: recording.TextsVersion, JobID: b.input.Job.ID.String(), Kind: kind, Texts: texts})
+	content, err := json.Marshal(recording.Texts{
+		SchemaVersion: recording.TextsVersion, JobID: b.input.Job.ID.String(), Kind: kind, Texts: texts,
+	})
 	if err != nil {
 		return recording.TextFile{}, fmt.Errorf("write %s: %w", name, err)
 	}

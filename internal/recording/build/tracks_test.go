@@ -104,12 +104,18 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 			bundles: replace(3, nil), tracks: tracks, durations: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 		"bundle truncated": {
-			bundles: replace(3, all[3][:700]), tracks: tracks, durations: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+			bundles: replace(3,
+				all[3][:700]), tracks: tracks, durations: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 		"no bundles": {bundles: nil, tracks: tracks},
-		"no sound":   {bundles: append(bundles(t, starts, [][]byte{[]byte("no sound at all"), []byte("and no more")}), []byte("no archive")), tracks: tracks},
+		"no sound": {
+			bundles: append(bundles(t, starts, [][]byte{[]byte("no sound at all"), []byte("and no more")}), []byte("no archive")),
+			tracks:  tracks,
+		},
 		"incomplete track, unknown participants": {
-			bundles: all, tracks: []ingest.AudioTrack{reportedTrack(0, 0.5, len(ada), ""), {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "nobody"}},
+			bundles: all, tracks: []ingest.AudioTrack{
+				reportedTrack(0, 0.5, len(ada), ""), {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "nobody"},
+			},
 			durations: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250},
 		},
 	} {
@@ -209,7 +215,8 @@ func TestPackedParticipantAudio(t *testing.T) {
 			report := leftReport(0, completePart(0, 0, 3))
 			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{reportedTrack(0, 0.5, len(track), "b")}
 			bundle := filepath.Join(work, ingest.BundleName(0))
-			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(track...)})...), 0o600); err != nil {
+			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(track...)})...),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			report.AudioTracks[0].Segments = 1
@@ -229,7 +236,9 @@ func TestPackedParticipantAudio(t *testing.T) {
 			if missing {
 				report.AudioTracks = append(report.AudioTracks, reportedTrack(1, 1, 4, ""))
 			}
-			put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, marshal(FinalReport{Report: report, Media: packed.Files, PackedTracks: packed.Tracks}))
+			put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, marshal(FinalReport{
+				Report: report, Media: packed.Files, PackedTracks: packed.Tracks,
+			}))
 			manifest, err := finisher.Finish(t.Context(), finisher.input)
 			if err != nil {
 				t.Fatal(err)

@@ -149,7 +149,8 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported rec
 }
 
 // decode decodes a file and compares its content with the manifest.
-func (v *Verifier) decode(ctx context.Context, address string, reported recording.File, found *FileReport, addProblem func(string, ...any)) error {
+func (v *Verifier) decode(ctx context.Context, address string, reported recording.File, found *FileReport,
+	addProblem func(string, ...any)) error {
 	media, err := v.Tools.probe(ctx, address, found.Bytes)
 	if RejectedInput(err) {
 		addProblem("it cannot be read: %v", errorLine(err))
@@ -194,7 +195,8 @@ func (v *Verifier) decode(ctx context.Context, address string, reported recordin
 // checkKeyFrame checks that a video begins with a key frame, so that it plays from its
 // start.
 func (v *Verifier) checkKeyFrame(ctx context.Context, address string, size int64, addProblem func(string, ...any)) error {
-	text, err := runTool(ctx, limitsFor(size), v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "csv=print_section=0",
+	text, err := runTool(ctx, limitsFor(size), v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of",
+		"csv=print_section=0",
 		"-select_streams", "v:0", "-read_intervals", "%+#1", "-show_entries", "packet=flags", address)
 	if RejectedInput(err) {
 		addProblem("its beginning cannot be read: %v", errorLine(err))

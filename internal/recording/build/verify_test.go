@@ -105,7 +105,8 @@ func verifyValid(t *testing.T, recordings *storage.Recordings, source source) {
 		t.Fatalf("%+v: %+v", source, report)
 	}
 	file, reported := report.Files[0], finished.manifest.Media[0]
-	if file.Bytes != reported.Bytes || file.SHA256 != reported.SHA256 || file.Codecs != reported.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
+	if file.Bytes != reported.Bytes || file.SHA256 != reported.SHA256 || file.Codecs != reported.Codecs || file.DecodedMs < 2800 ||
+		file.DecodedMs > 3600 {
 		t.Errorf("%+v: %+v, want %+v", source, file, reported)
 	}
 }
@@ -143,20 +144,28 @@ func TestVerifyFindsDamage(t *testing.T) {
 		"playlist": {func(t *testing.T, f *finishedRecording) {
 			f.replace(t, []byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:1/other.mp4\n#EXT-X-ENDLIST\n"), true)
 		}, []string{"it cannot be read"}},
-		"not an MP4":   {func(t *testing.T, f *finishedRecording) { f.replace(t, []byte("GIF89a and no more"), true) }, []string{"it cannot be read"}},
-		"empty":        {func(t *testing.T, f *finishedRecording) { f.replace(t, nil, true) }, []string{"it cannot be read"}},
-		"no key frame": {func(t *testing.T, f *finishedRecording) { f.replace(t, withoutFirstKeyFrame(t, f.content), true) }, []string{"key frame"}},
+		"not an MP4": {func(t *testing.T, f *finishedRecording) {
+			f.replace(t, []byte("GIF89a and no more"), true)
+		}, []string{"it cannot be read"}},
+		"empty": {func(t *testing.T, f *finishedRecording) { f.replace(t, nil, true) }, []string{"it cannot be read"}},
+		"no key frame": {func(t *testing.T, f *finishedRecording) {
+			f.replace(t, withoutFirstKeyFrame(t, f.content), true)
+		}, []string{"key frame"}},
 		"other manifest": {func(_ *testing.T, f *finishedRecording) {
 			media := &f.manifest.Media[0]
 			media.DurationMs, media.Codecs, media.Width, media.Height = media.DurationMs+2000, "avc1.640028,mp4a.40.2", 1280, 720
 			f.manifest.JobID, f.manifest.SchemaVersion = uuid.NewString(), 9
-			f.manifest.Gaps = []recording.Gap{{StartMs: 2000, EndMs: 1000, Reason: recording.GapPaused}, {StartMs: 1, EndMs: 1000, Reason: recording.GapBotLost}}
+			f.manifest.Gaps = []recording.Gap{
+				{StartMs: 2000, EndMs: 1000, Reason: recording.GapPaused}, {StartMs: 1, EndMs: 1000, Reason: recording.GapBotLost},
+			}
 		}, []string{
 			"it states a length of", "its codecs are", "its picture is 320x180, not 1280x720", "the manifest is of job", "version is 9",
 			"a gap goes from 2000 to 1000", "not called partial",
 		}},
 		"missing file": {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Name = "other.mp4" }, []string{"the file is missing"}},
-		"other path":   {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Name = "../manifest.json" }, []string{"cannot have that name"}},
+		"other path": {func(_ *testing.T, f *finishedRecording) {
+			f.manifest.Media[0].Name = "../manifest.json"
+		}, []string{"cannot have that name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -178,9 +178,13 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(video)
-	h.media = []recording.Media{{File: recording.File{Name: "recording.mp4", Kind: recording.Video, DurationMs: (2 * time.Second).Milliseconds()}}}
+	h.media = []recording.Media{{File: recording.File{
+		Name: "recording.mp4", Kind: recording.Video, DurationMs: (2 * time.Second).Milliseconds(),
+	}}}
 	err = h.storage.PutMedia(t.Context(), h.jobID, "recording.mp4", bytes.NewReader(video), hex.EncodeToString(sum[:]))
-	if err = errors.Join(err, h.storage.PutManifest(t.Context(), h.jobID, recording.Manifest{JobID: h.jobID.String(), Media: h.media})); err != nil {
+	if err = errors.Join(err, h.storage.PutManifest(t.Context(), h.jobID, recording.Manifest{
+		JobID: h.jobID.String(), Media: h.media,
+	})); err != nil {
 		t.Fatal(err)
 	}
 	h.maker = formats.NewMaker(h.storage, dataDir, slog.New(slog.DiscardHandler))
@@ -202,14 +206,17 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 
 // encodedVideo returns a video of two seconds, which the tests share.
 var encodedVideo = sync.OnceValues(func() ([]byte, error) {
-	return exec.CommandContext(context.Background(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=320x180:r=10:d=2", "-f", "lavfi", "-i", "sine=d=2:r=48000",
-		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "libopus", "-movflags", "+frag_keyframe+empty_moov", "-f", "mp4", "-").Output()
+	return exec.CommandContext(context.Background(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=320x180:r=10:d=2", "-f",
+		"lavfi", "-i", "sine=d=2:r=48000",
+		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "libopus", "-movflags", "+frag_keyframe+empty_moov", "-f",
+		"mp4", "-").Output()
 })
 
 // probe returns codec, width and height of each stream of a file.
 func probe(t *testing.T, path string) string {
 	t.Helper()
-	output, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width,height", "-of", "csv=p=0", path).Output()
+	output, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width,height", "-of",
+		"csv=p=0", path).Output()
 	if err != nil {
 		t.Fatalf("probe %s: %v", path, err)
 	}

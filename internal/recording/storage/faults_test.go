@@ -170,7 +170,8 @@ func TestStoreUnavailable(t *testing.T) {
 				before := proxy.Requests()
 				err := call(t.Context(), storage, jobID)
 				// A response to HEAD has no body, so it has no error code of the store.
-				if err == nil || is[*recording.NotFoundError](err) || !strings.Contains(err.Error(), test.wantError) && !strings.Contains(err.Error(), "StatusCode") {
+				if err == nil || is[*recording.NotFoundError](err) || !strings.Contains(err.Error(), test.wantError) &&
+					!strings.Contains(err.Error(), "StatusCode") {
 					t.Errorf("error is %v", err)
 				}
 				if requests := proxy.Requests() - before; requests > maxRequests {

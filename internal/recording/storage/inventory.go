@@ -162,7 +162,8 @@ func (r *Recordings) MissingFiles(ctx context.Context, jobID uuid.UUID) (problem
 }
 
 // readManifest reads a job's manifest. The problem says why it cannot be used.
-func (r *Recordings) readManifest(ctx context.Context, jobID uuid.UUID) (text []byte, manifest recording.Manifest, problem string, err error) {
+func (r *Recordings) readManifest(ctx context.Context,
+	jobID uuid.UUID) (text []byte, manifest recording.Manifest, problem string, err error) {
 	text, err = r.Manifest(ctx, jobID)
 	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
 		return nil, recording.Manifest{}, "the manifest is missing", nil

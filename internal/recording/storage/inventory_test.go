@@ -19,7 +19,10 @@ import (
 func TestListJobs(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Recordings) {
-		if err := storage.ListJobs(t.Context(), func(usage recording.JobUsage) error { t.Errorf("empty store: %+v", usage); return nil }); err != nil {
+		if err := storage.ListJobs(t.Context(), func(usage recording.JobUsage) error {
+			t.Errorf("empty store: %+v", usage)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		want := map[uuid.UUID]recording.JobUsage{}

@@ -31,7 +31,8 @@ const maxManifestBytes = 256 << 20
 
 // CopyUpload stores a bot's upload, whose length and SHA-256 (hex) are known, as
 // the media file with the given name. It replaces an existing file.
-func (r *Recordings) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, upload, name string, length int64, sha256Hex string) error {
+func (r *Recordings) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, upload, name string, length int64,
+	sha256Hex string) error {
 	from, err := uploadKey(jobID, attempt, upload)
 	if err != nil {
 		return err
@@ -89,7 +90,8 @@ func (r *Recordings) PutMedia(ctx context.Context, jobID uuid.UUID, name string,
 // OpenMedia opens a media file for http.ServeContent: a seek makes no request
 // until the next read. ctx must outlive the reader. If the file does not exist,
 // the error is a recording.NotFoundError.
-func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
+func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID,
+	name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
 		return nil, 0, time.Time{}, err

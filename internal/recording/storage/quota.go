@@ -53,7 +53,8 @@ func (c *uploadCount) inShare(size int64, quota recording.UploadQuota) bool {
 // ReserveUpload reserves space for one file in a job's quota, or returns a
 // recording.QuotaError. Call done when the upload has ended; stored reports whether the
 // file was stored.
-func (r *Recordings) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error) {
+func (r *Recordings) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64,
+	quota recording.UploadQuota) (done func(stored bool), err error) {
 	if done, _ = r.counts.reserve(jobID, size, quota, false); done != nil {
 		return done, nil
 	}
@@ -93,7 +94,8 @@ func (r *Recordings) countUploads(ctx context.Context, jobID uuid.UUID) (recordi
 // reserve reserves space for one file, in the share of this node unless the uploads were
 // counted just now. If the file does not fit, done is nil and recount reports whether the
 // uploads should be counted again.
-func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota recording.UploadQuota, justCounted bool) (done func(stored bool), recount bool) {
+func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota recording.UploadQuota,
+	justCounted bool) (done func(stored bool), recount bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	job := c.jobs[jobID]

@@ -128,10 +128,12 @@ func TestInvalidUploadsAreRejected(t *testing.T) {
 			sum       string
 			wantError func(error) bool
 		}{
-			"other checksum":         {0, "x", strings.NewReader("first"), sumText("second"), is[*recording.ChecksumError]},
-			"invalid checksum":       {0, "x", strings.NewReader("first"), "first", is[*recording.ChecksumError]},
-			"too long":               {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*recording.TooLargeError]},
-			"interrupted":            {0, "x", interruptedBody(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
+			"other checksum":   {0, "x", strings.NewReader("first"), sumText("second"), is[*recording.ChecksumError]},
+			"invalid checksum": {0, "x", strings.NewReader("first"), "first", is[*recording.ChecksumError]},
+			"too long":         {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*recording.TooLargeError]},
+			"interrupted": {0, "x", interruptedBody(), sumText("first"), func(err error) bool {
+				return errors.Is(err, io.ErrUnexpectedEOF)
+			}},
 			"other content":          {0, "existing", strings.NewReader("second"), sumText("second"), is[*recording.ConflictError]},
 			"existing, other body":   {0, "existing", strings.NewReader("second"), sumText("first"), is[*recording.ChecksumError]},
 			"existing, too long":     {0, "existing", strings.NewReader("much too long"), sumText("first"), is[*recording.TooLargeError]},
@@ -150,7 +152,9 @@ func TestInvalidUploadsAreRejected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []recording.AttemptUploads{{Attempt: 0, Files: []recording.Upload{{Name: "existing", Bytes: 5}}}}; !reflect.DeepEqual(got, want) {
+		if want := []recording.AttemptUploads{{
+			Attempt: 0, Files: []recording.Upload{{Name: "existing", Bytes: 5}},
+		}}; !reflect.DeepEqual(got, want) {
 			t.Errorf("uploads = %v, want %v", got, want)
 		}
 	})
@@ -373,8 +377,12 @@ func testManifest(jobID uuid.UUID) recording.Manifest {
 	return recording.Manifest{
 		SchemaVersion: recording.SchemaVersion, JobID: jobID.String(), ExternalID: "meeting-1", Metadata: json.RawMessage(`{}`),
 		Timeline: recording.Timeline{JoinedAt: recording.Instant{Time: time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)}},
-		Gaps:     []recording.Gap{}, MediaFaults: []recording.MediaFault{}, Participants: []recording.Participant{}, Speech: []recording.Speech{}, Consent: []recording.Consent{},
-		Media: []recording.Media{{File: recording.File{Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Bytes: 9}, URI: "https://standin.example.com/media"}},
+		Gaps:     []recording.Gap{}, MediaFaults: []recording.MediaFault{}, Participants: []recording.Participant{},
+		Speech: []recording.Speech{}, Consent: []recording.Consent{},
+		Media: []recording.Media{{
+			File: recording.File{Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Bytes: 9},
+			URI:  "https://standin.example.com/media",
+		}},
 	}
 }
 

@@ -77,7 +77,8 @@ func (r *Recordings) DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt 
 
 // confirmUpload reads the whole body and compares it with the stored upload of the
 // same name.
-func (r *Recordings) confirmUpload(ctx context.Context, key string, upload *hashingReader, stored recording.StoredObject) (recording.StoredObject, error) {
+func (r *Recordings) confirmUpload(ctx context.Context, key string, upload *hashingReader,
+	stored recording.StoredObject) (recording.StoredObject, error) {
 	if _, err := io.Copy(io.Discard, upload); err != nil {
 		return recording.StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
 	}
@@ -144,7 +145,8 @@ func (r *Recordings) Captures(ctx context.Context, jobID uuid.UUID) ([]recording
 
 // OpenCapture opens a capture for reading; ctx must outlive the reader. If it does
 // not exist, the error is a recording.NotFoundError.
-func (r *Recordings) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error) {
+func (r *Recordings) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int,
+	name string) (content io.ReadCloser, size int64, err error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil || !isCapture(name) {
 		return nil, 0, &recording.NotFoundError{What: "the capture"}
@@ -167,7 +169,8 @@ func (r *Recordings) OpenUpload(ctx context.Context, jobID uuid.UUID, attempt in
 
 // StatUpload returns the length and the SHA-256, in hex, of an upload. If it does
 // not exist, the error is a recording.NotFoundError.
-func (r *Recordings) StatUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (length int64, sha256Hex string, err error) {
+func (r *Recordings) StatUpload(ctx context.Context, jobID uuid.UUID, attempt int,
+	name string) (length int64, sha256Hex string, err error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
 		return 0, "", err
@@ -220,7 +223,8 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 			return fmt.Errorf("list the files that a bot left: %w", err)
 		}
 		size, uploaded := known[entry.Name()]
-		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || uploaded && size == info.Size() && entry.Name() != ingest.ReportName {
+		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) ||
+			uploaded && size == info.Size() && entry.Name() != ingest.ReportName {
 			continue
 		}
 		err = r.importFile(ctx, jobID, spool.Attempt, filepath.Join(folder, entry.Name()))

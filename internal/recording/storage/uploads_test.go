@@ -58,7 +58,9 @@ func TestImportLeftover(t *testing.T) {
 		want := []recording.AttemptUploads{
 			{Attempt: 0, Files: []recording.Upload{{Name: ingest.SegmentName(0, 2), Bytes: 18}}},
 			{Attempt: 1, Files: []recording.Upload{
-				{Name: ingest.SegmentName(0, 0), Bytes: 5}, {Name: ingest.SegmentName(0, 1), Bytes: 27}, {Name: ingest.SegmentName(0, 2), Bytes: 9}, {Name: ingest.ReportName, Bytes: 13},
+				{Name: ingest.SegmentName(0, 0), Bytes: 5}, {
+					Name: ingest.SegmentName(0, 1), Bytes: 27,
+				}, {Name: ingest.SegmentName(0, 2), Bytes: 9}, {Name: ingest.ReportName, Bytes: 13},
 			}},
 		}
 		if !reflect.DeepEqual(got, want) {

@@ -25,9 +25,12 @@ var searchPostgres = Search{
 	From: `search_texts s`,
 	ID:   `s.id`,
 	Match: func(owner string, words, speaker []string) (string, []any) {
-		condition, args := `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`, []any{prefixes(words, `'`, `:*`, " & "), owner}
+		condition, args := `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`, []any{
+			prefixes(words, `'`, `:*`, " & "), owner,
+		}
 		if len(speaker) > 0 {
-			condition, args = condition+` AND to_tsvector('simple', s.speaker) @@ to_tsquery('simple', $3)`, append(args, prefixes(speaker, `'`, `:*`, " & "))
+			condition, args = condition+` AND to_tsvector('simple', s.speaker) @@ to_tsquery('simple', $3)`, append(args,
+				prefixes(speaker, `'`, `:*`, " & "))
 		}
 		return condition, args
 	},

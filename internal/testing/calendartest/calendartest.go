@@ -123,7 +123,9 @@ func (s *Server) Settings() calendarapi.Settings {
 	return calendarapi.Settings{
 		GoogleClientID: ClientID, GoogleClientSecret: ClientSecret, MicrosoftClientID: ClientID, MicrosoftClientSecret: ClientSecret,
 		MicrosoftLoginURL: s.URL, MicrosoftGraphURL: s.URL + "/graph",
-		GoogleURLs: calendarapi.GoogleURLs{Authorize: s.URL + "/google/authorize", Token: s.URL + "/google/token", Calendar: s.URL + "/calendar/v3"},
+		GoogleURLs: calendarapi.GoogleURLs{
+			Authorize: s.URL + "/google/authorize", Token: s.URL + "/google/token", Calendar: s.URL + "/calendar/v3",
+		},
 	}
 }
 
@@ -311,8 +313,10 @@ var consentPage = template.Must(template.New("").Parse(`<!doctype html><title>Si
 // authorizePage is the consent page.
 func (s *Server) authorizePage(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	lasting := query.Get("access_type") == "offline" && query.Get("prompt") == "consent" || strings.Contains(query.Get("scope"), "offline_access")
-	if query.Get("response_type") != "code" || query.Get("client_id") != ClientID || query.Get("state") == "" || query.Get("code_challenge_method") != "S256" || !lasting {
+	lasting := query.Get("access_type") == "offline" && query.Get("prompt") == "consent" ||
+		strings.Contains(query.Get("scope"), "offline_access")
+	if query.Get("response_type") != "code" || query.Get("client_id") != ClientID || query.Get("state") == "" ||
+		query.Get("code_challenge_method") != "S256" || !lasting {
 		http.Error(w, "invalid_request", http.StatusBadRequest)
 		return
 	}

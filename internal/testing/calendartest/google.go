@@ -44,7 +44,9 @@ func googleError(w http.ResponseWriter, status int, reason string) {
 
 func (s *Server) googleCalendar(w http.ResponseWriter, r *http.Request) {
 	if id, ok := s.googleID(w, r); ok {
-		respond(w, http.StatusOK, map[string]string{"kind": "calendar#calendar", "id": cmp.Or(id, Owner), "summary": cmp.Or(id, Owner), "timeZone": "Europe/Berlin"})
+		respond(w, http.StatusOK, map[string]string{
+			"kind": "calendar#calendar", "id": cmp.Or(id, Owner), "summary": cmp.Or(id, Owner), "timeZone": "Europe/Berlin",
+		})
 	}
 }
 
@@ -103,7 +105,8 @@ func (s *Server) googleEvent(e stored) map[string]any {
 		return map[string]any{"kind": "calendar#event", "id": e.ID, "status": "cancelled"}
 	}
 	resource := map[string]any{
-		"kind": "calendar#event", "id": e.ID, "iCalUID": e.UID, "status": "confirmed", "sequence": e.Sequence, "updated": s.changed.Format("2006-01-02T15:04:05.000Z"),
+		"kind": "calendar#event", "id": e.ID, "iCalUID": e.UID, "status": "confirmed", "sequence": e.Sequence,
+		"updated": s.changed.Format("2006-01-02T15:04:05.000Z"),
 		"summary": e.Title, "start": googleTime(e.Event, e.Start), "end": googleTime(e.Event, e.End), "eventType": "default",
 	}
 	if e.Cancelled {
@@ -130,7 +133,9 @@ func (s *Server) googleEvent(e stored) map[string]any {
 		attendees = append(attendees, map[string]any{"email": address, "responseStatus": response, "self": address == Owner})
 	}
 	if attendees != nil {
-		attendees = append(attendees, map[string]any{"email": "room@resource.calendar.google.com", "resource": true, "responseStatus": "accepted"})
+		attendees = append(attendees, map[string]any{
+			"email": "room@resource.calendar.google.com", "resource": true, "responseStatus": "accepted",
+		})
 		resource["attendees"] = attendees
 	}
 	return resource
@@ -155,7 +160,9 @@ func (s *Server) googleWatch(w http.ResponseWriter, r *http.Request) {
 	}
 	s.watches[request.ID] = Watch{request.Address, request.Token}
 	expires := time.Now().Add(7 * 24 * time.Hour).UnixMilli()
-	respond(w, http.StatusOK, map[string]string{"kind": "api#channel", "id": request.ID, "resourceId": "resource-of-" + request.ID, "expiration": strconv.FormatInt(expires, 10)})
+	respond(w, http.StatusOK, map[string]string{
+		"kind": "api#channel", "id": request.ID, "resourceId": "resource-of-" + request.ID, "expiration": strconv.FormatInt(expires, 10),
+	})
 }
 
 func (s *Server) googleStop(w http.ResponseWriter, r *http.Request) {

@@ -136,7 +136,9 @@ func graphTime(at time.Time) map[string]string {
 }
 
 // graphResponses are the responses as Graph names them.
-var graphResponses = map[string]string{"accepted": "accepted", "declined": "declined", "tentative": "tentativelyAccepted", "needsAction": "notResponded"}
+var graphResponses = map[string]string{
+	"accepted": "accepted", "declined": "declined", "tentative": "tentativelyAccepted", "needsAction": "notResponded",
+}
 
 func (s *Server) graphEvent(e stored) map[string]any {
 	uid, kind := e.UID, "singleInstance"
@@ -147,10 +149,14 @@ func (s *Server) graphEvent(e stored) map[string]any {
 		}
 	}
 	person := func(address string) map[string]any { return map[string]any{"name": "", "address": address} }
-	attendees := []map[string]any{{"type": "resource", "status": map[string]string{"response": "accepted"}, "emailAddress": person("room@example.test")}}
+	attendees := []map[string]any{{
+		"type": "resource", "status": map[string]string{"response": "accepted"}, "emailAddress": person("room@example.test"),
+	}}
 	response := "none"
 	for address, answer := range e.Attendees {
-		attendees = append(attendees, map[string]any{"type": "required", "status": map[string]string{"response": graphResponses[answer]}, "emailAddress": person(address)})
+		attendees = append(attendees, map[string]any{
+			"type": "required", "status": map[string]string{"response": graphResponses[answer]}, "emailAddress": person(address),
+		})
 		if address == Owner {
 			response = graphResponses[answer]
 		}
@@ -159,10 +165,17 @@ func (s *Server) graphEvent(e stored) map[string]any {
 		response = "organizer"
 	}
 	resource := map[string]any{
-		"id": e.ID, "iCalUId": uid, "type": kind, "subject": e.Title, "body": map[string]string{"contentType": "html", "content": "<html><body>" + e.Description + "</body></html>"},
-		"lastModifiedDateTime": s.changed.Format("2006-01-02T15:04:05.0000000Z"), "start": graphTime(e.Start), "end": graphTime(e.End), "isAllDay": e.AllDay, "isCancelled": e.Cancelled,
-		"originalStartTimeZone": "W. Europe Standard Time", "organizer": map[string]any{"emailAddress": person(e.Organizer)}, "attendees": attendees,
-		"responseStatus": map[string]string{"response": response, "time": "0001-01-01T00:00:00Z"}, "location": map[string]string{"displayName": e.Location},
+		"id": e.ID, "iCalUId": uid, "type": kind, "subject": e.Title, "body": map[string]string{
+			"contentType": "html", "content": "<html><body>" + e.Description + "</body></html>",
+		},
+		"lastModifiedDateTime": s.changed.Format("2006-01-02T15:04:05.0000000Z"), "start": graphTime(e.Start), "end": graphTime(e.End),
+		"isAllDay": e.AllDay, "isCancelled": e.Cancelled,
+		"originalStartTimeZone": "W. Europe Standard Time", "organizer": map[string]any{
+			"emailAddress": person(e.Organizer),
+		}, "attendees": attendees,
+		"responseStatus": map[string]string{
+			"response": response, "time": "0001-01-01T00:00:00Z",
+		}, "location": map[string]string{"displayName": e.Location},
 		"onlineMeeting": nil, "onlineMeetingUrl": nil,
 	}
 	if e.Conference != "" {
@@ -176,7 +189,8 @@ func (s *Server) graphSubscribe(w http.ResponseWriter, r *http.Request) {
 		ChangeType, NotificationURL, LifecycleNotificationURL, Resource, ClientState string
 		ExpirationDateTime                                                           time.Time
 	}
-	if json.NewDecoder(r.Body).Decode(&request) != nil || request.ChangeType == "" || request.LifecycleNotificationURL == "" || len(request.ClientState) > 128 {
+	if json.NewDecoder(r.Body).Decode(&request) != nil || request.ChangeType == "" || request.LifecycleNotificationURL == "" ||
+		len(request.ClientState) > 128 {
 		graphError(w, http.StatusBadRequest, "InvalidRequest")
 		return
 	}

@@ -74,7 +74,8 @@ func (c *checker) open(ctx context.Context, p *promise) (string, error) {
 	}
 	for _, d := range deliveries {
 		if d.State == webhook.DeliveryWaiting {
-			return fmt.Sprintf("webhook %d (%s) is pending since %s, after %d attempts, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt, d.NextTryAt), nil
+			return fmt.Sprintf("webhook %d (%s) is pending since %s, after %d attempts, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt,
+				d.NextTryAt), nil
 		}
 	}
 	return "", nil
@@ -254,7 +255,8 @@ func (c *checker) checkPrelaunch(ctx context.Context, r job.Record, entries []jo
 		c.stopped++
 	}
 	for _, e := range entries {
-		byConsumer := e.Kind == lifecycle.JobChanged || e.Kind == lifecycle.CommandQueued || e.Kind == lifecycle.CommandFailed || e.Kind == job.CancelRequested
+		byConsumer := e.Kind == lifecycle.JobChanged || e.Kind == lifecycle.CommandQueued || e.Kind == lifecycle.CommandFailed ||
+			e.Kind == job.CancelRequested
 		if e.ReceivedAt.Before(r.JoinAt) && !byConsumer {
 			return fmt.Errorf("%s is on the timeline before joinAt %s", e.Kind, r.JoinAt)
 		}
@@ -322,7 +324,8 @@ func (c *checker) checkWebhooks(ctx context.Context, r job.Record, entries []job
 func timelineText(entries []job.TimelineEntry) string {
 	var text []byte
 	for _, e := range entries {
-		text = fmt.Appendf(text, "\t%s %d %s %s→%s %s %s\n", e.ReceivedAt.Format("15:04:05.000"), e.Attempt, e.Kind, e.From, e.To, e.Reason, e.Data)
+		text = fmt.Appendf(text, "\t%s %d %s %s→%s %s %s\n", e.ReceivedAt.Format("15:04:05.000"), e.Attempt, e.Kind, e.From, e.To, e.Reason,
+			e.Data)
 	}
 	return string(text)
 }

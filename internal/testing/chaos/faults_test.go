@@ -85,7 +85,8 @@ func (h *harness) faults() []fault {
 		}})
 	}
 	if lying, ok := h.storage.(bucket); ok {
-		all = append(all, fault{"with storage that loses what it acknowledges", func(ctx context.Context, _ *harness, _ *node, random *rand.Rand) error {
+		all = append(all, fault{"with storage that loses what it acknowledges", func(ctx context.Context, _ *harness, _ *node,
+			random *rand.Rand) error {
 			lying.lie()
 			pause(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
 			return lying.restore()

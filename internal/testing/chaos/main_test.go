@@ -80,7 +80,9 @@ func serve(text string) int {
 		return 2
 	}
 	settings := service.Settings{
-		Listen: node.Listen, BaseURL: node.BaseURL, DataSettings: service.DataSettings{DataDir: node.DataDir, DatabaseURL: node.DatabaseURL}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL},
+		Listen: node.Listen, BaseURL: node.BaseURL, DataSettings: service.DataSettings{
+			DataDir: node.DataDir, DatabaseURL: node.DatabaseURL,
+		}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL},
 		NodeName: node.Name, IngestSigningKey: signingKey, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Executable: os.Args[0], Dispatch: dispatch.Options{Prelaunch: dispatch.Prelaunch(prelaunch)}, MaxBots: 100,
 	}

@@ -173,7 +173,9 @@ func createP99(t *testing.T, n *node, key string) time.Duration {
 	for range creates {
 		start := time.Now()
 		later := start.Add(48 * time.Hour)
-		if _, _, err := api.CreateJob(t.Context(), client.NewJob{ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later}); err != nil {
+		if _, _, err := api.CreateJob(t.Context(), client.NewJob{
+			ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		took = append(took, time.Since(start))

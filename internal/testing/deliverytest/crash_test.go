@@ -99,7 +99,8 @@ func awaitEmpty(t *testing.T, s *store.Store, events int) {
 }
 
 // flow inserts events, ten of each job, a few jobs at a time.
-func flow(t *testing.T, s *store.Store, chance *dice, consumer uuid.UUID, receivers []*receiver, events int, inserted map[string]webhook.Delivery) {
+func flow(t *testing.T, s *store.Store, chance *dice, consumer uuid.UUID, receivers []*receiver, events int,
+	inserted map[string]webhook.Delivery) {
 	for len(inserted) < events {
 		var put []webhook.Delivery
 		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {

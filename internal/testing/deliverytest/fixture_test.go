@@ -51,7 +51,8 @@ func newJob(ctx context.Context, tx *store.Tx, consumer uuid.UUID) (job.Job, err
 		Job: job.Job{
 			ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer, Mode: job.Live, ExternalID: uuid.NewString(),
 			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
-			JoinAt: now, CreatedAt: now, Metadata: json.RawMessage(`{"customer":"ada","room":7}`), AutoLeave: job.DefaultAutoLeave(), State: job.New(),
+			JoinAt: now, CreatedAt: now, Metadata: json.RawMessage(`{"customer":"ada","room":7}`), AutoLeave: job.DefaultAutoLeave(),
+			State: job.New(),
 		},
 		StatusSince: now,
 		WakeAt:      now,

@@ -58,7 +58,8 @@ func runNode(address string) error {
 	}
 	sender := webhook.NewSender(s, webhook.Settings{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: crashTry, Grace: time.Millisecond,
-		Schedule: schedule, Poll: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Schedule: schedule, Poll: 50 * time.Millisecond, Log: slog.New(slog.NewTextHandler(os.Stderr,
+			&slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	go sender.Run(ctx)
 
@@ -148,7 +149,9 @@ func newNodes(address string, consumer uuid.UUID, receivers []*receiver, events 
 	finished := make(chan struct{})
 	return &nodes{
 		environment: append(os.Environ(), envSender+"="+address, envConsumer+"="+consumer.String(), envReceivers+"="+strings.Join(urls, " ")),
-		events:      events, finished: finished, finish: sync.OnceFunc(func() { close(finished) }), enough: make(chan struct{}), inserted: make(map[string]webhook.Delivery),
+		events:      events, finished: finished, finish: sync.OnceFunc(func() {
+			close(finished)
+		}), enough: make(chan struct{}), inserted: make(map[string]webhook.Delivery),
 	}
 }
 

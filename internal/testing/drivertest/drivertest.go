@@ -91,7 +91,9 @@ func Run(t *testing.T, db DB, dialect sqldb.Dialect) {
 	t.Run("statements report the rows that they change", func(t *testing.T) {
 		var affected []int64
 		err := db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) (err error) {
-			affected, err = conn.Exec(ctx, sqldb.Statement{Query: `UPDATE things SET chosen = 1 WHERE name ` + dialect.In(1), Args: []any{`["n01", "n02", "none"]`}},
+			affected, err = conn.Exec(ctx, sqldb.Statement{
+				Query: `UPDATE things SET chosen = 1 WHERE name ` + dialect.In(1), Args: []any{`["n01", "n02", "none"]`},
+			},
 				sqldb.Statement{Query: `DELETE FROM things WHERE name = 'none'`})
 			return err
 		})

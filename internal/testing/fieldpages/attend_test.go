@@ -60,8 +60,10 @@ func attend(t *testing.T, plan Plan) result {
 				},
 				AllowedHosts: meeting.Hosts(), LoopbackPeers: true,
 			},
-			BotSettings: launch.BotSettings{NoSandbox: os.Geteuid() == 0, Recording: launch.Recording{Layout: job.LayoutPage, Mode: job.RecordAudio}},
-			Dir:         t.TempDir(),
+			BotSettings: launch.BotSettings{
+				NoSandbox: os.Geteuid() == 0, Recording: launch.Recording{Layout: job.LayoutPage, Mode: job.RecordAudio},
+			},
+			Dir: t.TempDir(),
 		},
 		Timeouts: session.Timeouts{
 			Join: 80 * time.Second, Unknown: 12 * time.Second, Connection: 4 * time.Second, Settle: 1500 * time.Millisecond,

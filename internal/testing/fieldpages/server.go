@@ -91,7 +91,8 @@ func (m *Meeting) URL() string {
 		return m.server.URL + "/" + m.code()
 	case job.Teams:
 		if m.Plan.Seed%4 == 0 {
-			return m.server.URL + "/l/meetup-join/19%3ameeting_" + m.Plan.Passcode + "%40thread.v2/0?context=%7b%22Tid%22%3a%22a%22%2c%22Oid%22%3a%22b%22%7d"
+			return m.server.URL + "/l/meetup-join/19%3ameeting_" + m.Plan.Passcode +
+				"%40thread.v2/0?context=%7b%22Tid%22%3a%22a%22%2c%22Oid%22%3a%22b%22%7d"
 		}
 		return fmt.Sprintf("%s/meet/%s?p=%s", m.server.URL, m.Plan.Number, m.Plan.Passcode)
 	}

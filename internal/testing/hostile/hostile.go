@@ -57,7 +57,9 @@ func SparseEntry(t *testing.T, name, content string, records ...string) []byte {
 	var archive bytes.Buffer
 	writer := tar.NewWriter(&archive)
 	for _, entry := range []struct{ name, content string }{{"PaxHeaders/0", pax.String()}, {name, content}} {
-		if err := writer.WriteHeader(&tar.Header{Name: entry.name, Mode: 0o600, Size: int64(len(entry.content)), Format: tar.FormatUSTAR}); err != nil {
+		if err := writer.WriteHeader(&tar.Header{
+			Name: entry.name, Mode: 0o600, Size: int64(len(entry.content)), Format: tar.FormatUSTAR,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := writer.Write([]byte(entry.content)); err != nil {

@@ -113,7 +113,9 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	s.waitForCommands(r.Context(), time.Duration(wait)*time.Second, heartbeat.Executing)
 	var response ingest.HeartbeatResponse
 	s.Set(func() {
-		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: s.commandsWithout(heartbeat.Executing), NextSeconds: s.NextSeconds, Screenshots: s.Watched}
+		response = ingest.HeartbeatResponse{
+			OK: true, Status: s.Status, Commands: s.commandsWithout(heartbeat.Executing), NextSeconds: s.NextSeconds, Screenshots: s.Watched,
+		}
 	})
 	WriteJSON(w, response)
 }

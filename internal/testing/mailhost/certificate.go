@@ -26,7 +26,9 @@ var certificate = sync.OnceValue(func() tls.Certificate {
 func TLS() (server, client *tls.Config) {
 	pair, pool := certificate(), x509.NewCertPool()
 	pool.AddCert(pair.Leaf)
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, &tls.Config{
+		RootCAs: pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12,
+	}
 }
 
 // CertificateFiles writes the certificate and its key to files.
@@ -39,7 +41,9 @@ func CertificateFiles(t testing.TB) (certFile, keyFile string) {
 	}
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: pair.Leaf.Raw}, keyFile: {Type: "PRIVATE KEY", Bytes: key}} {
+	for name, block := range map[string]*pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: pair.Leaf.Raw}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
+	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}

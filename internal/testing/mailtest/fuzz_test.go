@@ -35,7 +35,10 @@ func FuzzMessage(f *testing.F) {
 		}
 		f.Add(raw)
 	}
-	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, AuthservIDs: []string{"mx.example.test"}, Window: 14 * 24 * time.Hour, LookupTXT: func(context.Context, string) ([]string, error) { return nil, errors.New("no DNS in tests") }}
+	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, AuthservIDs: []string{"mx.example.test"}, Window: 14 * 24 * time.Hour,
+		LookupTXT: func(context.Context, string) ([]string, error) {
+			return nil, errors.New("no DNS in tests")
+		}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) > mail.DefaultMaxMessage {
 			return
@@ -94,28 +97,30 @@ func TestHostileMessages(t *testing.T) {
 		var b bytes.Buffer
 		b.WriteString("From: a@b.test\r\nContent-Type: text/calendar\r\n\r\nBEGIN:VCALENDAR\r\n")
 		for i := range 200 {
-			b.WriteString("BEGIN:VEVENT\r\nUID:" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "\r\nDTSTART:19700101T000000Z\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nRRULE:" + rule + "\r\nEND:VEVENT\r\n")
+			b.WriteString("BEGIN:VEVENT\r\nUID:" + string(rune('a'+i%26)) + string(rune('a'+i/26)) +
+				"\r\nDTSTART:19700101T000000Z\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nRRULE:" + rule + "\r\nEND:VEVENT\r\n")
 		}
 		b.WriteString("END:VCALENDAR\r\n")
 		return b.Bytes()
 	}
 	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"@b.test"}}
 	for name, raw := range map[string][]byte{
-		"headers":      fill("", "X: y\r\n", "\r\n"),
-		"one header":   fill("From: a@b.test\r\nSubject: ", "=?utf-8?Q?=41?= ", "\r\n\r\n"),
-		"parts":        fill("From: a@b.test\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", "--b\r\n\r\n", "--b--"),
-		"nested parts": fill("From: a@b.test\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", "--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", ""),
-		"forwarded":    fill("From: a@b.test\r\n", "Content-Type: message/rfc822\r\n\r\n", ""),
-		"links":        fill("From: a@b.test\r\n\r\n", "https://zoom.us/j/1 ", ""),
-		"signatures":   fill("From: a@b.test\r\n", "DKIM-Signature: v=1; a=rsa-sha256; d=b.test; s=s; h=From; bh=x; b=y\r\n", "\r\n"),
-		"base64":       fill("From: a@b.test\r\nContent-Type: text/calendar\r\nContent-Transfer-Encoding: base64\r\n\r\n", "QUFB\r\n", ""),
-		"addresses":    fill("From: ", "a@b.test, ", "\r\n\r\n"),
-		"references":   fill("From: a@b.test\r\nReferences: ", "<a@b> ", "\r\n\r\n"),
-		"daily":        series("FREQ=DAILY"),
-		"impossible":   series("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"),
-		"no sixth":     series("FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6"),
-		"no day 31":    series("FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=32,31"),
-		"many days":    series("FREQ=YEARLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12;BYSETPOS=1,-1"),
+		"headers":    fill("", "X: y\r\n", "\r\n"),
+		"one header": fill("From: a@b.test\r\nSubject: ", "=?utf-8?Q?=41?= ", "\r\n\r\n"),
+		"parts":      fill("From: a@b.test\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", "--b\r\n\r\n", "--b--"),
+		"nested parts": fill("From: a@b.test\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n",
+			"--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", ""),
+		"forwarded":  fill("From: a@b.test\r\n", "Content-Type: message/rfc822\r\n\r\n", ""),
+		"links":      fill("From: a@b.test\r\n\r\n", "https://zoom.us/j/1 ", ""),
+		"signatures": fill("From: a@b.test\r\n", "DKIM-Signature: v=1; a=rsa-sha256; d=b.test; s=s; h=From; bh=x; b=y\r\n", "\r\n"),
+		"base64":     fill("From: a@b.test\r\nContent-Type: text/calendar\r\nContent-Transfer-Encoding: base64\r\n\r\n", "QUFB\r\n", ""),
+		"addresses":  fill("From: ", "a@b.test, ", "\r\n\r\n"),
+		"references": fill("From: a@b.test\r\nReferences: ", "<a@b> ", "\r\n\r\n"),
+		"daily":      series("FREQ=DAILY"),
+		"impossible": series("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"),
+		"no sixth":   series("FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6"),
+		"no day 31":  series("FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=32,31"),
+		"many days":  series("FREQ=YEARLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12;BYSETPOS=1,-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()

@@ -149,7 +149,8 @@ func decodeStreams(ctx context.Context, file string, hasVideo, hasAudio bool) (d
 		// -vsync 0 neither drops nor duplicates frames. Without -enc_time_base, times
 		// are rounded to the frame rate.
 		arguments = append(arguments, "-filter_complex", cellsFilter,
-			"-map", "[timed]", "-vsync", "0", "-enc_time_base", "1:90000", "-f", "framecrc", times, "-map", "[cells]", "-vsync", "0", "-f", "rawvideo", cells)
+			"-map", "[timed]", "-vsync", "0", "-enc_time_base", "1:90000", "-f", "framecrc", times, "-map", "[cells]", "-vsync", "0", "-f",
+			"rawvideo", cells)
 	}
 	if hasAudio {
 		arguments = append(arguments, "-map", "0:a:0", "-af", audioFilter, "-ac", "1", "-f", "f32le", samples)

@@ -53,13 +53,15 @@ func TestDecodeFindsFlashesAndBeeps(t *testing.T) {
 		flashMs        float64 // of the first
 		differenceMs   float64 // beep after flash
 	}{
-		"in a tile":           {flashing, beepAt("0.2", "0.3", ""), 3, 3, 200, 0},
-		"sound late":          {flashing, beepAt("0.35", "0.45", ""), 3, 3, 200, 150},
-		"under talk":          {flashing, beepAt("0.2", "0.3", quietTalk), 3, 3, 200, 0},
-		"talk only":           {flashing, "aevalsrc='0" + quietTalk + "':s=48000:d=3", 3, 0, 200, 0},
-		"a steady tone":       {flashing, "sine=frequency=1000:duration=3", 3, 0, 200, 0},
-		"no flash, no sound":  {"color=c=0x224466:size=320x180:rate=15:duration=3", "anullsrc=d=3", 0, 0, 0, 0},
-		"a change of picture": {"color=c=0x101010:size=320x180:rate=15:duration=3,drawbox=color=white:t=fill:enable='gte(t,2)'", "anullsrc=d=3", 1, 0, 2000, 0},
+		"in a tile":          {flashing, beepAt("0.2", "0.3", ""), 3, 3, 200, 0},
+		"sound late":         {flashing, beepAt("0.35", "0.45", ""), 3, 3, 200, 150},
+		"under talk":         {flashing, beepAt("0.2", "0.3", quietTalk), 3, 3, 200, 0},
+		"talk only":          {flashing, "aevalsrc='0" + quietTalk + "':s=48000:d=3", 3, 0, 200, 0},
+		"a steady tone":      {flashing, "sine=frequency=1000:duration=3", 3, 0, 200, 0},
+		"no flash, no sound": {"color=c=0x224466:size=320x180:rate=15:duration=3", "anullsrc=d=3", 0, 0, 0, 0},
+		"a change of picture": {
+			"color=c=0x101010:size=320x180:rate=15:duration=3,drawbox=color=white:t=fill:enable='gte(t,2)'", "anullsrc=d=3", 1, 0, 2000, 0,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +113,8 @@ func TestDecodeDetectsBlackBorders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := makeFile(t, "file.mkv", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=15:duration=1,lutyuv=y='max(val,60)',"+test.filter, "-c:v", "mpeg4")
+			file := makeFile(t, "file.mkv", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=15:duration=1,lutyuv=y='max(val,60)',"+test.filter,
+				"-c:v", "mpeg4")
 			report, err := mediacheck.Decode(t.Context(), file)
 			if err != nil {
 				t.Fatal(err)
@@ -132,7 +135,8 @@ func TestDecodeKeepsFrameTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Frames != 46 || math.Abs(report.LongestFrameAtMs-2000) > 1 || math.Abs(report.LongestFrameGapMs-2000) > 1 || math.Abs(report.VideoEndMs-4933) > 1 {
+	if report.Frames != 46 || math.Abs(report.LongestFrameAtMs-2000) > 1 || math.Abs(report.LongestFrameGapMs-2000) > 1 ||
+		math.Abs(report.VideoEndMs-4933) > 1 {
 		t.Errorf("report %+v", report)
 	}
 }

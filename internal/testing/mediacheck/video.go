@@ -38,7 +38,8 @@ type video struct {
 }
 
 // cellsFilter scales frames to the grid.
-var cellsFilter = fmt.Sprintf("[0:v:0]scale=%d:%d:flags=area,format=gray,split[timed][frames];[frames]setpts=N/TB[cells]", gridWidth, gridHeight)
+var cellsFilter = fmt.Sprintf("[0:v:0]scale=%d:%d:flags=area,format=gray,split[timed][frames];[frames]setpts=N/TB[cells]", gridWidth,
+	gridHeight)
 
 // parseVideo returns the frames of an output of ffmpeg: their timestamps in the format
 // framecrc, and their cells.
@@ -167,7 +168,8 @@ func (v video) borders() bool {
 // received incompletely.
 func CenterColors(ctx context.Context, file string) ([]color.RGBA, error) {
 	const filter = "crop=iw/8:ih/8,scale=1:1:flags=area,format=rgb24"
-	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-i", file, "-map", "0:v:0", "-vf", filter, "-vsync", "0", "-f", "rawvideo", "-")
+	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-i", file, "-map", "0:v:0", "-vf", filter, "-vsync", "0",
+		"-f", "rawvideo", "-")
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,8 @@ func (m mutation) test(ctx context.Context, dir string) (result string, noticed 
 	if output, err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, folder).CombinedOutput(); err != nil {
 		return "", false, fmt.Errorf("it does not compile: %w: %s", err, output)
 	}
-	output, err := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-timeout", "3m", "-overlay", overlay, folder).CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-timeout", "3m", "-overlay", overlay,
+		folder).CombinedOutput()
 	switch tests := failedTest.FindAllSubmatch(output, -1); {
 	case ctx.Err() != nil:
 		return "", false, ctx.Err()

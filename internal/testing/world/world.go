@@ -204,7 +204,8 @@ func (w *World) Data(t T, id uuid.UUID, kind job.Trigger) (data []string) {
 func (w *World) Upload(t T, id uuid.UUID, attempt int, name string, content []byte) {
 	t.Helper()
 	sum := sha256.Sum256(content)
-	if _, err := w.Storage.PutUpload(context.Background(), id, attempt, name, bytes.NewReader(content), hex.EncodeToString(sum[:]), 1<<24); err != nil {
+	if _, err := w.Storage.PutUpload(context.Background(), id, attempt, name, bytes.NewReader(content), hex.EncodeToString(sum[:]),
+		1<<24); err != nil {
 		t.Fatalf("upload %s: %v", name, err)
 	}
 }

@@ -24,12 +24,19 @@ func TestAgreement(t *testing.T) {
 		runs []string // of one utterance; the last one is the whole
 		want []string // confirmed words | others
 	}{
-		"grows":           {[]string{"one", "one two", "one two three", "one two three"}, []string{"| one", "one | two", "one two | three", "one two three |"}},
-		"punctuation":     {[]string{"Hello", "hello, world", "Hello world."}, []string{"| Hello", "hello, | world", "hello, world. |"}},
-		"corrected":       {[]string{"one to", "one two three", "one two three four"}, []string{"| one to", "one | two three", "one two three four |"}},
-		"later runs lose": {[]string{"one two three", "one two three", "three four", "two three four five"}, []string{"| one two three", "one two three |", "one two three | four", "one two three four five |"}},
-		"repeated words":  {[]string{"no", "no no", "no no no", "no no no"}, []string{"| no", "no | no", "no no | no", "no no no |"}},
-		"nothing":         {[]string{"you", "", ""}, []string{"| you", "|", "|"}},
+		"grows": {
+			[]string{"one", "one two", "one two three", "one two three"}, []string{"| one", "one | two", "one two | three", "one two three |"},
+		},
+		"punctuation": {[]string{"Hello", "hello, world", "Hello world."}, []string{"| Hello", "hello, | world", "hello, world. |"}},
+		"corrected": {
+			[]string{"one to", "one two three", "one two three four"}, []string{"| one to", "one | two three", "one two three four |"},
+		},
+		"later runs lose": {
+			[]string{"one two three", "one two three", "three four", "two three four five"},
+			[]string{"| one two three", "one two three |", "one two three | four", "one two three four five |"},
+		},
+		"repeated words": {[]string{"no", "no no", "no no no", "no no no"}, []string{"| no", "no | no", "no no | no", "no no no |"}},
+		"nothing":        {[]string{"you", "", ""}, []string{"| you", "|", "|"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -119,7 +119,8 @@ func (c *connector) Recognize(ctx context.Context, options Options, in <-chan Au
 
 // converse opens a connection for audio and what follows, until there is no speech for
 // idleTimeout. It reports false when in is closed.
-func (c *connector) converse(ctx context.Context, options Options, first Audio, in <-chan Audio, heard func(Result)) (more bool, err error) {
+func (c *connector) converse(ctx context.Context, options Options, first Audio, in <-chan Audio,
+	heard func(Result)) (more bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := c.open(c, options)

@@ -160,7 +160,8 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 	}
 	summary := session.Run(ctx, h.next)
 	result := job.LiveTranscript{
-		Complete: summary.Complete(), Model: m.Recognizer.Model(), FromMs: summary.FromMs, ToMs: summary.ToMs, LostMs: summary.LostMs, Failures: summary.Failures,
+		Complete: summary.Complete(), Model: m.Recognizer.Model(), FromMs: summary.FromMs, ToMs: summary.ToMs, LostMs: summary.LostMs,
+		Failures: summary.Failures,
 	}
 	return m.Jobs.EndLiveTranscript(context.WithoutCancel(ctx), id, result)
 }
@@ -177,8 +178,10 @@ func meetingTexts(segments []Segment, attempt int, language string, start time.T
 			speech.Words[n] = job.SpokenWord{Text: word.Text, StartMs: word.StartMs, EndMs: word.EndMs, Confidence: word.Confidence}
 		}
 		texts[i] = job.MeetingText{
-			Attempt: attempt, Kind: job.TranscriptText, ID: s.ID, ParticipantID: s.Participant.ID, Author: s.Participant.Name, Text: s.Text, Language: language,
-			StartedAt: start.Add(time.Duration(s.StartMs) * time.Millisecond), EndedAt: start.Add(time.Duration(s.EndMs) * time.Millisecond), Speech: speech,
+			Attempt: attempt, Kind: job.TranscriptText, ID: s.ID, ParticipantID: s.Participant.ID, Author: s.Participant.Name, Text: s.Text,
+			Language:  language,
+			StartedAt: start.Add(time.Duration(s.StartMs) * time.Millisecond), EndedAt: start.Add(time.Duration(s.EndMs) * time.Millisecond),
+			Speech: speech,
 		}
 	}
 	return texts

@@ -108,8 +108,11 @@ func serveDeepgram(d *double, w http.ResponseWriter, r *http.Request) {
 			words = append(words, map[string]any{"word": word, "punctuated_word": word + ".", "start": start, "end": start + 0.4, "confidence": 0.9})
 		}
 		s.send(map[string]any{
-			"type": "Results", "channel_index": []int{0, 1}, "start": float64(finalized/bytesPerMs) / 1000, "duration": float64((sent-finalized)/bytesPerMs) / 1000,
-			"is_final": final, "speech_final": final, "from_finalize": fromFinalize, "channel": map[string]any{"alternatives": []any{map[string]any{"words": words}}},
+			"type": "Results", "channel_index": []int{0, 1}, "start": float64(finalized/bytesPerMs) / 1000,
+			"duration": float64((sent-finalized)/bytesPerMs) / 1000,
+			"is_final": final, "speech_final": final, "from_finalize": fromFinalize, "channel": map[string]any{
+				"alternatives": []any{map[string]any{"words": words}},
+			},
 		})
 	}
 	for {
@@ -188,7 +191,9 @@ func serveOpenAI(d *double, w http.ResponseWriter, r *http.Request) {
 			}
 		case "input_audio_buffer.commit":
 			s.send(map[string]any{"type": "input_audio_buffer.committed", "item_id": id})
-			s.send(map[string]any{"type": "conversation.item.input_audio_transcription.completed", "item_id": id, "transcript": strings.Join(heardWords(audio), " ")})
+			s.send(map[string]any{
+				"type": "conversation.item.input_audio_transcription.completed", "item_id": id, "transcript": strings.Join(heardWords(audio), " "),
+			})
 			audio, words, item = 0, 0, item+1
 		}
 	}
@@ -291,16 +296,23 @@ func TestProtocols(t *testing.T) {
 		suffix        string // of words
 		requests      []string
 	}{
-		"openai-http": {OpenAIHTTP, "whisper-1", "Bearer ", serveTranscriptions(true), true, "", []string{`whisper-1 de "Standin, Frau Özdemir" 6000 ms`, "1500 ms"}},
+		"openai-http": {
+			OpenAIHTTP, "whisper-1", "Bearer ", serveTranscriptions(true), true, "",
+			[]string{`whisper-1 de "Standin, Frau Özdemir" 6000 ms`, "1500 ms"},
+		},
 		"openai-http without times": {
 			OpenAIHTTP, "whisper-1", "Bearer ", serveTranscriptions(false), false, "", []string{`whisper-1 de "Standin, Frau Özdemir" 6000 ms`},
 		},
 		"OpenAI's realtime": {OpenAIRealtime, "gpt-live-transcribe", "Bearer ", serveOpenAI, false, "", []string{
 			"/v1/realtime?intent=transcription", `"rate":24000`, `"language":"de"`, `"keywords":["Standin","Frau Özdemir"]`, `"turn_detection":null`,
 		}},
-		"vLLM's realtime": {OpenAIRealtime, "voxtral", "Bearer ", serveVLLM, false, "", []string{`"model":"voxtral"`, `{"final":true,"type":"input_audio_buffer.commit"}`}},
+		"vLLM's realtime": {
+			OpenAIRealtime, "voxtral", "Bearer ", serveVLLM, false, "",
+			[]string{`"model":"voxtral"`, `{"final":true,"type":"input_audio_buffer.commit"}`},
+		},
 		"deepgram": {Deepgram, "nova-3", "Token ", serveDeepgram, true, ".", []string{
-			"/v1/listen?", "model=nova-3", "language=de-DE", "keyterm=Standin&keyterm=Frau+%C3%96zdemir", "sample_rate=16000", "encoding=linear16", "interim_results=true",
+			"/v1/listen?", "model=nova-3", "language=de-DE", "keyterm=Standin&keyterm=Frau+%C3%96zdemir", "sample_rate=16000", "encoding=linear16",
+			"interim_results=true",
 			`{"type":"Finalize"}`, `{"type":"CloseStream"}`,
 		}},
 	}
@@ -409,10 +421,12 @@ func TestRefusals(t *testing.T) {
 		serve    func(*double, http.ResponseWriter, *http.Request)
 		want     string
 	}{
-		"http: wrong key":         {OpenAIHTTP, "other", status(200), "answered with status 401"},
-		"http: wrong URL":         {OpenAIHTTP, testKey, status(404), "answered with status 404: it is …"},
-		"http: away":              {OpenAIHTTP, testKey, status(503), "answered with status 503"},
-		"http: another API":       {OpenAIHTTP, testKey, func(_ *double, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "not usable"},
+		"http: wrong key": {OpenAIHTTP, "other", status(200), "answered with status 401"},
+		"http: wrong URL": {OpenAIHTTP, testKey, status(404), "answered with status 404: it is …"},
+		"http: away":      {OpenAIHTTP, testKey, status(503), "answered with status 503"},
+		"http: another API": {
+			OpenAIHTTP, testKey, func(_ *double, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "not usable",
+		},
 		"realtime: wrong key":     {OpenAIRealtime, "other", serveOpenAI, "answered with status 401"},
 		"realtime: wrong URL":     {OpenAIRealtime, testKey, status(404), "answered with status 404"},
 		"realtime: unknown model": {OpenAIRealtime, testKey, serveVLLM, "The model `gpt-live-transcribe` does not exist, …"},

@@ -125,7 +125,9 @@ func run(t *testing.T, recognizer *counting, lengthMs int64, people []spoken, lo
 		sounds = append(sounds, mixed)
 	}
 	to := &told{t: t, segments: map[string]Segment{}, refuse: refuse}
-	s := Session{Recognizer: recognizer, Prefix: "0-", Store: to.store, Failed: func(_ context.Context, err error) { to.failures = append(to.failures, err.Error()) }}
+	s := Session{Recognizer: recognizer, Prefix: "0-", Store: to.store, Failed: func(_ context.Context, err error) {
+		to.failures = append(to.failures, err.Error())
+	}}
 	summary := s.Run(t.Context(), func(context.Context) (*Sound, int64, error) {
 		if len(sounds) == 0 {
 			if recognizer.hold != nil {
@@ -165,7 +167,9 @@ func TestSession(t *testing.T) {
 		"seen in the mixed sound": {people: []spoken{{0, "Ada", 1000, 3000}, {0, "Bob", 5000, 7000}}, complete: true, want: []string{
 			"00700 Ada: w0 w1 w2 w3 w4 w5 true", "04700 Bob: w0 w1 w2 w3 w4 w5 true",
 		}},
-		"seen for a moment": {people: []spoken{{0, "Ada", 1000, 1400}, {0, "", 1400, 3000}}, complete: true, want: []string{"00700 : w0 w1 w2 w3 w4 w5 true"}},
+		"seen for a moment": {
+			people: []spoken{{0, "Ada", 1000, 1400}, {0, "", 1400, 3000}}, complete: true, want: []string{"00700 : w0 w1 w2 w3 w4 w5 true"},
+		},
 		"a failure": {people: []spoken{ada, {1, "Ada", 5000, 7000}}, fails: []error{&transcript.Error{Status: 503}}, want: []string{
 			"00700 Ada: w0 true", "04700 Ada: w0 w1 w2 w3 w4 w5 true",
 		}, failures: []string{"the transcriber answered with status 503"}},

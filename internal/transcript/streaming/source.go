@@ -144,7 +144,9 @@ func (s *source) begin(audio Audio) bool {
 	}
 	segment, known := s.open[audio.Utterance]
 	if !known {
-		segment = Segment{ID: fmt.Sprintf("%s-%06d", s.name, audio.Utterance), Participant: s.participant, StartMs: audio.StartMs, EndMs: audio.StartMs}
+		segment = Segment{
+			ID: fmt.Sprintf("%s-%06d", s.name, audio.Utterance), Participant: s.participant, StartMs: audio.StartMs, EndMs: audio.StartMs,
+		}
 	}
 	segment.EndMs += int64(len(audio.PCM)) / bytesPerMs
 	s.open[audio.Utterance] = segment

@@ -118,7 +118,9 @@ func New(config Config, allow []netip.Prefix) (Recognizer, error) {
 		}
 		return &windows{client: recognizer}, nil
 	case OpenAIRealtime:
-		return newConnector(config, allow, server{url: openAIURL, path: "realtime", scheme: "Bearer", model: "gpt-live-transcribe", open: openRealtime})
+		return newConnector(config, allow, server{
+			url: openAIURL, path: "realtime", scheme: "Bearer", model: "gpt-live-transcribe", open: openRealtime,
+		})
 	case Deepgram:
 		return newConnector(config, allow, server{url: deepgramURL, path: "listen", scheme: "Token", model: "nova-3", open: openDeepgram})
 	}
@@ -130,7 +132,8 @@ func address(server, path string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(server, "/"))
 	schemes := map[string]string{"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 	if err != nil || schemes[u.Scheme] == "" || u.Host == "" || u.User != nil {
-		return nil, errors.New("STANDIN_LIVE_TRANSCRIBER_URL must be an http, https, ws or wss URL without credentials") // parse errors contain it
+		// parse errors contain it
+		return nil, errors.New("STANDIN_LIVE_TRANSCRIBER_URL must be an http, https, ws or wss URL without credentials")
 	}
 	u.Scheme = schemes[u.Scheme]
 	if !strings.HasSuffix(u.Path, "/v1") {

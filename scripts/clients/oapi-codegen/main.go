@@ -34,7 +34,8 @@ func main() {
 		equal(job.AutoLeave.AfterMaxSeconds, 14400)
 		first = job.Id
 		later = must(client.CreateJobWithResponse(ctx, standin.JobCreate{
-			ExternalId: run + "-b", MeetingUrl: meetingURL, Metadata: &map[string]any{"run": run}, JoinAt: pointer(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)),
+			ExternalId: run + "-b", MeetingUrl: meetingURL, Metadata: &map[string]any{"run": run}, JoinAt: pointer(time.Date(2999, 1, 1, 0, 0, 0, 0,
+				time.UTC)),
 		})).JSON201.Id
 	})
 	check("list", func() {

@@ -42,7 +42,9 @@ func checkHost(address string, domains, allowed []string) error {
 // allowed host, or a platform's sign-in page, so that the page can be recognized
 // as a sign-in wall.
 func NavigationAllowed(address string, allowed []string) bool {
-	return checkHost(address, slices.Concat(platformHosts(), []string{"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com"}), allowed) == nil
+	return checkHost(address, slices.Concat(platformHosts(), []string{
+		"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com",
+	}), allowed) == nil
 }
 
 // platformHosts returns the platforms' domains, which include their subdomains.

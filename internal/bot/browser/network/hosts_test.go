@@ -12,7 +12,9 @@ import (
 // allows are accepted, also when a URL tries to hide its host.
 func TestCheckHost(t *testing.T) {
 	t.Parallel()
-	added := []string{"Meet.Example", "*.Wild.Example", "*", "*bad.test", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
+	added := []string{
+		"Meet.Example", "*.Wild.Example", "*", "*bad.test", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", "",
+	}
 	for address, want := range map[string]bool{
 		"https://meet.google.com/abc-defg-hij":             true,
 		"https://MEET.google.com./abc":                     true,
@@ -118,7 +120,8 @@ func TestNavigationAllowed(t *testing.T) {
 // they are spelled.
 func FuzzNavigationAllowed(f *testing.F) {
 	for _, address := range []string{
-		"https://meet.google.com:443/abc", "https://user:word@us02web.zoom.us/j/1", `https://meet.google.com\.evil.test/`, "https://evil.test%2f.meet.google.com/",
+		"https://meet.google.com:443/abc", "https://user:word@us02web.zoom.us/j/1", `https://meet.google.com\.evil.test/`,
+		"https://evil.test%2f.meet.google.com/",
 		"https://accounts.google.com./x", "https://[::1]%2emeet.google.com/", "https://.meet.google.com", "HTTPS://TEAMS.LIVE.COM#@evil.test",
 	} {
 		f.Add(address)

@@ -77,7 +77,8 @@ func TestRefusalsAreLoggedOnce(t *testing.T) {
 	if err := proxy.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(logged.String(), "\n"); lines != 100 || !strings.Contains(logged.String(), "127.0.0.1 is a loopback address") || strings.Contains(logged.String(), "word") {
+	if lines := strings.Count(logged.String(), "\n"); lines != 100 || !strings.Contains(logged.String(), "127.0.0.1 is a loopback address") ||
+		strings.Contains(logged.String(), "word") {
 		t.Errorf("%d lines were logged, want one for each of 100 targets, without paths:\n%.300s", lines, logged.String())
 	}
 }
@@ -316,8 +317,10 @@ func FuzzProxy(f *testing.F) {
 	forbidden.Config.ConnState = func(net.Conn, http.ConnState) { reached.Add(1) }
 	const target = "TARGET" // the site's address, whose port differs in each run
 	for _, request := range []string{
-		"GET http://TARGET/ HTTP/1.1\r\nHost: TARGET\r\n\r\n", "CONNECT TARGET HTTP/1.1\r\nHost: TARGET\r\n\r\n", "GET / HTTP/1.1\r\nHost: TARGET\r\n\r\n",
-		"GET http://meet.google.com@TARGET/ HTTP/1.0\r\n\r\n", "POST http://TARGET:80/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"GET http://TARGET/ HTTP/1.1\r\nHost: TARGET\r\n\r\n", "CONNECT TARGET HTTP/1.1\r\nHost: TARGET\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: TARGET\r\n\r\n",
+		"GET http://meet.google.com@TARGET/ HTTP/1.0\r\n\r\n",
+		"POST http://TARGET:80/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 	} {
 		f.Add(request)
 	}
