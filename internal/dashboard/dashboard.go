@@ -25,6 +25,7 @@ import (
 	"standin/internal/account/billing"
 	"standin/internal/account/device"
 	"standin/internal/alert"
+	"standin/internal/budget"
 	"standin/internal/calendarsync"
 	"standin/internal/host"
 	"standin/internal/httpmw"
@@ -112,7 +113,7 @@ type Settings struct {
 	BaseURL        string // public; cookies are Secure when it is https
 	TrustedProxies httpmw.TrustedProxies
 	Bodies         *httpmw.Bodies // of this process
-	CostlyReads    *httpmw.Budget // by consumer
+	CostlyReads    *budget.Budget // by consumer
 	Revocations    *account.Revocations
 	Unavailable    func(error) bool // reports whether an error may end by itself
 	Now            func() time.Time

@@ -22,6 +22,7 @@ import (
 	"standin/api"
 	"standin/internal/account"
 	"standin/internal/account/billing"
+	"standin/internal/budget"
 	"standin/internal/calendarsync"
 	"standin/internal/httpmw"
 	"standin/internal/mcpserver"
@@ -83,7 +84,7 @@ type Settings struct {
 	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 
 	Bodies         *httpmw.Bodies   // of this process; new when nil
-	CostlyReads    *httpmw.Budget   // by consumer; new when nil
+	CostlyReads    *budget.Budget   // by consumer; new when nil
 	MaxUploadBytes int64            // of a file; 32 GiB when 0, far more than a recording of a day
 	Unavailable    func(error) bool // reports whether an error may end by itself; nil: none may
 	Log            *slog.Logger

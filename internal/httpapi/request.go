@@ -14,6 +14,7 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
+	"standin/internal/budget"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -81,7 +82,7 @@ func (a *API) decodeTurn(r *http.Request, body []byte) (release func(), err erro
 
 // NewCostlyReads returns the budget for reads that take much memory or CPU: one at a time
 // for a consumer, and four for all.
-func NewCostlyReads() *httpmw.Budget { return httpmw.NewBudget(4, 1) }
+func NewCostlyReads() *budget.Budget { return budget.New(4, 1, 0) }
 
 // costlyRead waits until the consumer may make a costly read.
 func (a *API) costlyRead(r *http.Request, caller account.Caller) (release func(), err error) {
