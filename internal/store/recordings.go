@@ -136,20 +136,28 @@ func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (has bool, err 
 	return has, err
 }
 
-// ClaimTranscription leases the transcription that has been due for the longest
-// time; false when none is due. It uses the index transcriptions_due.
-func (s *Store) ClaimTranscription(ctx context.Context, now, until time.Time,
-	lease string) (claimed job.Transcription, ok bool, err error) {
+// DueTranscriptions returns the consumers that have transcriptions due.
+func (db *Reader) DueTranscriptions(ctx context.Context, now time.Time) ([]string, error) {
+	return list(ctx, db, "find due transcriptions", scanColumn[string], `SELECT DISTINCT consumer_id
+		FROM transcriptions JOIN jobs ON id = job_id WHERE due_at <= $1`, millis(now))
+}
+
+// ClaimTranscription leases the transcription of a consumer that has been due for the
+// longest time; false when none is due. It uses the index transcriptions_due.
+func (s *Store) ClaimTranscription(ctx context.Context, consumer string, now, until time.Time) (
+	claimed job.Transcription, ok bool, err error,
+) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		claimed, ok, err = first(ctx, &tx.Reader, "claim a transcription", scanTranscription,
-			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1 ORDER BY due_at
-				LIMIT 1`+tx.dialect.SkipLocked, millis(now))
+			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1
+				AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND consumer_id = $2) ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked,
+			millis(now), consumer)
 		if !ok || err != nil {
 			return err
 		}
-		claimed.Lease = lease
+		claimed.Lease = uuid.NewString()
 		return tx.exec(ctx, "lease a transcription", `UPDATE transcriptions SET lease = $2, due_at = $3
-			WHERE job_id = $1`, claimed.JobID, lease, millis(until))
+			WHERE job_id = $1`, claimed.JobID, claimed.Lease, millis(until))
 	})
 	return claimed, ok, err
 }

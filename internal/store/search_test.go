@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 
 	"standin/internal/job"
 	"standin/internal/store"
@@ -72,7 +71,7 @@ func TestClaimTranscription(t *testing.T) {
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, now) })
 		claim := func(at time.Time) (job.Transcription, bool) {
 			t.Helper()
-			claimed, ok, err := s.ClaimTranscription(ctx, at, at.Add(time.Minute), uuid.NewString())
+			claimed, ok, err := s.ClaimTranscription(ctx, r.ConsumerID.String(), at, at.Add(time.Minute))
 			if err != nil {
 				t.Fatal(err)
 			}

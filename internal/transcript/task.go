@@ -11,6 +11,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/retry"
+	"standin/internal/runner"
 )
 
 // task is a transcription whose lease this node has.
@@ -69,9 +70,6 @@ func (h *task) work(ctx context.Context) error {
 	if err == nil && h.state.Again != nil && document.Partial {
 		err = errLimit
 	}
-	if errors.Is(context.Cause(ctx), errLeaseLost) {
-		return errLeaseLost
-	}
 	if err != nil {
 		return err
 	}
@@ -84,43 +82,16 @@ func (h *task) current() job.Transcription {
 	return h.state
 }
 
-// save saves a change, and extends the lease.
-func (h *task) save(ctx context.Context, change func(*job.Transcription)) error {
+// save saves a change, and when the lease ends.
+func (h *task) save(ctx context.Context, until time.Time, change func(*job.Transcription)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change(&h.state)
-	valid, err := h.Queue.SaveTranscription(ctx, h.state, h.Now().Add(lease))
+	valid, err := h.Queue.SaveTranscription(ctx, h.state, until)
 	if err == nil && !valid {
-		err = errLeaseLost
+		err = runner.ErrLost
 	}
 	return err
-}
-
-// keep extends the lease until stop is called. Its context ends when the lease is
-// lost.
-func (h *task) keep(ctx context.Context) (working context.Context, stop func()) {
-	working, cancel := context.WithCancelCause(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		ticker := time.NewTicker(lease / 4)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-			case <-working.Done():
-				return
-			}
-			err := h.save(working, func(*job.Transcription) {})
-			if errors.Is(err, errLeaseLost) {
-				cancel(err)
-				return
-			}
-			if err != nil && working.Err() == nil {
-				h.Log.Error("cannot extend the lease of a transcription", "job", h.state.JobID, "error", err)
-			}
-		}
-	})
-	return working, func() { cancel(nil); done.Wait() }
 }
 
 func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
@@ -155,7 +126,7 @@ func (h *task) storeTexts(ctx context.Context, m recording.Manifest, texts []job
 			return err
 		}
 		if !stored {
-			return errLeaseLost
+			return runner.ErrLost
 		}
 	}
 	return nil
@@ -202,7 +173,7 @@ func (h *task) removeDeleted(ctx context.Context) error {
 			return err
 		}
 	}
-	return errLeaseLost
+	return runner.ErrLost
 }
 
 // end ends the transcription.
@@ -215,11 +186,11 @@ func (h *task) end(ctx context.Context, result *job.TranscriptResult) error {
 }
 
 // failed makes the transcription due again after a pause, or ends it.
-func (h *task) failed(ctx context.Context, err error) {
-	t := h.current()
+func (h *task) failed(ctx context.Context, err error) error {
+	t, w := h.current(), h.Worker
 	refused := new(Error)
 	isRefused, permanent := errors.As(err, &refused), errors.As(err, new(permanentError))
-	w, log := h.Worker, h.Log.With("job", t.JobID, "error", err)
+	log := w.Log.With("job", t.JobID, "error", err)
 	detail := "the recording could not be read; the service's log has the reason"
 	switch {
 	case isRefused:
@@ -227,38 +198,26 @@ func (h *task) failed(ctx context.Context, err error) {
 	case errors.Is(err, errLimit):
 		detail = errLimit.Error()
 	}
-	switch age := w.Now().Sub(t.CreatedAt); {
-	case errors.Is(err, errLeaseLost):
-		log.Info("transcription stopped")
-		return
-	case permanent, refused.Permanent, age >= w.GiveUpAfter:
+	if age := w.Now().Sub(t.CreatedAt); permanent || refused.Permanent || age >= w.GiveUpAfter {
 		log.Warn("transcription failed", "age", age)
 		w.outcomes.WithLabelValues(outcomeFailed).Inc()
-		if _, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail}); err != nil {
-			log.Error("cannot record the failure of a transcription; repeating it", "failure", err)
-		}
-		return
+		_, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail})
+		return err
 	}
 	backoff := retry.Backoff{Min: minRetry, Max: maxRetry, Failures: t.Failures}
 	pause := max(backoff.Next(), refused.RetryAfter)
-	first := t.Failures == 0
-	t.Failures = backoff.Failures
-	log.Warn("transcription failed; retrying", "failures", t.Failures, "retry_in", pause)
+	log.Warn("transcription failed; retrying", "failures", backoff.Failures, "retry_in", pause)
 	w.outcomes.WithLabelValues(outcomeRetrying).Inc()
-	if first {
+	if t.Failures == 0 {
 		retry := job.TranscriptRetry{Detail: detail, RetryAt: job.Timestamp(w.Now().Add(pause))}
 		if _, err := w.Jobs.ReportTranscriptRetry(ctx, t.JobID, t.Lease, retry); err != nil {
-			log.Error("cannot record why a transcription is retried", "failure", err)
+			return err
 		}
 	}
-	if _, err := w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause)); err != nil {
-		log.Error("cannot save transcription; repeating it when its lease ends", "failure", err)
-	}
+	t.Failures = backoff.Failures
+	_, err = w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause))
+	return err
 }
-
-// errLeaseLost is the error of a transcription that another node has claimed, or
-// whose recording was deleted.
-var errLeaseLost = errors.New("the lease of the transcription is lost")
 
 // errLimit is the error of another transcription that would be partial.
 var errLimit = permanentError{errors.New("the job's limit of minutes is reached, counting all transcriptions")}

@@ -143,7 +143,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 	}
 	result, err = f.request(ctx, p.Length())
 	if refused := new(Error); errors.As(err, &refused) && refused.Accepted {
-		err = errors.Join(err, f.save(ctx, func(t *job.Transcription) { t.Sent += p.Length() }))
+		err = errors.Join(err, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent += p.Length() }))
 	}
 	if err != nil {
 		return Recognized{}, false, err
@@ -155,7 +155,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 	if err := f.Queue.SaveTranscriptionPiece(ctx, f.state.JobID, p.key(), string(text)); err != nil {
 		return Recognized{}, false, err
 	}
-	return result, true, f.save(ctx, func(t *job.Transcription) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
+	return result, true, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
 }
 
 // request sends the piece.

@@ -3,9 +3,9 @@ package transcript
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +13,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/recording"
-	"standin/internal/retry"
+	"standin/internal/runner"
 )
 
 const (
@@ -35,7 +35,8 @@ const (
 
 // Queue stores the progress of transcriptions. It is implemented by store.Store.
 type Queue interface {
-	ClaimTranscription(ctx context.Context, now, until time.Time, lease string) (t job.Transcription, ok bool, err error)
+	DueTranscriptions(ctx context.Context, now time.Time) (teams []string, err error)
+	ClaimTranscription(ctx context.Context, team string, now, until time.Time) (t job.Transcription, ok bool, err error)
 	SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error)
 	TranscriptionPieces(ctx context.Context, jobID uuid.UUID) (map[string]string, error)
 	SaveTranscriptionPiece(ctx context.Context, jobID uuid.UUID, piece, response string) error
@@ -89,7 +90,7 @@ type Settings struct {
 // Worker transcribes the recordings that are due.
 type Worker struct {
 	Settings
-	wake     retry.Signal
+	runner   *runner.Runner[*task]
 	outcomes *prometheus.CounterVec
 }
 
@@ -112,48 +113,38 @@ func NewWorker(settings Settings) *Worker {
 	for _, outcome := range []string{outcomeAttached, outcomeRetrying, outcomeFailed} {
 		outcomes.WithLabelValues(outcome) // there from the start, so that rates have a beginning
 	}
-	return &Worker{Settings: settings, wake: retry.NewSignal(), outcomes: outcomes}
+	w := &Worker{Settings: settings, outcomes: outcomes}
+	w.runner = &runner.Runner[*task]{
+		Name: "transcription", Slots: w.Concurrency, Share: max(1, w.Concurrency/2), Poll: pollInterval, Lease: lease,
+		Teams: func(ctx context.Context) ([]string, error) { return w.Queue.DueTranscriptions(ctx, w.Now()) },
+		ClaimOf: func(ctx context.Context, team string) (*task, bool, error) {
+			t, ok, err := w.Queue.ClaimTranscription(ctx, team, w.Now(), w.Now().Add(lease))
+			return &task{Worker: w, state: t}, ok, err
+		},
+		Extend: func(ctx context.Context, t *task, until time.Time) error {
+			return t.save(ctx, until, func(*job.Transcription) {})
+		},
+		Run: func(ctx context.Context, t *task, _ *runner.Lease) error {
+			err := t.work(ctx)
+			if err == nil || ctx.Err() != nil || errors.Is(err, runner.ErrLost) {
+				return err
+			}
+			return t.failed(ctx, err)
+		},
+		ID:  func(t *task) string { return t.state.JobID.String() },
+		Now: w.Now, Log: w.Log,
+	}
+	return w
 }
 
 // Collectors returns the metrics of the worker, for registration.
 func (w *Worker) Collectors() []prometheus.Collector { return []prometheus.Collector{w.outcomes} }
 
 // Wake reports that a transcription may be due. It does not block.
-func (w *Worker) Wake() { w.wake.Send() }
+func (w *Worker) Wake() { w.runner.Wake() }
 
 // Run works until ctx ends.
-func (w *Worker) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	for range w.Concurrency {
-		running.Go(func() {
-			for ctx.Err() == nil {
-				if w.RunNext(ctx) {
-					w.Wake() // another goroutine may take the next one
-					continue
-				}
-				w.wake.Wait(ctx, pollInterval)
-			}
-		})
-	}
-	running.Wait()
-}
+func (w *Worker) Run(ctx context.Context) { w.runner.Work(ctx) }
 
-// RunNext works on the transcription that has been due for the longest time. It
-// reports false when none is due.
-func (w *Worker) RunNext(ctx context.Context) bool {
-	t, ok, err := w.Queue.ClaimTranscription(ctx, w.Now(), w.Now().Add(lease), uuid.NewString())
-	if err != nil && ctx.Err() == nil {
-		w.Log.Error("cannot find due transcriptions", "error", err)
-	}
-	if err != nil || !ok {
-		return false
-	}
-	h := &task{Worker: w, state: t}
-	working, stop := h.keep(ctx)
-	err = h.work(working)
-	stop()
-	if err != nil && ctx.Err() == nil {
-		h.failed(ctx, err)
-	}
-	return true
-}
+// RunNext works on a transcription that is due. It reports false when none is.
+func (w *Worker) RunNext(ctx context.Context) bool { return w.runner.RunNext(ctx) }

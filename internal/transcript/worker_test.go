@@ -233,8 +233,12 @@ func TestLostLease(t *testing.T) {
 	var h *harness
 	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
 		h.clock.Advance(2 * lease)
-		if _, ok, err := h.Store.ClaimTranscription(request.Context(), h.clock.Now(), h.clock.Now().Add(lease), "another node's"); !ok ||
-			err != nil {
+		teams, err := h.Store.DueTranscriptions(request.Context(), h.clock.Now())
+		if err != nil || len(teams) != 1 {
+			t.Fatalf("due: %v, %v", teams, err)
+		}
+		_, ok, err := h.Store.ClaimTranscription(request.Context(), teams[0], h.clock.Now(), h.clock.Now().Add(lease))
+		if !ok || err != nil {
 			t.Errorf("claim the transcription: %t, %v", ok, err)
 		}
 		fmt.Fprint(w, goodResponse)
