@@ -12,6 +12,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/calendarapi"
 	"standin/internal/job"
+	"standin/internal/runner"
 )
 
 // Connection is a request to connect a calendar.
@@ -159,7 +160,7 @@ func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UU
 		return Calendar{}, Changes{}, &job.Error{Code: job.NotFound, Message: "no such calendar"}
 	}
 	c, changes, err := w.sync(ctx, c)
-	if errors.Is(err, errLeaseLost) { // it was changed, and is read again
+	if errors.Is(err, runner.ErrLost) { // it was changed, and is read again
 		c, err = w.Store.Calendar(ctx, caller, id)
 	}
 	return c, changes, err

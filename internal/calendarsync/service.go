@@ -15,13 +15,15 @@ import (
 	"standin/internal/calendarapi"
 	"standin/internal/dialguard"
 	"standin/internal/retry"
+	"standin/internal/runner"
 	"standin/internal/webhook"
 )
 
 const (
 	workers      = 4
 	pollInterval = 10 * time.Second
-	lease        = 5 * time.Minute
+	lease        = time.Minute
+	maxSync      = 10 * time.Minute
 	maxPause     = time.Hour // between attempts to read a calendar
 	fullInterval = 6 * time.Hour
 	batch        = 100  // events in one transaction
@@ -42,7 +44,9 @@ type Store interface {
 	DeleteCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time) error
 	RemoveCalendar(ctx context.Context, c Calendar) error
 
-	ClaimDueCalendar(ctx context.Context, now, until time.Time) (Calendar, bool, error)
+	DueCalendars(ctx context.Context, now time.Time) (teams []string, err error)
+	ClaimDueCalendar(ctx context.Context, team string, now, until time.Time) (Calendar, bool, error)
+	ExtendSync(ctx context.Context, c Calendar, until time.Time) (held bool, err error)
 	ClaimCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, until time.Time) (Calendar, bool, error)
 	// WriteSync runs fn in a transaction, which it may call more than once.
 	WriteSync(ctx context.Context, fn func(context.Context, SyncTx) error) error
@@ -94,58 +98,48 @@ type Service struct {
 	Settings
 	feeds   *feeds
 	apis    *calendarapi.API
-	wake    retry.Signal
+	runner  *runner.Runner[Calendar]
 	reading sync.Mutex // one file at a time, which bounds the memory
 }
 
 // New returns a Service. It reads nothing before Run.
 func New(settings Settings) *Service {
 	feeds := newFeeds(settings.Network)
-	return &Service{
-		Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts), wake: retry.NewSignal(),
+	w := &Service{Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts)}
+	w.runner = &runner.Runner[Calendar]{
+		Name: "calendar", Slots: workers, Share: workers / 2, Poll: pollInterval, Lease: lease, Limit: maxSync,
+		Teams: func(ctx context.Context) ([]string, error) { return w.Store.DueCalendars(ctx, w.Now()) },
+		ClaimOf: func(ctx context.Context, team string) (Calendar, bool, error) {
+			return w.Store.ClaimDueCalendar(ctx, team, w.Now(), w.Now().Add(lease))
+		},
+		Extend: func(ctx context.Context, c Calendar, until time.Time) error {
+			held, err := w.Store.ExtendSync(ctx, c, until)
+			if err == nil && !held {
+				err = runner.ErrLost
+			}
+			return err
+		},
+		Run: func(ctx context.Context, c Calendar, _ *runner.Lease) error {
+			_, _, err := w.sync(ctx, c)
+			return err
+		},
+		ID:  func(c Calendar) string { return c.ID.String() },
+		Now: w.Now, Log: w.Log,
 	}
+	return w
 }
 
 // Wake reports that a calendar may be due. It does not block.
-func (w *Service) Wake() { w.wake.Send() }
+func (w *Service) Wake() { w.runner.Wake() }
 
 // Run reads the calendars that are due until ctx ends.
 func (w *Service) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(func() {
-			poll := time.NewTicker(pollInterval)
-			defer poll.Stop()
-			for ctx.Err() == nil {
-				if w.RunNext(ctx) {
-					w.Wake() // another goroutine may take the next one
-					continue
-				}
-				select {
-				case <-w.wake:
-				case <-poll.C:
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
-	running.Wait()
+	w.runner.Work(ctx)
 	w.feeds.client.CloseIdleConnections()
 }
 
-// RunNext reads the calendar that has been due for the longest time. It reports false
-// when none is due.
-func (w *Service) RunNext(ctx context.Context) bool {
-	c, ok, err := w.Store.ClaimDueCalendar(ctx, w.Now(), w.Now().Add(lease))
-	if err == nil && ok {
-		_, _, err = w.sync(ctx, c)
-	}
-	if err != nil && ctx.Err() == nil {
-		w.Log.Error("cannot sync calendar; retrying when its lease ends", "calendar", c.ID, "error", err)
-		return false
-	}
-	return ok
-}
+// RunNext reads a calendar that is due. It reports false when none is.
+func (w *Service) RunNext(ctx context.Context) bool { return w.runner.RunNext(ctx) }
 
 // sync reads a leased calendar and has the jobs of its meetings changed. A calendar that
 // cannot be read keeps its jobs, and its Error says why. Other errors are those of the
@@ -233,7 +227,7 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 			return changes, err
 		}
 		if !valid {
-			return changes, errLeaseLost
+			return changes, runner.ErrLost
 		}
 		save = save[n:]
 	}
@@ -244,10 +238,6 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	}
 	return changes, err
 }
-
-// errLeaseLost is the error of a sync whose calendar was changed, deleted, or claimed
-// again since.
-var errLeaseLost = errors.New("the lease of the calendar is lost")
 
 // fetchFeed reads the feed of a calendar. It reports false if nothing has changed.
 func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {

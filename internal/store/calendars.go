@@ -105,10 +105,23 @@ func (s *Store) DeleteCalendar(ctx context.Context, caller account.Caller, id uu
 	})
 }
 
-// ClaimDueCalendar leases the calendar that has been due for the longest time; false when
-// none is due. It uses the index calendars_due.
-func (s *Store) ClaimDueCalendar(ctx context.Context, now, until time.Time) (calendarsync.Calendar, bool, error) {
-	return s.claimCalendar(ctx, until, ` FROM calendars WHERE due_at <= $1 ORDER BY due_at LIMIT 1`, millis(now))
+// DueCalendars returns the consumers that have calendars due.
+func (db *Reader) DueCalendars(ctx context.Context, now time.Time) ([]string, error) {
+	return list(ctx, db, "find due calendars", scanColumn[string], `SELECT DISTINCT consumer_id FROM calendars WHERE due_at <= $1`, millis(now))
+}
+
+// ClaimDueCalendar leases the calendar of a consumer that has been due for the longest
+// time; false when none is due. It uses the index calendars_due.
+func (s *Store) ClaimDueCalendar(ctx context.Context, consumer string, now, until time.Time) (calendarsync.Calendar, bool, error) {
+	return s.claimCalendar(ctx, until, ` FROM calendars WHERE due_at <= $1 AND consumer_id = $2 ORDER BY due_at LIMIT 1`,
+		millis(now), consumer)
+}
+
+// ExtendSync sets the end of the lease of a calendar. It reports false if the lease was lost.
+func (s *Store) ExtendSync(ctx context.Context, c calendarsync.Calendar, until time.Time) (held bool, err error) {
+	n, err := s.affected(ctx, "extend the lease of a calendar", `UPDATE calendars SET due_at = $3 WHERE id = $1 AND lease = $2`,
+		c.ID, c.Lease, millis(until))
+	return n > 0, err
 }
 
 // ClaimCalendar leases a calendar of the caller, also if it is not due or another lease

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-
 	"standin/internal/job"
 	"standin/internal/store"
 )
