@@ -150,9 +150,15 @@ func (w *Service) Disconnect(ctx context.Context, caller account.Caller, id uuid
 	return nil
 }
 
-// SyncNow reads a calendar of the caller now.
+// SyncNow reads a calendar of the caller now. Further calls of a team wait, and a few at most:
+// then the error is budget.ErrFull.
 func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, Changes, error) {
-	c, ok, err := w.Store.ClaimCalendar(ctx, caller, id, w.Now().Add(lease))
+	release, err := w.requested.Acquire(ctx, caller.ConsumerID.String(), 1)
+	if err != nil {
+		return Calendar{}, Changes{}, err
+	}
+	defer release()
+	c, ok, err := w.Store.ClaimCalendar(ctx, caller, id, w.Now().Add(maxSync))
 	if err != nil {
 		return Calendar{}, Changes{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/budget"
 	"standin/internal/calendarapi"
 	"standin/internal/dialguard"
 	"standin/internal/retry"
@@ -96,16 +97,21 @@ type Settings struct {
 // Service connects and reads calendars. Its methods may be called from any goroutine.
 type Service struct {
 	Settings
-	feeds   *feeds
-	apis    *calendarapi.API
-	runner  *runner.Runner[Calendar]
-	reading sync.Mutex // one file at a time, which bounds the memory
+	feeds  *feeds
+	apis   *calendarapi.API
+	runner *runner.Runner[Calendar]
+
+	requested *budget.Budget // syncs that people asked for, by team
+	reading   sync.Mutex     // one file at a time, which bounds the memory
 }
 
 // New returns a Service. It reads nothing before Run.
 func New(settings Settings) *Service {
 	feeds := newFeeds(settings.Network)
-	w := &Service{Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts)}
+	w := &Service{
+		Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts),
+		requested: budget.New(16, 1, 4),
+	}
 	w.runner = &runner.Runner[Calendar]{
 		Name: "calendar", Slots: workers, Share: workers / 2, Poll: pollInterval, Lease: lease, Limit: maxSync,
 		Teams: func(ctx context.Context) ([]string, error) { return w.Store.DueCalendars(ctx, w.Now()) },

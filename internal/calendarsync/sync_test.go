@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
+	"standin/internal/account"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
 )
@@ -344,4 +347,45 @@ func TestPolling(t *testing.T) {
 	if jobs := h.scheduled(t); len(jobs) != 6 { // that of the first week waits for a bot
 		t.Errorf("jobs %q after a week", jobs)
 	}
+}
+
+// TestSlowFeeds checks that another team's calendar is read while 40 feeds of a team do not
+// answer, also when somebody asks for it.
+func TestSlowFeeds(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	answer := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(slow.Close)
+	for n := range 40 {
+		h.connect(t, fmt.Sprintf("/%d.ics", n), func(c *calendarsync.Connection) { c.Address = fmt.Sprintf("%s/%d.ics", slow.URL, n) })
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { h.Run(ctx) })
+	t.Cleanup(running.Wait)
+	t.Cleanup(stop)
+	t.Cleanup(func() { close(answer) })
+
+	other, err := h.store.EnsureConsumer(t.Context(), account.NewConsumer("other", "other@example.test", "", november))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	h.reading = sync.OnceFunc(func() { close(read) })
+	h.set("/other.ics", planning+friday+meet)
+	h.caller.ConsumerID = other.ID
+	id := h.connect(t, "/other.ics", nil)
+	select {
+	case <-read:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the other team's calendar is not read")
+	}
+	h.sync(t, id)
+	expect(t, "jobs of the other team", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
 }

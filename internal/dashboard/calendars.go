@@ -135,11 +135,6 @@ func calendarProblem(err error) (string, error) {
 
 // readCalendar reads a calendar and redirects to its page.
 func (d *Dashboard) readCalendar(req *pageRequest, as account.Caller, id uuid.UUID) error {
-	release, err := req.costlyRead(as.ConsumerID)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if _, _, err := d.settings.Calendars.SyncNow(req.r.Context(), as, id); err != nil {
 		return err
 	}
