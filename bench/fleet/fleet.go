@@ -113,7 +113,7 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) {
 	f.nodes = append(f.nodes, started...)
 	f.parts.Go(func() { notifier.Run(ctx) })
 	for _, n := range started {
-		f.parts.Go(func() { _ = n.dispatcher.Run(ctx) }) // its error is that of the database, which Run reports as well
+		f.parts.Go(func() { n.dispatcher.Run(ctx) })
 	}
 }
 

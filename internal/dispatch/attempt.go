@@ -15,6 +15,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/retry"
+	"standin/internal/runner"
 )
 
 // A failed launch is retried after minLaunchDelay, doubled each time up to
@@ -92,9 +93,9 @@ func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 				return err
 			}
 		}
-		if !t.lease.valid() {
+		if !t.lease.Valid() {
 			// This process was suspended: another dispatcher may have the job.
-			return errLeaseLost
+			return runner.ErrLost
 		}
 		failure = launcher.Launch(ctx, t.assignment(consumer))
 		return nil
@@ -105,7 +106,7 @@ func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
 		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(t.timeouts().Launch))) // the engine reports when it runs
 		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
-			t.d.BotStateChanged(ctx, t.job.ID) // the report could not wake the job while it was leased
+			t.botStateChanged(ctx)
 		}
 		return err
 	case failure == nil:
@@ -113,6 +114,7 @@ func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 	case ctx.Err() != nil:
 		return ctx.Err() // the dispatcher stops: the launch has not failed, and the next one retries it
 	}
+	t.failure = fmt.Errorf("launch: %w", failure)
 	t.d.Metrics.LaunchFailed()
 	err = t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		if err := c.BotLaunchFailed(ctx, t.d.Node.Name, failure); err != nil {
@@ -121,7 +123,7 @@ func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))
 		return nil
 	})
-	return errors.Join(fmt.Errorf("launch: %w", failure), err)
+	return err
 }
 
 // wakeForLaunch returns when the job is looked at again after its bot was
@@ -143,7 +145,7 @@ func (t *task) recordLaunch(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errLeaseLost) || errors.Is(err, errJobChanged) || !t.lease.valid():
+		case errors.Is(err, runner.ErrLost) || errors.Is(err, errJobChanged) || !t.lease.Valid():
 			reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
 			defer cancel()
 			return t.stopIfReplaced(reading, err)

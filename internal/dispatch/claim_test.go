@@ -75,7 +75,7 @@ func TestUnreadableJob(t *testing.T) {
 		h.exec(t, `UPDATE jobs SET auto_leave = '{' WHERE id = $1`, broken.String())
 		h.clock.Set(joinAt)
 		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 2})
-		log := &errorLog{text: "cannot load due job"}
+		log := &errorLog{text: "load due job"}
 		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
 		h.untilLaunched(t, good, 0)
 		log.until(t, 1)
@@ -95,7 +95,7 @@ func TestFailingClaims(t *testing.T) {
 		h.exec(t, `ALTER TABLE consumer_rotation RENAME TO kept`)
 		h.exec(t, `CREATE VIEW consumer_rotation AS SELECT DISTINCT * FROM kept`) // which can be read and not written
 		id := h.create(t, time.Time{})
-		log := &errorLog{text: "cannot claim due jobs"}
+		log := &errorLog{text: "cannot find due work"}
 		h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewTextHandler(log, nil)) })
 		const claims = 7
 		logged := log.until(t, claims)

@@ -21,6 +21,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/retry"
+	"standin/internal/runner"
 	"standin/internal/store"
 )
 
@@ -29,6 +30,11 @@ const (
 	maxCalls    = 64              // jobs whose launcher or storage is called at once
 	maxSalvages = 4               // recordings finalized at once: each uses CPU and disk
 	maxSleep    = 5 * time.Second // notifications from other nodes may be lost
+	maxRetry    = time.Minute     // before a job that cannot be read or saved is tried again
+
+	// claimInterval is the minimum time between two claims: jobs that become due
+	// one after the other are claimed together.
+	claimInterval = 10 * time.Millisecond
 )
 
 // DefaultLease is how long a claimed job is leased, and after how long a
@@ -81,17 +87,13 @@ type Metrics interface {
 type Dispatcher struct {
 	Settings
 
-	wake     retry.Signal
-	tasks    sync.WaitGroup
-	workers  chan struct{} // holds a value for each task that is running
+	runner   *runner.Runner[*task]
 	calls    chan struct{} // holds a value for each task that calls the launcher or the storage
 	salvages chan struct{} // holds a value for each salvage that is running
 
 	startedAt  time.Time
 	reachable  atomic.Int64 // since when every bot could reach the service, in Unix nanoseconds
 	startTimes startTimes
-
-	claims claims
 }
 
 // New returns a Dispatcher. It does nothing before Run.
@@ -110,11 +112,16 @@ func New(settings Settings) *Dispatcher {
 	}
 	d := &Dispatcher{
 		Settings: settings,
-		wake:     retry.NewSignal(),
-		workers:  make(chan struct{}, maxTasks),
 		calls:    make(chan struct{}, maxCalls),
-		claims:   claims{backoff: retry.Backoff{Min: minBackoff, Max: maxBackoff}, failures: retry.Backoff{Min: minBackoff, Max: maxBackoff}},
 		salvages: make(chan struct{}, maxSalvages),
+	}
+	d.runner = &runner.Runner[*task]{
+		Name: "job", Slots: maxTasks, Poll: maxSleep, Gap: claimInterval, Lease: settings.Lease, MaxPause: maxRetry,
+		Claim: d.claimDue, Next: d.nextDue,
+		Extend: func(ctx context.Context, t *task, until time.Time) error { return t.extendLease(ctx, until) },
+		Run:    func(ctx context.Context, t *task, lease *runner.Lease) error { return t.process(ctx, lease) },
+		ID:     func(t *task) string { return t.claimed.ID.String() },
+		Now:    settings.Now, Log: settings.Log,
 	}
 	d.reachableSince(settings.Now())
 	return d
@@ -127,7 +134,7 @@ func (noMetrics) LaunchFailed()          {}
 func (noMetrics) LeaseLost()             {}
 
 // Wake makes the dispatcher look for due jobs at once.
-func (d *Dispatcher) Wake() { d.wake.Send() }
+func (d *Dispatcher) Wake() { d.runner.Wake() }
 
 // DueSoon reports whether dispatchers must be woken for a job that is due at a
 // time, or whose bot may be launched before it. They look for due jobs at least
@@ -151,55 +158,61 @@ func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
 }
 
 // Run processes jobs as they become due until ctx ends. Bots continue to run.
-func (d *Dispatcher) Run(ctx context.Context) error {
-	defer d.tasks.Wait()
-	if err := d.joinFleet(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
+func (d *Dispatcher) Run(ctx context.Context) {
+	backoff := retry.Backoff{Min: time.Second, Max: 10 * time.Second}
+	for {
+		err := d.joinFleet(ctx)
+		if err == nil {
+			break
 		}
-		return err
-	}
-	d.tasks.Go(func() { d.sendHeartbeats(ctx) })
-	for ctx.Err() == nil {
-		claimed, err := d.startTasks(ctx)
-		if err != nil && ctx.Err() == nil {
-			pause := d.claims.failures.Next()
-			d.Log.Error("cannot claim due jobs", "error", err, "retry_in", pause)
-			_ = retry.Sleep(ctx, pause) // no wake-up shortens it; the loop checks ctx
-			continue
+		pause := backoff.Next()
+		if ctx.Err() == nil {
+			d.Log.Error("cannot register this node", "error", err, "retry_in", pause)
 		}
-		d.claims.failures.Reset()
-		d.awaitNextClaim(ctx, claimed)
+		if retry.Sleep(ctx, pause) != nil {
+			return
+		}
 	}
-	return nil
+	var heartbeats sync.WaitGroup
+	heartbeats.Go(func() { d.sendHeartbeats(ctx) })
+	d.runner.Work(ctx)
+	heartbeats.Wait()
 }
 
-// startTasks claims as many due jobs as there are free workers, and starts a
-// task for each. Admitted jobs get a slot for their first bot.
-func (d *Dispatcher) startTasks(ctx context.Context) (job.Claimed, error) {
-	claimedAt := time.Now() // before the claim: the lease must not appear longer than it is
-	claimed, err := d.claimDue(ctx)
-	if err != nil {
-		return claimed, err
+// claimDue leases due jobs. It starts a write only when there is something to claim.
+// Admitted jobs get a slot for their first bot.
+func (d *Dispatcher) claimDue(ctx context.Context, limit int) (found runner.Batch[*task], err error) {
+	now := d.Now()
+	claim := job.Claim{
+		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
+		Capacity: d.Capacity.Free(ctx, now), PerConsumer: d.MaxBotsPerConsumer, Prelaunch: d.prelaunch(),
 	}
+	waiting, err := d.Store.CanClaim(ctx, claim)
+	if err != nil || !waiting {
+		return found, err
+	}
+	var claimed job.Claimed
+	err = d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		claimed, err = tx.ClaimJobs(ctx, claim)
+		return err
+	})
+	if err != nil {
+		return found, err
+	}
+	found.More = claimed.More
 	for _, c := range claimed.Jobs {
-		t := task{claimed: c}
+		t := &task{d: d, claimed: c}
 		if c.Admitted {
 			t.noCapacity = d.Capacity.reserve(ctx, c.ID, c.Attempt, d.Now())
 		}
-		d.startTask(ctx, t, claimedAt)
+		found.Items = append(found.Items, t)
 	}
-	return claimed, nil
+	return found, nil
 }
 
-// startTask starts the task of a claimed job when a worker is free.
-func (d *Dispatcher) startTask(ctx context.Context, t task, claimedAt time.Time) {
-	d.workers <- struct{}{}
-	t.d, t.lease, t.releaseWorker = d, newLeaseGuard(claimedAt, d.Lease), sync.OnceFunc(func() { <-d.workers })
-	d.tasks.Go(func() {
-		defer t.releaseWorker()
-		t.process(ctx)
-	})
+// nextDue returns when the next job is due.
+func (d *Dispatcher) nextDue(ctx context.Context) (time.Time, bool, error) {
+	return d.Store.NextWake(ctx, d.Node.ID, d.Now(), d.prelaunch())
 }
 
 // notAdmitted returns why a due job was not admitted.

@@ -35,9 +35,9 @@ type Progress struct {
 }
 
 // salvage stops the bot, if it still runs, and finalizes what it uploaded. Only
-// a few salvages run at once; the others wait without a worker.
+// a few salvages run at once; the others wait without a slot of the runner.
 func (t *task) salvage(ctx context.Context, detail string) error {
-	t.releaseWorker()
+	t.lease.FreeSlot()
 	select {
 	case t.d.salvages <- struct{}{}:
 		defer func() { <-t.d.salvages }()

@@ -244,11 +244,7 @@ func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *disp
 	h.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() {
-		if err := d.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	running.Go(func() { d.Run(ctx) })
 	stop = func() { cancel(); running.Wait() }
 	t.Cleanup(stop)
 	return d, stop

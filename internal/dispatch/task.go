@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,52 +13,59 @@ import (
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/meetinglink"
+	"standin/internal/runner"
 	"standin/internal/store"
 )
 
 // task processes one claimed job.
 type task struct {
-	d             *Dispatcher
-	claimed       job.ClaimedJob
-	job           job.Record // as it was last read or written
-	lease         *leaseGuard
-	noCapacity    string // why no slot was reserved for the first bot of an admitted job; empty when one was
-	releaseWorker func() // may be called more than once
+	d          *Dispatcher
+	claimed    job.ClaimedJob
+	job        job.Record // as it was last read or written
+	lease      *runner.Lease
+	noCapacity string // why no slot was reserved for the first bot of an admitted job; empty when one was
+	failure    error  // of a launch, which the job records
 }
 
-// process loads the job's situation, decides, and applies the decision. After an
-// error the job is claimed again at the end of its lease.
-func (t *task) process(ctx context.Context) {
-	withLease, stop := t.keepLease(ctx)
-	defer stop()
-	s, err := t.load(withLease)
+// process loads the job's situation, decides, and applies the decision.
+func (t *task) process(ctx context.Context, lease *runner.Lease) error {
+	t.lease = lease
+	s, err := t.load(ctx)
 	if err != nil {
 		if t.claimed.Admitted {
 			t.d.releaseSlot(t.claimed.ID) // reserved when it was claimed
 		}
-		t.d.Log.Error("cannot load due job; retrying when its lease ends", "job", t.claimed.ID, "error", err)
-		return
+		return fmt.Errorf("load due job: %w", err)
 	}
 	loaded := t.job
 	next := decide(s)
 	if !loaded.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
 		t.d.releaseSlot(loaded.ID)
 	}
-	err = t.apply(withLease, next)
-	stop()
+	err = t.apply(ctx, next)
 	if next.action == wait && t.botState() != s.bot {
-		t.d.BotStateChanged(ctx, loaded.ID) // the report could not wake the job while it was leased
+		t.botStateChanged(ctx)
+	}
+	if next.action != wait {
+		t.d.Log.Info("dispatch decision", "job", loaded.ID, "attempt", loaded.Attempt, "status", loaded.Status, "bot", s.bot,
+			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", s.lateness(next).Milliseconds(),
+			"error", errors.Join(t.failure, err))
 	}
 	switch {
 	case errors.Is(err, errJobChanged):
-		err = errors.Join(err, t.release(ctx, t.d.Now()))
-	case errors.Is(err, errLeaseLost):
+		return t.release(ctx, t.d.Now())
+	case errors.Is(err, runner.ErrLost):
 		t.d.Metrics.LeaseLost()
 	}
-	if next.action != wait {
-		t.d.Log.Info("dispatch", "job", loaded.ID, "attempt", loaded.Attempt, "status", loaded.Status, "bot", s.bot,
-			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", s.lateness(next).Milliseconds(), "error", err)
-	}
+	return err
+}
+
+// botStateChanged makes the dispatcher look at the job again: the report of a change of its
+// bot could not wake it while it was leased.
+func (t *task) botStateChanged(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
+	defer cancel()
+	t.d.BotStateChanged(ctx, t.claimed.ID)
 }
 
 // load reads the job, and collects everything that the decision depends on.
@@ -222,12 +227,8 @@ func (d *Dispatcher) badLink(r job.Record) string {
 	return meetinglink.Refusal(r.MeetingURL, d.AllowedMeetingHosts...)
 }
 
-var (
-	// errLeaseLost is the error of a task whose job another dispatcher has leased.
-	errLeaseLost = errors.New("the job's lease was lost")
-	// errJobChanged is the error of a task whose decision no longer fits the job.
-	errJobChanged = errors.New("the job has changed")
-)
+// errJobChanged is the error of a task whose decision no longer fits the job.
+var errJobChanged = errors.New("the job has changed")
 
 // change changes the job while this task holds its lease and the attempt that
 // was decided on is the current one.
@@ -259,7 +260,7 @@ func (t *task) withLease(ctx context.Context, fn func(context.Context, *lifecycl
 		case c.Lease == "":
 			return errJobChanged // the end of the job, or a new joinAt, has revoked the lease
 		case c.Lease != t.claimed.Lease:
-			return errLeaseLost
+			return runner.ErrLost
 		}
 		return fn(ctx, c)
 	})
@@ -270,72 +271,13 @@ func (t *task) withLease(ctx context.Context, fn func(context.Context, *lifecycl
 	return nil
 }
 
-// keepLease extends the lease until stop is called. The context that it returns
-// ends when the lease is lost, or could not be extended while it was valid: the
-// task must stop before another dispatcher claims the job.
-func (t *task) keepLease(ctx context.Context) (claimed context.Context, stop func()) {
-	claimed, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		ticker := time.NewTicker(t.d.Lease / 6)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-			case <-claimed.Done():
-				return
-			}
-			err := t.extendLease(claimed)
-			switch {
-			case claimed.Err() != nil:
-				return
-			case errors.Is(err, errLeaseLost), !t.lease.valid():
-				t.d.Log.Warn("job lease lost", "job", t.claimed.ID, "error", err)
-				cancel()
-				return
-			case err != nil:
-				t.d.Log.Error("cannot extend a lease", "job", t.claimed.ID, "error", err)
-			}
-		}
-	})
-	return claimed, func() { cancel(); done.Wait() }
-}
-
-// extendLease extends the lease once.
-func (t *task) extendLease(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, t.d.Lease/6)
-	defer cancel()
-	started := time.Now()
+// extendLease sets the end of the lease.
+func (t *task) extendLease(ctx context.Context, until time.Time) error {
 	return t.d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		acquired, err := tx.ExtendLease(ctx, t.claimed.ID, t.claimed.Lease, t.d.Now().Add(t.d.Lease))
-		if err == nil && !acquired {
-			return errLeaseLost
-		}
-		if err == nil {
-			t.lease.renewedAt.Store(&started)
+		held, err := tx.ExtendLease(ctx, t.claimed.ID, t.claimed.Lease, until)
+		if err == nil && !held {
+			err = runner.ErrLost
 		}
 		return err
 	})
-}
-
-// leaseGuard is a lease by its holder's own clocks. It is valid for two thirds
-// of the lease since the last renewal was started. Whoever takes the job over
-// waits for all of it, so between the two nobody processes the job.
-type leaseGuard struct {
-	length    time.Duration
-	renewedAt atomic.Pointer[time.Time]
-}
-
-func newLeaseGuard(renewedAt time.Time, length time.Duration) *leaseGuard {
-	g := &leaseGuard{length: length}
-	g.renewedAt.Store(&renewedAt)
-	return g
-}
-
-// valid reports whether no other dispatcher can have the job. The monotonic
-// clock shows that the process was stopped, and the wall clock that the machine
-// was suspended.
-func (g *leaseGuard) valid() bool {
-	now, renewed, limit := time.Now(), *g.renewedAt.Load(), g.length*2/3
-	return now.Sub(renewed) < limit && now.Round(0).Sub(renewed.Round(0)) < limit
 }

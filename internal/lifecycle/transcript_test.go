@@ -32,12 +32,13 @@ func TestTranscriptReady(t *testing.T) {
 		id := h.begun(t)
 		h.ingest(t, botEvent(id, 0, 0, job.ManifestFinalized, ""))
 		before := h.Record(t, id).Sequence
-		claimed, ok, err := h.Store.ClaimTranscription(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), "lease")
+		claimed, ok, err := h.Store.ClaimTranscription(t.Context(), h.Caller.ConsumerID.String(), time.Now().Add(time.Minute),
+			time.Now().Add(time.Hour))
 		if err != nil || !ok || claimed.JobID != id {
 			t.Fatalf("claimed %+v, %v (%v)", claimed, ok, err)
 		}
 		for i, want := range []bool{true, false} { // the lease ends with the transcription
-			if valid, err := h.EndTranscription(t.Context(), id, "lease", test.result); err != nil || valid != want {
+			if valid, err := h.EndTranscription(t.Context(), id, claimed.Lease, test.result); err != nil || valid != want {
 				t.Errorf("end %d of %+v: valid %v (%v)", i, test.result, valid, err)
 			}
 		}

@@ -7,10 +7,11 @@
 //     ends it but its context.
 //   - Teams take turns, and no team has more than its share of the slots.
 //   - An item runs on one node: its context ends before its lease does. If the clock of the
-//     node jumps ahead, so that its own leases seem to have ended, it does not run items twice.
+//     node jumps ahead, so that its own leases seem to have ended, it waits for its own run.
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ const (
 	// minClaimPause and maxClaimPause bound the pause after a claim that failed, or that
 	// found the due items taken.
 	minClaimPause, maxClaimPause = 20 * time.Millisecond, 2 * time.Second
-	// minPause and maxPause bound the pause before an item that failed is tried again.
+	// minPause is the pause after the first failure of an item; it is doubled each time, up
+	// to maxPause.
 	minPause, maxPause = 30 * time.Second, time.Hour
 	// parkAfter is the number of failures in a row after which an item is parked: it is
 	// tried once in parkTime.
@@ -62,6 +64,10 @@ type Runner[T any] struct {
 	Lease time.Duration // of a claimed item; the runner extends it while the item runs. Without leases 0.
 	Limit time.Duration // the longest that an item may run; no limit when 0
 
+	// MaxPause is the longest pause before an item that failed is tried again. When 0, it is
+	// an hour, and an item that fails 20 times in a row is parked: it is tried once a day.
+	MaxPause time.Duration
+
 	// Claim leases up to n items that are due, the longest due first. Instead of it, Teams
 	// returns whose items are due, and ClaimOf leases one of a team; ok is false if there
 	// is none. A team has at most Share items at a time.
@@ -90,8 +96,8 @@ type Runner[T any] struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	active  map[string]bool // by ID
-	failing map[string]int  // failures in a row, by ID
+	active  map[string]chan struct{} // closed when the last claim of the ID has ended
+	failing map[string]int           // failures in a row, by ID
 	teams   map[string]turn
 	turns   int // that were taken
 }
@@ -102,7 +108,7 @@ type turn struct{ last, running int }
 func (r *Runner[T]) init() {
 	r.once.Do(func() {
 		r.wake, r.freed = retry.NewSignal(), retry.NewSignal()
-		r.active, r.failing, r.teams = make(map[string]bool), make(map[string]int), make(map[string]turn)
+		r.active, r.failing, r.teams = make(map[string]chan struct{}), make(map[string]int), make(map[string]turn)
 	})
 }
 
@@ -217,9 +223,8 @@ func (r *Runner[T]) claimInTurn(ctx context.Context) (found Batch[T], team strin
 // start runs an item in a slot.
 func (r *Runner[T]) start(ctx context.Context, item T, team string, claimedAt time.Time) {
 	id := r.ID(item)
-	if !r.begin(id, team) {
-		return
-	}
+	ended := make(chan struct{})
+	before := r.begin(id, team, ended)
 	r.used.Add(1)
 	lease := &Lease{length: r.Lease, free: sync.OnceFunc(func() {
 		r.used.Add(-1)
@@ -228,19 +233,21 @@ func (r *Runner[T]) start(ctx context.Context, item T, team string, claimedAt ti
 	lease.renewedAt.Store(&claimedAt)
 	r.running.Go(func() {
 		defer lease.FreeSlot()
-		defer r.end(id, team)
+		defer r.end(id, team, ended)
+		if before != nil {
+			<-before
+		}
 		r.process(ctx, item, lease)
 	})
 }
 
-// begin notes that an item runs. It reports false if it is running.
-func (r *Runner[T]) begin(id, team string) bool {
+// begin notes that an item is claimed until ended is closed. It returns what is closed when
+// an earlier claim of it has ended: nil if there is none.
+func (r *Runner[T]) begin(id, team string, ended chan struct{}) (before chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.active[id] {
-		return false
-	}
-	r.active[id] = true
+	before = r.active[id]
+	r.active[id] = ended
 	if team != "" {
 		if len(r.teams) >= maxFailing {
 			maps.DeleteFunc(r.teams, func(_ string, t turn) bool { return t.running == 0 })
@@ -248,14 +255,17 @@ func (r *Runner[T]) begin(id, team string) bool {
 		r.turns++
 		r.teams[team] = turn{last: r.turns, running: r.teams[team].running + 1}
 	}
-	return true
+	return before
 }
 
 // end notes that an item has ended, and gives the teams their turns.
-func (r *Runner[T]) end(id, team string) {
+func (r *Runner[T]) end(id, team string, ended chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.active, id)
+	close(ended)
+	if r.active[id] == ended {
+		delete(r.active, id)
+	}
 	if team != "" {
 		r.teams[team] = turn{last: r.teams[team].last, running: r.teams[team].running - 1}
 		r.wake.Send()
@@ -330,12 +340,12 @@ func (r *Runner[T]) postpone(ctx context.Context, item T, failure error) {
 	if len(r.failing) >= maxFailing {
 		clear(r.failing)
 	}
-	backoff := retry.Backoff{Min: minPause, Max: maxPause, Failures: r.failing[id]}
+	backoff := retry.Backoff{Min: minPause, Max: cmp.Or(r.MaxPause, maxPause), Failures: r.failing[id]}
 	pause := backoff.Next()
 	r.failing[id] = backoff.Failures
 	r.mu.Unlock()
 	message := "work failed; retrying"
-	if backoff.Failures >= parkAfter {
+	if backoff.Failures >= parkAfter && r.MaxPause == 0 {
 		message, pause = "work fails each time; parked", parkTime
 	}
 	r.Log.Error(message, "kind", r.Name, "id", id, "failures", backoff.Failures, "retry_in", pause, "error", failure)
@@ -390,6 +400,6 @@ func (l *Lease) FreeSlot() { l.free() }
 // for all of it, so between the two nobody works on it. The monotonic clock shows that the
 // process was stopped, and the wall clock that the machine was suspended.
 func (l *Lease) Valid() bool {
-	now, renewed, limit := time.Now(), *l.renewedAt.Load(), l.length*2/3
-	return now.Sub(renewed) < limit && now.Round(0).Sub(renewed.Round(0)) < limit
+	now, renewed, limit := time.Now(), l.renewedAt.Load(), l.length*2/3
+	return renewed != nil && now.Sub(*renewed) < limit && now.Round(0).Sub(renewed.Round(0)) < limit
 }

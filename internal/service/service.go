@@ -180,11 +180,7 @@ func (s *Service) run(ctx context.Context) {
 		default: // another part has failed already
 		}
 	}
-	s.parts.Go(func() {
-		if err := s.dispatcher.Run(ctx); err != nil {
-			fail("dispatcher", err)
-		}
-	})
+	s.parts.Go(func() { s.dispatcher.Run(ctx) })
 	if s.unchecked {
 		s.parts.Go(func() {
 			if err := s.store.Check(ctx); err != nil && ctx.Err() == nil {

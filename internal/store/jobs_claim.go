@@ -291,12 +291,14 @@ func (tx *Tx) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until
 	return n == 1, err
 }
 
-// ReleaseLeases ends all leases, of jobs and of deliveries, and makes the jobs and
-// deliveries due now. Only a service that does not share its database may call it.
+// ReleaseLeases ends all leases, and makes what had one due now. Only a service that does
+// not share its database may call it.
 func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
 	return tx.execAll(ctx, "release the leases of an earlier run", []string{
 		`UPDATE jobs SET lease = '', wake_at = $1 WHERE wake_at IS NOT NULL AND lease <> ''`,
 		`UPDATE deliveries SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
+		`UPDATE transcriptions SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
+		`UPDATE calendars SET lease = '', due_at = $1 WHERE lease <> ''`,
 	}, millis(now))
 }
 

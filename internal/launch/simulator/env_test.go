@@ -124,11 +124,7 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 		}
 	})
 	var parts sync.WaitGroup
-	parts.Go(func() {
-		if err := dispatcher.Run(ctx); err != nil {
-			t.Errorf("the dispatcher ended: %v", err)
-		}
-	})
+	parts.Go(func() { dispatcher.Run(ctx) })
 	parts.Go(func() { sender.Run(ctx) })
 	var once sync.Once
 	stop = func() {
