@@ -58,7 +58,7 @@ func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []D
 			return err
 		}
 		more = len(due) == claim.Limit
-		c := newClaiming(claim, more)
+		c := newClaimBatch(claim, more)
 		if due, err = c.expire(ctx, tx, due); err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []D
 	return taken, more, nil
 }
 
-// claiming is a claim in progress.
-type claiming struct {
+// claimBatch is a claim in progress.
+type claimBatch struct {
 	Claim
 	more     bool
 	lease    string
@@ -86,8 +86,8 @@ type claiming struct {
 	deferred []Deferral
 }
 
-func newClaiming(claim Claim, more bool) *claiming {
-	c := &claiming{Claim: claim, more: more, lease: uuid.NewString()}
+func newClaimBatch(claim Claim, more bool) *claimBatch {
+	c := &claimBatch{Claim: claim, more: more, lease: uuid.NewString()}
 	c.admit = func(Delivery) (bool, time.Duration) { return true, 0 }
 	if claim.Admit != nil {
 		c.admit = claim.Admit()
@@ -97,7 +97,7 @@ func newClaiming(claim Claim, more bool) *claiming {
 
 // expire fails the deliveries that have waited for a dead endpoint for too long, and
 // returns the others. It comes first, so that none of them is tried as a probe.
-func (c *claiming) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) (rest []DueDelivery, err error) {
+func (c *claimBatch) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) (rest []DueDelivery, err error) {
 	var expired []string
 	for _, d := range due {
 		if d.Dead && c.tooOld(d.Delivery) {
@@ -114,12 +114,12 @@ func (c *claiming) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) (r
 
 // tooOld reports whether a delivery has waited for a dead endpoint for as long as all
 // tries of the schedule take. A delivery that is sent again has failed no try yet.
-func (c *claiming) tooOld(d Delivery) bool {
+func (c *claimBatch) tooOld(d Delivery) bool {
 	return c.MaxAge > 0 && d.EmittedAt.Before(c.Now.Add(-c.MaxAge)) && (d.Attempt == 0 || d.Failures > 0)
 }
 
 // examine decides about a due delivery.
-func (c *claiming) examine(ctx context.Context, tx ClaimTx, d DueDelivery) error {
+func (c *claimBatch) examine(ctx context.Context, tx ClaimTx, d DueDelivery) error {
 	switch {
 	case d.Dead && d.ProbeAt.After(c.Now):
 		c.deferFor(d.Delivery, d.ProbeAt.Sub(c.Now))
@@ -140,7 +140,7 @@ func (c *claiming) examine(ctx context.Context, tx ClaimTx, d DueDelivery) error
 
 // probe tries the oldest delivery that waits for a dead endpoint in place of the due
 // one, so that the order holds when the endpoint responds again.
-func (c *claiming) probe(ctx context.Context, tx ClaimTx, d Delivery) error {
+func (c *claimBatch) probe(ctx context.Context, tx ClaimTx, d Delivery) error {
 	oldest, found, err := tx.OldestWaiting(ctx, d, c.Now)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (c *claiming) probe(ctx context.Context, tx ClaimTx, d Delivery) error {
 }
 
 // take leases a delivery.
-func (c *claiming) take(d Delivery) {
+func (c *claimBatch) take(d Delivery) {
 	d.Lease, d.LeasedTo = c.lease, c.Now.Add(c.Lease)
 	d.Attempt++
 	c.taken = append(c.taken, d)
@@ -171,7 +171,7 @@ func (c *claiming) take(d Delivery) {
 
 // deferFor moves the due time of a delivery that was not taken. A short wait leaves it
 // as it is, unless some due deliveries were not examined.
-func (c *claiming) deferFor(d Delivery, wait time.Duration) {
+func (c *claimBatch) deferFor(d Delivery, wait time.Duration) {
 	switch {
 	case c.more:
 		wait = max(wait, backlogDefer)

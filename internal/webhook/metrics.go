@@ -46,10 +46,10 @@ func (s *Sender) Collectors() []prometheus.Collector {
 		s.metrics.tries, s.metrics.latency,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "standin_webhook_tries_running", Help: "Webhook attempts in flight.",
-		}, func() float64 { all, _ := s.scheduler.running(); return float64(all) }),
+		}, func() float64 { all, _ := s.endpoints.running(); return float64(all) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "standin_webhook_tries_hanging", Help: "Webhook attempts in flight for more than a second.",
-		}, func() float64 { _, slow := s.scheduler.running(); return float64(slow) }),
+		}, func() float64 { _, slow := s.endpoints.running(); return float64(slow) }),
 		&backlog{outbox: s.outbox, now: s.settings.Now},
 	}
 }

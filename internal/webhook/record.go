@@ -23,10 +23,10 @@ const maxRecorded = 1024
 const maxUnrecorded = maxRecorded / 2
 
 // recordAll stores the results of tries until the channel is closed.
-func (s *Sender) recordAll(ctx context.Context) {
+func (s *Sender) recordAll() {
 	for first := range s.results {
 		group := s.gather(first)
-		lost, err := s.record(ctx, group)
+		lost, err := s.record(group)
 		s.unrecorded.Add(int64(-len(group)))
 		for _, result := range group {
 			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
@@ -63,12 +63,12 @@ func (s *Sender) gather(first *Result) []Result {
 
 // record stores a group. It retries while the leases are likely to be valid: a
 // result that is not recorded means that the delivery is sent again.
-func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err error) {
-	retryCtx, cancel := context.WithTimeout(ctx, s.lease()-s.settings.TryTimeout)
+func (s *Sender) record(group []Result) (lost []string, err error) {
+	retryCtx, cancel := context.WithTimeout(context.Background(), s.lease()-s.settings.TryTimeout)
 	defer cancel()
 	backoff := databaseBackoff()
 	for {
-		if lost, err = s.recordOnce(ctx, group); err == nil {
+		if lost, err = s.recordOnce(group); err == nil {
 			return lost, nil
 		}
 		if retry.Sleep(retryCtx, backoff.Next()) != nil {
@@ -77,9 +77,8 @@ func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err
 	}
 }
 
-// recordOnce continues when ctx is done, because the receivers have responded.
-func (s *Sender) recordOnce(ctx context.Context, group []Result) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+func (s *Sender) recordOnce(group []Result) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
 	return s.outbox.RecordTries(ctx, group)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/retry"
+	"standin/internal/runner"
 )
 
 // Settings configure a Sender. The zero value of a field other than Log means
@@ -38,9 +39,9 @@ type Settings struct {
 	Schedule        Schedule         // default DefaultSchedule
 	Grace           time.Duration    // how long Run waits for tries at its end; default TryTimeout
 	Poll            time.Duration    // longest sleep, for deliveries of other nodes; default 5 s
-	MaxTries        int              // concurrent tries; default 4096
+	MaxTries        int              // deliveries that are tried or wait for their turn; default 4096
 	MaxTriesPerHost int              // of these, to one host; default 64
-	MaxQueued       int              // deliveries claimed and not started; default 1024
+	MaxQueued       int              // deliveries examined by one claim; default 1024
 	RootCAs         *x509.CertPool   // default: the system's
 	Now             func() time.Time // default time.Now
 	Tracer          Tracer           // default none
@@ -57,34 +58,30 @@ type Tracer interface {
 }
 
 const (
-	leaseTries        = 2 // a lease lasts as long as so many tries, to include the queue before and the recording after
-	recordTimeout     = 15 * time.Second
-	minDatabaseDelay  = 100 * time.Millisecond // after a database error; doubled up to
-	maxDatabaseDelay  = 10 * time.Second
-	expiryGrace       = 24 * time.Hour // beyond the length of the schedule, for deliveries that wait for a dead endpoint
-	sweepInterval     = 250 * time.Millisecond
-	minClaimInterval  = 2 * time.Millisecond  // so that single deliveries are claimed together
-	deferringInterval = 25 * time.Millisecond // after a claim that took less than one in
-	deferringShare    = 8                     // of the deliveries it looked at: the rest waits for results to be recorded
+	leaseTries       = 2 // a lease lasts as long as so many tries, to include the turn before and the recording after
+	claimTimeout     = 15 * time.Second
+	recordTimeout    = 15 * time.Second
+	minDatabaseDelay = 100 * time.Millisecond // after a database error; doubled up to
+	maxDatabaseDelay = 10 * time.Second
+	expiryGrace      = 24 * time.Hour       // beyond the length of the schedule, for deliveries that wait for a dead endpoint
+	minClaimInterval = 2 * time.Millisecond // so that single deliveries are claimed together
 )
 
 // Sender posts the deliveries that are due in the outbox.
 //
-// One goroutine claims deliveries ahead of the free slots, each try runs in its
-// own goroutine, and one goroutine records the results in groups.
+// A runner claims them, each waits for its turn and is tried in its own goroutine, and one
+// goroutine records the results in groups.
 type Sender struct {
 	settings  Settings // with defaults
 	outbox    Outbox
 	poster    *poster
-	scheduler *scheduler
+	endpoints *endpoints
 	metrics   *metrics
-	wake      retry.Signal
+	runner    *runner.Runner[*claimed]
 	results   chan *Result // pointers: the buffer of a channel is allocated at once
 
-	idle atomic.Bool // no delivery was due after the last claim, so that none waits for room or an earlier one
-
+	idle       atomic.Bool  // no delivery was due after the last claim, so that none waits for a turn or an earlier one
 	unrecorded atomic.Int64 // results that are not stored yet
-	tries      sync.WaitGroup
 }
 
 // NewSender returns a Sender for the outbox.
@@ -101,24 +98,31 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
-	return &Sender{
-		settings: settings,
-		outbox:   outbox,
-		poster:   newPoster(settings),
-		scheduler: newScheduler(limits{
-			tries: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued,
-		}, settings.Schedule, settings.Now),
-		metrics: newMetrics(),
-		wake:    retry.NewSignal(),
-		results: make(chan *Result, maxRecorded),
+	s := &Sender{
+		settings:  settings,
+		outbox:    outbox,
+		poster:    newPoster(settings),
+		endpoints: newEndpoints(settings.MaxTries, settings.MaxTriesPerHost, settings.Schedule, settings.Now),
+		metrics:   newMetrics(),
+		results:   make(chan *Result, maxRecorded),
 	}
+	s.runner = &runner.Runner[*claimed]{
+		Name: "webhook", Slots: settings.MaxTries, Poll: settings.Poll, Gap: minClaimInterval,
+		Claim: s.claim, Next: s.next,
+		Run: func(ctx context.Context, c *claimed, _ *runner.Lease) error {
+			s.send(ctx, c)
+			return nil
+		},
+		ID: func(c *claimed) string { return c.Delivery.ID }, Now: settings.Now, Log: settings.Log,
+	}
+	return s
 }
 
 // lease returns how long claimed deliveries are leased.
 func (s *Sender) lease() time.Duration { return leaseTries * s.settings.TryTimeout }
 
 // Wake makes the sender look for due deliveries. It never blocks.
-func (s *Sender) Wake() { s.wake.Send() }
+func (s *Sender) Wake() { s.runner.Wake() }
 
 // Post posts a delivery once, without the outbox: for test events.
 func (s *Sender) Post(ctx context.Context, delivery Delivery) Try {
@@ -136,158 +140,101 @@ func (s *Sender) Client() *http.Client { return s.poster.client }
 // once.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.poster.close()
-	tryCtx, cancelTries := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancelTries()
-	recorded := make(chan struct{})
-	go func() {
-		defer close(recorded)
-		s.recordAll(tryCtx)
-	}()
-
-	s.claimAll(ctx, tryCtx)
-
-	stop := time.AfterFunc(s.settings.Grace, cancelTries)
-	defer stop.Stop()
-	s.release(ctx, s.scheduler.drain())
-	s.tries.Wait()
+	var recording sync.WaitGroup
+	recording.Go(s.recordAll)
+	s.runner.Work(ctx)
 	close(s.results)
-	<-recorded
+	recording.Wait()
 }
 
-// claimAll claims deliveries and starts their tries until ctx is done.
-func (s *Sender) claimAll(ctx, tryCtx context.Context) {
-	backoff := databaseBackoff()
-	for ctx.Err() == nil {
-		s.start(tryCtx, s.scheduler.sweep())
-		sleep, err := s.claim(ctx, tryCtx)
-		switch {
-		case err == nil:
-			backoff.Reset()
-		case ctx.Err() == nil:
-			sleep = backoff.Next()
-			s.settings.Log.Error("webhook outbox unavailable", "error", err, "retry_in", sleep)
-		}
-		if running, slow := s.scheduler.running(); running > slow {
-			sleep = min(sleep, sweepInterval)
-		}
-		// A wake-up shortens neither the minimum interval nor the delay after a
-		// database error. The loop checks ctx.
-		if err != nil {
-			_ = retry.Sleep(ctx, sleep)
-			continue
-		}
-		_ = retry.Sleep(ctx, minClaimInterval)
-		s.wake.Wait(ctx, sleep-minClaimInterval)
-	}
-}
-
-// claim makes one claim, starts its tries, and returns how long to sleep.
-func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err error) {
+// claim claims up to n deliveries that are due and that the endpoints admit.
+func (s *Sender) claim(ctx context.Context, n int) (found runner.Batch[*claimed], err error) {
 	s.idle.Store(false) // before the outbox is read: what is due then may wait for a try that ends meanwhile
-	limit := s.scheduler.claimable()
-	if limit == 0 || s.unrecorded.Load() > maxUnrecorded {
-		return s.settings.Poll, nil // the end of a try and the recording of results wake the sender
+	if s.unrecorded.Load() > maxUnrecorded {
+		return found, nil // the recording of results wakes the sender
 	}
-	now := s.settings.Now()
-	var admission *admission // of the transaction that was committed
-	claimed, more, err := ClaimDeliveries(ctx, s.outbox, Claim{
-		Now: now, Lease: s.lease(), Limit: limit, MaxAge: s.settings.Schedule.length() + expiryGrace,
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	var admitted []*claimed
+	taken, more, err := ClaimDeliveries(ctx, s.outbox, Claim{
+		Now: s.settings.Now(), Lease: s.lease(), Limit: min(n, s.settings.MaxQueued),
+		MaxAge: s.settings.Schedule.length() + expiryGrace,
 		Admit: func() AdmitFunc {
-			admission = s.scheduler.newAdmission()
-			return admission.admit
+			s.endpoints.forget(admitted) // of a transaction that is repeated
+			admitted = nil
+			return func(d Delivery) (bool, time.Duration) {
+				c, wait := s.endpoints.admit(d)
+				if c != nil {
+					admitted = append(admitted, c)
+				}
+				return c != nil, wait
+			}
 		},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("claim deliveries: %w", err)
+		s.endpoints.forget(admitted)
+		return found, fmt.Errorf("claim deliveries: %w", err)
 	}
-	s.start(tryCtx, s.scheduler.add(admission, claimed))
-	if more {
-		if len(claimed) < limit/deferringShare {
-			return deferringInterval, nil
-		}
-		return 0, nil
+	for i, d := range taken {
+		admitted[i].Delivery = d // with its lease
 	}
-
-	select {
-	case <-s.wake:
-		return 0, nil // there is more to claim
-	default:
-	}
-	next, ok, err := s.outbox.NextDelivery(ctx, time.UnixMilli(0))
-	if err == nil && ok && !next.After(now) {
-		// Deliveries that are due and were not claimed wait for a busy endpoint or an
-		// earlier delivery: the end of a try wakes the sender.
-		next, ok, err = s.outbox.NextDelivery(ctx, now)
-	} else if err == nil {
-		s.idle.Store(true)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("find the next delivery: %w", err)
-	}
-	if !ok {
-		return s.settings.Poll, nil
-	}
-	return min(s.settings.Poll, next.Sub(s.settings.Now())), nil
+	return runner.Batch[*claimed]{Items: admitted, More: more}, nil
 }
 
-// start runs tries, each in a goroutine.
-func (s *Sender) start(ctx context.Context, tries []*inFlight) {
-	for _, f := range tries {
-		s.tries.Go(func() { s.run(ctx, f) })
+// next returns when the next delivery is due. Deliveries that are due and were not claimed
+// wait for a busy endpoint or an earlier delivery: the end of a try wakes the sender.
+func (s *Sender) next(ctx context.Context) (at time.Time, ok bool, err error) {
+	now := s.settings.Now()
+	at, ok, err = s.outbox.NextDelivery(ctx, time.UnixMilli(0))
+	if err == nil && ok && !at.After(now) {
+		return s.outbox.NextDelivery(ctx, now)
 	}
+	s.idle.Store(err == nil)
+	return at, ok, err
 }
 
-// run makes a try, and then those that can start in its place.
-func (s *Sender) run(ctx context.Context, f *inFlight) {
-	for f != nil {
-		end := s.try(ctx, f)
-		s.release(ctx, end.dropped)
-		f = nil
-		if len(end.start) > 0 {
-			f = end.start[0]
-			s.start(ctx, end.start[1:])
-		}
-		if end.claim && !s.idle.Load() {
-			s.Wake()
-		}
+// send tries a delivery when its turn comes, and queues the result for recording. It
+// releases a delivery that cannot be tried, whose lease may end before the try does, or
+// whose try is canceled. A try that runs when ctx ends has the grace period to end.
+func (s *Sender) send(ctx context.Context, c *claimed) {
+	waited := s.endpoints.await(ctx, c)
+	trying, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.settings.Grace, cancel) })
+	defer stop()
+	var try Try
+	var response response
+	tried := waited && c.LeasedTo.Sub(s.settings.Now()) >= s.settings.TryTimeout
+	if tried {
+		try, response = s.poster.post(trying, c.Delivery)
+		tried = trying.Err() == nil || response.status != 0
 	}
-}
-
-// try makes one try and queues its result for recording. A delivery whose lease
-// may end before the try does, or whose try is canceled, is released.
-func (s *Sender) try(ctx context.Context, f *inFlight) completion {
-	if ctx.Err() != nil || f.LeasedTo.Sub(s.settings.Now()) < s.settings.TryTimeout {
-		s.release(ctx, []Delivery{f.Delivery})
-		return s.scheduler.finish(f, outcome{})
-	}
-	try, response := s.poster.post(ctx, f.Delivery)
-	if ctx.Err() != nil && response.status == 0 {
-		s.release(ctx, []Delivery{f.Delivery})
-		return s.scheduler.finish(f, outcome{})
-	}
-	verdict := s.settings.Schedule.decide(response, f.Delivery, s.settings.Now(), rand.Float64())
-	s.metrics.count(try, verdict)
-	if s.settings.Tracer != nil && f.JobID != uuid.Nil {
-		s.settings.Tracer.TryEnded(f.Delivery, try, verdict)
-	}
-	end := s.scheduler.finish(f, outcomeOf(try, response))
-	s.unrecorded.Add(1)
-	s.results <- &Result{
-		Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
-	}
-	return end
-}
-
-// release returns claimed deliveries to the outbox, even when ctx is done. An
-// error is only logged: the deliveries are due again when their leases end.
-func (s *Sender) release(ctx context.Context, deliveries []Delivery) {
-	if len(deliveries) == 0 {
+	if !tried {
+		s.endpoints.finish(c, outcome{})
+		s.release(ctx, c.Delivery)
 		return
 	}
+	verdict := s.settings.Schedule.decide(response, c.Delivery, s.settings.Now(), rand.Float64())
+	s.metrics.count(try, verdict)
+	if s.settings.Tracer != nil && c.JobID != uuid.Nil {
+		s.settings.Tracer.TryEnded(c.Delivery, try, verdict)
+	}
+	end := s.endpoints.finish(c, outcomeOf(try, response))
+	s.unrecorded.Add(1)
+	s.results <- &Result{
+		Delivery: c.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
+	}
+	if !s.idle.Load() {
+		s.Wake()
+	}
+}
+
+// release returns a claimed delivery to the outbox, even when ctx is done.
+func (s *Sender) release(ctx context.Context, d Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := s.outbox.ReleaseDeliveries(ctx, deliveries); err != nil {
-		s.settings.Log.Error("webhooks not released", "deliveries", len(deliveries), "error", err)
+	if err := s.outbox.ReleaseDeliveries(ctx, []Delivery{d}); err != nil {
+		s.settings.Log.Error("cannot release a claimed delivery; it is retried when its lease ends", "delivery", d.ID, "error", err)
 	}
 	s.Wake()
 }
