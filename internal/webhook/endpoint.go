@@ -53,8 +53,8 @@ type endpoint struct {
 
 // share counts the deliveries in memory of an endpoint, a host, a consumer, or all.
 type share struct {
-	claimed  int // waiting for their turn, or in flight
-	suspects int // of these, to endpoints that have not responded fast, and may hang
+	claimed  int    // waiting for their turn, or in flight
+	suspects int    // of these, to endpoints that have not responded fast, and may hang
 	running  [2]int // tries in flight: to the others, and to suspects
 
 	// Of a host:
