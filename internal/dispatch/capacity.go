@@ -106,19 +106,27 @@ func (c *Capacity) FullReason(ctx context.Context, now time.Time) string {
 	return reason
 }
 
-// reserve reserves a slot for the bot of a job, or returns why there is none. A
-// job that has a slot keeps it.
-func (c *Capacity) reserve(ctx context.Context, id uuid.UUID, attempt int, now time.Time) (noCapacity string) {
+// reserve reserves a slot for the bot of an attempt, or returns why there is none. A job
+// that has a slot keeps it. undo makes it as it was.
+func (c *Capacity) reserve(ctx context.Context, id uuid.UUID, attempt int, now time.Time) (undo func(), noCapacity string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.slots[id]; !ok {
+	previous, had := c.slots[id]
+	if !had {
 		if _, reason := c.free(ctx, now); reason != "" {
-			return reason
+			return nil, reason
 		}
 	}
 	c.slots[id] = slot{attempt: attempt, reservedAt: now}
 	c.updatePerBot()
-	return ""
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if delete(c.slots, id); had {
+			c.slots[id] = previous
+		}
+		c.updatePerBot()
+	}, ""
 }
 
 // occupy reserves a slot for a bot that runs already, even when none is free.

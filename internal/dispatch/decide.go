@@ -249,6 +249,15 @@ func (s situation) decideCancelled() decision {
 	return decision{action: cleanUp}
 }
 
+// lateness is how long after joinAt a first attempt is started; 0 for every
+// other decision.
+func (s situation) lateness(next decision) time.Duration {
+	if next.action != startAttempt || s.job.Attempts > 0 || s.job.JoinAt.Before(s.job.CreatedAt) {
+		return 0
+	}
+	return s.now.Sub(s.job.JoinAt)
+}
+
 // mayBeLost reports whether the decision depends on leaving and stops.
 func (s situation) mayBeLost() bool {
 	_, lost := s.lostBot()

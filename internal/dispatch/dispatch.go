@@ -203,7 +203,7 @@ func (d *Dispatcher) claimDue(ctx context.Context, limit int) (found runner.Batc
 	for _, c := range claimed.Jobs {
 		t := &task{d: d, claimed: c}
 		if c.Admitted {
-			t.noCapacity = d.Capacity.reserve(ctx, c.ID, c.Attempt, d.Now())
+			t.noCapacity = t.reserve(ctx, c.Attempt)
 		}
 		found.Items = append(found.Items, t)
 	}
@@ -266,6 +266,14 @@ func (t Timeouts) Manual() Timeouts {
 	t.Joining = 30 * time.Minute
 	t.MaxAttempts, t.MaxStops = 1, 0
 	return t
+}
+
+// timeoutsOf returns the timeouts of a job.
+func (d *Dispatcher) timeoutsOf(r job.Record) Timeouts {
+	if r.Mode == job.Test {
+		return d.Timeouts.simulated()
+	}
+	return d.Timeouts
 }
 
 // simulated returns the timeouts for the simulated bots of test keys, which

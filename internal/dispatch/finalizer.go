@@ -18,6 +18,27 @@ import (
 	"standin/internal/store"
 )
 
+// Recordings gives the dispatcher access to what bots uploaded.
+type Recordings interface {
+	// HasMedia reports whether a bot of the job uploaded anything usable.
+	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
+	// Salvage finalizes what the job's bots uploaded and stores the manifest.
+	// It reports its progress. It returns ErrNoMedia when nothing is usable.
+	Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error
+	// CleanUp deletes what is no longer needed of a job that has ended, of whose
+	// bots none runs.
+	CleanUp(ctx context.Context, r job.Record) error
+}
+
+// ErrNoMedia is the error of a salvage that found nothing usable.
+var ErrNoMedia = errors.New("nothing usable was recorded")
+
+// Progress is the progress of a salvage.
+type Progress struct {
+	Stage       build.Stage
+	Done, Total int64 // bytes, while build.Storing
+}
+
 // Finalizer finalizes the recordings of jobs: it adds what the service knows
 // about a job to what its bots uploaded. It implements Recordings and
 // lifecycle.Finalizer.

@@ -114,6 +114,9 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 // reachableSince records that bots could not reach the service before a time.
 func (d *Dispatcher) reachableSince(at time.Time) { d.reachable.Store(at.UnixNano()) }
 
+// reachableAt returns since when every bot could reach the service.
+func (d *Dispatcher) reachableAt() time.Time { return time.Unix(0, d.reachable.Load()).UTC() }
+
 // stopReplaced stops the bots of this node whose attempts are no longer its
 // own: while it was away, another node may have launched another bot.
 func (d *Dispatcher) stopReplaced(ctx context.Context) {

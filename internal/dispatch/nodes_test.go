@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"standin/internal/dispatch"
 	"standin/internal/host"
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
 )
@@ -171,6 +173,38 @@ func TestNodesShareJobs(t *testing.T) {
 		}
 		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
 			t.Errorf("nodes %+v (%v)", alive, err)
+		}
+	})
+}
+
+// TestSlotOfUnstartedAttempt checks that a node keeps no slot for an attempt that it did not
+// start, because the lost bot of another node reported just then.
+func TestSlotOfUnstartedAttempt(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		_, stop := h.run(t, node("a", 1))
+		id := h.launched(t)
+		stop()
+		h.bots.setState(id, 0, launch.NotStarted) // the launcher of another node does not know it
+		var reported sync.Once
+		var err error
+		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 1})
+		h.run(t, node("b", 1), func(s *dispatch.Settings) {
+			s.Capacity = capacity
+			s.Now = func() time.Time {
+				if isCalledBy("dispatch.(*task).reserve") {
+					reported.Do(func() {
+						h.sendEvent(t, id, 0, job.BotJoined, `{}`)
+						_, err = h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 0)
+					})
+				}
+				return h.clock.Now()
+			}
+		})
+		h.at(h.clock.Now().Add(10 * time.Minute))
+		h.until(t, id, "joining", func(r job.Record) bool { return r.Status == job.Joining })
+		if used := capacity.Used(); used != 0 || err != nil {
+			t.Errorf("%d slots are used (%v)", used, err)
 		}
 	})
 }

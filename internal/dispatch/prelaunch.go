@@ -1,15 +1,10 @@
 package dispatch
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
-
-	"standin/internal/account"
-	"standin/internal/job"
-	"standin/internal/lifecycle"
 )
 
 // Prelaunch is how long before joinAt bots are launched, so that their browsers
@@ -44,87 +39,6 @@ func (p *Prelaunch) UnmarshalText(text []byte) error {
 	}
 	*p = Prelaunch(length)
 	return nil
-}
-
-// prelaunchBot launches the job's bot before joinAt. Nothing of it shows before
-// then: the job stays scheduled.
-func (t *task) prelaunchBot(ctx context.Context) error {
-	var consumer account.Consumer
-	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) (err error) {
-		if !c.BeginPrelaunch(t.d.Node.ID) {
-			return errJobChanged
-		}
-		consumer, err = c.Consumer(ctx)
-		return err
-	})
-	if err != nil {
-		t.d.releaseSlot(t.job.ID)
-		return err
-	}
-	return t.launch(ctx, consumer)
-}
-
-// skipPrelaunch makes the job wait for joinAt without a bot.
-func (t *task) skipPrelaunch(ctx context.Context) error {
-	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
-		c.Lease, c.WakeAt, c.Prelaunch = "", c.JoinAt, job.PrelaunchSkipped
-		return nil
-	})
-}
-
-// startPrelaunched starts the first attempt with the bot that was launched
-// before joinAt.
-func (t *task) startPrelaunched(ctx context.Context) error {
-	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
-		started, err := c.StartPrelaunched(ctx)
-		if err != nil {
-			return err
-		}
-		if !started {
-			return errJobChanged
-		}
-		c.Lease, c.WakeAt = "", c.Now
-		if !c.LaunchedAt.IsZero() {
-			c.WakeAt = t.heartbeatDue(c.Record)
-		}
-		return nil
-	})
-	if err == nil {
-		t.measureLaunch()
-	}
-	return err
-}
-
-// stopPrelaunched stops the bot that was launched before joinAt. The next one is
-// launched before joinAt, too, unless this one failed. The token of a bot that
-// failed is made void first, because a bot that is stopped can report that as
-// the end of the job.
-func (t *task) stopPrelaunched(ctx context.Context) error {
-	failed := t.job.Prelaunch == job.Prelaunched
-	if failed {
-		err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
-			if c.Prelaunch != job.Prelaunched {
-				return errJobChanged // the bot has joined
-			}
-			c.WithdrawPrelaunch()
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
-		return err
-	}
-	t.d.releaseSlot(t.job.ID)
-	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
-		c.Lease = ""
-		c.EndPrelaunch()
-		if failed {
-			c.Prelaunch = job.PrelaunchSkipped
-		}
-		return nil
-	})
 }
 
 // RecordStart adds how long a bot of this node took from its launch until it

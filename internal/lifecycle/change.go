@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/event"
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
 	"standin/internal/webhook"
@@ -27,13 +28,9 @@ type Change struct {
 	emitted  bool        // deliveries were created
 	commands bool        // commands were queued
 	played   []uuid.UUID // commands whose output is no longer needed
-	owner    *jobOwner   // of the job; nil before it is needed
-}
 
-// jobOwner is the consumer of a job, and the endpoints that the consumer has registered.
-type jobOwner struct {
-	account.Consumer
-	endpoints []webhook.Endpoint
+	consumer  *account.Consumer  // of the job; nil before it is needed
+	endpoints []webhook.Endpoint // that the consumer has registered
 }
 
 // newChange returns the change of a job that the transaction has locked.
@@ -178,104 +175,158 @@ func (c *Change) ApplyFromService(ctx context.Context, e job.Event, data any) (j
 // Emit puts a webhook event into the outbox, once for each URL it goes to: those of the job,
 // and the endpoints that take it. The event counts in the job's sequence even when it goes to
 // no URL.
-func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
-	owner, err := c.readOwner(ctx)
-	if err != nil {
-		return err
-	}
-	targets := webhook.Targets(c.Job, owner.WebhookURL, e.Name)
-	return c.deliver(ctx, e, owner, webhook.Takers(targets, owner.endpoints, e.Name))
-}
+func (c *Change) Emit(ctx context.Context, e webhook.Event) error { return c.emit(ctx, e, true) }
 
-// emitOptional emits an event to the URLs of the job only if the consumer has enabled it.
-// Otherwise, an event that no endpoint takes does not count in the job's sequence.
-func (c *Change) emitOptional(ctx context.Context, e webhook.Event, enabled func(account.Consumer) bool) error {
-	owner, err := c.readOwner(ctx)
+// emit emits an event to the endpoints that take it and, if named, to the URLs of the job. An
+// event for endpoints only that none takes does not count in the job's sequence.
+func (c *Change) emit(ctx context.Context, e webhook.Event, named bool) error {
+	consumer, err := c.Consumer(ctx)
 	if err != nil {
 		return err
 	}
-	if enabled(owner.Consumer) {
-		return c.Emit(ctx, e)
+	var urls []string
+	if named {
+		urls = webhook.Targets(c.Job, consumer.WebhookURL, e.Name)
 	}
-	return c.emitToEndpoints(ctx, e)
-}
-
-// emitToEndpoints emits an event to the endpoints that take it. Without any it does not count
-// in the job's sequence.
-func (c *Change) emitToEndpoints(ctx context.Context, e webhook.Event) error {
-	owner, err := c.readOwner(ctx)
-	if err != nil {
-		return err
-	}
-	targets := webhook.Takers(nil, owner.endpoints, e.Name)
-	if len(targets) == 0 {
+	targets := webhook.Takers(urls, c.endpoints, e.Name)
+	if !named && len(targets) == 0 {
 		return nil
 	}
-	return c.deliver(ctx, e, owner, targets)
-}
-
-// deliver counts an event and puts it into the outbox.
-func (c *Change) deliver(ctx context.Context, e webhook.Event, owner *jobOwner, targets []webhook.Target) error {
 	c.Sequence++
 	c.emitted = c.emitted || len(targets) > 0
 	return webhook.Insert(ctx, c.tx, webhook.Delivery{
-		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: owner.WebhookVersion,
+		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: consumer.WebhookVersion,
 	}, e, targets)
 }
 
-// Consumer returns the consumer of the job.
+// Consumer returns the consumer of the job, which it reads once.
 func (c *Change) Consumer(ctx context.Context) (account.Consumer, error) {
-	owner, err := c.readOwner(ctx)
-	if err != nil {
-		return account.Consumer{}, err
-	}
-	return owner.Consumer, nil
-}
-
-// readOwner returns the owner of the job, which it reads once.
-func (c *Change) readOwner(ctx context.Context) (*jobOwner, error) {
-	if c.owner == nil {
+	if c.consumer == nil {
 		consumer, endpoints, err := c.tx.ConsumerWithEndpoints(ctx, c.ConsumerID, c.Mode)
 		if err != nil {
-			return nil, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+			return consumer, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
 		}
-		c.owner = &jobOwner{consumer, endpoints}
+		c.consumer, c.endpoints = &consumer, endpoints
 	}
-	return c.owner, nil
+	return *c.consumer, nil
 }
 
-// The kinds of timeline entries beside the triggers of the state machine.
-const (
-	CommandQueued    job.Trigger = "command_queued"     // data: commandId, command
-	CommandDone      job.Trigger = "command_done"       // data: commandId, command
-	CommandFailed    job.Trigger = "command_failed"     // data: commandId, command, reason
-	JobChanged       job.Trigger = "job_changed"        // data: by, changed (names of fields), joinAt if it changed
-	InviteTimePassed job.Trigger = "invite_time_passed" // data: joinAt, lateMs (when the invite arrived)
-	RecordingDeleted job.Trigger = "recording_deleted"  // data: by
-	BotLaunched      job.Trigger = "bot_launched"       // data: node, lateMs (after joinAt; of a first attempt)
-	LaunchFailed     job.Trigger = "launch_failed"      // data: node, detail
-	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
+// StartAttempt starts the job's next attempt, whose bot is launched by a node.
+// reason is the reason for another attempt, for people; empty for the first. It
+// returns false when the job's status does not allow it. If the recording was paused,
+// the next bot pauses it too.
+func (c *Change) StartAttempt(ctx context.Context, node, nodeName, reason string) (bool, error) {
+	paused := c.Status == job.RecordingPaused || c.PreviousStatus == job.RecordingPaused
+	if applied, err := c.applyAttemptStarted(ctx, nodeName, reason); err != nil || !applied {
+		return false, err
+	}
+	if paused {
+		if err := c.queueForConsumer(ctx, uuid.Must(uuid.NewV7()), ingest.PauseRecording, nil); err != nil {
+			return false, err
+		}
+	}
+	c.Prelaunch = job.NotPrelaunched
+	c.resetBot(node)
+	return true, nil
+}
 
-	StreamConnected    job.Trigger = "stream_connected"    // data: stream, host
-	StreamDisconnected job.Trigger = "stream_disconnected" // data: stream, host, reason
-	StreamFailed       job.Trigger = "stream_failed"       // data: stream, host, reason
+// applyAttemptStarted applies the trigger AttemptStarted.
+func (c *Change) applyAttemptStarted(ctx context.Context, nodeName, reason string) (bool, error) {
+	data := map[string]string{}
+	if reason != "" {
+		data["reason"] = reason
+	}
+	if nodeName != "" {
+		data["node"] = nodeName
+	}
+	result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, data)
+	return result.Applied, err
+}
 
-	TranscriptRequested job.Trigger = "transcript_requested" // data: model, language, keyterms that were given
-	TranscriptRetrying  job.Trigger = "transcript_retrying"  // data: detail, retryAt; after the first failure in a row
-	TranscriptAttached  job.Trigger = "transcript_attached"  // data: segments, audioMs, partial
-	TranscriptFailed    job.Trigger = "transcript_failed"    // data: detail
+// resetBot removes what is known about the bot of an earlier attempt. The new
+// one is launched by a node.
+func (c *Change) resetBot(node string) {
+	c.AttemptStartedAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
+	c.LaunchFailures, c.LaunchError, c.BotLost, c.Node, c.Stats = 0, "", "", node, nil
+}
 
-	LiveTranscriptFailed job.Trigger = "live_transcript_failed" // data: detail; after the first failure in a row
-	LiveTranscriptEnded  job.Trigger = "live_transcript_ended"  // data: complete, model, fromMs, toMs, lostMs, failures
-)
+// BotLaunched records that the bot of the current attempt was started, on which
+// node, and how late.
+func (c *Change) BotLaunched(ctx context.Context, nodeName string) error {
+	data := map[string]any{"node": nodeName}
+	if c.Attempts == 1 && !c.JoinAt.Before(c.CreatedAt) {
+		data["lateMs"] = max(0, c.LaunchedAt.Sub(c.JoinAt).Milliseconds())
+	}
+	return c.addEntry(ctx, BotLaunched, data)
+}
 
-// Who changes a job beside its bot and the dispatcher, as the timeline names
-// them.
-const (
-	byConsumer  = "consumer"
-	byInvite    = "calendar invite"
-	byRetention = "retention"
-)
+// BotLaunchFailed records that a node could not start the bot of the current attempt,
+// and that the launch is tried again after a delay.
+func (c *Change) BotLaunchFailed(ctx context.Context, nodeName string, failure error) error {
+	c.LaunchFailures++
+	c.LaunchError = failure.Error()
+	if c.Prelaunch == job.Prelaunched { // its launch is not part of the job's history yet
+		return nil
+	}
+	return c.addEntry(ctx, LaunchFailed, map[string]any{"node": nodeName, "detail": c.LaunchError})
+}
+
+// BeginPrelaunch records that a node is about to launch the job's bot before
+// joinAt. It returns false when the job cannot have such a bot.
+func (c *Change) BeginPrelaunch(node string) bool {
+	if c.Status != job.Scheduled || c.Prelaunch != job.NotPrelaunched {
+		return false
+	}
+	c.Prelaunch = job.Prelaunched
+	c.resetBot(node)
+	return true
+}
+
+// StartPrelaunched starts the first attempt with the prelaunched bot. It returns
+// false when there is none.
+func (c *Change) StartPrelaunched(ctx context.Context) (bool, error) {
+	if c.Prelaunch != job.Prelaunched {
+		return false, nil
+	}
+	name, err := c.tx.NodeName(ctx, c.Node)
+	if err != nil {
+		return false, err
+	}
+	if applied, err := c.applyAttemptStarted(ctx, name, ""); err != nil || !applied {
+		return false, err
+	}
+	c.Prelaunch, c.AttemptStartedAt = job.NotPrelaunched, c.Now
+	if c.LaunchedAt.IsZero() {
+		return true, nil // recorded when it is launched
+	}
+	return true, c.BotLaunched(ctx, name)
+}
+
+// EndPrelaunch records that the bot of a withdrawn prelaunch was stopped.
+func (c *Change) EndPrelaunch() {
+	c.Prelaunch = job.NotPrelaunched
+	c.resetBot("")
+	c.AttemptStartedAt = time.Time{}
+	c.WakeAt = c.Now
+	if undispatched(c.Status) {
+		c.WakeAt = later(c.JoinAt, c.Now)
+	}
+}
+
+// WithdrawPrelaunch takes a prelaunched bot back because the job has changed. The
+// bot's token is void from now on, and the dispatcher stops the bot.
+func (c *Change) WithdrawPrelaunch() {
+	switch c.Prelaunch {
+	case job.Prelaunched:
+		c.Prelaunch = job.PrelaunchWithdrawn
+		c.Attempt++
+	case job.PrelaunchSkipped:
+		c.Prelaunch = job.NotPrelaunched // the reason may be gone
+	}
+	if c.Prelaunch == job.PrelaunchWithdrawn && c.Lease == "" {
+		c.WakeAt = c.Now // a dispatcher that has leased the job notices the new attempt number itself
+	}
+}
 
 // MediaStored records how much of a recording is in storage.
 func (c *Change) MediaStored(ctx context.Context, done, total int64) error {

@@ -43,8 +43,8 @@ func (s *Service) RequestRecordingPermission(ctx context.Context, caller account
 			command = waiting
 			return err
 		}
-		command, err = c.queueForConsumer(ctx, ingest.RequestRecordingPermission, nil)
-		return err
+		command = uuid.Must(uuid.NewV7())
+		return c.queueForConsumer(ctx, command, ingest.RequestRecordingPermission, nil)
 	})
 	return command, err
 }
@@ -89,16 +89,15 @@ func (s *Service) PinParticipant(ctx context.Context, caller account.Caller, id 
 // queueCommand queues a command of the caller.
 func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind,
 	args any) (uuid.UUID, error) {
-	var command uuid.UUID
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
+	command := uuid.Must(uuid.NewV7())
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkControllable(c.Job, caller); err != nil {
 			return err
 		}
 		if undispatched(c.Status) && needsBot(kind) {
 			return &job.Error{Code: job.InvalidState, Message: "no bot has been started yet: the job is " + string(c.Status)}
 		}
-		command, err = c.queueForConsumer(ctx, kind, args)
-		return err
+		return c.queueForConsumer(ctx, command, kind, args)
 	})
 	return command, err
 }
@@ -113,13 +112,7 @@ func needsBot(kind ingest.CommandKind) bool {
 }
 
 // queueForConsumer queues a command and records it on the timeline.
-func (c *Change) queueForConsumer(ctx context.Context, kind ingest.CommandKind, args any) (uuid.UUID, error) {
-	id := uuid.Must(uuid.NewV7())
-	return id, c.queueAs(ctx, id, kind, args)
-}
-
-// queueAs is queueForConsumer with the ID of the command.
-func (c *Change) queueAs(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
+func (c *Change) queueForConsumer(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
 	if err := c.insertCommand(ctx, id, kind, args); err != nil {
 		return err
 	}
@@ -163,8 +156,11 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 	if err := c.addEntry(ctx, entry, data); err != nil {
 		return true, err
 	}
-	return true, c.emitOptional(ctx, webhook.CommandOutcome(c.Job, id, kind, failure),
-		func(of account.Consumer) bool { return of.CommandEvent })
+	consumer, err := c.Consumer(ctx)
+	if err != nil {
+		return true, err
+	}
+	return true, c.emit(ctx, webhook.CommandOutcome(c.Job, id, kind, failure), consumer.CommandEvent)
 }
 
 // settleCommands gives the commands an outcome that wait when the job ends. The bot

@@ -143,11 +143,11 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 // whether one of them was waiting.
 func (c *Change) settleAcked(ctx context.Context, _ commandedBot, beat ingest.Heartbeat) (settled bool, err error) {
 	for _, id := range beat.Acked {
-		one, err := c.settleCommand(ctx, id, beat.Failed[id])
+		waited, err := c.settleCommand(ctx, id, beat.Failed[id])
 		if err != nil {
 			return settled, err
 		}
-		settled = settled || one
+		settled = settled || waited
 	}
 	return settled, nil
 }
@@ -212,7 +212,7 @@ func (c *Change) emitRoster(ctx context.Context, _ currentBot, stats *ingest.Sta
 		events = append(events, webhook.Left(c.Job, before[id]))
 	}
 	for _, e := range events {
-		if err := c.emitToEndpoints(ctx, e); err != nil {
+		if err := c.emit(ctx, e, false); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 		if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
 			return err
 		}
-		return c.queueAs(ctx, command, output.Kind, output.Args)
+		return c.queueForConsumer(ctx, command, output.Kind, output.Args)
 	})
 	if err != nil {
 		return uuid.Nil, errors.Join(err, s.Outputs.DeleteOutput(context.WithoutCancel(ctx), id, command))
@@ -68,13 +68,12 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 
 // StopOutput makes the job's bot stop what it plays, and what waits.
 func (s *Service) StopOutput(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	var command uuid.UUID
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
+	command := uuid.Must(uuid.NewV7())
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
 			return err
 		}
-		command, err = c.queueForConsumer(ctx, ingest.StopOutput, nil)
-		return err
+		return c.queueForConsumer(ctx, command, ingest.StopOutput, nil)
 	})
 	return command, err
 }

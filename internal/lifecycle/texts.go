@@ -62,7 +62,7 @@ func (c *Change) emitChat(ctx context.Context, _ currentBot, texts []job.Meeting
 		if t.Kind != job.ChatText {
 			continue
 		}
-		if err := c.emitToEndpoints(ctx, webhook.Chat(c.Job, t)); err != nil {
+		if err := c.emit(ctx, webhook.Chat(c.Job, t), false); err != nil {
 			return err
 		}
 	}

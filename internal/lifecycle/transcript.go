@@ -145,7 +145,11 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 		if err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { s.Transcript = true }); err != nil {
 			return err
 		}
-		return c.emitOptional(ctx, webhook.TranscriptReady(c.Job, *result), func(of account.Consumer) bool { return of.TranscriptEvent })
+		consumer, err := c.Consumer(ctx)
+		if err != nil {
+			return err
+		}
+		return c.emit(ctx, webhook.TranscriptReady(c.Job, *result), consumer.TranscriptEvent)
 	})
 }
 
