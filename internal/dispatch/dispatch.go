@@ -9,13 +9,10 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -147,16 +144,6 @@ func DueSoon(at time.Time, waiting bool, now time.Time) bool {
 	return !at.After(now.Add(ahead))
 }
 
-// BotStateChanged makes the dispatcher look at a job whose bot has started or
-// ended.
-func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
-	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
-	if err != nil {
-		d.Log.Error("cannot wake a job whose bot changed; processing it when it is due", "job", jobID, "error", err)
-	}
-	d.Wake()
-}
-
 // Run processes jobs as they become due until ctx ends. Bots continue to run.
 func (d *Dispatcher) Run(ctx context.Context) {
 	backoff := retry.Backoff{Min: time.Second, Max: 10 * time.Second}
@@ -213,18 +200,6 @@ func (d *Dispatcher) claimDue(ctx context.Context, limit int) (found runner.Batc
 // nextDue returns when the next job is due.
 func (d *Dispatcher) nextDue(ctx context.Context) (time.Time, bool, error) {
 	return d.Store.NextWake(ctx, d.Node.ID, d.Now(), d.prelaunch())
-}
-
-// notAdmitted returns why a due job was not admitted.
-func (d *Dispatcher) notAdmitted(ctx context.Context) string {
-	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
-		return reason
-	}
-	if d.MaxBotsPerConsumer > 0 {
-		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
-			d.MaxBotsPerConsumer)
-	}
-	return "other jobs are served first"
 }
 
 // Timeouts bound how long a job may stay in each phase. Every state that is

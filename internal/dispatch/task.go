@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
@@ -567,6 +569,28 @@ func (t *task) botStateChanged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
 	defer cancel()
 	t.d.BotStateChanged(ctx, t.claimed.ID)
+}
+
+// BotStateChanged makes the dispatcher look at a job whose bot has started or
+// ended.
+func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
+	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
+	if err != nil {
+		d.Log.Error("cannot wake a job whose bot changed; processing it when it is due", "job", jobID, "error", err)
+	}
+	d.Wake()
+}
+
+// notAdmitted returns why a due job was not admitted.
+func (d *Dispatcher) notAdmitted(ctx context.Context) string {
+	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
+		return reason
+	}
+	if d.MaxBotsPerConsumer > 0 {
+		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
+			d.MaxBotsPerConsumer)
+	}
+	return "other jobs are served first"
 }
 
 // wakeForLaunch returns when the job is looked at again after its bot was

@@ -11,8 +11,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/text"
-	"standin/internal/webhook"
 )
 
 // Maximum lengths in commands, in characters. Meeting pages accept far less;
@@ -109,77 +107,6 @@ func needsBot(kind ingest.CommandKind) bool {
 		return true
 	}
 	return false
-}
-
-// queueForConsumer queues a command and records it on the timeline.
-func (c *Change) queueForConsumer(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
-	if err := c.insertCommand(ctx, id, kind, args); err != nil {
-		return err
-	}
-	return c.addEntry(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
-}
-
-// QueueCommand queues a command of the service for the job's bot and returns its ID. args
-// are encoded as JSON and may be nil.
-func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args any) (uuid.UUID, error) {
-	id := uuid.Must(uuid.NewV7())
-	return id, c.insertCommand(ctx, id, kind, args)
-}
-
-func (c *Change) insertCommand(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
-	encoded, err := encodeData(args)
-	if err != nil {
-		return err
-	}
-	c.commands = true
-	return c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
-}
-
-// settleCommand records that a command was executed, or failed if there is a reason.
-// It returns false for a command that does not wait for its outcome.
-func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, error) {
-	kind, acked, err := c.tx.AckCommand(ctx, c.ID, id, c.Now)
-	if err != nil || !acked {
-		return false, err
-	}
-	switch kind {
-	case ingest.PlayAudio, ingest.Speak, ingest.SetCamera, ingest.ShareScreen:
-		if command, err := uuid.Parse(id); err == nil {
-			c.played = append(c.played, command)
-		}
-	}
-	entry, data := CommandDone, map[string]string{"commandId": id, "command": string(kind)}
-	if failure != "" {
-		failure = text.Clean(failure, ingest.MaxCommandFailure)
-		entry, data["reason"] = CommandFailed, failure
-	}
-	if err := c.addEntry(ctx, entry, data); err != nil {
-		return true, err
-	}
-	consumer, err := c.Consumer(ctx)
-	if err != nil {
-		return true, err
-	}
-	return true, c.emit(ctx, webhook.CommandOutcome(c.Job, id, kind, failure), consumer.CommandEvent)
-}
-
-// settleCommands gives the commands an outcome that wait when the job ends. The bot
-// has left the meeting by then, or will.
-func (c *Change) settleCommands(ctx context.Context) error {
-	waiting, err := c.tx.PendingCommands(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, command := range waiting {
-		failure := "the job has ended: it is " + string(c.Status)
-		if command.Kind == ingest.LeaveCall {
-			failure = ""
-		}
-		if _, err := c.settleCommand(ctx, command.ID, failure); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkControllable returns an error if the caller cannot give the job's bot
