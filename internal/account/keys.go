@@ -48,6 +48,9 @@ type Key struct {
 // label returns what people recognize the key by.
 func (k Key) label() string { return cmp.Or(k.Name, k.Prefix+"…") }
 
+// Personal reports whether the key belongs to a user, and not to the team.
+func (k Key) Personal() bool { return k.UserID != uuid.Nil }
+
 // Limit returns the key with what it may do while its owner has a role.
 func (k Key) Limit(role Role) Key {
 	if limit := role.Scope(); !limit.Allows(k.Scope) {

@@ -165,8 +165,8 @@ func TestKeys(t *testing.T) {
 	if strings.Contains(list, key) || !strings.Contains(list, key[:17]) || strings.Contains(list, "never") {
 		t.Error("the list shows the whole key, or lacks its prefix or its last use")
 	}
-	if !strings.Contains(list, "<strong>CI</strong>") || !strings.Contains(list, `data-name="Scope">jobs<`) {
-		t.Error("the list lacks the key's name or scope")
+	if !strings.Contains(list, "<strong>CI</strong>") || !strings.Contains(list, `data-name="Scope">jobs<`) || !strings.Contains(list, "it ends with them") {
+		t.Error("the list lacks the name, scope or owner of the key")
 	}
 	for name, form := range map[string]url.Values{
 		"no name": {"mode": {"test"}}, "another scope": {"name": {"CI"}, "scope": {"root"}}, "no days": {"name": {"CI"}, "days": {"0"}},
