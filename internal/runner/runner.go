@@ -75,10 +75,14 @@ type Runner[T any] struct {
 	Teams   func(ctx context.Context) ([]string, error)
 	ClaimOf func(ctx context.Context, team string) (item T, ok bool, err error)
 	Share   int
+	// MaxPause bounds the pause after a failure. When 0, it grows to an hour, and to a day
+	// after 20 failures.
+	MaxPause time.Duration
 
 	// Next returns when the next item is due; ok is false if none is known. It may be nil.
 	Next func(ctx context.Context) (at time.Time, ok bool, err error)
-	// Extend sets the end of an item's lease, or returns ErrLost. Without leases, it may be nil.
+	// Extend sets the end of an item's lease, or returns ErrLost. Without leases, it is called
+	// only for an item that failed, with the time at which it is due again, and may be nil.
 	Extend func(ctx context.Context, item T, until time.Time) error
 	// Run does the work of an item. Its context ends when the lease is lost. After an error,
 	// except ErrLost, the item is due again after a pause.
@@ -349,10 +353,10 @@ func (r *Runner[T]) postpone(ctx context.Context, item T, failure error) {
 		message, pause = "work fails each time; parked", parkTime
 	}
 	r.Log.Error(message, "kind", r.Name, "id", id, "failures", backoff.Failures, "retry_in", pause, "error", failure)
-	if r.Lease == 0 {
+	if r.Extend == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Lease/2)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Lease/2, minPause))
 	defer cancel()
 	if err := r.Extend(ctx, item, r.Now().Add(pause)); err != nil && !errors.Is(err, ErrLost) { // lost: somebody has changed it
 		r.Log.Error("cannot postpone work; repeating it when its lease ends", "kind", r.Name, "id", id, "error", err)
