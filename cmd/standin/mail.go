@@ -196,7 +196,8 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 	if address := w.SMTPAddr(); address != "" {
 		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
 	}
-	return errors.Join(w.Run(ctx), w.Close())
+	w.Run(ctx)
+	return w.Close()
 }
 
 type mailTestCommand struct {

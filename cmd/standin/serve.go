@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -128,22 +129,13 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 	if address := w.SMTPAddr(); address != "" {
 		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := w.Run(ctx); err != nil {
-			stop(fmt.Errorf("mail worker: %w", err))
-		}
-	}()
+	ctx, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
 	err = waitAndClose(ctx, s, c.Log, manager)
-	failure := context.Cause(ctx)
-	stop(nil)
-	<-done
-	if errors.Is(failure, context.Canceled) {
-		failure = nil // a signal
-	}
-	return errors.Join(err, failure, w.Close())
+	stop()
+	running.Wait()
+	return errors.Join(err, w.Close())
 }
 
 // waitAndClose waits for a signal or a failure, and closes the service. It first

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,8 +28,8 @@ func TestServiceIsDown(t *testing.T) {
 		h := newHarness(t, func(s *Settings) { s.Now = time.Now })
 		h.service.down = true
 		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- h.Run(ctx) }()
+		var running sync.WaitGroup
+		running.Go(func() { h.Run(ctx) })
 		const messages = 5
 		for i := range messages {
 			if err := h.receive(ctx, received{
@@ -47,9 +48,7 @@ func TestServiceIsDown(t *testing.T) {
 		h.service.mu.Unlock()
 		time.Sleep(30 * time.Minute)
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		running.Wait()
 		if jobs := h.service.scheduled(); len(jobs) != messages {
 			t.Errorf("%d jobs for %d messages", len(jobs), messages)
 		}

@@ -106,8 +106,8 @@ func meetingsOf(events []calendar.Event, author string) func(yield func(meeting,
 
 // explainMeeting explains a meeting that the worker has not known before.
 func explainMeeting(events []calendar.Event, window time.Duration, now time.Time, budget *calendar.Budget) (ExplainedMeeting, error) {
-	explained := ExplainedMeeting{Event: wholeOf(events)}
-	o, err := look(events, now, window, func(time.Time) bool { return false }, budget)
+	explained := ExplainedMeeting{Event: seriesMaster(events)}
+	o, err := planOccurrences(events, now, window, func(time.Time) bool { return false }, budget)
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		explained.Reasons = []string{sentence("A meeting", rejected)}
 		return explained, nil

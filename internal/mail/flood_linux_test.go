@@ -49,11 +49,12 @@ func startFlood(t *testing.T) flood {
 	}
 	f.address = w.SMTPAddr()
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-done, w.Close()); err != nil {
+		running.Wait()
+		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/calendar"
+	"standin/internal/runner"
 )
 
 // monday is the time of most tests. In the 14 days after it, daylight saving time
@@ -170,14 +171,9 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 func (h *harness) start(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- h.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	var running sync.WaitGroup
+	running.Go(func() { h.Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
 }
 
 // process receives a message from a trusted client and does all work that is due.
@@ -198,9 +194,8 @@ func (h *harness) processFrom(t testing.TB, source, remote string, raw []byte) R
 // run does all work that is due and returns the newest message.
 func (h *harness) run(t testing.TB) Record {
 	t.Helper()
-	for _, work := range []func(context.Context) error{h.authenticateDue, h.work, h.sendReplies} {
-		if err := work(t.Context()); err != nil {
-			t.Fatal(err)
+	for _, r := range []*runner.Runner[int64]{h.arrivals, h.messages, h.meetings, h.replies} {
+		for r.RunNext(t.Context()) {
 		}
 	}
 	records, err := h.store.Records(t.Context(), 0, 1)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"standin/internal/runner"
 )
 
 // maxBacklog limits the messages of a sender domain that wait. Further ones are refused
@@ -164,40 +166,52 @@ func (s *Store) message(ctx context.Context, id int64) (p pending, err error) {
 	return p, wrap(err)
 }
 
-// dueDomains returns the sender domains of the authenticated messages that are due.
-func (s *Store) dueDomains(ctx context.Context, now time.Time) ([]string, error) {
+// queue is a kind of work: the rows of a table with a time in a column for which a
+// condition holds.
+type queue struct{ name, table, column, condition string }
+
+// dueDomains returns the sender domains of rows that are due, each after an @: that of a
+// sender whose domain is not known or does not count is empty.
+func (s *Store) dueDomains(ctx context.Context, q queue, now time.Time) ([]string, error) {
 	return list(ctx, s.db, func(row *sql.Rows) (domain string, err error) {
 		err = row.Scan(&domain)
 		return domain, err
-	}, `SELECT domain FROM messages WHERE next_at <= $1 AND auth <> '' GROUP BY domain ORDER BY MIN(next_at), domain`, now.UnixMilli())
+	}, `SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now.UnixMilli())
 }
 
-// nextMessage returns the authenticated message of a domain that is due first.
-func (s *Store) nextMessage(ctx context.Context, domain string, now time.Time) (pending, error) {
-	var id int64
-	err := s.db.QueryRowContext(ctx, `SELECT id FROM messages WHERE domain = $1 AND next_at <= $2 AND auth <> '' ORDER BY next_at, id
-		LIMIT 1`, domain, now.UnixMilli()).Scan(&id)
-	if err != nil {
-		return pending{}, wrap(err)
+// claim leases the row of a domain that is due first.
+func (s *Store) claim(ctx context.Context, q queue, domain string, now, until time.Time) (id int64, ok bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		return wrap(tx.QueryRowContext(ctx, `UPDATE `+q.table+` SET `+q.column+` = $1 WHERE rowid = (SELECT rowid FROM `+q.table+`
+			WHERE `+q.column+` <= $2 AND '@' || domain = $3 AND `+q.condition+` ORDER BY `+q.column+`, rowid LIMIT 1) RETURNING rowid`,
+			until.UnixMilli(), now.UnixMilli(), domain).Scan(&id))
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
 	}
-	return s.message(ctx, id)
+	return id, err == nil, err
 }
 
-// arrival is a message to authenticate.
-type arrival struct {
-	id int64
-	at time.Time
+// extend sets when a row is due, or returns runner.ErrLost if it is not in the queue anymore.
+func (s *Store) extend(ctx context.Context, q queue, id int64, at time.Time) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE rowid = $1 AND `+q.column+` IS NOT NULL AND `+
+			q.condition, id, at.UnixMilli())
+		if err != nil {
+			return wrap(err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(runner.ErrLost, err)
+		}
+		return nil
+	})
 }
 
-// arrivals returns the first messages to authenticate, also those that are not yet
-// due.
-func (s *Store) arrivals(ctx context.Context, limit int) ([]arrival, error) {
-	return list(ctx, s.db, func(row *sql.Rows) (a arrival, err error) {
-		var at int64
-		err = row.Scan(&a.id, &at)
-		a.at = time.UnixMilli(at)
-		return a, err
-	}, `SELECT id, next_at FROM messages WHERE next_at IS NOT NULL AND auth = '' ORDER BY next_at, id LIMIT $1`, limit)
+// releaseLeases makes the messages and replies due that a worker had when it ended, and
+// those that wait for another attempt.
+func (s *Store) releaseLeases(ctx context.Context, now time.Time) error {
+	return s.exec(ctx, `UPDATE messages SET next_at = MIN(next_at, $1), reply_at = MIN(reply_at, $1)
+		WHERE next_at > $1 OR reply_at > $1`, now.UnixMilli())
 }
 
 // meeting identifies a meeting.
@@ -205,37 +219,10 @@ type meeting struct {
 	organizer, uid string
 }
 
-// nextMeeting returns the meeting whose further occurrences are due first.
-func (s *Store) nextMeeting(ctx context.Context, now time.Time) (m meeting, attempts int, ok bool, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE next_at <= $1 ORDER BY next_at
-		LIMIT 1`, now.UnixMilli()).
-		Scan(&m.organizer, &m.uid, &attempts)
-	if errors.Is(err, sql.ErrNoRows) {
-		return m, 0, false, nil
-	}
-	return m, attempts, err == nil, wrap(err)
-}
-
-// nextWork returns when the next authenticated message or meeting is due; zero if
-// there is none.
-func (s *Store) nextWork(ctx context.Context) (time.Time, error) {
-	return s.earliest(ctx, `SELECT MIN(at) FROM (SELECT MIN(next_at) AS at FROM messages WHERE next_at IS NOT NULL AND auth <> ''
-		UNION ALL SELECT MIN(next_at) FROM meetings WHERE next_at IS NOT NULL)`)
-}
-
-// nextReply returns when the next reply is due; zero if there is none.
-func (s *Store) nextReply(ctx context.Context) (time.Time, error) {
-	return s.earliest(ctx, `SELECT MIN(reply_at) FROM messages WHERE reply_at IS NOT NULL`)
-}
-
-// earliest returns the time that a query finds; zero if there is none.
-func (s *Store) earliest(ctx context.Context, query string) (time.Time, error) {
-	var at sql.NullInt64
-	err := s.db.QueryRowContext(ctx, query).Scan(&at)
-	if err != nil || !at.Valid {
-		return time.Time{}, wrap(err)
-	}
-	return time.UnixMilli(at.Int64), nil
+// meeting returns a meeting and how often its further occurrences could not be scheduled.
+func (s *Store) meeting(ctx context.Context, id int64) (m meeting, attempts int, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE rowid = $1`, id).Scan(&m.organizer, &m.uid, &attempts)
+	return m, attempts, wrap(err)
 }
 
 // finish saves the verdict of a processed message. With reply, a reply is due.

@@ -9,66 +9,18 @@ import (
 	"time"
 )
 
-// maxTurns limits how many domains turns remembers.
-const maxTurns = 10_000
-
-// errTurnOver is the error of a message or meeting that continues after others had
+// errTimeSlice is the error of a message or meeting that continues after others had
 // their turn.
-var errTurnOver = errors.New("others have their turn")
-
-// turns remembers when a message of each sender domain was processed last, so that
-// domains with few messages do not wait for those with many.
-type turns struct {
-	count int
-	last  map[string]int
-}
-
-// next returns the domain whose last turn is the longest ago, and notes its turn.
-func (t *turns) next(domains []string) string {
-	if t.last == nil || len(t.last) >= maxTurns {
-		t.last = make(map[string]int)
-	}
-	domain := slices.MinFunc(domains, func(a, b string) int { return t.last[a] - t.last[b] })
-	t.count++
-	t.last[domain] = t.count
-	return domain
-}
-
-// work processes messages and continues meetings that are due, in turn. Its errors
-// are those of the database.
-func (w *Worker) work(ctx context.Context) error {
-	for ctx.Err() == nil {
-		domains, err := w.store.dueDomains(ctx, w.settings.Now())
-		if err != nil {
-			return err
-		}
-		if len(domains) > 0 {
-			p, err := w.store.nextMessage(ctx, w.turns.next(domains), w.settings.Now())
-			if err != nil {
-				return err
-			}
-			if err := w.process(ctx, p); err != nil {
-				return err
-			}
-		}
-		m, attempts, ok, err := w.store.nextMeeting(ctx, w.settings.Now())
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := w.roll(ctx, m, attempts); err != nil {
-				return err
-			}
-		}
-		if len(domains) == 0 && !ok {
-			return nil
-		}
-	}
-	return nil
-}
+var errTimeSlice = errors.New("time slice used up")
 
 // process processes a message whose author is authenticated.
-func (w *Worker) process(ctx context.Context, p pending) error {
+func (w *Worker) process(ctx context.Context, id int64) error {
+	w.reconciling.Lock()
+	defer w.reconciling.Unlock()
+	p, err := w.store.message(ctx, id)
+	if err != nil {
+		return err
+	}
 	policy := &w.settings.Policy
 	c, err := parseMessage(p.raw, policy.MeetingHosts)
 	if err != nil {
@@ -93,7 +45,7 @@ func (w *Worker) process(ctx context.Context, p pending) error {
 	for _, m := range slices.Concat(applied.replaced, applied.meetings) { // no two bots come
 		result, err := w.reconcile(ctx, m, p.id, read)
 		switch {
-		case errors.Is(err, errTurnOver): // others have their turn first
+		case errors.Is(err, errTimeSlice):
 			return w.store.exec(ctx, `UPDATE messages SET next_at = $2 WHERE id = $1`, p.id, w.settings.Now().UnixMilli())
 		case err != nil:
 			return w.postpone(ctx, p, failed, err)
@@ -139,7 +91,7 @@ func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, det
 // after the error's attempts or retryTime.
 func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err error) error {
 	if ctx.Err() != nil {
-		return nil // the message stays due
+		return err
 	}
 	c, parseErr := parseMessage(p.raw, w.settings.Policy.MeetingHosts)
 	if parseErr != nil {

@@ -21,8 +21,8 @@ const maxRejections = 3
 // farHorizon is how far ahead the next occurrence of a rare meeting is looked for.
 const farHorizon = 20 * horizon
 
-// outlook is what the newest versions of a meeting's events ask for.
-type outlook struct {
+// schedule is what the newest versions of a meeting's events ask for.
+type schedule struct {
 	wanted  []calendar.Event // occurrences that jobs are scheduled for
 	next    calendar.Event   // the first occurrence that a job is scheduled for later; zero if there is none
 	reasons []string         // sentences that say why other occurrences get no job
@@ -31,61 +31,61 @@ type outlook struct {
 	cancelled bool
 }
 
-// look returns the outlook of a meeting. isKnown reports whether the service has the
+// planOccurrences returns the schedule of a meeting. isKnown reports whether the service has the
 // occurrence with an original start, which is then wanted however far ahead it is.
-func look(events []calendar.Event, now time.Time, window time.Duration, isKnown func(original time.Time) bool,
-	budget *calendar.Budget) (o outlook, err error) {
+func planOccurrences(events []calendar.Event, now time.Time, window time.Duration, isKnown func(original time.Time) bool,
+	budget *calendar.Budget) (s schedule, err error) {
 	all, err := calendar.Occurrences(events, now, now.Add(horizon), budget)
 	if err == nil && len(all) == 0 {
 		all, err = calendar.Occurrences(events, now.Add(horizon), now.Add(farHorizon), budget)
 	}
 	if err != nil {
-		return outlook{}, readError(err)
+		return schedule{}, readError(err)
 	}
 	for _, e := range all {
 		inWindow := e.Start.Before(now.Add(window)) || e.Original.IsZero() && e.Start.Before(now.Add(horizon)) || isKnown(e.Original)
 		switch {
-		case inWindow && len(o.wanted) < maxScheduled:
-			o.wanted = append(o.wanted, e)
-		case o.next.Start.IsZero():
-			o.next = e
+		case inWindow && len(s.wanted) < maxScheduled:
+			s.wanted = append(s.wanted, e)
+		case s.next.Start.IsZero():
+			s.next = e
 		}
 	}
 	if len(events) > 0 {
-		whole := wholeOf(events)
-		o.cancelled = whole.Cancelled && (whole.Original.IsZero() ||
+		master := seriesMaster(events)
+		s.cancelled = master.Cancelled && (master.Original.IsZero() ||
 			!slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled }))
 	}
 	for _, e := range events {
 		isOver := e.Series == nil && !e.Start.IsZero() && !e.End.After(now) && !e.Start.After(now) && !e.Original.After(now)
-		if e.Problem != "" && !isOver && !o.cancelled && len(o.reasons) < maxMeetings {
-			o.reasons = append(o.reasons, occasion(e)+" "+e.Problem+".")
+		if e.Problem != "" && !isOver && !s.cancelled && len(s.reasons) < maxMeetings {
+			s.reasons = append(s.reasons, eventLabel(e)+" "+e.Problem+".")
 		}
 	}
-	o.settled = len(all) > 0 || o.cancelled
+	s.settled = len(all) > 0 || s.cancelled
 	switch {
-	case len(events) == 0 || o.cancelled || len(o.wanted) > 0:
-	case !o.next.Start.IsZero():
+	case len(events) == 0 || s.cancelled || len(s.wanted) > 0:
+	case !s.next.Start.IsZero():
 		ahead := window
-		if o.next.Original.IsZero() {
+		if s.next.Original.IsZero() {
 			ahead = horizon
 		}
-		from := o.next.Start.Add(-ahead).In(calendar.Location(o.next.Zone))
-		o.reasons = append(o.reasons, fmt.Sprintf("%s will be scheduled from %s on, %d days before its next date, %s.",
-			title(o.next), from.Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(o.next.Start, o.next.Zone)))
-	case len(o.reasons) == 0:
-		o.reasons = append(o.reasons, title(wholeOf(events))+" is over.")
+		from := s.next.Start.Add(-ahead).In(calendar.Location(s.next.Zone))
+		s.reasons = append(s.reasons, fmt.Sprintf("%s will be scheduled from %s on, %d days before its next date, %s.",
+			title(s.next), from.Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(s.next.Start, s.next.Zone)))
+	case len(s.reasons) == 0:
+		s.reasons = append(s.reasons, title(seriesMaster(events))+" is over.")
 	}
-	return o, nil
+	return s, nil
 }
 
-// wholeOf returns the event as a whole, or else its first changed occurrence.
-func wholeOf(events []calendar.Event) calendar.Event {
+// seriesMaster returns the event of the whole series, or else its first changed occurrence.
+func seriesMaster(events []calendar.Event) calendar.Event {
 	return slices.MinFunc(events, func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
 }
 
-// occasion names an event in a sentence, or an occurrence of one.
-func occasion(e calendar.Event) string {
+// eventLabel names an event in a sentence, or an occurrence of one.
+func eventLabel(e calendar.Event) string {
 	if e.Original.IsZero() {
 		return title(e)
 	}
@@ -93,12 +93,18 @@ func occasion(e calendar.Event) string {
 }
 
 // roll schedules the further occurrences of a meeting.
-func (w *Worker) roll(ctx context.Context, m meeting, attempts int) error {
+func (w *Worker) roll(ctx context.Context, id int64) error {
+	w.reconciling.Lock()
+	defer w.reconciling.Unlock()
+	m, attempts, err := w.store.meeting(ctx, id)
+	if err != nil {
+		return err
+	}
 	result, err := w.reconcile(ctx, m, 0, w.newReading())
 	if ctx.Err() != nil {
-		return nil
+		return err
 	}
-	if errors.Is(err, errTurnOver) {
+	if errors.Is(err, errTimeSlice) {
 		return w.store.scheduleNext(ctx, m, w.settings.Now(), false)
 	}
 	if temporary, ok := errors.AsType[*temporaryError](err); ok {
@@ -113,25 +119,25 @@ func (w *Worker) roll(ctx context.Context, m meeting, attempts int) error {
 
 // reconciled is the result of reconcile.
 type reconciled struct {
-	outlook
+	schedule
 	rejections []string // sentences about occurrences that the service rejects
 }
 
 // reconcile makes the service have the occurrences of a meeting that its events
 // ask for. It is safe to repeat: the service recognizes an invite that it has.
 // message is the message that changed the meeting; 0 if it is only continued. It
-// returns errTurnOver if it is to be continued.
+// returns errTimeSlice if it is to be continued.
 func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *reading) (result reconciled, err error) {
 	now := w.settings.Now()
 	known, err := w.store.occurrences(ctx, m)
 	if err != nil {
 		return reconciled{}, err
 	}
-	r := reconciliation{worker: w, meeting: m, message: message, known: known, until: time.Now().Add(turnTime)}
+	r := reconciliation{worker: w, meeting: m, message: message, known: known, until: time.Now().Add(timeSlice)}
 	events, source, err := w.store.events(ctx, m, read)
-	var found outlook
+	var found schedule
 	if err == nil {
-		found, err = look(events, now, w.settings.Policy.Window, func(original time.Time) bool { return r.find(original) >= 0 }, read.budget)
+		found, err = planOccurrences(events, now, w.settings.Policy.Window, func(original time.Time) bool { return r.find(original) >= 0 }, read.budget)
 	}
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
@@ -143,7 +149,7 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *
 		r.message = source
 	}
 	if found.cancelled && len(known) == 0 {
-		found.reasons = append(found.reasons, occasion(wholeOf(events))+" is cancelled.")
+		found.reasons = append(found.reasons, eventLabel(seriesMaster(events))+" is cancelled.")
 	}
 	r.wanted = found.wanted
 	if err := r.run(ctx, now); err != nil {
@@ -164,7 +170,7 @@ type reconciliation struct {
 	known   []occurrence     // what the service has
 	wanted  []calendar.Event // what it should have
 
-	until      time.Time // when others have their turn
+	until      time.Time // end of the time slice
 	rejected   int       // occurrences
 	rejections []string  // sentences about them
 }
@@ -195,22 +201,21 @@ func (r *reconciliation) run(ctx context.Context, now time.Time) error {
 			previous = obsolete[at]
 			obsolete = slices.Delete(obsolete, at, at+1)
 		}
-		if err := r.note(title(e), r.schedule(ctx, e, previous)); err != nil {
+		if err := r.recordFailure(title(e), r.schedule(ctx, e, previous)); err != nil {
 			return err
 		}
 	}
 	for _, o := range obsolete {
-		if err := r.note(title(calendar.Event{Summary: o.summary}), r.cancel(ctx, o)); err != nil {
+		if err := r.recordFailure(title(calendar.Event{Summary: o.summary}), r.cancel(ctx, o)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note notes the result of a request. It returns the error, unless the occurrence was
-// rejected, and errTurnOver if the turn is over. Only progress ends a turn, so that
-// each turn makes some.
-func (r *reconciliation) note(subject string, err error) error {
+// recordFailure records that an occurrence was rejected. It returns other errors, and
+// errTimeSlice after the time slice: only after progress, so that each makes some.
+func (r *reconciliation) recordFailure(subject string, err error) error {
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		if reason := sentence(subject, rejected); !slices.Contains(r.rejections, reason) {
 			r.rejections = append(r.rejections, reason)
@@ -222,7 +227,7 @@ func (r *reconciliation) note(subject string, err error) error {
 		return err
 	}
 	if time.Now().After(r.until) {
-		return errTurnOver
+		return errTimeSlice
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -120,42 +119,27 @@ type dueReply struct {
 	since    time.Time
 }
 
-// sendReplies sends the replies that are due.
-func (w *Worker) sendReplies(ctx context.Context) error {
-	for ctx.Err() == nil {
-		sent, err := w.sendNextReply(ctx)
-		if err != nil || !sent {
-			return err
-		}
-	}
-	return nil
-}
-
-// sendNextReply sends the reply that is due first, and reports whether there was
-// one.
-func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
+// sendReply sends the reply to a message.
+func (w *Worker) sendReply(ctx context.Context, id int64) error {
 	now := w.settings.Now()
-	due, err := list(ctx, w.store.db, func(row *sql.Rows) (r dueReply, err error) {
-		var since int64
-		err = row.Scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
-		r.since = time.UnixMilli(since)
-		return r, err
-	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages WHERE reply_at <= $1 ORDER BY reply_at
-		LIMIT 1`, now.UnixMilli())
-	if err != nil || len(due) == 0 {
-		return false, err
+	var r dueReply
+	var since int64
+	err := w.store.db.QueryRowContext(ctx, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages
+		WHERE id = $1`, id).Scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
+	if err != nil {
+		return wrap(err)
 	}
-	r := due[0]
+	r.since = time.UnixMilli(since)
 	changes, err := w.store.changes(ctx, r.message)
 	if err != nil {
-		return false, err
+		return err
 	}
 	text, err := w.settings.Reply.compose(r, changes, now)
 	if err == nil {
 		err = w.send(ctx, r.sender, text)
 	}
 	if ctx.Err() != nil {
-		return false, nil
+		return ctx.Err()
 	}
 	state, next := "sent", any(nil)
 	if err != nil {
@@ -166,7 +150,7 @@ func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 		}
 		w.settings.Log.Warn("cannot send reply", "message", r.message, "attempt", r.attempts+1, "error", err)
 	}
-	return true, w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
+	return w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
 		WHERE id = $1`, r.message, state, next)
 }
 

@@ -10,12 +10,11 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"standin/internal/retry"
+	"standin/internal/runner"
 )
 
 const (
@@ -27,9 +26,13 @@ const (
 	maxReadAttempts = 3
 	// bytesPerStep is how many bytes of a message a step of calendar.Budget reads.
 	bytesPerStep = 256
-	// turnTime is how long invites of one message are passed to the service before
-	// the messages of others have their turn.
-	turnTime = time.Second
+	// timeSlice is how long invites of one meeting are passed to the service before
+	// other domains have their turn.
+	timeSlice = time.Second
+	// lease is how long a message or meeting stays with a worker that has crashed, and
+	// itemTime the longest that it is processed at a time.
+	lease    = time.Minute
+	itemTime = 10 * time.Minute
 	// rollInterval is how often further occurrences of series are scheduled.
 	rollInterval = 24 * time.Hour
 	// pollInterval is how often the worker checks for messages that another
@@ -71,16 +74,13 @@ type Worker struct {
 	store    *Store
 	resolver *resolver
 	lock     *os.File
-	server   *smtpServer  // nil without SMTP
-	wake     retry.Signal // a message is authenticated, or a reply is due
-	arrived  retry.Signal // a message is to be authenticated
-	turns    turns
+	server   *smtpServer       // nil without SMTP
 	step     func(name string) // called between the steps of receiving; for tests
 
-	signingIn sync.Mutex // requests of access tokens
+	arrivals, messages, meetings, replies *runner.Runner[int64] // of row IDs
 
-	mu       sync.Mutex
-	inFlight map[int64]bool // messages that are being authenticated
+	reconciling sync.Mutex // a message and a meeting may be about the same jobs
+	signingIn   sync.Mutex // requests of access tokens
 }
 
 // Open opens the worker's directory and the SMTP listener.
@@ -93,15 +93,21 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), wake: retry.NewSignal(), arrived: retry.NewSignal(),
-		step: func(string) {}, inFlight: make(map[int64]bool),
+		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), step: func(string) {},
 	}
+	w.arrivals = w.newRunner(queue{"arrived message", "messages", "next_at", "auth = ''"}, authenticators, authenticators, w.authenticate)
+	w.messages = w.newRunner(queue{"message", "messages", "next_at", "auth <> ''"}, 1, 1, w.process)
+	w.meetings = w.newRunner(queue{"meeting", "meetings", "next_at", "TRUE"}, 1, 1, w.roll)
+	w.replies = w.newRunner(queue{"reply", "messages", "reply_at", "TRUE"}, 2, 1, w.sendReply)
 	var err error
 	if w.store, err = openStore(ctx, settings.Dir, settings.MaxBytes); err != nil {
 		return nil, err
 	}
 	if w.lock, err = lockDir(settings.Dir); err != nil {
 		return nil, errors.Join(err, w.store.Close())
+	}
+	if err := w.store.releaseLeases(ctx, settings.Now()); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	if settings.SMTP.Listen != "" {
 		if w.server, err = newSMTPServer(ctx, w); err != nil {
@@ -128,63 +134,37 @@ func (w *Worker) SMTPAddr() string {
 	return w.server.listener.Addr().String()
 }
 
+// newRunner returns the runner of a queue, in which sender domains take turns.
+func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Context, id int64) error) *runner.Runner[int64] {
+	now := w.settings.Now
+	return &runner.Runner[int64]{
+		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.settings.Log,
+		Teams: func(ctx context.Context) ([]string, error) { return w.store.dueDomains(ctx, q, now()) },
+		ClaimOf: func(ctx context.Context, domain string) (int64, bool, error) {
+			return w.store.claim(ctx, q, domain, now(), now().Add(lease))
+		},
+		Extend: func(ctx context.Context, id int64, until time.Time) error { return w.store.extend(ctx, q, id, until) },
+		Run:    func(ctx context.Context, id int64, _ *runner.Lease) error { return run(ctx, id) },
+		ID:     func(id int64) string { return strconv.FormatInt(id, 10) },
+	}
+}
+
 // Run receives and processes messages until ctx is cancelled.
-func (w *Worker) Run(ctx context.Context) error {
-	parts, ctx := errgroup.WithContext(ctx)
+func (w *Worker) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	defer parts.Wait()
 	if w.server != nil {
-		parts.Go(func() error { w.server.run(ctx); return nil })
+		parts.Go(func() { w.server.run(ctx) })
 	}
 	if w.settings.IMAP.URL != nil {
-		parts.Go(func() error { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx); return nil })
+		parts.Go(func() { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx) })
 	}
-	parts.Go(func() error { return w.repeat(ctx, w.arrived, w.nextArrival, w.authenticateDue) })
-	for range authenticators - 1 {
-		parts.Go(func() error { return w.authenticateArrivals(ctx) })
+	for _, r := range []*runner.Runner[int64]{w.arrivals, w.messages, w.meetings, w.replies} {
+		parts.Go(func() { r.Work(ctx) })
 	}
-	parts.Go(func() error { return w.repeat(ctx, nil, w.store.nextReply, w.sendReplies) })
-	parts.Go(func() error { return w.repeat(ctx, w.wake, w.store.nextWork, w.work) })
-	parts.Go(func() error { return w.purge(ctx) })
-	return parts.Wait()
-}
-
-// repeat does work that is due until ctx is cancelled: now, when wake is signaled, when
-// the time of next comes, and after pollInterval.
-func (w *Worker) repeat(ctx context.Context, wake retry.Signal, next func(context.Context) (time.Time, error),
-	work func(context.Context) error) error {
-	for ctx.Err() == nil {
-		if err := work(ctx); err != nil {
-			return ignoreEnd(ctx, err)
-		}
-		at, err := next(ctx)
-		if err != nil {
-			return ignoreEnd(ctx, err)
-		}
-		wait := pollInterval
-		if !at.IsZero() {
-			wait = min(wait, max(0, at.Sub(w.settings.Now())))
-		}
-		wake.Wait(ctx, wait)
-	}
-	return nil
-}
-
-// purge deletes old messages and meetings every rollInterval.
-func (w *Worker) purge(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if err := w.store.purge(ctx, w.settings.Now()); err != nil {
-			return ignoreEnd(ctx, err)
-		}
-		_ = retry.Sleep(ctx, rollInterval) // the loop checks ctx
-	}
-	return nil
-}
-
-// ignoreEnd returns nil if err is due to the end of the worker.
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	runner.Repeat(ctx, w.settings.Now, w.settings.Log, runner.Task{
+		Name: "delete old mail", Every: rollInterval, Run: func(ctx context.Context) error { return w.store.purge(ctx, w.settings.Now()) },
+	})
 }
 
 // receive stores a message that was received, and wakes the worker.
@@ -198,9 +178,9 @@ func (w *Worker) receive(ctx context.Context, m received) error {
 	switch {
 	case id == 0: // it was received before
 	case m.judgment == nil:
-		w.arrived.Send()
+		w.arrivals.Wake()
 	case m.judgment.verdict == waiting:
-		w.wake.Send()
+		w.messages.Wake()
 	default:
 		w.logVerdict(id, m.source, m.remote, *m.judgment)
 	}
