@@ -2,6 +2,8 @@ package retention
 
 import (
 	"context"
+	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -37,7 +39,7 @@ func TestEraseJobs(t *testing.T) {
 		h.recorded(t, ada, 89*day, failed), h.recorded(t, ada, 400*day, nil),
 		h.recorded(t, bob, 9*day, failed), h.recorded(t, eve, 400*day, failed),
 	}
-	h.eraseJobs(t.Context())
+	h.runTasks(t)
 	for _, id := range erased {
 		if _, err := h.store.Job(t.Context(), id); !job.ErrorIs(err, job.NotFound) || len(h.files(t, id)) > 0 {
 			t.Errorf("job %s: %v, stored %v", id, err, h.files(t, id))
@@ -73,7 +75,13 @@ func TestDeleteConsumer(t *testing.T) {
 	if err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := h.DeleteConsumer(t.Context(), ada); err != nil || n != batch+2 {
+	b := &broken{Recordings: h.Recordings, Volumes: h.Files.Volumes, id: ids[0], fail: func(context.Context) error { return os.ErrPermission }}
+	h.Files.Volumes = b
+	if n, err := h.DeleteConsumer(t.Context(), ada); !errors.Is(err, os.ErrPermission) || n != batch+1 {
+		t.Fatalf("with a job that cannot be deleted: deleted %d jobs, %v", n, err)
+	}
+	b.id = uuid.Nil
+	if n, err := h.DeleteConsumer(t.Context(), ada); err != nil || n != 1 {
 		t.Fatalf("deleted %d jobs, %v", n, err)
 	}
 	for _, id := range append(ids, running) {

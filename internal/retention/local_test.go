@@ -146,7 +146,9 @@ func TestSweepLocal(t *testing.T) {
 			id = h.recorded(t, consumer, time.Hour, test.change)
 		}
 		h.killed(t, id, 0, test.age, botFiles()...)
-		h.sweepLocal(t.Context())
+		if err := h.sweepLocal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		var left []string
 		folder := filepath.Join(h.local.DataDir, "bots", id.String()+"-0")
 		for _, path := range h.everything(t) {
@@ -221,7 +223,7 @@ func checkNothingIsLeft(t *testing.T, base *harness) {
 			err = h.jobs.ExpireRecording(t.Context(), id)
 		case "job retention":
 			if err = h.jobs.ExpireRecording(t.Context(), id); err == nil {
-				err = h.eraseJobsOf(t.Context(), caller.ConsumerID, now)
+				err = h.eraseJobs(t.Context(), caller.ConsumerID, Period(time.Millisecond))
 			}
 		case "consumer":
 			_, err = h.DeleteConsumer(t.Context(), caller.ConsumerID)

@@ -16,19 +16,22 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobfiles"
-	"standin/internal/retry"
+	"standin/internal/runner"
 	"standin/internal/store"
 )
 
 const (
 	batch = 100 // recordings read at a time
 
-	// maxSleep is how soon a changed retention takes effect: a change does not
-	// wake the Cleaner.
-	maxSleep = 15 * time.Minute
+	// interval is how soon a changed retention takes effect, and retryDelay after what
+	// time a deletion counts as interrupted.
+	interval, retryDelay = 15 * time.Minute, 5 * time.Minute
 
-	// retryDelay is the delay after a failure.
-	retryDelay = 5 * time.Minute
+	// slots is how much is done at a time. deletionTime bounds a deletion, and taskTime
+	// all that is done at once for a consumer, and a sweep.
+	slots        = 4
+	deletionTime = 10 * time.Minute
+	taskTime     = 6 * time.Hour
 
 	// sweepInterval is how often unused objects are removed from storage, and
 	// localInterval how often unused files are removed from this machine.
@@ -66,124 +69,94 @@ func New(settings Settings) *Cleaner { return &Cleaner{settings} }
 
 // Run deletes until ctx ends.
 func (c *Cleaner) Run(ctx context.Context) {
-	var swept, sweptLocal time.Time
-	for ctx.Err() == nil {
-		wait := min(c.expire(ctx), c.eraseJobs(ctx))
-		if now := c.Now(); now.Sub(swept) >= sweepInterval {
-			swept = now
-			c.sweep(ctx)
-		}
-		if now := c.Now(); now.Sub(sweptLocal) >= localInterval {
-			sweptLocal = now
-			c.sweepLocal(ctx)
-		}
-		_ = retry.Sleep(ctx, wait) // the loop checks ctx
-	}
+	r := runner.Periodic(slots, c.Now, c.Log, c.tasks)
+	r.Limit = taskTime
+	r.Work(ctx)
 }
 
-// expire deletes all expired recordings. It returns the time until the next one
-// expires, at most maxSleep.
-func (c *Cleaner) expire(ctx context.Context) time.Duration {
-	wait := maxSleep
-	failed := c.finishDeletions(ctx) != nil
-	retentions, err := c.Store.ConsumerRetentions(ctx)
-	failed = failed || err != nil
-	if err != nil && ctx.Err() == nil {
-		c.Log.Error("cannot read the retention of the consumers", "error", err)
+// tasks returns what is to be done for each consumer, each interrupted deletion, and the
+// sweeps.
+func (c *Cleaner) tasks(ctx context.Context) ([]runner.Task, error) {
+	consumers, err := c.Store.Consumers(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, retention := range retentions {
-		period := c.period(retention)
-		if period == Forever {
-			continue
-		}
-		// Recordings of jobs that end from now on expire no sooner than this.
-		wait = min(wait, time.Duration(period))
-		if retention.Oldest.IsZero() {
-			continue
-		}
-		if until := c.Now().Add(-time.Duration(period)); !retention.Oldest.After(until) {
-			err := c.expireConsumer(ctx, retention.ConsumerID, until)
-			failed = failed || err != nil
-			if err == nil {
-				wait = 0 // to find the next one
-			}
-			continue
-		}
-		wait = min(wait, retention.Oldest.Add(time.Duration(period)).Sub(c.Now()))
+	interrupted, err := c.Store.PendingErasures(ctx, c.Now().Add(-retryDelay))
+	if err != nil {
+		return nil, err
 	}
-	if failed {
-		wait = min(wait, retryDelay)
+	var tasks []runner.Task
+	for _, consumer := range consumers {
+		recordings, jobs := periodOr(consumer.Retention, c.Retention), periodOr(consumer.JobRetention, c.JobRetention)
+		if recordings != Forever {
+			tasks = append(tasks, runner.Task{
+				Name: "delete expired recordings of team " + consumer.ID.String(), Every: min(interval, time.Duration(recordings)),
+				Run: func(ctx context.Context) error { return c.expireRecordings(ctx, consumer.ID, recordings) },
+			})
+		}
+		if jobs != Forever {
+			tasks = append(tasks, runner.Task{
+				Name: "erase old jobs of team " + consumer.ID.String(), Every: interval,
+				Run: func(ctx context.Context) error { return c.eraseJobs(ctx, consumer.ID, jobs) },
+			})
+		}
 	}
-	return wait
+	for _, id := range interrupted {
+		tasks = append(tasks, runner.Task{
+			Name: "finish the deletion of recording " + id.String(), Every: retryDelay,
+			Run: func(ctx context.Context) error { return c.Recordings.ExpireRecording(ctx, id) },
+		})
+	}
+	return append(tasks, runner.Task{Name: "sweep the storage", Every: sweepInterval, Run: c.sweep},
+		runner.Task{Name: "sweep this machine", Every: localInterval, Run: c.sweepLocal}), nil
 }
 
-// period returns how long a consumer's recordings are kept.
-func (c *Cleaner) period(retention store.ConsumerRetention) Period {
-	if retention.Retention != nil {
-		return Period(*retention.Retention)
+// periodOr returns the own period of a consumer, or else that of the service.
+func periodOr(own *time.Duration, usual Period) Period {
+	if own != nil {
+		return Period(*own)
 	}
-	return c.Retention
+	return usual
 }
 
-// expireConsumer deletes a consumer's recordings of jobs that ended by a time. It
-// continues after a failure, and returns the last one.
-func (c *Cleaner) expireConsumer(ctx context.Context, consumer uuid.UUID, until time.Time) (failure error) {
-	var after store.EndedJob
+// expireRecordings deletes the recordings of a consumer whose retention has passed.
+func (c *Cleaner) expireRecordings(ctx context.Context, consumer uuid.UUID, period Period) error {
+	return c.deleteEnded(ctx, consumer, period, c.Store.ExpiredRecordings, c.Recordings.ExpireRecording)
+}
+
+// deleteEnded calls remove for each job that find returns, of those that ended before the
+// period. It continues after a failure, and returns the last one.
+func (c *Cleaner) deleteEnded(ctx context.Context, consumer uuid.UUID, period Period,
+	find func(ctx context.Context, consumer uuid.UUID, until time.Time, after store.EndedJob, limit int) ([]store.EndedJob, error),
+	remove func(ctx context.Context, id uuid.UUID) error) (failure error) {
+	until, after, deleted := c.Now().Add(-time.Duration(period)), store.EndedJob{}, 0
 	for {
-		jobs, err := c.Store.ExpiredRecordings(ctx, consumer, until, after, batch)
+		jobs, err := find(ctx, consumer, until, after, batch)
 		if err != nil {
-			c.logError(ctx, uuid.Nil, "cannot find expired recordings", err)
 			return err
 		}
-		for _, job := range jobs {
-			after = job
-			if err := c.delete(ctx, job.JobID, "retention"); err != nil {
-				failure = err
-			}
-			if ctx.Err() != nil {
+		for _, after = range jobs {
+			removing, cancel := context.WithTimeout(ctx, deletionTime)
+			err := runner.Safely(func() error { return remove(removing, after.JobID) })
+			cancel()
+			switch {
+			case ctx.Err() != nil:
 				return ctx.Err()
+			case err != nil:
+				c.Log.Error("cannot delete a recording or job; retrying", "job", after.JobID, "error", err)
+				failure = err
+			default:
+				deleted++
 			}
 		}
 		if len(jobs) < batch {
-			return failure
+			break
 		}
 	}
-}
-
-// finishDeletions completes deletions that were interrupted.
-func (c *Cleaner) finishDeletions(ctx context.Context) error {
-	jobs, err := c.Store.PendingErasures(ctx, c.Now().Add(-retryDelay), batch)
-	if err != nil {
-		c.logError(ctx, uuid.Nil, "cannot find interrupted deletions", err)
-		return err
+	if deleted > 0 {
+		c.Log.Info("deleted after the retention", "consumer", consumer, "jobs", deleted)
 	}
-	for _, id := range jobs {
-		if err := c.delete(ctx, id, "interrupted deletion"); err != nil {
-			return err // the storage is probably unreachable
-		}
-	}
-	return nil
-}
-
-func (c *Cleaner) delete(ctx context.Context, id uuid.UUID, reason string) error {
-	err := c.Recordings.ExpireRecording(ctx, id)
-	if err != nil {
-		c.logError(ctx, id, "cannot delete recording; retrying", err)
-		return err
-	}
-	c.Log.Info("recording deleted", "job", id, "reason", reason)
-	return nil
-}
-
-// logError logs an error, unless ctx has ended.
-func (c *Cleaner) logError(ctx context.Context, id uuid.UUID, message string, err error) {
-	switch {
-	case ctx.Err() != nil:
-	case id == uuid.Nil:
-		c.Log.Error(message, "error", err)
-	default:
-		c.Log.Error(message, "job", id, "error", err)
-	}
+	return failure
 }
 
 // Forever is the Period of recordings that are never deleted.

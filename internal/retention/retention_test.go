@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,6 +73,7 @@ func newHarnessOn(t *testing.T, period Period, address, folder string) *harness 
 		t.Fatal(err)
 	}
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: local, Now: clock})
+	t.Cleanup(jobs.Close)
 	return &harness{store: s, storage: recordings, folder: folder, jobs: jobs, local: local, Cleaner: New(Settings{
 		Store: s, Recordings: jobs, Files: local, Options: Options{Retention: period}, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
@@ -154,8 +157,22 @@ func (h *harness) files(t *testing.T, id uuid.UUID) []string {
 	return names
 }
 
-// TestExpire checks that recordings are deleted after their consumer's retention, and
-// that the next run is when the next recording expires.
+// runTasks runs all tasks once, and returns the names of those that fail.
+func (h *harness) runTasks(t *testing.T) (failed []string) {
+	t.Helper()
+	tasks, err := h.tasks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		if err := task.Run(t.Context()); err != nil {
+			failed = append(failed, task.Name)
+		}
+	}
+	return failed
+}
+
+// TestExpire checks that recordings are deleted after their consumer's retention.
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, Period(10*day))
@@ -168,9 +185,7 @@ func TestExpire(t *testing.T) {
 		h.recorded(t, usual, 11*day, func(r *job.Record) { r.Status, r.WakeAt = job.RecordingStarted, now }),
 		h.recorded(t, usual, 11*day, func(r *job.Record) { r.WakeAt = now }),
 	}
-	if wait := h.expire(t.Context()); wait > 0 {
-		t.Errorf("next run in %v, want immediately", wait)
-	}
+	h.runTasks(t)
 	for _, id := range append(gone, failed) {
 		r, err := h.store.Job(t.Context(), id)
 		if left := h.files(t, id); len(left) > 0 || err != nil || r.RecordingErasedAt.IsZero() || r.RecordingDeletedBy != "retention" {
@@ -181,9 +196,6 @@ func TestExpire(t *testing.T) {
 		if left := h.files(t, id); len(left) != 3 {
 			t.Errorf("recording %d: only %v remain", i, left)
 		}
-	}
-	if wait := h.expire(t.Context()); wait != 3*time.Minute {
-		t.Errorf("next run in %v, want 3m", wait)
 	}
 }
 
@@ -197,7 +209,7 @@ func TestExpireManyRecordings(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	for range 2 { // two nodes
-		group.Go(func() { h.expire(t.Context()) })
+		group.Go(func() { h.runTasks(t) })
 	}
 	group.Wait()
 	left := 0
@@ -206,37 +218,75 @@ func TestExpireManyRecordings(t *testing.T) {
 	}
 }
 
-// brokenRecordings fails the deletion of one job's recording.
-type brokenRecordings struct {
+// broken cannot delete what belongs to a job.
+type broken struct {
 	Recordings
-	id uuid.UUID
+	jobfiles.Volumes
+	id    uuid.UUID
+	fail  func(ctx context.Context) error
+	tries atomic.Int32
 }
 
-func (a brokenRecordings) ExpireRecording(ctx context.Context, id uuid.UUID) error {
-	if id == a.id {
-		return errors.New("storage unavailable")
+func (b *broken) ExpireRecording(ctx context.Context, id uuid.UUID) error {
+	if id == b.id {
+		b.tries.Add(1)
+		return b.fail(ctx)
 	}
-	return a.Recordings.ExpireRecording(ctx, id)
+	return b.Recordings.ExpireRecording(ctx, id)
 }
 
-// TestFailedDeletion checks that a failed deletion does not stop others and is retried
-// after a delay.
+func (b *broken) RemoveSpools(ctx context.Context, id uuid.UUID) error {
+	if id == b.id {
+		b.tries.Add(1)
+		return b.fail(ctx)
+	}
+	return b.Volumes.RemoveSpools(ctx, id)
+}
+
+// TestFailedDeletion checks that the first of ten recordings or jobs, which cannot be deleted,
+// does not stop the deletion of the others, and is tried again.
 func TestFailedDeletion(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, Period(day))
-	consumer := h.consumer(t, nil)
-	stuck, free := h.recorded(t, consumer, 3*day, nil), h.recorded(t, consumer, 2*day, nil)
-	working := h.Recordings
-	h.Recordings = brokenRecordings{working, stuck}
-	if wait := h.expire(t.Context()); wait != retryDelay {
-		t.Errorf("next run in %v", wait)
-	}
-	if len(h.files(t, stuck)) == 0 || len(h.files(t, free)) > 0 {
-		t.Errorf("files of the failed deletion: %v, of the other: %v", h.files(t, stuck), h.files(t, free))
-	}
-	h.Recordings = working
-	if h.expire(t.Context()); len(h.files(t, stuck)) > 0 {
-		t.Error("the deletion was not retried")
+	fails := func(context.Context) error { return errors.New("storage unavailable") }
+	for name, test := range map[string]struct {
+		fail   func(ctx context.Context) error
+		change func(*job.Record)
+	}{
+		"expired":     {fail: fails},
+		"interrupted": {fails, func(r *job.Record) { r.RecordingDeletedAt, r.RecordingDeletedBy = now.Add(-time.Hour), "consumer" }},
+		"old":         {fails, func(r *job.Record) { r.Status, r.ManifestURI, r.Attempts = job.Failed, "", 0 }},
+		"hanging":     {fail: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+		"panicking":   {fail: func(context.Context) error { panic("nil map") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h, began := newHarness(t, Period(day)), time.Now()
+				h.JobRetention = Period(day)
+				h.Now = func() time.Time { return now.Add(time.Since(began)) }
+				consumer := h.consumer(t, nil)
+				var ids []uuid.UUID
+				for i := range 10 {
+					ids = append(ids, h.recorded(t, consumer, time.Duration(100-i)*day, test.change))
+				}
+				b := &broken{Recordings: h.Recordings, Volumes: h.Files.Volumes, id: ids[0], fail: test.fail}
+				h.Recordings, h.Files.Volumes = b, b
+				ctx, stop := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				running.Go(func() { h.Run(ctx) })
+				time.Sleep(time.Hour)
+				stop()
+				running.Wait()
+				for _, id := range ids[1:] {
+					if left := h.files(t, id); len(left) > 0 {
+						t.Errorf("files %v remain", left)
+					}
+				}
+				if n := b.tries.Load(); n < 2 || n > 20 {
+					t.Errorf("it was tried %d times in an hour", n)
+				}
+			})
+		})
 	}
 }
 
@@ -252,8 +302,8 @@ func TestUnfinishedDeletion(t *testing.T) {
 	}
 	old, running := begun(time.Hour), begun(time.Minute)
 	kept := h.recorded(t, h.consumer(t, nil), 4000*day, nil) // forever
-	if wait := h.expire(t.Context()); wait != maxSleep || len(h.files(t, kept)) != 3 {
-		t.Errorf("next run in %v; files %v", wait, h.files(t, kept))
+	if failed := h.runTasks(t); len(failed) > 0 || len(h.files(t, kept)) != 3 {
+		t.Errorf("failed: %v; files %v", failed, h.files(t, kept))
 	}
 	if len(h.files(t, old)) > 0 || len(h.files(t, running)) == 0 {
 		t.Errorf("files of the interrupted deletion: %v, of one in progress: %v", h.files(t, old), h.files(t, running))
@@ -307,7 +357,9 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("%+v, want %q", one, want[one.JobID])
 		}
 	}
-	h.sweep(t.Context())
+	if err := h.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	whole := []string{"manifest.json", "media/recording.mp4", "uploads/0/capture-0.zip"}
 	for id, want := range map[uuid.UUID][]string{
 		unknown: whole[:2], finished: whole, erased: nil, torn: whole, failed: whole, cancelled: whole,

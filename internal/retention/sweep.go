@@ -2,6 +2,7 @@ package retention
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,7 @@ func (c *Cleaner) reason(ctx context.Context, usage recording.JobUsage) (Reason,
 	case !r.RecordingErasedAt.IsZero():
 		return Deleted, nil
 	case !r.RecordingDeletedAt.IsZero():
-		return "", nil // finishDeletions deletes it
+		return "", nil // a task completes the deletion
 	case r.ManifestURI != "" && usage.Uploads > 0:
 		return Finished, nil
 	case (r.Status == job.Failed || r.Status == job.Cancelled) && usage.Uploads > 0:
@@ -96,7 +97,7 @@ func (c *Cleaner) Remove(ctx context.Context, leftover Leftover) error {
 // sweep removes the leftovers of jobs that are in the database. It only logs the
 // others: a database that was lost or restored from a backup must not cost the
 // recordings too. The operator removes them with standin recordings sweep.
-func (c *Cleaner) sweep(ctx context.Context) {
+func (c *Cleaner) sweep(ctx context.Context) error {
 	var removed, unknown int
 	var bytes int64
 	err := c.Leftovers(ctx, func(leftover Leftover) error {
@@ -106,7 +107,7 @@ func (c *Cleaner) sweep(ctx context.Context) {
 			return nil
 		}
 		if err := c.Remove(ctx, leftover); err != nil {
-			c.logError(ctx, leftover.JobID, "cannot remove leftover objects", err)
+			c.Log.Error("cannot remove leftover objects", "job", leftover.JobID, "error", err)
 			return ctx.Err() // the next one may succeed
 		}
 		removed++
@@ -114,31 +115,24 @@ func (c *Cleaner) sweep(ctx context.Context) {
 		return nil
 	})
 	if err != nil {
-		c.logError(ctx, uuid.Nil, "cannot sweep the storage; trying again in 24 hours", err)
-		return
+		return err
 	}
 	if unknown > 0 {
 		c.Log.Warn("storage holds recordings of jobs that are not in the database; standin recordings sweep lists them",
 			"jobs", unknown, "bytes", bytes)
 	}
 	c.Log.Debug("storage swept", "removed", removed)
+	return nil
 }
 
 // sweepLocal removes the files on this machine that no job needs: each node of a
 // service does this for its own disk.
-func (c *Cleaner) sweepLocal(ctx context.Context) {
+func (c *Cleaner) sweepLocal(ctx context.Context) error {
 	jobs, err := c.Files.LocalJobs(ctx)
-	if err != nil {
-		c.logError(ctx, uuid.Nil, "cannot list all files of jobs on this machine; trying again in an hour", err)
+	for id, changed := range jobs { // those that could be listed
+		err = errors.Join(err, c.sweepJob(ctx, id, c.Now().Sub(changed)))
 	}
-	for id, changed := range jobs {
-		if err := c.sweepJob(ctx, id, c.Now().Sub(changed)); err != nil {
-			c.logError(ctx, id, "cannot remove a job's files from this machine; trying again in an hour", err)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-	}
+	return err
 }
 
 // sweepJob removes the files of a job on this machine that nobody needs. They were

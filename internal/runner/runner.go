@@ -181,7 +181,7 @@ func (r *Runner[T]) claimUpTo(ctx context.Context, n int, now time.Time) (found 
 	}
 	defer cancel()
 	team := ""
-	err = safely(func() (err error) {
+	err = Safely(func() (err error) {
 		if r.ClaimOf == nil {
 			found, err = r.Claim(claiming, n)
 		} else {
@@ -287,7 +287,7 @@ func (r *Runner[T]) process(ctx context.Context, item T, lease *Lease) {
 	if r.Lease > 0 {
 		extending.Go(func() { r.keep(working, item, lease, cancel) })
 	}
-	err := safely(func() error { return r.Run(working, item, lease) })
+	err := Safely(func() error { return r.Run(working, item, lease) })
 	lost := errors.Is(err, ErrLost) || errors.Is(context.Cause(working), ErrLost)
 	cancel(nil)
 	extending.Wait()
@@ -304,8 +304,8 @@ func (r *Runner[T]) process(ctx context.Context, item T, lease *Lease) {
 	}
 }
 
-// safely calls fn, and returns a panic as an error.
-func safely(fn func() error) (err error) {
+// Safely calls fn, and returns a panic as an error.
+func Safely(fn func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())

@@ -54,7 +54,7 @@ func TestDeleteWhileInserting(t *testing.T) {
 				})
 			}
 			deleteAll := func() error {
-				ids, err := s.ConsumerJobs(ctx, consumer, 1000)
+				ids, err := s.ConsumerJobs(ctx, consumer, uuid.Nil, 1000)
 				for _, id := range ids {
 					err = errors.Join(err, s.DeleteJob(ctx, id))
 				}

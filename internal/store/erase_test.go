@@ -224,7 +224,7 @@ func TestDeleteConsumer(t *testing.T) {
 		if err := s.RetireConsumer(t.Context(), c.ID, now); err != nil {
 			t.Fatal(err)
 		}
-		ids, err := s.ConsumerJobs(t.Context(), c.ID, 10)
+		ids, err := s.ConsumerJobs(t.Context(), c.ID, uuid.Nil, 10)
 		if err != nil || !slices.Equal(ids, []uuid.UUID{running.ID}) {
 			t.Fatalf("jobs %v, %v", ids, err)
 		}

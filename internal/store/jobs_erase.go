@@ -74,10 +74,10 @@ func (tx *Tx) deleteJob(ctx context.Context, id uuid.UUID) error {
 	return tx.exec(ctx, "delete a job", `DELETE FROM jobs WHERE id = $1`, id)
 }
 
-// ConsumerJobs returns the IDs of up to limit of a consumer's jobs.
-func (db *Reader) ConsumerJobs(ctx context.Context, consumer uuid.UUID, limit int) ([]uuid.UUID, error) {
-	return list(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 LIMIT $2`,
-		consumer, limit)
+// ConsumerJobs returns the IDs of up to limit of a consumer's jobs after one of them.
+func (db *Reader) ConsumerJobs(ctx context.Context, consumer, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+	return list(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 AND id > $2
+		ORDER BY id LIMIT $3`, consumer, after, limit)
 }
 
 // DeleteJob deletes a job and everything that refers to it, without a tombstone.

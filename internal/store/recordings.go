@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,35 +9,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
 )
-
-// ConsumerRetention is how long the recordings and the jobs of a consumer are
-// kept.
-type ConsumerRetention struct {
-	ConsumerID uuid.UUID
-	Retention  *time.Duration // nil: the service's default; 0: for ever
-	Oldest     time.Time      // when the oldest job with a recording ended; zero when there is none
-
-	JobRetention *time.Duration // nil: the service's default; 0: for ever
-	OldestJob    time.Time      // when the oldest job without a recording ended; zero when there is none
-}
-
-// ConsumerRetentions returns the retention of every consumer. For each it uses
-// the indexes jobs_kept and jobs_erasable, whose conditions it repeats literally.
-func (db *Reader) ConsumerRetentions(ctx context.Context) ([]ConsumerRetention, error) {
-	return list(ctx, db, "read the retention of consumers", func(row sqldb.Row) (r ConsumerRetention, err error) {
-		var recordings, jobs sql.NullInt64
-		err = row.Scan(&r.ConsumerID, &recordings, &jobs, timeColumn{&r.Oldest}, timeColumn{&r.OldestJob})
-		r.Retention, r.JobRetention = nullDuration(recordings), nullDuration(jobs)
-		return r, err
-	}, `SELECT c.id, c.retention_ms, c.job_retention_ms,
-			(SELECT j.status_since FROM jobs j WHERE j.consumer_id = c.id
-				AND j.recording_deleted_at IS NULL AND j.wake_at IS NULL AND j.attempts > 0
-				ORDER BY j.status_since, j.id LIMIT 1),
-			(SELECT j.status_since FROM jobs j WHERE j.consumer_id = c.id
-				AND j.wake_at IS NULL AND (j.manifest_uri = '' OR j.recording_erased_at IS NOT NULL)
-				ORDER BY j.status_since, j.id LIMIT 1)
-		FROM consumers c ORDER BY c.id`)
-}
 
 // EndedJob identifies a job that has ended.
 type EndedJob struct {
@@ -63,12 +33,12 @@ func scanEndedJob(row sqldb.Row) (e EndedJob, err error) {
 	return e, err
 }
 
-// PendingErasures returns up to limit jobs whose recordings were deleted before
-// a time and not erased from storage yet. It uses the index jobs_erasing.
-func (db *Reader) PendingErasures(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
+// PendingErasures returns the jobs whose recordings were deleted before a time and
+// not erased from storage yet. It uses the index jobs_erasing.
+func (db *Reader) PendingErasures(ctx context.Context, before time.Time) ([]uuid.UUID, error) {
 	return list(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs
 		WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
-			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at LIMIT $2`, millis(before), limit)
+			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at`, millis(before))
 }
 
 // RecordedJobs returns up to limit jobs after one of them that have a manifest

@@ -71,34 +71,7 @@ func TestExpiredRecordings(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-
-		month := 30 * 24 * time.Hour
-		if err := s.SetRetention(t.Context(), nameOf(t, s, bob), &month); err != nil {
-			t.Fatal(err)
-		}
-		keepings, err := s.ConsumerRetentions(t.Context())
-		if err != nil || len(keepings) != 2 {
-			t.Fatalf("retention settings: %+v, %v", keepings, err)
-		}
-		for _, k := range keepings {
-			oldest, own := day(1), time.Duration(0)
-			if k.ConsumerID == bob {
-				oldest, own = day(2), month
-			}
-			if !k.Oldest.Equal(oldest) || (k.Retention != nil) != (own > 0) || own > 0 && *k.Retention != own {
-				t.Errorf("%+v, want %v since %v", k, own, oldest)
-			}
-		}
 	})
-}
-
-func nameOf(t *testing.T, s *store.Store, id uuid.UUID) string {
-	t.Helper()
-	c, err := s.Consumer(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.Name
 }
 
 // TestPendingErasures checks that unfinished deletions are listed, oldest first.
@@ -117,7 +90,7 @@ func TestPendingErasures(t *testing.T) {
 		begun(0, true)
 		begun(3, false)
 		endedJob(t, s, consumer, now)
-		got, err := s.PendingErasures(t.Context(), now.Add(2*time.Minute), 10)
+		got, err := s.PendingErasures(t.Context(), now.Add(2*time.Minute))
 		if err != nil || !slices.Equal(got, []uuid.UUID{first, second}) {
 			t.Errorf("got %v, %v, want %v", got, err, []uuid.UUID{first, second})
 		}
