@@ -75,9 +75,6 @@ type Runner[T any] struct {
 	Teams   func(ctx context.Context) ([]string, error)
 	ClaimOf func(ctx context.Context, team string) (item T, ok bool, err error)
 	Share   int
-	// MaxPause bounds the pause after a failure. When 0, it grows to an hour, and to a day
-	// after 20 failures.
-	MaxPause time.Duration
 
 	// Next returns when the next item is due; ok is false if none is known. It may be nil.
 	Next func(ctx context.Context) (at time.Time, ok bool, err error)

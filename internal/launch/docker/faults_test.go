@@ -331,6 +331,43 @@ func TestEngineDisconnected(t *testing.T) {
 	h.Expect(t, dies, launch.Gone, "exit code 2", "out of luck")
 }
 
+// TestManyEnded: the results of many bots that ended while no service ran are read, although
+// the engine is slow and does not answer for one of them.
+func TestManyEnded(t *testing.T) {
+	t.Parallel()
+	name := launchtest.NewInstance()
+	first, engine := newFakeHarness(t, instance(name), behavior("fail"))
+	var ended []launch.Assignment
+	for range 80 {
+		ended = append(ended, launchtest.Assignment())
+		if err := first.Launch(t.Context(), ended[len(ended)-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first.launcher.Close()
+	hangs := ended[0].JobID.String()
+	engine.mu.Lock()
+	for _, c := range engine.containers {
+		if strings.Contains(c.name, hangs) {
+			hangs = c.id
+		}
+	}
+	engine.mu.Unlock()
+	engine.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, hangs+"/json"):
+			<-r.Context().Done()
+		case strings.HasSuffix(r.URL.Path, "/json") && !strings.HasSuffix(r.URL.Path, "containers/json"):
+			time.Sleep(400 * time.Millisecond)
+		}
+		return false
+	})
+	h := newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), instance(name))
+	for _, a := range ended[1:] {
+		h.Expect(t, a, launch.Gone, "exit code 3", "the browser is missing")
+	}
+}
+
 // TestNameTaken: a foreign container with a bot's name is not touched.
 func TestNameTaken(t *testing.T) {
 	t.Parallel()

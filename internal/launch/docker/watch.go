@@ -13,9 +13,13 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
 
 	"standin/internal/launch"
 )
+
+// maxInspections is how many containers are inspected at a time.
+const maxInspections = 10
 
 // Follow implements launch.Engine. It subscribes to events before it lists the
 // containers, so that no change is missed between the two. The list is repeated
@@ -48,12 +52,13 @@ func (e engine) Follow(ctx context.Context) error {
 	}
 }
 
-// list updates the tracker with all containers of this instance.
+// list updates the tracker with all containers of this instance. The ended ones are
+// inspected in parallel, and each result is kept, also if the list cannot be finished.
 func (l *Launcher) list(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
-	defer cancel()
 	version := l.Version()
-	found, err := l.client.ContainerList(ctx, client.ContainerListOptions{
+	listing, cancel := context.WithTimeout(ctx, launch.CallTimeout)
+	defer cancel()
+	found, err := l.client.ContainerList(listing, client.ContainerListOptions{
 		All: true, Filters: client.Filters{}.Add("label", launch.LabelInstance+"="+l.settings.Instance),
 	})
 	if err != nil {
@@ -61,6 +66,8 @@ func (l *Launcher) list(ctx context.Context) error {
 	}
 	all := make(map[launch.Key]launch.BotStatus)
 	var keys []launch.Key
+	var inspecting errgroup.Group
+	inspecting.SetLimit(maxInspections)
 	for _, summary := range found.Items {
 		key, ours := l.settings.ParseLabels(summary.Labels)
 		if !ours {
@@ -71,12 +78,18 @@ func (l *Launcher) list(ctx context.Context) error {
 		if status.State == launch.NotStarted {
 			continue
 		}
-		if status.State == launch.Gone && l.State(key.JobID, key.Attempt) != launch.Gone {
-			status = l.inspectExit(ctx, summary.ID, status)
-		}
 		all[key] = status
+		if status.State == launch.Gone && l.State(key.JobID, key.Attempt) != launch.Gone {
+			inspecting.Go(func() error {
+				status := l.inspectExit(ctx, summary.ID, launch.BotStatus{State: launch.Gone, Reason: describeExit(-1)})
+				if ctx.Err() == nil {
+					l.Update(key, status)
+				}
+				return ctx.Err()
+			})
+		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := inspecting.Wait(); err != nil {
 		return engineError("inspect the bots' containers", err)
 	}
 	l.Listed(all, keys, version)
