@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/retry"
+	"standin/internal/runner"
 	"standin/internal/webhook"
 )
 
@@ -89,14 +89,14 @@ func (s Status) Firing() bool {
 	return slices.ContainsFunc(s.Sent, func(sent Sent) bool { return sent.Firing })
 }
 
-// Store remembers the alerts of all nodes, so that each is sent once.
+// Store remembers the alerts of all nodes, so that each is sent once by each way.
 type Store interface {
-	// ClaimAlert reports whether this node is to send an alert: none of that name was sent
-	// within the cooldown.
-	ClaimAlert(ctx context.Context, name string, now time.Time, cooldown time.Duration) (bool, error)
-	// ResolveAlert reports whether this node is to say that all is well again: an alert was
-	// sent since the last time.
-	ResolveAlert(ctx context.Context, name string) (bool, error)
+	// ClaimAlert reports whether this node is to send, before until, that a rule is firing or
+	// not anymore: nobody else is sending it, and no alert was sent by that way since a
+	// time, or an alert was sent since the last time that all was well.
+	ClaimAlert(ctx context.Context, name, way string, firing bool, now, until, since time.Time) (bool, error)
+	// RecordAlert records that it was sent.
+	RecordAlert(ctx context.Context, name, way string, firing bool, now time.Time) error
 	// Alerts returns the last alert of each rule and node, the latest first.
 	Alerts(ctx context.Context) ([]Sent, error)
 }
@@ -116,11 +116,9 @@ type Settings struct {
 }
 
 const (
-	interval     = time.Minute
+	interval = time.Minute
+	// checkTimeout bounds a check, and the sending of an alert by a way.
 	checkTimeout = 20 * time.Second
-	sendTries    = 4
-	firstPause   = 2 * time.Second // before the second try
-	maxPause     = time.Minute
 )
 
 // Watcher checks rules and sends alerts.
@@ -136,52 +134,49 @@ func NewWatcher(settings Settings) *Watcher {
 	return &Watcher{settings: settings, since: make(map[string]time.Time)}
 }
 
-// Run checks the rules every minute until ctx ends.
-func (w *Watcher) Run(ctx context.Context) {
-	for {
-		w.Check(ctx)
-		if retry.Sleep(ctx, interval) != nil {
-			return
-		}
-	}
-}
-
-// Check checks each rule once.
-func (w *Watcher) Check(ctx context.Context) {
+// Tasks returns the work that is to be done all the time: to check each rule for each way, so
+// that a rule that cannot be checked or a way that is broken delays nothing else.
+func (w *Watcher) Tasks() (tasks []runner.Task) {
 	for _, rule := range w.settings.Rules {
-		if rule.Off {
-			continue
-		}
-		if err := w.check(ctx, rule); err != nil && ctx.Err() == nil {
-			w.settings.Log.Error("cannot check alert rule", "rule", rule.Name, "error", err)
+		for way := range w.ways() {
+			if !rule.Off {
+				tasks = append(tasks, runner.Task{
+					Name: "alert " + rule.Name + " by " + way, Every: interval,
+					Run: func(ctx context.Context) error { return w.check(ctx, rule, way) },
+				})
+			}
 		}
 	}
+	return tasks
 }
 
-func (w *Watcher) check(ctx context.Context, rule Rule) error {
+// check checks a rule, and sends what is to be sent by a way. An alert counts as sent only
+// afterwards: if that fails, it is sent at the next check.
+func (w *Watcher) check(ctx context.Context, rule Rule, way string) error {
 	checking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	detail, err := rule.Check(checking)
 	if err != nil {
 		return err
 	}
-	key, now := rule.Name+" "+rule.Node, w.settings.Now()
+	key, now, state := rule.Name+" "+rule.Node, w.settings.Now(), "resolved"
 	wrong := w.wrongSince(key, detail != "", now)
-	if detail == "" {
-		resolved, err := w.settings.Store.ResolveAlert(checking, key)
-		if err == nil && resolved {
-			w.send(ctx, rule, "resolved", "")
+	if detail != "" {
+		if state = "firing"; now.Sub(wrong) < rule.For {
+			return nil
 		}
+	}
+	claimed, err := w.settings.Store.ClaimAlert(checking, key, way, detail != "", now, now.Add(checkTimeout), now.Add(-w.settings.Cooldown))
+	if err != nil || !claimed {
 		return err
 	}
-	if now.Sub(wrong) < rule.For {
-		return nil
+	w.settings.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail, "way", way)
+	sending, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := w.ways()[way](sending, rule, state, detail); err != nil {
+		return err
 	}
-	claimed, err := w.settings.Store.ClaimAlert(checking, key, now, w.settings.Cooldown)
-	if err == nil && claimed {
-		w.send(ctx, rule, "firing", detail)
-	}
-	return err
+	return w.settings.Store.RecordAlert(ctx, key, way, detail != "", now)
 }
 
 // wrongSince records whether a rule is wrong, and returns since when it is.
@@ -226,25 +221,43 @@ func (w *Watcher) Test(ctx context.Context) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	results := make(map[string]error)
-	if w.settings.Webhook != "" {
-		delivery, err := w.delivery("alert.test", Rule{Name: "test"}, "This is a test.")
-		if err == nil {
-			err = w.post(ctx, &delivery)
-		}
-		results["webhook"] = err
-	}
-	if len(w.settings.Mail) > 0 {
-		body := "This is a test of the alerts of Standin.\n\n" + w.settings.BaseURL + "/operator/alerts\n"
-		results["mail"] = w.settings.SendMail(ctx, w.settings.Mail, "[Standin] test", body)
+	for name, send := range w.ways() {
+		results[name] = send(ctx, Rule{Name: "test"}, "test", "This is a test.")
 	}
 	return results
 }
 
-// send sends an alert by all ways. It logs it too, so that an alert that cannot be sent is
-// not lost.
-func (w *Watcher) send(ctx context.Context, rule Rule, state, detail string) {
-	w.settings.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail)
-	subject := fmt.Sprintf("[Standin] %s: %s", rule.Name, state)
+// ways returns how alerts are sent.
+func (w *Watcher) ways() map[string]func(ctx context.Context, rule Rule, state, detail string) error {
+	ways := make(map[string]func(ctx context.Context, rule Rule, state, detail string) error)
+	if w.settings.Webhook != "" {
+		ways["webhook"] = w.post
+	}
+	if len(w.settings.Mail) > 0 {
+		ways["mail"] = w.sendMail
+	}
+	return ways
+}
+
+// post posts the webhook of an alert.
+func (w *Watcher) post(ctx context.Context, rule Rule, state, detail string) error {
+	event := "alert." + state
+	data, err := json.Marshal(map[string]string{"event": event, "rule": rule.Name, "node": rule.Node, "detail": detail})
+	if err != nil {
+		return fmt.Errorf("encode an alert: %w", err)
+	}
+	try := w.settings.Poster.Post(ctx, webhook.Delivery{
+		ID: webhook.NewDeliveryID(), Event: event, Attempt: 1, URL: w.settings.Webhook, EmittedAt: w.settings.Now(), Data: data,
+		Version: webhook.Version2, Secrets: []webhook.Secret{{Value: w.settings.WebhookSecret}},
+	})
+	if !try.Acknowledged() {
+		return errors.New(strings.TrimSpace(fmt.Sprintf("status %d %s", try.StatusCode, try.Error)))
+	}
+	return nil
+}
+
+// sendMail mails an alert.
+func (w *Watcher) sendMail(ctx context.Context, rule Rule, state, detail string) error {
 	body := fmt.Sprintf("Rule: %s\nState: %s\n", rule.Name, state)
 	if rule.Node != "" {
 		body += "Node: " + rule.Node + "\n"
@@ -252,57 +265,6 @@ func (w *Watcher) send(ctx context.Context, rule Rule, state, detail string) {
 	if detail != "" {
 		body += "\n" + detail + "\n"
 	}
-	body += "\n" + w.settings.BaseURL + "/operator\n"
-	if w.settings.Webhook != "" {
-		if err := w.tryPost(ctx, rule, state, detail); err != nil {
-			w.settings.Log.Error("cannot deliver alert", "rule", rule.Name, "way", "webhook", "error", err)
-		}
-	}
-	if len(w.settings.Mail) > 0 {
-		err := w.repeat(ctx, func() error { return w.settings.SendMail(ctx, w.settings.Mail, subject, body) })
-		if err != nil {
-			w.settings.Log.Error("cannot deliver alert", "rule", rule.Name, "way", "mail", "error", err)
-		}
-	}
-}
-
-// tryPost posts an alert until it is acknowledged.
-func (w *Watcher) tryPost(ctx context.Context, rule Rule, state, detail string) error {
-	delivery, err := w.delivery("alert."+state, rule, detail)
-	if err != nil {
-		return err
-	}
-	return w.repeat(ctx, func() error { return w.post(ctx, &delivery) })
-}
-
-// delivery returns the webhook of an alert.
-func (w *Watcher) delivery(event string, rule Rule, detail string) (webhook.Delivery, error) {
-	data, err := json.Marshal(map[string]string{"event": event, "rule": rule.Name, "node": rule.Node, "detail": detail})
-	return webhook.Delivery{
-		ID: webhook.NewDeliveryID(), Event: event, URL: w.settings.Webhook, EmittedAt: w.settings.Now(), Data: data,
-		Version: webhook.Version2, Secrets: []webhook.Secret{{Value: w.settings.WebhookSecret}},
-	}, err
-}
-
-// post posts a webhook once.
-func (w *Watcher) post(ctx context.Context, delivery *webhook.Delivery) error {
-	delivery.Attempt++
-	if try := w.settings.Poster.Post(ctx, *delivery); !try.Acknowledged() {
-		return errors.New(strings.TrimSpace(fmt.Sprintf("status %d %s", try.StatusCode, try.Error)))
-	}
-	return nil
-}
-
-// repeat calls send until it succeeds, a few times.
-func (w *Watcher) repeat(ctx context.Context, send func() error) error {
-	backoff := retry.Backoff{Min: firstPause, Max: maxPause}
-	for n := 1; ; n++ {
-		err := send()
-		if err == nil || n == sendTries {
-			return err
-		}
-		if retry.Sleep(ctx, backoff.Next()) != nil {
-			return err
-		}
-	}
+	return w.settings.SendMail(ctx, w.settings.Mail, fmt.Sprintf("[Standin] %s: %s", rule.Name, state),
+		body+"\n"+w.settings.BaseURL+"/operator/alerts\n")
 }

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,8 @@ func TestScreenshots(t *testing.T) {
 	shoot(outside, folder, "shared", h.BaseURL()+sharedLink(f.signedIn(f.ada.Email), "/jobs/"+f.done.String()))
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
-	if _, err := h.Store().ClaimAlert(t.Context(), "endpoint_failing ", time.Now(), time.Hour); err != nil {
+	claimed, err := h.Store().ClaimAlert(t.Context(), "endpoint_failing ", "webhook", true, time.Now(), time.Now(), time.Now())
+	if err = errors.Join(err, h.Store().RecordAlert(t.Context(), "endpoint_failing ", "webhook", true, time.Now())); err != nil || !claimed {
 		t.Fatal(err)
 	}
 	pages := f.pages()

@@ -103,7 +103,7 @@ func (c *Cleaner) tasks(ctx context.Context) ([]runner.Task, error) {
 	}
 	for _, id := range interrupted {
 		tasks = append(tasks, runner.Task{
-			Name: "finish the deletion of recording " + id.String(), Every: retryDelay,
+			Name: "finish the deletion of recording " + id.String(), Every: time.Hour,
 			Run: func(ctx context.Context) error { return c.Recordings.ExpireRecording(ctx, id) },
 		})
 	}

@@ -17,7 +17,7 @@ type Task struct {
 
 // Periodic returns a runner of the tasks that list returns, which is called at least once a
 // minute. It keeps in memory when a task is due: at first at once, and after a failure after a
-// pause of at most an hour. The tasks share the slots; the others wait, the longest due first.
+// pause of at most an hour, and of at most Every. The tasks share the slots; the others wait, the longest due first.
 func Periodic(slots int, now func() time.Time, log *slog.Logger, list func(ctx context.Context) ([]Task, error)) *Runner[Task] {
 	const running = 100 * 365 * 24 * time.Hour
 	var mu sync.Mutex
@@ -51,6 +51,9 @@ func Periodic(slots int, now func() time.Time, log *slog.Logger, list func(ctx c
 		mu.Lock()
 		defer mu.Unlock()
 		due[task.Name] = until
+		if latest := now().Add(task.Every); until.After(latest) {
+			due[task.Name] = latest
+		}
 		r.Wake()
 		return nil
 	}

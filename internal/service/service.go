@@ -34,6 +34,7 @@ import (
 	"standin/internal/recording/formats"
 	"standin/internal/recording/storage"
 	"standin/internal/retention"
+	"standin/internal/runner"
 	"standin/internal/sound"
 	"standin/internal/store"
 	"standin/internal/store/postgres"
@@ -191,11 +192,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.health.run(ctx) })
 	s.parts.Go(func() { s.notifier.Run(ctx) })
 	s.parts.Go(func() { s.sender.Run(ctx) })
-	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
-	if s.settings.Alerts.Enabled() {
-		s.parts.Go(func() { s.alerts.Run(ctx) })
-	}
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
 	if s.meetings != nil {
 		s.parts.Go(func() { s.meetings.Run(ctx) })
@@ -203,7 +200,12 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.formats.Run(ctx) })
 	s.parts.Go(func() { s.live.Run(ctx) })
 	s.parts.Go(func() { s.calendars.Run(ctx) })
-	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
+	s.parts.Go(func() {
+		runner.Repeat(ctx, time.Now, s.settings.Log, append(s.alerts.Tasks(), runner.Task{
+			Name: "delete what has expired", Every: time.Minute,
+			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
+		})...)
+	})
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			fail("HTTP server", err)

@@ -65,17 +65,26 @@ func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
 }
 
 // ClaimAlert implements alert.Store.
-func (s *Store) ClaimAlert(ctx context.Context, name string, now time.Time, cooldown time.Duration) (claimed bool, err error) {
-	n, err := s.affected(ctx, "claim an alert", `INSERT INTO alerts (name, firing, sent_at) VALUES ($1, 1, $2)
-		ON CONFLICT (name) DO UPDATE SET firing = 1, sent_at = excluded.sent_at
-		WHERE alerts.sent_at <= $3`, name, millis(now), millis(now.Add(-cooldown)))
+func (s *Store) ClaimAlert(ctx context.Context, name, way string, firing bool, now, until, since time.Time) (claimed bool, err error) {
+	query, args := `UPDATE alerts SET claimed_until = $3 WHERE name = $1 AND way = $2 AND claimed_until <= $4 AND firing = 1`,
+		[]any{name, way, millis(until), millis(now)}
+	if firing {
+		query, args = `INSERT INTO alerts (name, way, firing, sent_at, claimed_until) VALUES ($1, $2, 0, 0, $3)
+			ON CONFLICT (name, way) DO UPDATE SET claimed_until = $3 WHERE alerts.claimed_until <= $4 AND alerts.sent_at <= $5`,
+			append(args, millis(since))
+	}
+	n, err := s.affected(ctx, "claim an alert", query, args...)
 	return n == 1, err
 }
 
-// ResolveAlert implements alert.Store.
-func (s *Store) ResolveAlert(ctx context.Context, name string) (resolved bool, err error) {
-	n, err := s.affected(ctx, "resolve an alert", `UPDATE alerts SET firing = 0 WHERE name = $1 AND firing = 1`, name)
-	return n == 1, err
+// RecordAlert implements alert.Store.
+func (s *Store) RecordAlert(ctx context.Context, name, way string, firing bool, now time.Time) error {
+	var sentAt any // that all is well again does not count for the cooldown
+	if firing {
+		sentAt = millis(now)
+	}
+	return s.exec(ctx, "record an alert", `UPDATE alerts SET firing = $3, sent_at = COALESCE($4, sent_at), claimed_until = 0
+		WHERE name = $1 AND way = $2`, name, way, boolInt(firing), sentAt)
 }
 
 // Alerts implements alert.Store.
@@ -85,5 +94,5 @@ func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
 		err = row.Scan(&name, &a.Firing, timeColumn{&a.At})
 		a.Rule, a.Node, _ = strings.Cut(name, " ")
 		return a, err
-	}, `SELECT name, firing, sent_at FROM alerts ORDER BY sent_at DESC, name`)
+	}, `SELECT name, MAX(firing), MAX(sent_at) FROM alerts WHERE sent_at > 0 GROUP BY name ORDER BY 3 DESC, 1`)
 }
