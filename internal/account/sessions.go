@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -88,25 +87,6 @@ func FormToken(secret string) string {
 // FormTokenMatches reports whether a form token belongs to a session's secret.
 func FormTokenMatches(given, secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(given), []byte(FormToken(secret))) == 1
-}
-
-// cleanupInterval is how often Run deletes expired rows.
-const cleanupInterval = time.Hour
-
-// Run deletes expired sessions and invitations until ctx is cancelled.
-func (u *Users) Run(ctx context.Context, log *slog.Logger) {
-	ticker := time.NewTicker(cleanupInterval)
-	defer ticker.Stop()
-	for {
-		if err := u.settings.Store.DeleteExpired(ctx, u.settings.Now()); err != nil && ctx.Err() == nil {
-			log.Error("cannot delete expired sessions; retrying in an hour", "error", err)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // RecheckInterval is how often a long response checks the key or the session that it was

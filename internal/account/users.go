@@ -83,8 +83,6 @@ type UserStore interface {
 	Session(ctx context.Context, hash string, now time.Time) (Session, error)
 	TouchSession(ctx context.Context, hash string, now time.Time) error
 	EndSession(ctx context.Context, hash string) error
-	// DeleteExpired deletes expired sessions and invitations, and old entries of audit logs.
-	DeleteExpired(ctx context.Context, now time.Time) error
 }
 
 // Users manages users, their invitations and their sessions.

@@ -110,7 +110,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		Store: database, Recordings: files, Finalizer: finalizer{}, BaseURL: "https://standin.example.com", Now: time.Now,
 	})
 	s.flows = device.New(device.Settings{
-		Store: database, BaseURL: "https://standin.example.com", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: database, BaseURL: "https://standin.example.com", Now: time.Now,
 	})
 	settings := httpapi.Settings{
 		Description: description,

@@ -84,7 +84,7 @@ func TestTooManyOpenFlows(t *testing.T) {
 	s := newSurface(t, nil)
 	limited := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Logins = device.New(device.Settings{
-			Store: s.store, BaseURL: "https://standin.example.com", MaxOpenPerClient: 1, Now: time.Now, Log: settings.Log,
+			Store: s.store, BaseURL: "https://standin.example.com", MaxOpenPerClient: 1, Now: time.Now,
 		})
 	})
 	open := request{"POST", "/api/v1/cli-auth/init", "", nil, ""}

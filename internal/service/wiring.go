@@ -57,7 +57,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
 	s.alerts = s.newAlerts(machine, ended, node.Name)
 	s.subscribe(ctx, events, node, ended)
-	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
+	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now})
 	if s.transcripts, err = s.newTranscriber(); err != nil {
 		return err
 	}

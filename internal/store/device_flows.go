@@ -22,7 +22,7 @@ func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits d
 	if err := tx.lockDeviceFlows(ctx); err != nil {
 		return err
 	}
-	if err := tx.deleteExpiredDeviceFlows(ctx, flow.CreatedAt); err != nil {
+	if err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, millis(flow.CreatedAt)); err != nil {
 		return err
 	}
 	if err := tx.checkFlowLimits(ctx, flow, limits); err != nil {
@@ -104,35 +104,6 @@ func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, l
 		return &device.FullError{RetryAfter: max(0, next.Sub(now))}
 	}
 	return nil
-}
-
-// DeleteExpiredDeviceFlows implements device.Store. It starts no write
-// transaction when there is nothing to delete. It uses the index
-// device_flows_expiry.
-func (s *Store) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
-	next, ok, err := s.nextDeviceExpiry(ctx)
-	if err != nil || !ok || next.After(now) {
-		return next, ok, err
-	}
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if err := tx.deleteExpiredDeviceFlows(ctx, now); err != nil {
-			return err
-		}
-		next, ok, err = tx.nextDeviceExpiry(ctx)
-		return err
-	})
-	return next, ok, err
-}
-
-// nextDeviceExpiry returns when the next flow expires; false when there is none.
-func (db *Reader) nextDeviceExpiry(ctx context.Context) (time.Time, bool, error) {
-	var next time.Time
-	err := db.queryRow(ctx, "find the next expiry of a device flow", `SELECT MIN(expires_at) FROM device_flows`).Scan(timeColumn{&next})
-	return next, !next.IsZero(), err
-}
-
-func (tx *Tx) deleteExpiredDeviceFlows(ctx context.Context, now time.Time) error {
-	return tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, millis(now))
 }
 
 // lockDeviceFlows blocks other transactions that check limits until this one

@@ -230,11 +230,11 @@ func (s *Store) EndSession(ctx context.Context, hash string) error {
 	return s.exec(ctx, "end a session", `DELETE FROM sessions WHERE hash = $1`, hash)
 }
 
-// DeleteExpired implements account.UserStore. It uses the indexes
-// sessions_expiry, invitations_expiry, share_links_expiry and audit_log_expiry.
+// DeleteExpired deletes expired sessions, invitations, shared links, logins of command lines
+// and kept answers, and old entries of audit logs. Each has an index of its expiry.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		for _, table := range []string{"sessions", "invitations", "share_links"} {
+		for _, table := range []string{"sessions", "invitations", "share_links", "device_flows"} {
 			if err := tx.exec(ctx, "delete the expired rows of "+table, `DELETE FROM `+table+` WHERE expires_at <= $1`, millis(now)); err != nil {
 				return err
 			}

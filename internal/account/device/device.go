@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -25,8 +24,7 @@ import (
 	"standin/internal/job"
 )
 
-// Lifetime is the lifetime of every flow, complete or not. Run relies on it being
-// the same for all.
+// Lifetime is the lifetime of every flow, complete or not.
 const Lifetime = 10 * time.Minute
 
 // Defaults of Settings.
@@ -112,9 +110,6 @@ type Store interface {
 	// when there is none. It returns a *FullError when a long key would exceed
 	// the limits.
 	CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits Limits) (bool, error)
-	// DeleteExpiredDeviceFlows deletes the flows that have expired and returns
-	// when the next one expires; false when there is none.
-	DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (next time.Time, ok bool, err error)
 }
 
 // Settings configure Flows.
@@ -124,7 +119,6 @@ type Settings struct {
 	MaxOpen          int    // open flows in total; 10,000 when 0
 	MaxOpenPerClient int    // open flows per client address; 100 when 0
 	Now              func() time.Time
-	Log              *slog.Logger
 }
 
 // Flows runs device flows. Its methods are safe for concurrent use.
@@ -271,37 +265,4 @@ func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, e
 	return PendingFlow{
 		Code: Code(nonce), ClientAddress: record.ClientAddress, Agent: record.Agent, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt,
 	}, true, nil
-}
-
-// retryDelay is how long Run waits after a database error.
-const retryDelay = time.Second
-
-// Run deletes each flow when it expires, until ctx is cancelled. It starts with
-// the flows that expired before. In between it sleeps until the next expiry.
-// New flows need not wake it: all have the same lifetime, so none expires before
-// the one Run waits for, or, if there is none, before a lifetime has passed.
-func (f *Flows) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		timer := time.NewTimer(f.deleteExpired(ctx))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
-	}
-}
-
-// deleteExpired deletes expired flows and returns how long there is nothing to do.
-func (f *Flows) deleteExpired(ctx context.Context) time.Duration {
-	now := f.settings.Now()
-	next, ok, err := f.settings.Store.DeleteExpiredDeviceFlows(ctx, now)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		f.settings.Log.Error("cannot delete expired device flows; retrying", "error", err)
-		return retryDelay
-	case err != nil || !ok:
-		return Lifetime
-	}
-	// The minimum covers a clock that was set back.
-	return min(Lifetime, max(0, next.Sub(now)))
 }
