@@ -69,39 +69,27 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now 
 	}
 	p := policy.filter(c, auth, found)
 	e.Problems = p.problems
-	for m, events := range meetingsOf(p.events, c.from) {
+	for len(p.events) > 0 {
+		organizer, uid := cmp.Or(p.events[0].Organizer, c.from), p.events[0].UID // the author is the organizer of those that name none
+		var events, others []calendar.Event
+		for _, event := range p.events {
+			if event.UID == uid && cmp.Or(event.Organizer, c.from) == organizer {
+				events = append(events, event)
+			} else {
+				others = append(others, event)
+			}
+		}
 		explained, err := explainMeeting(events, policy.Window, now, budget)
 		if err != nil {
 			return Explanation{}, err
 		}
-		explained.Organizer = m.organizer
+		explained.Organizer, p.events = organizer, others
 		e.Meetings = append(e.Meetings, explained)
 	}
 	if len(policy.Recipients) == 0 {
 		e.Problems = append(e.Problems, "STANDIN_MAIL_RECIPIENTS is not set, so it is not checked whether the meetings invite one of them.")
 	}
 	return e, nil
-}
-
-// meetingsOf yields the meetings of a message with their events, in the sequence of the
-// message. The author is the organizer of those that name none.
-func meetingsOf(events []calendar.Event, author string) func(yield func(meeting, []calendar.Event) bool) {
-	return func(yield func(meeting, []calendar.Event) bool) {
-		var order []meeting
-		byMeeting := make(map[meeting][]calendar.Event)
-		for _, e := range events {
-			m := meeting{cmp.Or(e.Organizer, author), e.UID}
-			if len(byMeeting[m]) == 0 {
-				order = append(order, m)
-			}
-			byMeeting[m] = append(byMeeting[m], e)
-		}
-		for _, m := range order {
-			if !yield(m, byMeeting[m]) {
-				return
-			}
-		}
-	}
 }
 
 // explainMeeting explains a meeting that the worker has not known before.

@@ -28,17 +28,6 @@ func (q quota) exceeded() *RejectedError {
 	return &RejectedError{Reason: fmt.Sprintf("the senders of %s may schedule %d meetings a day", q.domain, q.meetings)}
 }
 
-// checkNew returns a *RejectedError if the quota does not allow a new meeting.
-func (q quota) checkNew(recent, bytes, maxBytes int64) error {
-	switch {
-	case recent >= int64(q.meetings):
-		return q.exceeded()
-	case bytes > maxBytes/quotaBytes:
-		return &RejectedError{Reason: fmt.Sprintf("the messages of the meetings of %s are too large together", q.domain)}
-	}
-	return nil
-}
-
 // author is whose message is applied.
 type author struct {
 	address string
@@ -177,11 +166,13 @@ func (s *Store) saveMeeting(ctx context.Context, tx *sql.Tx, m meeting, q quota,
 			(SELECT COUNT(*) FROM meetings WHERE domain <> '' AND domain = $3 AND created_at > $4),
 			(SELECT COALESCE(SUM(size), 0) FROM messages WHERE domain = $3 AND id IN (SELECT message FROM events))`,
 			m.organizer, m.uid, q.domain, now.Add(-quotaTime).UnixMilli()).Scan(&known, &recent, &bytes)
-		if err != nil {
+		switch {
+		case err != nil:
 			return wrap(err)
-		}
-		if err := q.checkNew(recent, bytes, s.maxBytes); known == 0 && err != nil {
-			return err
+		case known == 0 && recent >= int64(q.meetings):
+			return q.exceeded()
+		case known == 0 && bytes > s.maxBytes/quotaBytes:
+			return &RejectedError{Reason: fmt.Sprintf("the messages of the meetings of %s are too large together", q.domain)}
 		}
 	}
 	return exec(ctx, tx, `INSERT INTO meetings (organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
@@ -335,46 +326,29 @@ func (s *Store) occurrences(ctx context.Context, m meeting) ([]occurrence, error
 		WHERE organizer = $1 AND uid = $2 ORDER BY starts_at`, m.organizer, m.uid)
 }
 
-// saveOccurrence saves that the service has an occurrence, which it may have had
-// with another original start, and the change that a message caused.
-func (s *Store) saveOccurrence(ctx context.Context, m meeting, previous time.Time, o occurrence, message int64, change Change) error {
+// saveOccurrence saves that the service has an occurrence in place of the one with another
+// original start, or has none if it is nil, and the change, if a message has caused it.
+func (s *Store) saveOccurrence(ctx context.Context, m meeting, previous time.Time, o *occurrence, message int64, c Change) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2
 			AND original = $3`, m.organizer, m.uid, millis(previous)); err != nil {
 			return err
 		}
-		err := exec(ctx, tx, `INSERT INTO occurrences (organizer, uid, original, ical_uid, starts_at, ends_at, meeting_url, platform, kind,
-			job, summary, zone)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-			ON CONFLICT (organizer, uid, original) DO UPDATE SET ical_uid = $4, starts_at = $5, ends_at = $6, meeting_url = $7, platform = $8,
-			kind = $9, job = $10, summary = $11, zone = $12`,
-			m.organizer, m.uid, millis(o.original), o.icalUID, o.start.UnixMilli(), o.end.UnixMilli(), o.address, o.platform, o.kind, o.jobID,
-			o.summary, o.zone)
-		if err != nil {
-			return err
+		if o != nil {
+			err := exec(ctx, tx, `INSERT OR REPLACE INTO occurrences (organizer, uid, original, ical_uid, starts_at, ends_at, meeting_url,
+				platform, kind, job, summary, zone) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+				m.organizer, m.uid, millis(o.original), o.icalUID, o.start.UnixMilli(), o.end.UnixMilli(), o.address, o.platform, o.kind,
+				o.jobID, o.summary, o.zone)
+			if err != nil {
+				return err
+			}
 		}
-		return saveChange(ctx, tx, message, change)
-	})
-}
-
-// deleteOccurrence saves that the service no longer has an occurrence.
-func (s *Store) deleteOccurrence(ctx context.Context, m meeting, o occurrence, message int64, change Change) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2
-			AND original = $3`, m.organizer, m.uid, millis(o.original)); err != nil {
-			return err
+		if message == 0 {
+			return nil
 		}
-		return saveChange(ctx, tx, message, change)
+		return exec(ctx, tx, `INSERT INTO changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`, message, c.JobID, c.Kind, c.Summary, c.Start.UnixMilli(), c.Zone)
 	})
-}
-
-// saveChange saves a change for people, if a message has caused it.
-func saveChange(ctx context.Context, tx *sql.Tx, message int64, c Change) error {
-	if message == 0 {
-		return nil
-	}
-	return exec(ctx, tx, `INSERT INTO changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`, message, c.JobID, c.Kind, c.Summary, c.Start.UnixMilli(), c.Zone)
 }
 
 // scheduleNext saves when further occurrences of a meeting are due; never if at

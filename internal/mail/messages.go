@@ -46,13 +46,16 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 		if known > 0 {
 			return nil
 		}
-		if excess := size + int64(len(m.raw)) - s.maxBytes; excess > 0 {
-			freed, err := deleteOldest(ctx, tx, excess)
-			if err != nil {
-				return err
-			}
-			if freed < excess {
+		if excess := size + int64(len(m.raw)) - s.maxBytes; excess > 0 { // the oldest are deleted
+			var freed int64
+			err := tx.QueryRowContext(ctx, `SELECT COALESCE(SUM(size), 0) FROM messages WHERE `+unused).Scan(&freed)
+			if err == nil && freed < excess {
 				return errFull
+			}
+			err = errors.Join(err, exec(ctx, tx, `DELETE FROM messages WHERE id IN (SELECT id FROM (SELECT id,
+				SUM(size) OVER (ORDER BY id) - size AS freed FROM messages WHERE `+unused+`) WHERE freed < $1)`, excess))
+			if err != nil {
+				return wrap(err)
 			}
 		}
 		err = tx.QueryRowContext(ctx, `INSERT INTO messages (key, source, remote, received_at, raw, size, verdict, since, next_at)
@@ -103,26 +106,6 @@ func (s *Store) saveJudgment(ctx context.Context, id int64, j judgment, now time
 // unused is the condition for messages that are processed and not the source of
 // a meeting.
 const unused = `next_at IS NULL AND reply_at IS NULL AND NOT EXISTS (SELECT 1 FROM events WHERE events.message = messages.id)`
-
-// deleteOldest deletes the oldest unused messages until the given number of
-// bytes is free, and returns how many are.
-func deleteOldest(ctx context.Context, tx *sql.Tx, bytes int64) (freed int64, err error) {
-	for freed < bytes {
-		var id, size int64
-		err := tx.QueryRowContext(ctx, `SELECT id, size FROM messages WHERE `+unused+` ORDER BY id LIMIT 1`).Scan(&id, &size)
-		if errors.Is(err, sql.ErrNoRows) {
-			return freed, nil
-		}
-		if err != nil {
-			return freed, wrap(err)
-		}
-		if err := exec(ctx, tx, `DELETE FROM messages WHERE id = $1`, id); err != nil {
-			return freed, err
-		}
-		freed += size
-	}
-	return freed, nil
-}
 
 // purge deletes meetings that are over and messages that were processed, after
 // keepTime.

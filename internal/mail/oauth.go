@@ -235,7 +235,7 @@ func (x xoauth2) Start() (mech string, ir []byte, err error) {
 // refuses the user after the empty response.
 func (x xoauth2) Next([]byte) ([]byte, error) { return []byte{}, nil }
 
-var errNoToken = errors.New("nobody has permitted to read the mailbox")
+var errNoToken = errors.New("access to the mailbox has not been authorized")
 
 // token returns the refresh token of a mailbox.
 func (s *Store) token(ctx context.Context, mailbox string) (token string, err error) {

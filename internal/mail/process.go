@@ -9,10 +9,6 @@ import (
 	"time"
 )
 
-// errTimeSlice is the error of a message or meeting that continues after others had
-// their turn.
-var errTimeSlice = errors.New("time slice used up")
-
 // process processes a message whose author is authenticated.
 func (w *Worker) process(ctx context.Context, id int64) error {
 	w.reconciling.Lock()
@@ -45,8 +41,6 @@ func (w *Worker) process(ctx context.Context, id int64) error {
 	for _, m := range slices.Concat(applied.replaced, applied.meetings) { // no two bots come
 		result, err := w.reconcile(ctx, m, p.id, read)
 		switch {
-		case errors.Is(err, errTimeSlice):
-			return w.store.exec(ctx, `UPDATE messages SET next_at = $2 WHERE id = $1`, p.id, w.settings.Now().UnixMilli())
 		case err != nil:
 			return w.postpone(ctx, p, failed, err)
 		case !slices.Contains(applied.meetings, m):

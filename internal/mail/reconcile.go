@@ -104,9 +104,6 @@ func (w *Worker) roll(ctx context.Context, id int64) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if errors.Is(err, errTimeSlice) {
-		return w.store.scheduleNext(ctx, m, w.settings.Now(), false)
-	}
 	if temporary, ok := errors.AsType[*temporaryError](err); ok {
 		w.settings.Log.Warn("cannot schedule the occurrences of a meeting; retrying", "uid", m.uid, "attempt", attempts+1, "error", temporary)
 		return w.store.scheduleNext(ctx, m, w.settings.Now().Add(backoff(attempts)), true)
@@ -125,15 +122,14 @@ type reconciled struct {
 
 // reconcile makes the service have the occurrences of a meeting that its events
 // ask for. It is safe to repeat: the service recognizes an invite that it has.
-// message is the message that changed the meeting; 0 if it is only continued. It
-// returns errTimeSlice if it is to be continued.
+// message is the message that changed the meeting; 0 if it is only continued.
 func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *reading) (result reconciled, err error) {
 	now := w.settings.Now()
 	known, err := w.store.occurrences(ctx, m)
 	if err != nil {
 		return reconciled{}, err
 	}
-	r := reconciliation{worker: w, meeting: m, message: message, known: known, until: time.Now().Add(timeSlice)}
+	r := reconciliation{worker: w, meeting: m, message: message, known: known}
 	events, source, err := w.store.events(ctx, m, read)
 	var found schedule
 	if err == nil {
@@ -170,9 +166,8 @@ type reconciliation struct {
 	known   []occurrence     // what the service has
 	wanted  []calendar.Event // what it should have
 
-	until      time.Time // end of the time slice
-	rejected   int       // occurrences
-	rejections []string  // sentences about them
+	rejected   int      // occurrences
+	rejections []string // sentences about them
 }
 
 // find returns the index of the known occurrence with an original start, or -1.
@@ -213,8 +208,7 @@ func (r *reconciliation) run(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// recordFailure records that an occurrence was rejected. It returns other errors, and
-// errTimeSlice after the time slice: only after progress, so that each makes some.
+// recordFailure records that an occurrence was rejected. It returns other errors.
 func (r *reconciliation) recordFailure(subject string, err error) error {
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		if reason := sentence(subject, rejected); !slices.Contains(r.rejections, reason) {
@@ -223,13 +217,7 @@ func (r *reconciliation) recordFailure(subject string, err error) error {
 		r.rejected++
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if time.Now().After(r.until) {
-		return errTimeSlice
-	}
-	return nil
+	return err
 }
 
 // schedule schedules an occurrence, or moves the previous one.
@@ -266,7 +254,7 @@ func (r *reconciliation) schedule(ctx context.Context, e calendar.Event, previou
 	case previous.jobID == o.jobID:
 		change.Kind = "moved"
 	}
-	if err := r.worker.store.saveOccurrence(ctx, r.meeting, previous.original, o, r.message, change); err != nil {
+	if err := r.worker.store.saveOccurrence(ctx, r.meeting, previous.original, &o, r.message, change); err != nil {
 		return err
 	}
 	r.known = append(r.known, o)
@@ -283,7 +271,7 @@ func (r *reconciliation) cancel(ctx context.Context, o occurrence) error {
 		return err
 	}
 	change := Change{JobID: o.jobID, Kind: "cancelled", Summary: o.summary, Start: o.start, Zone: o.zone}
-	return r.worker.store.deleteOccurrence(ctx, r.meeting, o, r.message, change)
+	return r.worker.store.saveOccurrence(ctx, r.meeting, o.original, nil, r.message, change)
 }
 
 // request passes an invite to the service.

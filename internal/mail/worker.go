@@ -26,9 +26,6 @@ const (
 	maxReadAttempts = 3
 	// bytesPerStep is how many bytes of a message a step of calendar.Budget reads.
 	bytesPerStep = 256
-	// timeSlice is how long invites of one meeting are passed to the service before
-	// other domains have their turn.
-	timeSlice = time.Second
 	// lease is how long a message or meeting stays with a worker that has crashed, and
 	// itemTime the longest that it is processed at a time.
 	lease    = time.Minute
