@@ -51,7 +51,7 @@ func (w *Worker) authenticate(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	j, judgeErr := w.judge(ctx, received{source: p.source, remote: p.remote, raw: p.raw, at: p.receivedAt})
+	j, judgeErr := w.judge(ctx, p.received)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

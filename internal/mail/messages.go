@@ -129,14 +129,11 @@ const (
 
 // pending is a message to process.
 type pending struct {
-	id         int64
-	source     string
-	remote     string
-	raw        []byte
-	auth       authentication
-	receivedAt time.Time
-	since      time.Time
-	attempts   int
+	received
+	id       int64
+	auth     authentication
+	since    time.Time
+	attempts int
 }
 
 // message returns a message.
@@ -145,7 +142,7 @@ func (s *Store) message(ctx context.Context, id int64) (p pending, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM messages
 		WHERE id = $1`, id).
 		Scan(&p.id, &p.source, &p.remote, &p.raw, &p.auth.method, &p.auth.sealed, &p.auth.addressed, &receivedAt, &since, &p.attempts)
-	p.receivedAt, p.since = time.UnixMilli(receivedAt), time.UnixMilli(since)
+	p.at, p.since = time.UnixMilli(receivedAt), time.UnixMilli(since)
 	return p, wrap(err)
 }
 
@@ -177,17 +174,14 @@ func (s *Store) claim(ctx context.Context, q queue, domain string, now, until ti
 
 // extend sets when a row is due, or returns runner.ErrLost if it is not in the queue anymore.
 func (s *Store) extend(ctx context.Context, q queue, id int64, at time.Time) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE rowid = $1 AND `+q.column+` IS NOT NULL AND `+
-			q.condition, id, at.UnixMilli())
-		if err != nil {
-			return wrap(err)
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(runner.ErrLost, err)
-		}
-		return nil
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		return wrap(tx.QueryRowContext(ctx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE rowid = $1 AND `+q.column+` IS NOT NULL
+			AND `+q.condition+` RETURNING rowid`, id, at.UnixMilli()).Scan(&id))
 	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return runner.ErrLost
+	}
+	return err
 }
 
 // releaseLeases makes the messages and replies due that a worker had when it ended, and

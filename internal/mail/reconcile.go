@@ -133,7 +133,8 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *
 	events, source, err := w.store.events(ctx, m, read)
 	var found schedule
 	if err == nil {
-		found, err = planOccurrences(events, now, w.settings.Policy.Window, func(original time.Time) bool { return r.find(original) >= 0 }, read.budget)
+		isKnown := func(original time.Time) bool { return r.find(original) >= 0 }
+		found, err = planOccurrences(events, now, w.settings.Policy.Window, isKnown, read.budget)
 	}
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
