@@ -91,7 +91,8 @@ func TestWatcher(t *testing.T) {
 		want   []string
 		down   bool
 	}{
-		{0, "", nil, false}, {0, "95 %", nil, false}, {4 * time.Minute, "95 %", nil, false}, {time.Minute, "95 %", firing, false}, {time.Minute, "95 %", nil, false},
+		{0, "", nil, false}, {0, "95 %", nil, false}, {4 * time.Minute, "95 %", nil, false}, {time.Minute, "95 %", firing, false},
+		{time.Minute, "95 %", nil, false},
 		{time.Minute, "", resolved, false},
 		{time.Minute, "", nil, false}, {time.Minute, "95 %", nil, false}, {10 * time.Minute, "95 %", nil, false},
 		{time.Hour, "95 %", firing[:1], true}, {time.Minute, "95 %", nil, true}, {time.Minute, "95 %", firing[1:], false},

@@ -22,7 +22,8 @@ func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits d
 	if err := tx.lockDeviceFlows(ctx); err != nil {
 		return err
 	}
-	if err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, millis(flow.CreatedAt)); err != nil {
+	err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, millis(flow.CreatedAt))
+	if err != nil {
 		return err
 	}
 	if err := tx.checkFlowLimits(ctx, flow, limits); err != nil {
