@@ -112,13 +112,13 @@ type Watch struct {
 	Expires  time.Time `json:"expires,omitzero"`
 }
 
-// Watch asks the provider to send a request to an address when the calendar changes. The
-// requests have a secret. It renews or replaces a former watch.
-func (c *Calendar) Watch(ctx context.Context, former Watch, address, secret string, now time.Time) (Watch, error) {
+// Watch asks the provider to send a request to an address, which contains a secret, when the
+// calendar changes. It renews or replaces a former watch.
+func (c *Calendar) Watch(ctx context.Context, former Watch, address string, now time.Time) (Watch, error) {
 	if c.access.Provider == Microsoft {
-		return c.microsoftWatch(ctx, former, address, secret, now)
+		return c.microsoftWatch(ctx, former, address, now)
 	}
-	return c.googleWatch(ctx, former, address, secret)
+	return c.googleWatch(ctx, former, address)
 }
 
 // Unwatch ends a watch.

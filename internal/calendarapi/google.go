@@ -169,13 +169,13 @@ func (c *Calendar) googleOwner(ctx context.Context) (string, error) {
 // googleWatch implements Watch
 // (https://developers.google.com/workspace/calendar/api/guides/push). A channel cannot be
 // renewed, so a new one replaces it.
-func (c *Calendar) googleWatch(ctx context.Context, former Watch, address, secret string) (Watch, error) {
+func (c *Calendar) googleWatch(ctx context.Context, former Watch, address string) (Watch, error) {
 	var channel struct {
 		ID, ResourceID string
 		Expiration     json.Number // milliseconds, as a text or number
 	}
 	body := map[string]any{
-		"id": uuid.NewString(), "type": "web_hook", "address": address, "token": secret, "params": map[string]string{"ttl": "604800"},
+		"id": uuid.NewString(), "type": "web_hook", "address": address, "params": map[string]string{"ttl": "604800"},
 	}
 	if err := c.call(ctx, http.MethodPost, c.googleCalendar()+"/events/watch", body, &channel); err != nil {
 		return former, err

@@ -183,7 +183,7 @@ func (c *Calendar) microsoftOwner(ctx context.Context) (string, error) {
 
 // microsoftWatch implements Watch
 // (https://learn.microsoft.com/graph/api/resources/subscription).
-func (c *Calendar) microsoftWatch(ctx context.Context, former Watch, address, secret string, now time.Time) (Watch, error) {
+func (c *Calendar) microsoftWatch(ctx context.Context, former Watch, address string, now time.Time) (Watch, error) {
 	expires := now.Add(watchTime).UTC().Truncate(time.Second)
 	var subscription struct {
 		ID                 string
@@ -200,7 +200,7 @@ func (c *Calendar) microsoftWatch(ctx context.Context, former Watch, address, se
 			return former, err
 		}
 	}
-	body["changeType"], body["resource"], body["clientState"] = "created,updated,deleted", c.resource()+"/events", secret
+	body["changeType"], body["resource"] = "created,updated,deleted", c.resource()+"/events"
 	body["notificationUrl"], body["lifecycleNotificationUrl"] = address, address
 	if err := c.call(ctx, method, link, body, &subscription); err != nil {
 		return former, err

@@ -192,7 +192,7 @@ func (w *Service) Exchange(ctx context.Context, p calendarapi.Provider, code, ve
 }
 
 // NotifyPath begins the path at which providers tell about changes. The ID of the
-// calendar follows.
+// calendar and its secret follow.
 const NotifyPath = "/webhooks/calendars/"
 
 // watch has the provider tell about changes, if it can reach the service. Without it, the
@@ -201,7 +201,7 @@ func (w *Service) watch(ctx context.Context, opened *calendarapi.Calendar, c *Ca
 	if !strings.HasPrefix(w.BaseURL, "https://") || c.Watch.Expires.Sub(now) > watchMargin {
 		return
 	}
-	watch, err := opened.Watch(ctx, c.Watch, w.BaseURL+NotifyPath+c.ID.String(), w.Key.notifySecret(c.ID.String()), now)
+	watch, err := opened.Watch(ctx, c.Watch, w.BaseURL+NotifyPath+c.ID.String()+"/"+w.Key.notifySecret(c.ID.String()), now)
 	if err != nil {
 		w.Log.Debug("cannot subscribe to the changes of a calendar; polling it instead", "calendar", c.ID, "error", err)
 		return
@@ -225,13 +225,14 @@ func (w *Service) unwatch(ctx context.Context, c *Calendar) {
 	}
 }
 
+// IsNotifySecret reports whether a secret is that of a calendar's notifications.
+func (w *Service) IsNotifySecret(id uuid.UUID, secret string) bool {
+	return hmac.Equal([]byte(secret), []byte(w.Key.notifySecret(id.String())))
+}
+
 // Notify makes a calendar due of which its provider says that it has changed. With lapsed,
-// it also is read completely, and its watch is renewed. It reports false if the secret is
-// not that of the calendar.
-func (w *Service) Notify(ctx context.Context, id uuid.UUID, secret string, lapsed bool) (bool, error) {
-	if !hmac.Equal([]byte(secret), []byte(w.Key.notifySecret(id.String()))) {
-		return false, nil
-	}
+// it also is read completely, and its watch is renewed.
+func (w *Service) Notify(ctx context.Context, id uuid.UUID, lapsed bool) error {
 	now := w.Now()
 	_, err := w.Store.ChangeSync(ctx, id, func(s *Sync) {
 		if lapsed {
@@ -244,9 +245,8 @@ func (w *Service) Notify(ctx context.Context, id uuid.UUID, secret string, lapse
 			}
 		}
 	})
-	if err != nil {
-		return false, err
+	if err == nil {
+		w.Wake()
 	}
-	w.Wake()
-	return true, nil
+	return err
 }

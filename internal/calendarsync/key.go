@@ -48,7 +48,7 @@ func NewKey(secret []byte) (Key, error) {
 	return Key{aead, mac}, nil
 }
 
-// notifySecret returns what the notifications about the calendar with an ID contain.
+// notifySecret returns what ends the URL of notifications about the calendar with an ID.
 func (k Key) notifySecret(id string) string {
 	mac := hmac.New(sha256.New, k.mac)
 	mac.Write([]byte(id))

@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/budget"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/text"
@@ -38,8 +41,6 @@ type pageRequest struct {
 	r       *http.Request
 	session account.Session // of a signed-in user
 	secret  string          // of the session; empty when nobody is signed in
-
-	releaseForm func() // of parseForm
 }
 
 // handler serves a page. A returned error becomes an error page. A handler that
@@ -69,7 +70,7 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		record, r := httpmw.StartRecord(w, r)
-		req := &pageRequest{Record: record, d: d, r: r, releaseForm: func() {}}
+		req := &pageRequest{Record: record, d: d, r: r}
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")
@@ -85,7 +86,6 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 		_ = control.SetWriteDeadline(started.Add(responseTimeout))
 
 		defer func() { record.Log(d.settings.Log, "page", r) }()
-		defer func() { req.releaseForm() }()
 		defer record.Recover(req.fail)
 		if err := d.origins.Check(r); err != nil {
 			req.fail(&pageError{http.StatusForbidden, "This request came from another site, so nothing was done."})
@@ -105,23 +105,19 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 // a page has far fewer fields than it accepts.
 func (req *pageRequest) parseForm(limit int64) error {
 	const maxFields = 100
-	size := req.r.ContentLength
-	if size < 0 || size > limit {
-		size = limit
-	}
-	ctx, cancel := context.WithTimeout(req.r.Context(), bodyTimeout)
-	defer cancel()
-	release, err := req.d.settings.Bodies.Read(ctx, httpmw.AddressKey(req.d.settings.TrustedProxies.ClientAddress(req.r)), size)
+	address := httpmw.AddressKey(req.d.settings.TrustedProxies.ClientAddress(req.r))
+	read, err := req.d.settings.Bodies.Read(req, req.r, address, limit, bodyTimeout)
 	if err != nil {
-		return &pageError{http.StatusServiceUnavailable, "The service is busy. Try again."}
+		return formError(err)
 	}
-	req.releaseForm = release
-	req.r.Body = http.MaxBytesReader(req.ResponseWriter, req.r.Body, limit)
+	body, done, err := read.Open(req.r.Context(), bodyTimeout)
+	if err != nil {
+		return formError(err)
+	}
+	defer done()
+	req.r.Body = io.NopCloser(bytes.NewReader(body))
 	if err := req.r.ParseForm(); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return err
-		}
-		return &pageError{http.StatusBadRequest, "The form could not be read."}
+		return formError(err)
 	}
 	fields := 0
 	for _, values := range req.r.PostForm {
@@ -131,6 +127,20 @@ func (req *pageRequest) parseForm(limit int64) error {
 		return &pageError{http.StatusBadRequest, "The form has too many fields."}
 	}
 	return checkTexts(req.r.PostForm)
+}
+
+// formError returns the error for a form that was not read.
+func formError(err error) error {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return err
+	}
+	switch {
+	case errors.Is(err, budget.ErrFull):
+		return &pageError{http.StatusServiceUnavailable, "The service is too busy for this form. Try again."}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &pageError{http.StatusRequestTimeout, "The form arrived too slowly. Try again on a better connection."}
+	}
+	return &pageError{http.StatusBadRequest, "The form could not be read."}
 }
 
 // costlyRead waits until a consumer may make a costly read.
@@ -202,6 +212,9 @@ func waitText(wait time.Duration) string {
 // describe returns the status and the message of the response to an error.
 func (req *pageRequest) describe(err error) (int, string) {
 	if own, ok := errors.AsType[*pageError](err); ok {
+		if own.status == http.StatusServiceUnavailable {
+			req.Header().Set("Retry-After", "5")
+		}
 		return own.status, own.message
 	}
 	if own, ok := errors.AsType[*limitedError](err); ok {

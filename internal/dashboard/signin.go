@@ -50,7 +50,7 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 			return err
 		}
 		req.session, req.secret = session, secret
-		req.UserID, req.ConsumerID = session.User.ID, session.User.ConsumerID
+		req.UserID, req.ConsumerID, req.Caller = session.User.ID, session.User.ConsumerID, session.User.ConsumerID.String()
 		if !session.User.Role.Allows(needed) {
 			return &pageError{
 				http.StatusForbidden,

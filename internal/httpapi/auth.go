@@ -65,7 +65,8 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		if err != nil {
 			return fmt.Errorf("authenticate: %w", err)
 		}
-		httpmw.RecordOf(r).ConsumerID = caller.ConsumerID
+		record := httpmw.RecordOf(r)
+		record.ConsumerID, record.Caller = caller.ConsumerID, caller.ConsumerID.String()
 		if ok, wait := a.limits.keys.Allow(caller.KeyID.String()); !ok {
 			return rateLimited(wait)
 		}
@@ -145,6 +146,7 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 func (a *API) withSecret(header, secret string, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if secret != "" && sameSecret(r.Header.Get(header), secret) {
+			httpmw.RecordOf(r).Caller = header
 			return handle(w, r)
 		}
 		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header), "Missing or invalid secret in the header "+header+".")

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,11 +102,17 @@ func (a *API) readBotMessage(
 	if !ok {
 		return bot, invalidToken()
 	}
-	body, release, err := a.readBody(w, r)
+	// A bot that says who it is in a header does not compete with strangers.
+	id, number, _ := strings.Cut(r.Header.Get(ingest.AttemptHeader), ":")
+	attempt, _ := strconv.Atoi(number)
+	if jobID, ok := parseID(id); ok {
+		_, _ = a.authenticateBot(r, jobID, attempt, token)
+	}
+	body, done, err := a.readBody(w, r, maxBodyBytes)
 	if err != nil {
 		return bot, err
 	}
-	defer release()
+	defer done()
 	identity := a.settings.Description.FindIdentity(body)
 	identified := len(identity.Issues) == 0
 	if !identified && len(body) > maxUnidentified {
@@ -117,11 +123,6 @@ func (a *API) readBotMessage(
 			return bot, err
 		}
 	}
-	done, err := a.decodeTurn(r, body)
-	if err != nil {
-		return bot, err
-	}
-	defer done()
 	checked := a.settings.Description.CheckRequest(operationID, body)
 	if !identified {
 		if len(checked.Issues) == 0 {
@@ -153,6 +154,7 @@ func (a *API) authenticateBot(r *http.Request, jobID uuid.UUID, attempt int, tok
 	if !ok {
 		return bot, invalidToken()
 	}
+	httpmw.RecordOf(r).Caller = jobID.String()
 	return bot, nil
 }
 
@@ -189,12 +191,13 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	content := newStallReader(w, r.Body, a.settings.Timeouts)
+	stall := a.settings.Timeouts.Stall
+	content := httpmw.NewPacedReader(w, r.Body, stall, stall, a.settings.Timeouts.Upload)
 	stored, err := a.settings.Recordings.PutUpload(
 		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.settings.MaxUploadBytes)
 	done(err == nil && stored.New)
 	if err != nil {
-		return uploadError(err, content.err)
+		return uploadError(err, content.Err)
 	}
 	// The recording may have been deleted meanwhile.
 	if _, err := a.settings.Bots.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
@@ -280,39 +283,4 @@ func uploadError(err, readErr error) error {
 		return &job.Error{Code: job.InvalidState, Message: conflict.Error()}
 	}
 	return fmt.Errorf("store an upload: %w", err)
-}
-
-// stallReader reads a body whose client may pause for the stall timeout between
-// two bytes, until the upload timeout.
-type stallReader struct {
-	body     io.Reader
-	control  *http.ResponseController
-	stall    time.Duration
-	deadline time.Time
-	err      error // the first error of reading other than io.EOF
-}
-
-func newStallReader(w http.ResponseWriter, body io.Reader, timeouts Timeouts) *stallReader {
-	return &stallReader{
-		body:     body,
-		control:  http.NewResponseController(w),
-		stall:    timeouts.Stall,
-		deadline: time.Now().Add(timeouts.Upload),
-	}
-}
-
-func (s *stallReader) Read(buffer []byte) (int, error) {
-	next := time.Now().Add(s.stall)
-	if next.After(s.deadline) {
-		next = s.deadline
-	}
-	_ = s.control.SetReadDeadline(next) // see ServeHTTP
-	n, err := s.body.Read(buffer)
-	switch {
-	case errors.Is(err, io.EOF):
-		_ = s.control.SetReadDeadline(time.Time{}) // storing may take longer: see readBody
-	case err != nil:
-		s.err = err
-	}
-	return n, err
 }

@@ -12,6 +12,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/calendarapi"
 	"standin/internal/calendarsync"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 )
@@ -28,7 +29,8 @@ type Calendars interface {
 	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
 	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
 	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
-	Notify(ctx context.Context, id uuid.UUID, secret string, lapsed bool) (known bool, err error)
+	IsNotifySecret(id uuid.UUID, secret string) bool
+	Notify(ctx context.Context, id uuid.UUID, lapsed bool) error
 }
 
 // calendarRequest is the CalendarCreate schema of api/openapi.yaml.
@@ -290,6 +292,9 @@ func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller 
 	return a.respond(w, http.StatusOK, newCalendarEventBody(e), err)
 }
 
+// maxNotification bounds the notification of a provider in bytes.
+const maxNotification = 64 << 10
+
 // calendarNotification receives the notifications of providers about changed calendars
 // (https://developers.google.com/workspace/calendar/api/guides/push,
 // https://learn.microsoft.com/graph/change-notifications-delivery-webhooks).
@@ -298,43 +303,43 @@ func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
+	if !a.settings.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
+		return &job.Error{Code: job.NotFound, Message: "no such calendar"}
+	}
+	httpmw.RecordOf(r).Caller = id.String()
 	if token := r.URL.Query().Get("validationToken"); token != "" { // Microsoft tests the URL
 		a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(token))
 		return nil
 	}
-	secret, lapsed := r.Header.Get("X-Goog-Channel-Token"), false
+	lapsed := false
 	if r.Header.Get("X-Goog-Channel-Id") == "" {
-		if secret, lapsed, err = a.microsoftNotification(w, r); err != nil {
+		if lapsed, err = a.microsoftNotification(w, r); err != nil {
 			return err
 		}
 	}
-	known, err := a.settings.Calendars.Notify(r.Context(), id, secret, lapsed)
-	if err != nil {
+	if err := a.settings.Calendars.Notify(r.Context(), id, lapsed); err != nil {
 		return fmt.Errorf("note that a calendar has changed: %w", err)
-	}
-	if !known {
-		return &job.Error{Code: job.NotFound, Message: "no such calendar"}
 	}
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }
 
-// microsoftNotification reads the secret of a notification of Microsoft, and whether the
-// subscription has lapsed, or notifications were missed.
-func (a *API) microsoftNotification(w http.ResponseWriter, r *http.Request) (secret string, lapsed bool, err error) {
-	body, release, err := a.readBody(w, r)
+// microsoftNotification reads from a notification of Microsoft whether the subscription has
+// lapsed, or notifications were missed.
+func (a *API) microsoftNotification(w http.ResponseWriter, r *http.Request) (lapsed bool, err error) {
+	body, done, err := a.readBody(w, r, maxNotification)
 	if err != nil {
-		return "", false, err
+		return false, err
 	}
-	defer release()
+	defer done()
 	var notifications struct {
-		Value []struct{ ClientState, LifecycleEvent string }
+		Value []struct{ LifecycleEvent string }
 	}
 	if json.Unmarshal(body, &notifications) != nil || len(notifications.Value) == 0 {
-		return "", false, &job.Error{Code: job.InvalidInput, Message: "the body is not a notification"}
+		return false, &job.Error{Code: job.InvalidInput, Message: "the body is not a notification"}
 	}
 	for _, n := range notifications.Value {
 		lapsed = lapsed || n.LifecycleEvent != ""
 	}
-	return notifications.Value[0].ClientState, lapsed, nil
+	return lapsed, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
+	"standin/internal/budget"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/text"
@@ -111,17 +112,19 @@ func tooLarge(limit int64) error {
 	}
 }
 
-// busy returns the error for a body that the service did not come to read or decode.
-func busy() error {
-	return &failure{
-		status: http.StatusRequestTimeout, code: "request_timeout", message: "The service is busy and did not read the body in time.",
-	}
-}
-
 // bodyError returns the error for a body that could not be read to its end.
 func bodyError(err error) error {
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return tooLarge(large.Limit)
+	}
+	if errors.Is(err, budget.ErrFull) {
+		return &job.Error{Code: job.Unavailable, Message: "the service is too busy for this request; try again"}
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The body did not arrive in time."}
+		return &failure{
+			status: http.StatusRequestTimeout, code: "request_timeout",
+			message: "The body arrived too slowly. Send at least 1 kB per second, and all of it within the time limit.",
+		}
 	}
 	return invalid(issue(api.CodeInvalidJSON, "the body could not be read to its end"))
 }

@@ -254,8 +254,8 @@ func (a *API) route() error {
 		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
 	}
 	// Not part of the description: Google and Microsoft describe what they send.
-	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}", a.adapt(a.calendarNotification))
-	a.mux.Handle(calendarsync.NotifyPath+"{id}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
+	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt(a.calendarNotification))
+	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
 	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(a.limits.documents, a.referenceAsset)))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
@@ -288,7 +288,7 @@ func (a *API) signed(handle handler) handler {
 			return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
 		}
 		signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
-		if _, err := a.settings.Payments.Receive(r.Context(), signature, nil); errors.Is(err, billing.ErrSignature) {
+		if _, err := a.settings.Payments.Decode(signature, nil); errors.Is(err, billing.ErrSignature) {
 			return failWithoutBody(w, r, http.StatusBadRequest, err)
 		}
 		return handle(w, r)

@@ -1,13 +1,9 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -56,13 +52,13 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	if err := text.CheckLine(key, maxIdempotencyKey); err != nil {
 		return invalid(issue("format", err.Error(), idempotencyHeader))
 	}
-	body, release, err := a.readBody(w, r)
+	body, err := a.settings.Bodies.Read(w, r, a.addressKey(r), maxBodyBytes, a.settings.Timeouts.ReadJSON)
 	if err != nil {
-		return err
+		return bodyError(err)
 	}
-	release() // the handler reads it again
-	sum := sha256.Sum256(append([]byte(r.URL.RequestURI()+"\n"), body...))
-	hash := hex.EncodeToString(sum[:])
+	defer body.Close()
+	r.Body = body // the handler reads it again
+	hash := body.Sum(r.URL.RequestURI() + "\n")
 	kept, claimed, err := a.settings.Requests.ClaimRequest(r.Context(), account.KeptRequest{
 		ConsumerID: caller.ConsumerID, Mode: caller.Mode, Key: key, Hash: hash, At: time.Now(),
 	}, time.Now().Add(-answerTime))
@@ -76,7 +72,6 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	case !claimed:
 		return a.repeatAnswer(w, kept)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	recorder := &answerRecorder{ResponseWriter: w}
 	defer func() { // also after a panic
 		answer, keep := recorder.answer, a.settings.Requests.KeepAnswer

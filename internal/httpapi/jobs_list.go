@@ -220,12 +220,7 @@ type batchItem struct {
 
 // readBatch reads the items of a batch.
 func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, error) {
-	body, release, err := a.readBody(w, r)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	done, err := a.decodeTurn(r, body)
+	body, done, err := a.readBody(w, r, maxBodyBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -314,21 +314,16 @@ func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpmw.RecordOf(r).Level = slog.LevelDebug
-	if r.ContentLength > ingest.MaxScreenshot {
-		return tooLarge(ingest.MaxScreenshot)
-	}
-	image, release, err := a.readBody(w, r)
+	image, done, err := a.readBody(w, r, ingest.MaxScreenshot)
 	if err != nil {
 		return err
 	}
-	defer release()
-	if len(image) > ingest.MaxScreenshot {
-		return tooLarge(ingest.MaxScreenshot)
-	}
+	defer done()
 	if size, err := jpeg.DecodeConfig(bytes.NewReader(image)); err != nil || size.Width > maxScreenshotSide ||
 		size.Height > maxScreenshotSide {
 		return invalid(issue("contentMediaType", fmt.Sprintf("must be a JPEG of at most %d pixels in each direction", maxScreenshotSide)))
 	}
+	done()
 	if err := a.settings.Bots.SaveScreenshot(r.Context(), bot, image); err != nil {
 		return fmt.Errorf("save a picture of a page: %w", err)
 	}

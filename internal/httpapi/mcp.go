@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +37,11 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 		return rateLimited(liveRefusedWait)
 	}
 	defer done()
-	body, release, err := a.readBody(w, r)
+	body, decoded, err := a.readBody(w, r, maxAgentMessage)
 	if err != nil {
 		return err
 	}
-	release() // agentLimits bound the messages that wait
-	if len(body) > maxAgentMessage {
-		return tooLarge(maxAgentMessage)
-	}
+	defer decoded()
 	ctx, stop := a.untilDrain(r.Context())
 	defer stop()
 	token, _ := bearer(r)
@@ -54,8 +50,8 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 		return fmt.Errorf("create a client: %w", err)
 	}
 	r = r.WithContext(ctx)
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	a.settings.Agents.ServeHTTP(w, r, api.WithHTTPClient(&http.Client{Transport: inProcess{a, r}}), a.settings.Timeouts.Stall)
+	api = api.WithHTTPClient(&http.Client{Transport: inProcess{a, r, decoded}})
+	a.settings.Agents.ServeHTTP(w, r, body, decoded, api, a.settings.Timeouts.Stall)
 	return nil
 }
 
@@ -67,10 +63,12 @@ const inProcessHost = "standin.internal"
 type inProcess struct {
 	handler http.Handler
 	outer   *http.Request
+	decoded func() // a request begins when the other one is decoded
 }
 
 // RoundTrip implements http.RoundTripper. The response streams.
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.decoded()
 	ctx, cancel := context.WithCancel(r.Context())
 	inner := r.Clone(ctx)
 	inner.RemoteAddr, inner.RequestURI = p.outer.RemoteAddr, r.URL.RequestURI()

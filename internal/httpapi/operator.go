@@ -177,7 +177,8 @@ func (a *API) securityText(w http.ResponseWriter, r *http.Request) error {
 // Payments receives events of the payment provider. It is implemented by
 // billing.Receiver and returns the errors of that package.
 type Payments interface {
-	Receive(ctx context.Context, header string, body []byte) (billing.Result, error)
+	Decode(header string, body []byte) (billing.Event, error)
+	Apply(ctx context.Context, event billing.Event) (billing.Result, error)
 }
 
 // receivePayment serves the operation of that name of api/openapi.yaml. The
@@ -190,12 +191,16 @@ func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
 	if signature == "" {
 		return failWithoutBody(w, r, http.StatusBadRequest, billing.ErrSignature)
 	}
-	body, release, err := a.readBody(w, r)
+	body, done, err := a.readBody(w, r, maxBodyBytes)
 	if err != nil {
 		return err
 	}
-	defer release()
-	result, err := a.settings.Payments.Receive(r.Context(), signature, body)
+	event, err := a.settings.Payments.Decode(signature, body)
+	done()
+	var result billing.Result
+	if err == nil {
+		result, err = a.settings.Payments.Apply(r.Context(), event)
+	}
 	if errors.Is(err, billing.ErrSignature) || job.ErrorIs(err, job.InvalidInput) {
 		return failWithoutBody(w, r, http.StatusBadRequest, err)
 	}

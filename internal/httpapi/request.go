@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,60 +23,18 @@ import (
 // maxBodyBytes bounds a JSON body.
 const maxBodyBytes = 1 << 20
 
-// readBody waits until the process may read another body, and reads it within its
-// deadline. Then it removes the deadline: if it passed while the response is held,
-// the request would be canceled. The body counts as being read until release is
-// called.
-func (a *API) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
-	if r.ContentLength > maxBodyBytes {
-		return nil, nil, tooLarge(maxBodyBytes)
+// readBody reads a body of at most limit bytes, and waits until the process may decode it. Call
+// done when it is decoded.
+func (a *API) readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, done func(), err error) {
+	most := a.settings.Timeouts.ReadJSON
+	read, err := a.settings.Bodies.Read(w, r, a.addressKey(r), limit, most)
+	if err == nil {
+		body, done, err = read.Open(r.Context(), most)
 	}
-	size := r.ContentLength
-	if size < 0 {
-		size = maxBodyBytes // unknown
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.ReadJSON)
-	defer cancel()
-	if release, err = a.settings.Bodies.Read(ctx, a.addressKey(r), size); err != nil {
-		return nil, nil, busy()
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(a.settings.Timeouts.ReadJSON)) // see ServeHTTP
-	if body, err = readAll(r); err != nil {
-		release()
-		return nil, nil, err
-	}
-	_ = control.SetReadDeadline(time.Time{}) // see ServeHTTP
-	return body, release, nil
-}
-
-// readAll reads a body of at most maxBodyBytes.
-func readAll(r *http.Request) ([]byte, error) {
-	if r.ContentLength >= 0 {
-		body := make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, bodyError(err)
-		}
-		return body, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
 	if err != nil {
-		return nil, bodyError(err)
+		return nil, nil, bodyError(err)
 	}
-	if len(body) > maxBodyBytes {
-		return nil, tooLarge(maxBodyBytes)
-	}
-	return body, nil
-}
-
-// decodeTurn waits until the process may decode another body.
-func (a *API) decodeTurn(r *http.Request, body []byte) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.ReadJSON)
-	defer cancel()
-	if release, err = a.settings.Bodies.Decode(ctx, a.addressKey(r), int64(len(body))); err != nil {
-		return nil, busy()
-	}
-	return release, nil
+	return body, done, nil
 }
 
 // NewCostlyReads returns the budget for reads that take much memory or CPU: one at a time
@@ -104,12 +61,7 @@ func (a *API) readRequest(w http.ResponseWriter, r *http.Request, operationID st
 // readChecked does the same as readRequest, and returns the checked body too, also if it
 // has issues.
 func (a *API) readChecked(w http.ResponseWriter, r *http.Request, operationID string, into any) (api.Checked, error) {
-	body, release, err := a.readBody(w, r)
-	if err != nil {
-		return api.Checked{}, err
-	}
-	defer release()
-	done, err := a.decodeTurn(r, body)
+	body, done, err := a.readBody(w, r, maxBodyBytes)
 	if err != nil {
 		return api.Checked{}, err
 	}

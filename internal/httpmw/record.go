@@ -35,6 +35,7 @@ type Record struct {
 	ConsumerID uuid.UUID // uuid.Nil before authentication
 	JobID      uuid.UUID // uuid.Nil when the request names no job
 	Client     string    // address of the client; empty unless it is logged
+	Caller     string    // who was authenticated, such as a team or a job; empty for strangers
 	Level      slog.Level
 	Err        error // why the request failed
 

@@ -21,6 +21,10 @@ const (
 // ChecksumHeader is the header of a media upload with the hex SHA-256 of the body.
 const ChecksumHeader = "x-content-sha256"
 
+// AttemptHeader is the header with "<jobId>:<attempt>". A message with it is read even when
+// strangers keep the service busy.
+const AttemptHeader = "x-standin-attempt"
+
 // Event is a lifecycle event of a bot.
 type Event struct {
 	Kind      job.Trigger     `json:"kind"`

@@ -22,16 +22,14 @@ const keepAlive = 15 * time.Second
 
 // ServeHTTP serves a message of one agent with a client's key: a POST of the streamable
 // HTTP transport, without a session, so that each node can serve it. Calls end when the
-// agent is gone. A client that does not read for the time stall is disconnected.
-func (t *Tools) ServeHTTP(w http.ResponseWriter, r *http.Request, api *client.Client, stall time.Duration) {
+// agent is gone. A client that does not read for the time stall is disconnected. It calls
+// decoded, perhaps more than once, when the response starts.
+func (t *Tools) ServeHTTP(
+	w http.ResponseWriter, r *http.Request, body []byte, decoded func(), api *client.Client, stall time.Duration,
+) {
 	server := t.newServer(r.Context(), api, nil)
-	out := &answerWriter{livelyWriter: newLivelyWriter(w, stall)}
+	out := &answerWriter{livelyWriter: newLivelyWriter(w, decoded, stall)}
 	defer out.stop()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		out.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "The body cannot be read.")
-		return
-	}
 	message, err := jsonrpc.DecodeMessage(body)
 	switch {
 	case !json.Valid(body):
@@ -100,6 +98,7 @@ func (a *answerWriter) refuse(status int, code int64, text string) {
 type livelyWriter struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
+	starts  func()
 	stall   time.Duration
 	header  http.Header // before the response starts
 
@@ -110,8 +109,8 @@ type livelyWriter struct {
 	stopped bool
 }
 
-func newLivelyWriter(w http.ResponseWriter, stall time.Duration) *livelyWriter {
-	l := &livelyWriter{writer: w, control: http.NewResponseController(w), stall: stall, header: http.Header{}}
+func newLivelyWriter(w http.ResponseWriter, starts func(), stall time.Duration) *livelyWriter {
+	l := &livelyWriter{writer: w, control: http.NewResponseController(w), starts: starts, stall: stall, header: http.Header{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.idle = time.AfterFunc(keepAlive, l.comment)
@@ -146,6 +145,7 @@ const eventStream = "text/event-stream"
 
 // start writes the headers of the response.
 func (l *livelyWriter) start(status int, header http.Header) {
+	l.starts()
 	l.started, l.events = true, header.Get("Content-Type") == eventStream
 	maps.Copy(l.writer.Header(), header)
 	if l.events {

@@ -38,12 +38,17 @@ func TestKeepAlive(t *testing.T) {
 					t.Fatal(err)
 				}
 				message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait_for","arguments":{"jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","until":"ended"}` + test.meta + `}}`
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(message))
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil)
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Accept", "application/json, text/event-stream")
 				w := httptest.NewRecorder()
 				started := time.Now()
-				mcpserver.New(slog.New(slog.DiscardHandler)).ServeHTTP(w, r, api.WithHTTPClient(&http.Client{Transport: waitingJob{}}), time.Minute)
+				decoded := false
+				mcpserver.New(slog.New(slog.DiscardHandler)).ServeHTTP(w, r, []byte(message), func() { decoded = true },
+					api.WithHTTPClient(&http.Client{Transport: waitingJob{}}), time.Minute)
+				if !decoded {
+					t.Error("the message was not reported as decoded")
+				}
 				if waited := time.Since(started); waited != 50*time.Second {
 					t.Errorf("waited for %s", waited)
 				}

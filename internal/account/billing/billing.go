@@ -75,21 +75,21 @@ type Receiver struct {
 	Now    func() time.Time
 }
 
-// Receive verifies, decodes and applies an event. header is the value of Header
-// or ProviderHeader. The error is ErrNoSecret without a secret, wraps
-// ErrSignature for a bad signature, and is a *job.Error with InvalidInput for a
-// signed body that is not a JSON object. Other errors are internal; the provider
-// should send the event again.
-func (r *Receiver) Receive(ctx context.Context, header string, body []byte) (Result, error) {
-	now := r.Now()
-	if err := Verify(r.Secret, header, body, now); err != nil {
-		return Result{}, err
+// Decode verifies and decodes an event. header is the value of Header or
+// ProviderHeader. The error is ErrNoSecret without a secret, wraps ErrSignature
+// for a bad signature, and is a *job.Error with InvalidInput for a signed body
+// that is not a JSON object.
+func (r *Receiver) Decode(header string, body []byte) (Event, error) {
+	if err := Verify(r.Secret, header, body, r.Now()); err != nil {
+		return Event{}, err
 	}
-	event, err := Decode(body)
-	if err != nil {
-		return Result{}, err
-	}
-	return Apply(ctx, r.Store, event, now)
+	return Decode(body)
+}
+
+// Apply stores an event and its effects. Errors are internal; the provider should
+// send the event again.
+func (r *Receiver) Apply(ctx context.Context, event Event) (Result, error) {
+	return Apply(ctx, r.Store, event, r.Now())
 }
 
 // Store is the part of the database that Apply uses.

@@ -114,6 +114,7 @@ func (c *Client) do(request *http.Request) ([]byte, error) { return c.doLimited(
 // doLimited is do for a response of at most limit bytes.
 func (c *Client) doLimited(request *http.Request, limit int64) ([]byte, error) {
 	request.Header.Set("Authorization", "Bearer "+c.settings.Token)
+	request.Header.Set(ingest.AttemptHeader, c.settings.JobID+":"+strconv.Itoa(c.settings.Attempt))
 	response, err := c.http.Do(request)
 	if err != nil {
 		if cause := context.Cause(request.Context()); cause != nil {

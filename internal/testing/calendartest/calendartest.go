@@ -79,7 +79,7 @@ type Server struct {
 	codes     map[string]string // code challenges by authorization code
 	faults    []fault
 	requests  []string // method and path
-	watches   map[string]Watch
+	watches   map[string]string
 	issued    int
 }
 
@@ -90,14 +90,11 @@ type fault struct {
 	retryAfter string
 }
 
-// Watch is a subscription to changes.
-type Watch struct{ Address, Secret string }
-
 // New returns a server that runs until the test ends.
 func New(t testing.TB) *Server {
 	s := &Server{
 		calendars: map[string]map[string]stored{Main: {}}, pageSize: 250, tokens: make(map[string]bool), access: make(map[string]bool),
-		codes: make(map[string]string), watches: make(map[string]Watch), changed: time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC),
+		codes: make(map[string]string), watches: make(map[string]string), changed: time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC),
 	}
 	server := httptest.NewServer(s.handler())
 	t.Cleanup(server.Close)
@@ -232,8 +229,8 @@ func (s *Server) Requests() []string {
 	return s.requests
 }
 
-// Watches returns the subscriptions by their IDs.
-func (s *Server) Watches() map[string]Watch {
+// Watches returns the addresses of subscriptions to changes by their IDs.
+func (s *Server) Watches() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.watches)

@@ -158,7 +158,7 @@ func (s *Server) googleWatch(w http.ResponseWriter, r *http.Request) {
 		googleError(w, http.StatusBadRequest, "badRequest")
 		return
 	}
-	s.watches[request.ID] = Watch{request.Address, request.Token}
+	s.watches[request.ID] = request.Address
 	expires := time.Now().Add(7 * 24 * time.Hour).UnixMilli()
 	respond(w, http.StatusOK, map[string]string{
 		"kind": "api#channel", "id": request.ID, "resourceId": "resource-of-" + request.ID, "expiration": strconv.FormatInt(expires, 10),

@@ -186,16 +186,15 @@ func (s *Server) graphEvent(e stored) map[string]any {
 
 func (s *Server) graphSubscribe(w http.ResponseWriter, r *http.Request) {
 	var request struct {
-		ChangeType, NotificationURL, LifecycleNotificationURL, Resource, ClientState string
-		ExpirationDateTime                                                           time.Time
+		ChangeType, NotificationURL, LifecycleNotificationURL, Resource string
+		ExpirationDateTime                                              time.Time
 	}
-	if json.NewDecoder(r.Body).Decode(&request) != nil || request.ChangeType == "" || request.LifecycleNotificationURL == "" ||
-		len(request.ClientState) > 128 {
+	if json.NewDecoder(r.Body).Decode(&request) != nil || request.ChangeType == "" || request.LifecycleNotificationURL == "" {
 		graphError(w, http.StatusBadRequest, "InvalidRequest")
 		return
 	}
 	id := fmt.Sprintf("subscription-%d", len(s.watches)+1)
-	s.watches[id] = Watch{request.NotificationURL, request.ClientState}
+	s.watches[id] = request.NotificationURL
 	respond(w, http.StatusCreated, map[string]any{"id": id, "resource": request.Resource, "expirationDateTime": request.ExpirationDateTime})
 }
 
