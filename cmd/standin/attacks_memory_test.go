@@ -47,10 +47,12 @@ func TestAttackMemoryFlood(t *testing.T) {
 	for _, f := range strangersFloods(id) {
 		s.checkFlood(f.name, 100, f)
 	}
-	for _, f := range membersFloods(key, id) {
-		s.checkFlood(f.name+", with credentials", 20, f)
+	for fill, floods := range map[string][]flood{"objects": membersFloods(key, id, fillJSON), "nested": membersFloods(key, id, nestJSON)} {
+		for _, f := range floods {
+			s.checkFlood(f.name+", "+fill, 100, f)
+		}
+		s.checkFlood("all, "+fill, 100, floods...)
 	}
-	s.checkFlood("with credentials", 20, membersFloods(key, id)...)
 }
 
 // checkFlood sends 100 requests and waits for a number of responses. It checks the
@@ -83,6 +85,12 @@ func fillJSON(size int, before, after string) string {
 	return before + strings.Repeat(element, (size-len(before)-len(after))/len(element)-1) + "{}" + after
 }
 
+// nestJSON fills a document of a size with lists in each other.
+func nestJSON(size int, before, after string) string {
+	depth := (size - len(before) - len(after)) / 2
+	return before + strings.Repeat("[", depth) + strings.Repeat("]", depth) + after
+}
+
 // strangersFloods returns requests without valid credentials.
 func strangersFloods(id string) []flood {
 	const size = 128 << 10
@@ -106,8 +114,8 @@ func strangersFloods(id string) []flood {
 	}
 }
 
-// membersFloods returns requests with valid credentials.
-func membersFloods(key, id string) []flood {
+// membersFloods returns requests with valid credentials, and documents that fill has filled.
+func membersFloods(key, id string, fill func(size int, before, after string) string) []flood {
 	const size = 1 << 20
 	member := http.Header{"Authorization": {"Bearer " + key}}
 	agent := http.Header{
@@ -116,15 +124,15 @@ func membersFloods(key, id string) []flood {
 	bot := http.Header{"Authorization": {"Bearer " + ingest.Token([]byte(signingKey), id, 0)}}
 	sender := `"jobId":"` + id + `","attempt":0,`
 	return []flood{
-		{"job", "/api/v1/jobs", member, fillJSON(size, `{"externalId":"x","meetingUrl":"https://meet.google.com/abc","metadata":{"a":[`, `]}}`)},
-		{"batch", "/api/v1/jobs/batch", member, fillJSON(size, `{"jobs":[`, `]}`)},
-		{"agent", "/mcp", agent, fillJSON(64<<10, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_jobs","arguments":{"a":[`, `]}}}`)},
-		{"notification", "/webhooks/calendars/" + id + "/" + notifySecret(id), nil, fillJSON(64<<10, `{"value":[`, `]}`)},
-		{"chat message", "/api/v1/jobs/" + id + "/send-chat-message", member, fillJSON(size, `{"text":[`, `]}`)},
-		{"event", "/api/v1/ingest", bot, fillJSON(size, `{`+sender+`"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z","data":{"a":[`,
+		{"job", "/api/v1/jobs", member, fill(size, `{"externalId":"x","meetingUrl":"https://meet.google.com/abc","metadata":{"a":[`, `]}}`)},
+		{"batch", "/api/v1/jobs/batch", member, fill(size, `{"jobs":[`, `]}`)},
+		{"agent", "/mcp", agent, fill(64<<10, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_jobs","arguments":{"a":[`, `]}}}`)},
+		{"notification", "/webhooks/calendars/" + id + "/" + notifySecret(id), nil, fill(64<<10, `{"value":[`, `]}`)},
+		{"chat message", "/api/v1/jobs/" + id + "/send-chat-message", member, fill(size, `{"text":[`, `]}`)},
+		{"event", "/api/v1/ingest", bot, fill(size, `{`+sender+`"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z","data":{"a":[`,
 			`]}}`)},
-		{"texts", "/api/v1/ingest/texts", bot, fillJSON(size, `{`+sender+`"texts":[`, `]}`)},
-		{"heartbeat", "/api/v1/ingest/heartbeat", bot, fillJSON(size, `{`+sender+`"stats":{"roster":{"participants":[`, `]}}}`)},
+		{"texts", "/api/v1/ingest/texts", bot, fill(size, `{`+sender+`"texts":[`, `]}`)},
+		{"heartbeat", "/api/v1/ingest/heartbeat", bot, fill(size, `{`+sender+`"stats":{"roster":{"participants":[`, `]}}}`)},
 	}
 }
 

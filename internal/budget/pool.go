@@ -8,13 +8,7 @@ import "sync"
 type Pool struct {
 	mu    sync.Mutex
 	left  int64
-	users map[string]*holder
-}
-
-// holder is what the calls of one user have taken from a Pool.
-type holder struct {
-	units int64
-	parts map[*Part]struct{}
+	parts map[*Part]struct{} // neither lost nor released
 }
 
 // Part is what one call has taken from a Pool.
@@ -23,21 +17,18 @@ type Part struct {
 	user   string
 	units  int64
 	onLoss func()
-	ended  bool
 }
 
 // NewPool returns a Pool of total units.
-func NewPool(total int64) *Pool { return &Pool{left: total, users: make(map[string]*holder)} }
+func NewPool(total int64) *Pool { return &Pool{left: total, parts: make(map[*Part]struct{})} }
 
-// Join returns an empty Part for a call of a user, which must be released.
-func (p *Pool) Join(user string) *Part {
+// Join returns an empty Part for a call of a user, which must be released. onLoss is called
+// if it is lost.
+func (p *Pool) Join(user string, onLoss func()) *Part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	part := &Part{pool: p, user: user, onLoss: func() {}}
-	if p.users[user] == nil {
-		p.users[user] = &holder{parts: make(map[*Part]struct{})}
-	}
-	p.users[user].parts[part] = struct{}{}
+	part := &Part{pool: p, user: user, onLoss: onLoss}
+	p.parts[part] = struct{}{}
 	return part
 }
 
@@ -46,32 +37,35 @@ func (p *Pool) Join(user string) *Part {
 func (p *Part) Take(units int64) error {
 	p.pool.mu.Lock()
 	defer p.pool.mu.Unlock()
-	for !p.ended && p.pool.left < units {
-		loser := p.pool.loser(p, units)
+	for p.held() && p.pool.left < units {
+		loser := p.loser(units)
 		loser.end()
 		loser.onLoss()
 	}
-	if p.ended {
+	if !p.held() {
 		return ErrFull
 	}
 	p.units += units
-	p.pool.users[p.user].units += units
 	p.pool.left -= units
 	return nil
 }
 
-// loser returns the part that is lost when a part needs more units.
-func (p *Pool) loser(asking *Part, units int64) *Part {
-	most, largest := p.users[asking.user].units+units, asking
-	for name, user := range p.users {
-		if name == asking.user || user.units <= most {
-			continue
+// loser returns the part that is lost when this one needs more units.
+func (p *Part) loser(units int64) *Part {
+	totals := map[string]int64{p.user: units}
+	for part := range p.pool.parts {
+		totals[part.user] += part.units
+	}
+	most := p.user
+	for user, total := range totals {
+		if total > totals[most] {
+			most = user
 		}
-		most, largest = user.units, &Part{}
-		for part := range user.parts {
-			if part.units > largest.units {
-				largest = part
-			}
+	}
+	largest := p
+	for part := range p.pool.parts {
+		if most != p.user && part.user == most && (largest == p || part.units > largest.units) {
+			largest = part
 		}
 	}
 	return largest
@@ -82,8 +76,7 @@ func (p *Pool) loser(asking *Part, units int64) *Part {
 func (p *Part) OnLoss(call func()) {
 	p.pool.mu.Lock()
 	defer p.pool.mu.Unlock()
-	p.onLoss = call
-	if p.ended {
+	if p.onLoss = call; !p.held() {
 		call()
 	}
 }
@@ -95,15 +88,14 @@ func (p *Part) Release() {
 	p.end()
 }
 
+func (p *Part) held() bool {
+	_, ok := p.pool.parts[p]
+	return ok
+}
+
 func (p *Part) end() {
-	user := p.pool.users[p.user]
-	if p.ended {
-		return
-	}
-	p.ended = true
-	p.pool.left += p.units
-	user.units -= p.units
-	if delete(user.parts, p); len(user.parts) == 0 {
-		delete(p.pool.users, p.user)
+	if p.held() {
+		delete(p.pool.parts, p)
+		p.pool.left += p.units
 	}
 }

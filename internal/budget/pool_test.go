@@ -14,8 +14,7 @@ func TestPool(t *testing.T) {
 	p := budget.NewPool(10)
 	var lost []string
 	take := func(user, name string, units int64) *budget.Part {
-		part := p.Join(user)
-		part.OnLoss(func() { lost = append(lost, name) })
+		part := p.Join(user, func() { lost = append(lost, name) })
 		if err := part.Take(units); (err != nil) != (len(lost) > 0 && lost[len(lost)-1] == name) || err != nil && !errors.Is(err, budget.ErrFull) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -106,11 +106,7 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 func (req *pageRequest) parseForm(limit int64) error {
 	const maxFields = 100
 	address := httpmw.AddressKey(req.d.settings.TrustedProxies.ClientAddress(req.r))
-	read, err := req.d.settings.Bodies.Read(req, req.r, address, limit, bodyTimeout)
-	if err != nil {
-		return formError(err)
-	}
-	body, done, err := read.Open(req.r.Context(), bodyTimeout)
+	body, done, err := req.d.settings.Bodies.Open(req, req.r, address, limit, bodyTimeout)
 	if err != nil {
 		return formError(err)
 	}

@@ -26,7 +26,7 @@ func TestStrangersKeepOnlyStrangersOut(t *testing.T) {
 	})
 	from := func(address string) map[string]string { return map[string]string{"X-Forwarded-For": address} }
 	const size = 1 << 20
-	busy := make(chan answer, 17)
+	busy := make(chan answer, 9)
 	for range cap(busy) { // more than there is memory for
 		connection := s.dial(strings.Replace(head("POST", ingest.EventPath, "guessed", size), "\r\n", "\r\nX-Forwarded-For: 192.0.2.1\r\n", 1))
 		go func() {

@@ -26,11 +26,7 @@ const maxBodyBytes = 1 << 20
 // readBody reads a body of at most limit bytes, and waits until the process may decode it. Call
 // done when it is decoded.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, done func(), err error) {
-	most := a.settings.Timeouts.ReadJSON
-	read, err := a.settings.Bodies.Read(w, r, a.addressKey(r), limit, most)
-	if err == nil {
-		body, done, err = read.Open(r.Context(), most)
-	}
+	body, done, err = a.settings.Bodies.Open(w, r, a.addressKey(r), limit, a.settings.Timeouts.ReadJSON)
 	if err != nil {
 		return nil, nil, bodyError(err)
 	}

@@ -1,6 +1,7 @@
 package httpmw
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,8 +16,8 @@ import (
 
 // Bounds of Bodies, in bytes.
 const (
-	callersTotal   = 32 << 20 // arrived and not yet decoded
-	strangersTotal = 16 << 20
+	callersTotal   = 16 << 20 // arrived and not yet decoded
+	strangersTotal = 8 << 20
 
 	// A decoded body takes up to fifty times its size.
 	smallBody              = 64 << 10
@@ -27,32 +28,35 @@ const (
 
 // Bodies bounds the memory of the bodies that this process reads and decodes. A body counts
 // as its bytes arrive. Authenticated requests, whose Record has a Caller, do not compete
-// with those of strangers. It is safe for concurrent use.
-type Bodies struct{ callers, strangers *bodyBudget }
+// with those of strangers, except that one large body is decoded at a time. It is safe for
+// concurrent use.
+type Bodies struct {
+	callers, strangers bodyBudget
+	large              *budget.Budget // being decoded
+}
 
 // bodyBudget is what bodies may use: of callers by name, or of strangers by address.
 type bodyBudget struct {
-	arrived      *budget.Pool
-	small, large *budget.Budget // being decoded; small bodies do not wait for large ones
+	arrived *budget.Pool
+	small   *budget.Budget // being decoded; small bodies do not wait for large ones
 }
 
 // NewBodies returns a Bodies for a process.
 func NewBodies() *Bodies {
-	newBudget := func(total int64) *bodyBudget {
-		return &bodyBudget{
-			arrived: budget.NewPool(total),
-			small:   budget.New(smallDecoding, smallDecodingPerClient, 0), large: budget.New(largeDecoding, largeDecoding, 0),
-		}
+	newBudget := func(total int64) bodyBudget {
+		return bodyBudget{budget.NewPool(total), budget.New(smallDecoding, smallDecodingPerClient, 0)}
 	}
-	return &Bodies{callers: newBudget(callersTotal), strangers: newBudget(strangersTotal)}
+	return &Bodies{newBudget(callersTotal), newBudget(strangersTotal), budget.New(largeDecoding, largeDecoding, 0)}
 }
 
-// Body is the body of a request, which was read. Only Open gives access to its bytes, so that
-// nobody decodes them out of turn. It must be closed or opened. As the Body of the request,
-// Read returns it again.
+// Body is the body of a request, which was read. Only Bodies.Open gives access to its bytes, so
+// that nobody decodes them out of turn. As the Body of the request, Open takes it. It must be
+// opened or closed.
 type Body struct {
-	budget *bodyBudget
+	io.Reader // nothing is left to be read
+
 	client string
+	small  *budget.Budget
 	part   *budget.Part
 	bytes  []byte
 }
@@ -61,53 +65,57 @@ type Body struct {
 // client. The error is a *http.MaxBytesError, budget.ErrFull if the service is too busy, or
 // that of a PacedReader.
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, address string, limit int64, most time.Duration) (*Body, error) {
-	if read, ok := r.Body.(*Body); ok {
-		return read, nil
-	}
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
-	body := &Body{budget: b.strangers, client: address}
+	client, competing := address, b.strangers
 	if caller := RecordOf(r).Caller; caller != "" {
-		body.budget, body.client = b.callers, caller
+		client, competing = caller, b.callers
 	}
-	body.part = body.budget.arrived.Join(body.client)
 	const grace = 2 * time.Second
 	reader := NewPacedReader(w, r.Body, grace, most, most)
-	reader.take = body.part.Take
-	body.part.OnLoss(reader.interrupt)
-	var err error
-	body.bytes, err = io.ReadAll(io.LimitReader(reader, limit+1))
-	if err == nil && int64(len(body.bytes)) > limit {
+	interrupt := func() { _ = reader.control.SetReadDeadline(reader.start) } // as in PacedReader.Read
+	part := competing.arrived.Join(client, interrupt)
+	reader.take = part.Take
+	bytes, err := io.ReadAll(io.LimitReader(reader, limit+1))
+	if err == nil && int64(len(bytes)) > limit {
 		err = &http.MaxBytesError{Limit: limit}
 	}
-	if lost := body.part.Take(0); lost != nil {
+	if lost := part.Take(0); lost != nil {
 		_ = reader.control.SetReadDeadline(time.Now().Add(grace)) // to discard the rest, so that the client sees the response
 		return nil, lost
 	}
 	if err != nil {
-		body.part.Release()
+		part.Release()
 		return nil, err
 	}
-	return body, nil
+	return &Body{http.NoBody, client, competing.small, part, bytes}, nil
 }
 
-// Open waits for up to a time until the process may decode another body, and returns the bytes
-// of this one. Call done when they are decoded. The error is budget.ErrFull.
-func (b *Body) Open(ctx context.Context, most time.Duration) (body []byte, done func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	defer b.part.Release()
-	b.part.OnLoss(cancel)
-	turns := b.budget.small
-	if len(b.bytes) > smallBody {
-		turns = b.budget.large
+// Open reads a body, waits for up to the same time until the process may decode another one, and
+// returns the bytes of this one. Call done when they are decoded. Errors are those of Read.
+func (b *Bodies) Open(w http.ResponseWriter, r *http.Request, address string, limit int64, most time.Duration) (
+	bytes []byte, done func(), err error,
+) {
+	body, wasRead := r.Body.(*Body)
+	if !wasRead {
+		if body, err = b.Read(w, r, address, limit, most); err != nil {
+			return nil, nil, err
+		}
 	}
-	release, err := turns.Acquire(ctx, b.client, int64(len(b.bytes)))
+	ctx, cancel := context.WithTimeout(r.Context(), most)
+	defer cancel()
+	defer body.Close()
+	body.part.OnLoss(cancel)
+	turns := body.small
+	if len(body.bytes) > smallBody {
+		turns = b.large
+	}
+	release, err := turns.Acquire(ctx, body.client, int64(len(body.bytes)))
 	if err != nil {
 		return nil, nil, budget.ErrFull
 	}
-	return b.bytes, sync.OnceFunc(release), nil
+	return body.bytes, sync.OnceFunc(release), nil
 }
 
 // Sum returns the hex SHA-256 of a text and the body.
@@ -115,9 +123,6 @@ func (b *Body) Sum(text string) string {
 	sum := sha256.Sum256(append([]byte(text), b.bytes...))
 	return hex.EncodeToString(sum[:])
 }
-
-// Read implements io.Reader. Nothing is left to be read.
-func (b *Body) Read([]byte) (int, error) { return 0, io.EOF }
 
 // Close releases a body that was not opened.
 func (b *Body) Close() error {
@@ -139,10 +144,7 @@ type PacedReader struct {
 	grace        time.Duration
 	pause, total time.Duration
 	received     int64
-	take         func(int64) error
-
-	mu          sync.Mutex
-	interrupted bool
+	take         func(int64) error // counts bytes, and reports whether the body was refused meanwhile
 }
 
 // NewPacedReader returns a PacedReader. A body must have the minimum rate since a grace period,
@@ -156,34 +158,19 @@ func NewPacedReader(w http.ResponseWriter, body io.Reader, grace, pause, total t
 
 // Read implements io.Reader. At the end of the body, it removes the deadline: if it passed while
 // the response is held, the request would be canceled.
-func (p *PacedReader) Read(buffer []byte) (int, error) {
+func (p *PacedReader) Read(buffer []byte) (n int, err error) {
 	paced := p.grace + time.Duration(p.received)*(time.Second/minRate)
-	p.setDeadline(p.start.Add(min(paced, p.total, time.Since(p.start)+p.pause)))
-	n, err := p.body.Read(buffer)
-	p.received += int64(n)
-	if lost := p.take(int64(n)); lost != nil {
-		err = lost
+	deadline := p.start.Add(min(paced, p.total, time.Since(p.start)+p.pause))
+	_ = p.control.SetReadDeadline(deadline) // writers without deadlines return an error, which is of no consequence
+	if err = p.take(0); err == nil {        // an interruption after this comes after the deadline was set
+		n, err = p.body.Read(buffer)
+		p.received += int64(n)
+		err = cmp.Or(p.take(int64(n)), err)
 	}
 	if errors.Is(err, io.EOF) {
-		p.setDeadline(time.Time{})
+		_ = p.control.SetReadDeadline(time.Time{}) // as above
 	} else if err != nil {
 		p.Err = err
 	}
 	return n, err
-}
-
-func (p *PacedReader) setDeadline(at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.interrupted {
-		_ = p.control.SetReadDeadline(at) // writers without deadlines return an error, which is of no consequence
-	}
-}
-
-// interrupt ends a Read that waits, and all later ones.
-func (p *PacedReader) interrupt() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.interrupted = true
-	_ = p.control.SetReadDeadline(p.start) // as setDeadline
 }
