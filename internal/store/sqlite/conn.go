@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -91,20 +92,20 @@ func (c *conn) close() {
 
 // tx implements sqldb.Conn in a transaction that several writes share.
 type tx struct {
-	conn   *conn
-	failed bool // a statement failed, after which SQLite may have rolled back
+	conn    *conn
+	failure error // of a statement, after which SQLite may have rolled back
 }
 
 // Exec implements sqldb.Conn.
 func (t *tx) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error) {
 	affected, err := t.conn.Exec(ctx, statements...)
-	t.failed = t.failed || err != nil
+	t.failure = cmp.Or(t.failure, err)
 	return affected, err
 }
 
 // Query implements sqldb.Conn.
 func (t *tx) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
 	rows, err := t.conn.Query(ctx, query, args...)
-	t.failed = t.failed || err != nil
+	t.failure = cmp.Or(t.failure, err)
 	return rows, err
 }

@@ -1,12 +1,14 @@
 package sqlite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"standin/internal/store/sqldb"
@@ -77,14 +79,45 @@ func TestOpenExisting(t *testing.T) {
 	}
 }
 
-// TestFullDisk checks which errors mean a full disk.
+// TestFullDisk checks which errors mean a full disk, and that the writes that need no room do
+// not fail with those that share their transaction. SQLite rolls back the whole transaction when
+// an update that changes one row finds no room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "standin.db"))
+	write := func(query string, args ...any) error {
+		return db.Write(t.Context(), func(ctx context.Context, conn sqldb.Conn) error {
+			_, err := conn.Exec(ctx, sqldb.Statement{Query: query, Args: args})
+			return err
+		})
+	}
+	for _, query := range []string{`CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT)`, `INSERT INTO things VALUES (1, '')`, `INSERT INTO things VALUES (2, '')`} {
+		if err := write(query); err != nil {
+			t.Fatal(err)
+		}
+	}
 	drivertest.Limit(t, db, `PRAGMA max_page_count = 1`)
-	err := drivertest.Fill(t.Context(), db)
-	if err == nil || !sqlite.IsDiskFull(fmt.Errorf("write: %w", err)) {
-		t.Errorf("the error is %v", err)
+	var writing sync.WaitGroup
+	for n := range 40 {
+		writing.Go(func() {
+			if n%4 > 0 {
+				if err := write(`UPDATE things SET name = name || 'x' WHERE id = 1`); err != nil {
+					t.Errorf("a small write: %v", err)
+				}
+			} else if err := write(`UPDATE things SET name = $1 WHERE id = 2`, strings.Repeat("x", 1<<20)); !sqlite.IsDiskFull(fmt.Errorf("write: %w", err)) {
+				t.Errorf("a large write: %v", err)
+			}
+		})
+	}
+	writing.Wait()
+	var small, large int
+	rows, err := db.Reader().Query(t.Context(), `SELECT max(length(name)), min(length(name)) FROM things`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if !rows.Next() || rows.Scan(&small, &large) != nil || small != 30 || large != 0 {
+		t.Errorf("%d small writes and %d bytes of large ones were kept (%v)", small, large, rows.Err())
 	}
 	if sqlite.IsDiskFull(errors.New("disk full")) {
 		t.Error("another error counts as a full disk")

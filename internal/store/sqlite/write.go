@@ -35,41 +35,52 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	return Explain(db.path, w.err)
 }
 
-// errWriteFailed is the error of a group of which a write failed.
-var errWriteFailed = errors.New("a write failed")
-
-// commitGroup runs and commits the writes of a group, first without savepoints:
-// each of them costs a journal of its own. If a write fails, the group runs again
-// with savepoints, so that the failure does not affect the other writes.
+// commitGroup runs the writes of a group in a transaction. If a write fails, it does the same with
+// both halves of the group, so that the failure does not affect the other writes. It uses no
+// savepoints, because SQLite rolls back all of a transaction when the disk is full.
 func (db *DB) commitGroup(group []*write) {
 	group = slices.DeleteFunc(group, func(w *write) bool { return w.claimed.Swap(true) })
-	if len(group) == 0 {
+	if len(group) > 0 {
+		db.commit(group)
+	}
+}
+
+func (db *DB) commit(group []*write) {
+	err := db.transact(context.Background(), group) // the writes have different contexts, and SQLite bounds the wait for its lock
+	if errors.Is(err, errWriteFailed) {
+		half := len(group) / 2
+		db.commit(group[:half])
+		db.commit(group[half:])
 		return
 	}
-	ctx := context.Background() // the writes have different contexts, and SQLite bounds the wait for its lock
-	err := db.transact(ctx, group, runAll)
-	if errors.Is(err, errWriteFailed) {
-		err = db.transact(ctx, group, runInSavepoints)
-	}
 	for _, w := range group {
-		if err != nil {
-			w.err = err
-		}
+		w.err = err
 		close(w.done)
 	}
 }
 
-// transact runs the writes of a group in a transaction.
-func (db *DB) transact(ctx context.Context, group []*write, run func(context.Context, *tx, []*write) error) error {
+// errWriteFailed is the error of a transaction of several writes of which one failed.
+var errWriteFailed = errors.New("a write failed")
+
+// transact runs writes in a transaction. The error of a single write is returned as it is.
+func (db *DB) transact(ctx context.Context, group []*write) error {
 	if err := db.begin(ctx); err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	err := run(ctx, &tx{conn: db.writes}, group)
+	t := &tx{conn: db.writes}
+	var err error
+	for _, w := range group {
+		err = recovered(ctx, w.fn, t)
+		if len(group) > 1 && (err != nil || t.failure != nil) {
+			err = errWriteFailed
+			break
+		}
+	}
 	if err == nil {
 		if _, err = db.writes.exec(ctx, `COMMIT`); err == nil {
 			return nil
 		}
-		err = fmt.Errorf("commit: %w", err)
+		err = fmt.Errorf("commit: %w", errors.Join(err, t.failure))
 	}
 	_, _ = db.writes.exec(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
 	return err
@@ -89,36 +100,6 @@ func (db *DB) begin(ctx context.Context) error {
 		db.disconnect()
 	}
 	return err
-}
-
-// runAll runs writes one after the other. It returns errWriteFailed as soon as one
-// of them fails.
-func runAll(ctx context.Context, t *tx, group []*write) error {
-	for _, w := range group {
-		if w.err = recovered(ctx, w.fn, t); w.err != nil || t.failed {
-			return errWriteFailed
-		}
-	}
-	return nil
-}
-
-// runInSavepoints runs each write in a savepoint and stores its error in it. The
-// returned error is that of the whole group.
-func runInSavepoints(ctx context.Context, t *tx, group []*write) error {
-	for _, w := range group {
-		if _, err := t.conn.exec(ctx, `SAVEPOINT one`); err != nil {
-			return fmt.Errorf("create a savepoint: %w", err)
-		}
-		if w.err = recovered(ctx, w.fn, t); w.err != nil {
-			if _, err := t.conn.exec(ctx, `ROLLBACK TO one`); err != nil {
-				return fmt.Errorf("roll back a failed write: %w", err)
-			}
-		}
-		if _, err := t.conn.exec(ctx, `RELEASE one`); err != nil {
-			return fmt.Errorf("release a savepoint: %w", err)
-		}
-	}
-	return nil
 }
 
 // recovered calls fn and turns a panic into an error, so that it does not end the

@@ -174,11 +174,6 @@ func safely(fn func() error) (err error) {
 	return fn()
 }
 
-// Fill writes more than a limit allows.
-func Fill(ctx context.Context, db DB) error {
-	return insert(ctx, db, `CREATE TABLE filling (content TEXT)`, `INSERT INTO filling VALUES ('`+strings.Repeat("x", 1<<20)+`')`)
-}
-
 // Limit sets a limit of the database, which returns its value.
 func Limit(t *testing.T, db DB, statement string) {
 	t.Helper()
