@@ -93,7 +93,7 @@ func nestJSON(size int, before, after string) string {
 
 // strangersFloods returns requests without valid credentials.
 func strangersFloods(id string) []flood {
-	const size = 128 << 10
+	const size, publicForm = 128 << 10, 64 << 10
 	list := fillJSON(size, `[`, `]`)
 	message := fillJSON(size, `{"jobId":"`+id+`","attempt":0,"data":[`, `]}`)
 	bearer := http.Header{"Authorization": {"Bearer x"}}
@@ -109,8 +109,8 @@ func strangersFloods(id string) []flood {
 		{"payment, wrong signature", "/webhooks/payments", http.Header{"Payment-Signature": {"t=1,v1=00"}}, list},
 		{"login", "/api/v1/cli-auth/complete", nil, list},
 		{"notification, wrong secret", "/webhooks/calendars/" + id + "/x", nil, fillJSON(size, `{"value":[`, `]}`)},
-		{"sign-in form", "/signin", form, strings.Repeat("a=&", size/3)},
-		{"invitation form", "/welcome", form, strings.Repeat("a=&", size/3)},
+		{"sign-in form", "/signin", form, strings.Repeat("a=&", publicForm/3)},
+		{"invitation form", "/welcome", form, strings.Repeat("a=&", publicForm/3)},
 	}
 }
 
