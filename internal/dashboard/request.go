@@ -127,10 +127,10 @@ func (req *pageRequest) parseForm(limit int64) error {
 
 // formError returns the error for a form that was not read.
 func formError(err error) error {
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return err
-	}
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
+	case tooLarge:
+		return &pageError{http.StatusRequestEntityTooLarge, "The form is too large."}
 	case errors.Is(err, budget.ErrFull):
 		return &pageError{http.StatusServiceUnavailable, "The service is too busy for this form. Try again."}
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -216,9 +216,6 @@ func (req *pageRequest) describe(err error) (int, string) {
 	if own, ok := errors.AsType[*limitedError](err); ok {
 		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.wait)))
 		return http.StatusTooManyRequests, own.Error()
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return http.StatusRequestEntityTooLarge, "The form is too large."
 	}
 	if own, ok := errors.AsType[*job.Error](err); ok {
 		statuses := map[job.ErrorCode]int{

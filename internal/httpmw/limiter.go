@@ -2,7 +2,6 @@ package httpmw
 
 import (
 	"cmp"
-	"container/list"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -79,16 +78,9 @@ type LimiterSettings struct {
 type Limiter struct {
 	settings LimiterSettings
 
-	mu      sync.Mutex
-	buckets map[string]*list.Element // values are *bucket
-	recent  *list.List               // the most recently used bucket first
-}
-
-// bucket is the state of a key.
-type bucket struct {
-	key    string
-	tokens *rate.Limiter
-	used   time.Time
+	mu             sync.Mutex
+	recent, former map[string]*rate.Limiter // used since a time, and those that were used only before it
+	since          time.Time
 }
 
 // NewLimiter returns a Limiter, nil when the rate is off.
@@ -97,7 +89,7 @@ func NewLimiter(settings LimiterSettings) *Limiter {
 		return nil
 	}
 	settings.MaxBuckets = cmp.Or(settings.MaxBuckets, 65_536)
-	return &Limiter{settings: settings, buckets: make(map[string]*list.Element), recent: list.New()}
+	return &Limiter{settings: settings, recent: make(map[string]*rate.Limiter)}
 }
 
 // Allow takes a token from the bucket of a key. When the bucket is empty, it returns
@@ -122,41 +114,21 @@ func roundUp(wait time.Duration) time.Duration {
 	return (wait + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// bucketOf returns the tokens of a key. It removes buckets that are full again,
-// which equal new ones, and the least recently used bucket when there are too
-// many. To reset its bucket that way, a caller needs as many other addresses as
-// there are buckets.
+// bucketOf returns the tokens of a key. It forgets buckets that were not used for once or twice
+// the time of the rate: they are full again, and equal new ones. When there are too many, it forgets
+// those that were not used recently. To reset its bucket that way, a caller needs half as many
+// other addresses as there are buckets.
 func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
-	if element, ok := l.buckets[key]; ok {
-		l.recent.MoveToFront(element)
-		b := element.Value.(*bucket)
-		b.used = now
-		return b.tokens
+	if now.Sub(l.since) >= l.settings.Rate.Per || len(l.recent) >= l.settings.MaxBuckets/2 {
+		l.recent, l.former, l.since = make(map[string]*rate.Limiter), l.recent, now
 	}
-	l.removeFull(now)
-	if l.recent.Len() >= l.settings.MaxBuckets {
-		l.remove(l.recent.Back())
+	tokens := cmp.Or(l.recent[key], l.former[key])
+	if tokens == nil {
+		tokens = rate.NewLimiter(rate.Every(l.settings.Rate.interval()), l.settings.Rate.Requests)
 	}
-	b := &bucket{key: key, tokens: rate.NewLimiter(rate.Every(l.settings.Rate.interval()), l.settings.Rate.Requests), used: now}
-	l.buckets[key] = l.recent.PushFront(b)
-	return b.tokens
-}
-
-// removeFull removes up to two buckets that are full again. Each call of bucketOf
-// adds at most one, so the number of buckets shrinks.
-func (l *Limiter) removeFull(now time.Time) {
-	for range 2 {
-		oldest := l.recent.Back()
-		if oldest == nil || now.Sub(oldest.Value.(*bucket).used) < l.settings.Rate.Per {
-			return
-		}
-		l.remove(oldest)
-	}
-}
-
-func (l *Limiter) remove(element *list.Element) {
-	l.recent.Remove(element)
-	delete(l.buckets, element.Value.(*bucket).key)
+	l.recent[key] = tokens
+	delete(l.former, key)
+	return tokens
 }
 
 // Len returns the number of buckets.
@@ -166,7 +138,7 @@ func (l *Limiter) Len() int {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.recent.Len()
+	return len(l.recent) + len(l.former)
 }
 
 // hashLong replaces a long key by its hash.

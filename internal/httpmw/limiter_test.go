@@ -201,6 +201,8 @@ func TestFullBucketsAreRemoved(t *testing.T) {
 	for i := range 100 {
 		limiter.Allow(fmt.Sprint("later-", i))
 	}
+	clock.advance(time.Minute)
+	limiter.Allow("last")
 	if got := limiter.Len(); got != 101 {
 		t.Errorf("got %d buckets, want the 101 that are not full", got)
 	}
