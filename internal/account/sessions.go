@@ -86,7 +86,7 @@ func FormToken(secret string) string {
 
 // FormTokenMatches reports whether a form token belongs to a session's secret.
 func FormTokenMatches(given, secret string) bool {
-	return subtle.ConstantTimeCompare([]byte(given), []byte(FormToken(secret))) == 1
+	return SameSecret(given, FormToken(secret))
 }
 
 // RecheckInterval is how often a long response checks the key or the session that it was
@@ -125,4 +125,10 @@ func (r *Revocations) Announce() {
 		close(r.next)
 		r.next = nil
 	}
+}
+
+// SameSecret compares two secrets in constant time, even if their lengths differ.
+func SameSecret(given, secret string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,7 +65,7 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		}
 		record := httpmw.RecordOf(r)
 		record.ConsumerID, record.Caller = caller.ConsumerID, caller.ConsumerID.String()
-		if ok, wait := a.limits.keys.Allow(caller.KeyID.String()); !ok {
+		if ok, wait := a.keys.Allow(caller.KeyID.String()); !ok {
 			return rateLimited(wait)
 		}
 		if !caller.Scope.Allows(needed) {
@@ -145,7 +143,7 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 // limited; the right one is always accepted.
 func (a *API) withSecret(header, secret string, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if secret != "" && sameSecret(r.Header.Get(header), secret) {
+		if secret != "" && account.SameSecret(r.Header.Get(header), secret) {
 			httpmw.RecordOf(r).Caller = header
 			return handle(w, r)
 		}
@@ -155,49 +153,21 @@ func (a *API) withSecret(header, secret string, handle handler) handler {
 
 // refuseSecret returns the error for a wrong shared secret.
 func (a *API) refuseSecret(r *http.Request, challenge, message string) error {
-	if ok, wait := a.limits.guesses.Allow(a.addressKey(r)); !ok {
+	if ok, wait := a.guesses.Allow(a.addressKey(r)); !ok {
 		return rateLimited(wait)
 	}
 	return unauthorized(challenge, message)
 }
 
-// sameSecret compares two secrets in constant time, even if their lengths differ.
-func sameSecret(given, secret string) bool {
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+// newLimiter returns the limiter of a rate.
+func newLimiter(rate httpmw.Rate) *httpmw.Limiter {
+	return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: time.Now})
 }
 
-// Rates per client address. API keys, bot tokens and payment signatures have 256
-// bits and cannot be guessed, so failures with them are not limited.
-var (
-	initRate     = httpmw.Rate{Requests: 60, Per: time.Minute}
-	pollRate     = httpmw.Rate{Requests: 600, Per: time.Minute}
-	completeRate = httpmw.Rate{Requests: 60, Per: time.Minute}
-	documentRate = httpmw.Rate{Requests: 600, Per: time.Minute}
-	guessRate    = httpmw.Rate{Requests: 60, Per: time.Minute} // people choose shared secrets, so they can be guessed
-)
-
-// limits are the rate limiters of an API.
-type limits struct {
-	keys, initLogin, pollLogin, completeLogin, documents, guesses *httpmw.Limiter
-}
-
-func newLimits(keys httpmw.Rate) limits {
-	limiter := func(rate httpmw.Rate) *httpmw.Limiter {
-		return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: time.Now})
-	}
-	return limits{
-		keys:          limiter(keys),
-		initLogin:     limiter(initRate),
-		pollLogin:     limiter(pollRate),
-		completeLogin: limiter(completeRate),
-		documents:     limiter(documentRate),
-		guesses:       limiter(guessRate),
-	}
-}
-
-// perAddress limits the rate of each client address.
-func (a *API) perAddress(limiter *httpmw.Limiter, handle handler) handler {
+// perAddress limits the rate of each client address. API keys, bot tokens and payment
+// signatures have 256 bits and cannot be guessed, so failures with them are not limited.
+func (a *API) perAddress(perMinute int, handle handler) handler {
+	limiter := newLimiter(httpmw.Rate{Requests: perMinute, Per: time.Minute})
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if ok, wait := limiter.Allow(a.addressKey(r)); !ok {
 			return rateLimited(wait)

@@ -98,7 +98,8 @@ type Tracer interface {
 // API serves every operation of the API description.
 type API struct {
 	settings  Settings
-	limits    limits
+	keys      *httpmw.Limiter // of the requests with a key
+	guesses   *httpmw.Limiter // of shared secrets, which people choose, by address
 	streams   *liveStreams
 	listeners *liveStreams // of live sound
 	agents    *liveStreams // the messages of agents that are being answered
@@ -131,7 +132,8 @@ func New(settings Settings) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits),
+		settings: settings, keys: newLimiter(settings.RateLimit), guesses: newLimiter(httpmw.Rate{Requests: 60, Per: time.Minute}),
+		streams:   newLiveStreams(settings.LiveLimits),
 		listeners: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
 		description: description, descriptionYAML: sync.OnceValues(func() ([]byte, error) { return api.YAML(description) }),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
@@ -256,7 +258,7 @@ func (a *API) route() error {
 	// Not part of the description: Google and Microsoft describe what they send.
 	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt(a.calendarNotification))
 	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
-	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(a.limits.documents, a.referenceAsset)))
+	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(600, a.referenceAsset)))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET

@@ -123,16 +123,16 @@ func (a *API) serviceHandlers() map[string]handler {
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
 		"receivePayment": a.receivePayment,
 
-		"initLogin":     a.perAddress(a.limits.initLogin, a.initLogin),
-		"pollLogin":     a.perAddress(a.limits.pollLogin, a.pollLogin),
-		"completeLogin": a.perAddress(a.limits.completeLogin, a.completeLogin),
+		"initLogin":     a.perAddress(60, a.initLogin),
+		"pollLogin":     a.perAddress(600, a.pollLogin),
+		"completeLogin": a.perAddress(60, a.completeLogin),
 
 		"health":           a.health, // never limited, because a failed probe can restart the process
 		"readiness":        a.readiness,
-		"reference":        a.perAddress(a.limits.documents, a.reference),
-		"describe":         a.perAddress(a.limits.documents, a.describe),
-		"describeYAML":     a.perAddress(a.limits.documents, a.describeYAML),
-		"securityText":     a.perAddress(a.limits.documents, a.securityText),
-		"describeManifest": a.perAddress(a.limits.documents, a.describeManifest),
+		"reference":        a.perAddress(600, a.reference),
+		"describe":         a.perAddress(600, a.describe),
+		"describeYAML":     a.perAddress(600, a.describeYAML),
+		"securityText":     a.perAddress(600, a.securityText),
+		"describeManifest": a.perAddress(600, a.describeManifest),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/calendar"
 	"standin/internal/host"
@@ -60,7 +61,7 @@ func (a *API) forScraper(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := bearer(r)
 		for _, secret := range []string{a.settings.MetricsSecret, a.settings.AdminSecret} {
-			if ok && secret != "" && sameSecret(token, secret) {
+			if ok && secret != "" && account.SameSecret(token, secret) {
 				return handle(w, r)
 			}
 		}

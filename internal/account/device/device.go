@@ -220,7 +220,7 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 	if err != nil {
 		return fmt.Errorf("complete a device flow: %w", err)
 	}
-	if !sameKey(kept.apiKey, apiKey) {
+	if !account.SameSecret(kept.apiKey, apiKey) {
 		return ErrExpired
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -96,10 +95,4 @@ func newAEAD(nonce string) (cipher.AEAD, error) {
 		return nil, fmt.Errorf("create a cipher: %w", err)
 	}
 	return aead, nil
-}
-
-// sameKey compares two keys in constant time.
-func sameKey(a, b string) bool {
-	one, other := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(one[:], other[:]) == 1
 }
