@@ -33,9 +33,8 @@ func (s *target) timed(what, address, path string, header http.Header, body stri
 
 // TestAttackSlowBodies sends bodies without credentials from 64 addresses, 32 from each at a time.
 // Some send nothing, others just fast enough. Requests with credentials and those of others are
-// answered at once, also at one of the addresses.
+// answered at once, also at one of the addresses. It measures time, so it does not run in parallel.
 func TestAttackSlowBodies(t *testing.T) {
-	t.Parallel()
 	s := startTarget(t, newDataDir(t), "STANDIN_TRUSTED_PROXIES=1")
 	key := s.key("ada")
 	id := s.create(key, map[string]any{"joinAt": "2999-01-01T00:00:00Z"})

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -97,7 +98,8 @@ func (s *Service) texts(w http.ResponseWriter, r *http.Request) {
 
 func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	var heartbeat ingest.Heartbeat
-	if err := json.NewDecoder(r.Body).Decode(&heartbeat); err != nil || heartbeat.JobID != s.jobID || heartbeat.Stats == nil {
+	if err := json.NewDecoder(r.Body).Decode(&heartbeat); err != nil || heartbeat.JobID != s.jobID || heartbeat.Stats == nil ||
+		r.Header.Get(ingest.AttemptHeader) != fmt.Sprint(s.jobID, ":", s.attempt) {
 		WriteError(w, http.StatusBadRequest, "invalid_input")
 		return
 	}
