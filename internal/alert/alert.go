@@ -89,14 +89,14 @@ func (s Status) Firing() bool {
 	return slices.ContainsFunc(s.Sent, func(sent Sent) bool { return sent.Firing })
 }
 
-// Store remembers the alerts of all nodes, so that each is sent once by each way.
+// Store remembers the alerts of all nodes, so that each is sent once by each channel.
 type Store interface {
 	// ClaimAlert reports whether this node is to send, before until, that a rule is firing or
-	// not anymore: nobody else is sending it, and no alert was sent by that way since a
+	// not anymore: nobody else is sending it, and no alert was sent by that channel since a
 	// time, or an alert was sent since the last time that all was well.
-	ClaimAlert(ctx context.Context, name, way string, firing bool, now, until, since time.Time) (bool, error)
+	ClaimAlert(ctx context.Context, name, channel string, firing bool, now, until, since time.Time) (bool, error)
 	// RecordAlert records that it was sent.
-	RecordAlert(ctx context.Context, name, way string, firing bool, now time.Time) error
+	RecordAlert(ctx context.Context, name, channel string, firing bool, now time.Time) error
 	// Alerts returns the last alert of each rule and node, the latest first.
 	Alerts(ctx context.Context) ([]Sent, error)
 }
@@ -117,7 +117,7 @@ type Settings struct {
 
 const (
 	interval = time.Minute
-	// checkTimeout bounds a check, and the sending of an alert by a way.
+	// checkTimeout bounds a check, and the sending of an alert by a channel.
 	checkTimeout = 20 * time.Second
 )
 
@@ -134,15 +134,15 @@ func NewWatcher(settings Settings) *Watcher {
 	return &Watcher{settings: settings, since: make(map[string]time.Time)}
 }
 
-// Tasks returns the work that is to be done all the time: to check each rule for each way, so
-// that a rule that cannot be checked or a way that is broken delays nothing else.
+// Tasks returns the work that is to be done all the time: to check each rule for each channel, so
+// that a rule that cannot be checked or a channel that is broken delays nothing else.
 func (w *Watcher) Tasks() (tasks []runner.Task) {
 	for _, rule := range w.settings.Rules {
-		for way := range w.ways() {
+		for channel := range w.channels() {
 			if !rule.Off {
 				tasks = append(tasks, runner.Task{
-					Name: "alert " + rule.Name + " by " + way, Every: interval,
-					Run: func(ctx context.Context) error { return w.check(ctx, rule, way) },
+					Name: "alert " + rule.Name + " by " + channel, Every: interval,
+					Run: func(ctx context.Context) error { return w.check(ctx, rule, channel) },
 				})
 			}
 		}
@@ -150,9 +150,9 @@ func (w *Watcher) Tasks() (tasks []runner.Task) {
 	return tasks
 }
 
-// check checks a rule, and sends what is to be sent by a way. An alert counts as sent only
+// check checks a rule, and sends what is to be sent by a channel. An alert counts as sent only
 // afterwards: if that fails, it is sent at the next check.
-func (w *Watcher) check(ctx context.Context, rule Rule, way string) error {
+func (w *Watcher) check(ctx context.Context, rule Rule, channel string) error {
 	checking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	detail, err := rule.Check(checking)
@@ -166,17 +166,17 @@ func (w *Watcher) check(ctx context.Context, rule Rule, way string) error {
 			return nil
 		}
 	}
-	claimed, err := w.settings.Store.ClaimAlert(checking, key, way, detail != "", now, now.Add(checkTimeout), now.Add(-w.settings.Cooldown))
+	claimed, err := w.settings.Store.ClaimAlert(checking, key, channel, detail != "", now, now.Add(checkTimeout), now.Add(-w.settings.Cooldown))
 	if err != nil || !claimed {
 		return err
 	}
-	w.settings.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail, "way", way)
+	w.settings.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail, "channel", channel)
 	sending, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if err := w.ways()[way](sending, rule, state, detail); err != nil {
+	if err := w.channels()[channel](sending, rule, state, detail); err != nil {
 		return err
 	}
-	return w.settings.Store.RecordAlert(ctx, key, way, detail != "", now)
+	return w.settings.Store.RecordAlert(ctx, key, channel, detail != "", now)
 }
 
 // wrongSince records whether a rule is wrong, and returns since when it is.
@@ -216,27 +216,27 @@ func (w *Watcher) Status(ctx context.Context) ([]Status, error) {
 	return all, nil
 }
 
-// Test sends a test alert once by all ways, and returns the errors by way: webhook and mail.
+// Test sends a test alert once by all channels, and returns the errors by channel: webhook and mail.
 func (w *Watcher) Test(ctx context.Context) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	results := make(map[string]error)
-	for name, send := range w.ways() {
+	for name, send := range w.channels() {
 		results[name] = send(ctx, Rule{Name: "test"}, "test", "This is a test.")
 	}
 	return results
 }
 
-// ways returns how alerts are sent.
-func (w *Watcher) ways() map[string]func(ctx context.Context, rule Rule, state, detail string) error {
-	ways := make(map[string]func(ctx context.Context, rule Rule, state, detail string) error)
+// channels returns what sends alerts.
+func (w *Watcher) channels() map[string]func(ctx context.Context, rule Rule, state, detail string) error {
+	channels := make(map[string]func(ctx context.Context, rule Rule, state, detail string) error)
 	if w.settings.Webhook != "" {
-		ways["webhook"] = w.post
+		channels["webhook"] = w.post
 	}
 	if len(w.settings.Mail) > 0 {
-		ways["mail"] = w.sendMail
+		channels["mail"] = w.sendMail
 	}
-	return ways
+	return channels
 }
 
 // post posts the webhook of an alert.

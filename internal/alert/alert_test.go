@@ -25,8 +25,8 @@ import (
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // TestWatcher checks when alerts are sent: after a rule was wrong for long enough, once in a
-// cooldown for all nodes and by each way, and when all is well again. One that could not be
-// sent is sent at the next check, by that way only.
+// cooldown for all nodes and by each channel, and when all is well again. One that could not be
+// sent is sent at the next check, by that channel only.
 func TestWatcher(t *testing.T) {
 	t.Parallel()
 	database, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
@@ -118,9 +118,9 @@ func TestWatcher(t *testing.T) {
 		!status[1].Sent[0].Firing || !status[1].Sent[0].At.Equal(now.Truncate(time.Millisecond)) {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	for way, err := range one.Test(t.Context()) {
+	for channel, err := range one.Test(t.Context()) {
 		if err != nil {
-			t.Errorf("a test by %s: %v", way, err)
+			t.Errorf("a test by %s: %v", channel, err)
 		}
 	}
 	slices.Sort(got)

@@ -60,7 +60,7 @@ var exampleRows = map[string]string{
 	"device_flow_lock":  "", // the migration inserts its row
 	"webhook_endpoints": `(key, id, consumer_id, mode, url, failures, last_try_at, last_status, last_error) VALUES ('key', 'id', '` +
 		rowConsumer + `', 'live', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
-	"alerts": `(name, way, firing, sent_at, claimed_until) VALUES ('disk node', 'mail', 1, 1, 0)`,
+	"alerts": `(name, channel, firing, sent_at, claimed_until) VALUES ('disk node', 'mail', 1, 1, 0)`,
 	"nodes": `(id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms)
 		VALUES ('node', 'one', '', 1, 1, 0, 1, '', 0)`,
 	"users": `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer +

@@ -65,12 +65,12 @@ func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
 }
 
 // ClaimAlert implements alert.Store.
-func (s *Store) ClaimAlert(ctx context.Context, name, way string, firing bool, now, until, since time.Time) (claimed bool, err error) {
-	query, args := `UPDATE alerts SET claimed_until = $3 WHERE name = $1 AND way = $2 AND claimed_until <= $4 AND firing = 1`,
-		[]any{name, way, millis(until), millis(now)}
+func (s *Store) ClaimAlert(ctx context.Context, name, channel string, firing bool, now, until, since time.Time) (claimed bool, err error) {
+	query, args := `UPDATE alerts SET claimed_until = $3 WHERE name = $1 AND channel = $2 AND claimed_until <= $4 AND firing = 1`,
+		[]any{name, channel, millis(until), millis(now)}
 	if firing {
-		query, args = `INSERT INTO alerts (name, way, firing, sent_at, claimed_until) VALUES ($1, $2, 0, 0, $3)
-			ON CONFLICT (name, way) DO UPDATE SET claimed_until = $3 WHERE alerts.claimed_until <= $4 AND alerts.sent_at <= $5`,
+		query, args = `INSERT INTO alerts (name, channel, firing, sent_at, claimed_until) VALUES ($1, $2, 0, 0, $3)
+			ON CONFLICT (name, channel) DO UPDATE SET claimed_until = $3 WHERE alerts.claimed_until <= $4 AND alerts.sent_at <= $5`,
 			append(args, millis(since))
 	}
 	n, err := s.affected(ctx, "claim an alert", query, args...)
@@ -78,13 +78,13 @@ func (s *Store) ClaimAlert(ctx context.Context, name, way string, firing bool, n
 }
 
 // RecordAlert implements alert.Store.
-func (s *Store) RecordAlert(ctx context.Context, name, way string, firing bool, now time.Time) error {
+func (s *Store) RecordAlert(ctx context.Context, name, channel string, firing bool, now time.Time) error {
 	var sentAt any // that all is well again does not count for the cooldown
 	if firing {
 		sentAt = millis(now)
 	}
 	return s.exec(ctx, "record an alert", `UPDATE alerts SET firing = $3, sent_at = COALESCE($4, sent_at), claimed_until = 0
-		WHERE name = $1 AND way = $2`, name, way, boolInt(firing), sentAt)
+		WHERE name = $1 AND channel = $2`, name, channel, boolInt(firing), sentAt)
 }
 
 // Alerts implements alert.Store.

@@ -500,11 +500,11 @@ CREATE INDEX webhook_endpoints_failing ON webhook_endpoints (failing_since) WHER
 -- Alerts to operators, of all nodes.
 CREATE TABLE alerts (
     name          TEXT NOT NULL,   -- of the rule, and its node
-    way           TEXT NOT NULL,   -- by which it is sent: webhook or mail
+    channel       TEXT NOT NULL,   -- by which it is sent: webhook or mail
     firing        BIGINT NOT NULL, -- 1: an alert was sent, and not that it is resolved
     sent_at       BIGINT NOT NULL, -- 0: never
     claimed_until BIGINT NOT NULL, -- a node is sending until then
-    PRIMARY KEY (name, way)
+    PRIMARY KEY (name, channel)
 );
 
 -- Chat messages, captions, and what the live transcriber has heard.
