@@ -34,9 +34,9 @@ type Bots interface {
 	AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error)
 	// AdmitSound returns nil when the bot may send live sound.
 	AdmitSound(ctx context.Context, bot ingest.Bot) error
-	// AdmitOutput returns the job's options of output, which may be nil, when the bot may read
+	// AdmitOutput returns the job's team and options of output, which may be nil, when the bot may read
 	// what it plays and shows.
-	AdmitOutput(ctx context.Context, bot ingest.Bot) (*job.OutputOptions, error)
+	AdmitOutput(ctx context.Context, bot ingest.Bot) (team uuid.UUID, options *job.OutputOptions, err error)
 	// SaveScreenshot replaces the picture of the bot's meeting page.
 	SaveScreenshot(ctx context.Context, bot ingest.Bot, image []byte) error
 }

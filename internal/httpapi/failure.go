@@ -132,6 +132,9 @@ func bodyError(err error) error {
 // fail responds with an error. The response to an internal error has only the
 // id of the request.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, budget.ErrFull) {
+		err = rateLimited(outageWait)
+	}
 	record := httpmw.RecordOf(r)
 	if !record.Fail(r, err) {
 		return

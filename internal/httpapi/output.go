@@ -23,10 +23,10 @@ import (
 
 // OutputMaker makes what bots play and show, in the forms of ingest.OutputPath.
 type OutputMaker interface {
-	Sound(ctx context.Context, file speech.File) ([]byte, error)
-	Speak(ctx context.Context, say speech.Text) ([]byte, error)
-	Image(ctx context.Context, file speech.File) ([]byte, error)
-	Video(ctx context.Context, file speech.File) ([]byte, error)
+	Sound(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
+	Speak(ctx context.Context, team uuid.UUID, say speech.Text) ([]byte, error)
+	Image(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
+	Video(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
 }
 
 // outputFile is a file by its URI or with its content: the OutputFile schema of
@@ -64,7 +64,9 @@ func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.C
 	}
 	return a.output(w, r, caller, id, lifecycle.Output{
 		Kind: ingest.PlayAudio, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
-		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Sound(ctx, file) },
+		Make: func(ctx context.Context) ([]byte, error) {
+			return a.settings.Output.Sound(ctx, caller.ConsumerID, file)
+		},
 	})
 }
 
@@ -84,7 +86,7 @@ func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Calle
 	say := speech.Text{Text: request.Text, Voice: request.Voice, Language: request.Language}
 	return a.output(w, r, caller, id, lifecycle.Output{
 		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
-		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Speak(ctx, say) },
+		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Speak(ctx, caller.ConsumerID, say) },
 	})
 }
 
@@ -120,7 +122,7 @@ func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account
 	if kind == ingest.ShareScreen {
 		request.Video, kinds = nil, "image, page and none"
 	}
-	args, content, err := a.picture(request, kinds)
+	args, content, err := a.picture(caller.ConsumerID, request, kinds)
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account
 
 // picture returns what a request shows, and what makes its content, if it has any. kinds
 // lists the fields that it may have.
-func (a *API) picture(request pictureRequest,
+func (a *API) picture(team uuid.UUID, request pictureRequest,
 	kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
 	chosen := 0
 	for _, set := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
@@ -145,11 +147,11 @@ func (a *API) picture(request pictureRequest,
 	case request.Image != nil:
 		args.Show = ingest.ShowImage
 		file, err = request.Image.file("image")
-		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Image(ctx, file) }
+		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Image(ctx, team, file) }
 	case request.Video != nil:
 		args.Show = ingest.ShowVideo
 		file, err = request.Video.file("video")
-		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Video(ctx, file) }
+		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Video(ctx, team, file) }
 	case request.Page != nil:
 		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
 		if !job.IsWebAddress(args.URI) {
@@ -180,14 +182,14 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	options, err := a.settings.Bots.AdmitOutput(r.Context(), bot)
+	team, options, err := a.settings.Bots.AdmitOutput(r.Context(), bot)
 	if err != nil {
 		return fmt.Errorf("admit a bot: %w", err)
 	}
 	var content io.ReadCloser
 	var size int64
 	if own {
-		content, size, err = a.ownOutput(r.Context(), name, options)
+		content, size, err = a.ownOutput(r.Context(), team, name, options)
 	} else {
 		content, size, err = a.settings.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
@@ -205,18 +207,19 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ownOutput makes what a job's options play or show.
-func (a *API) ownOutput(ctx context.Context, name string, options *job.OutputOptions) (content io.ReadCloser, size int64, err error) {
+func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string,
+	options *job.OutputOptions) (content io.ReadCloser, size int64, err error) {
 	var made []byte
 	switch {
 	case options == nil:
 		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
 	case name == ingest.CameraOutput && options.Camera != nil && options.Camera.Image != nil:
-		made, err = a.settings.Output.Image(ctx, speech.File{URI: options.Camera.Image.URI})
+		made, err = a.settings.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil && options.OnJoin.URI != "":
-		made, err = a.settings.Output.Sound(ctx, speech.File{URI: options.OnJoin.URI})
+		made, err = a.settings.Output.Sound(ctx, team, speech.File{URI: options.OnJoin.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil:
 		say := options.OnJoin
-		made, err = a.settings.Output.Speak(ctx, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
+		made, err = a.settings.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
 	default:
 		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
 	}

@@ -19,7 +19,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
-	"standin/internal/recording/formats"
 	"standin/internal/transcript"
 )
 
@@ -162,8 +161,6 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []by
 	switch {
 	case ok:
 		return file, true, nil
-	case errors.Is(err, formats.ErrBusy):
-		return file, false, rateLimited(5 * time.Second)
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return file, false, nil
 	case err == nil || errors.As(err, &missing):

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -104,17 +106,17 @@ func (s *Service) AdmitSound(ctx context.Context, bot ingest.Bot) error {
 	return err
 }
 
-// AdmitOutput returns the job's or its consumer's options of output, which may be nil, when a
-// bot may read what it plays and shows.
-func (s *Service) AdmitOutput(ctx context.Context, bot ingest.Bot) (*job.OutputOptions, error) {
+// AdmitOutput returns the job's consumer, and the job's or the consumer's options of output,
+// which may be nil, when a bot may read what it plays and shows.
+func (s *Service) AdmitOutput(ctx context.Context, bot ingest.Bot) (consumer uuid.UUID, options *job.OutputOptions, err error) {
 	b, r, err := s.readBot(ctx, bot)
 	if err == nil {
 		_, err = b.current()
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		options, err = outputOptions(ctx, &s.Store.Reader, r)
 	}
-	return outputOptions(ctx, &s.Store.Reader, r)
+	return r.ConsumerID, options, err
 }
 
 // SaveScreenshot replaces the picture of the meeting page of a job's bot.

@@ -90,7 +90,7 @@ func TestMessagesOfBots(t *testing.T) {
 		{
 			"reading output", [4]string{"", refused(job.InvalidState), refused(job.InvalidState), refused(job.Unauthorized)},
 			func(ctx context.Context, s *lifecycle.Service, from ingest.Bot, _ string) error {
-				_, err := s.AdmitOutput(ctx, from)
+				_, _, err := s.AdmitOutput(ctx, from)
 				return err
 			},
 		},

@@ -60,7 +60,11 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	}
 	var broken atomic.Bool
 	var asked atomic.Value
+	arrive := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			<-arrive
+		}
 		switch {
 		case broken.Load():
 			http.Error(w, "no such model", http.StatusBadRequest)
@@ -155,6 +159,20 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	moving := h.call(t, 202, h.ada, "setCamera", `{"video":{"data":"`+base64.StdEncoding.EncodeToString(contractGIF(t))+`"}}`, id).text(t,
 		"commandId")
 	h.call(t, 400, h.ada, "speak", `{"text":" "}`, id)
+	responses := make(chan contractResponse, 13)
+	for range cap(responses) {
+		go func() {
+			responses <- h.do(t, contractRequest{op: "playAudio", body: `{"uri":"` + server.URL + `/late"}`, in: []string{id}, bearer: h.ada})
+		}()
+	}
+	if full := <-responses; full.status != 429 || full.header.Get("Retry-After") != "5" {
+		t.Errorf("while 12 files are fetched or wait: %d %s", full.status, full.body)
+	}
+	own(429, playing, "on-join")
+	close(arrive)
+	for range cap(responses) - 1 {
+		<-responses
+	}
 	h.sendDocumented(t, server.URL)
 
 	team, err := h.Store().ConsumerByName(t.Context(), "ada")

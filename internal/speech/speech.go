@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +20,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"standin/internal/budget"
 	"standin/internal/dialguard"
 	"standin/internal/fsutil"
 	"standin/internal/ingest"
@@ -37,9 +41,15 @@ const (
 	decodeTimeout = 2 * time.Minute
 	dialTimeout   = 10 * time.Second
 	maxRedirects  = 5
-	// concurrency is how many sounds and pictures are made at a time. Each may take the
-	// memory of what it is decoded to.
-	concurrency = 4
+	// A team may have teamFiles fetched or waiting for their decoding at a time, all teams
+	// together allFiles, and teamWaiting further calls of a team may wait. One file of a
+	// team is decoded at a time, and decoders of all teams: each may take the memory of
+	// what it is decoded to.
+	teamFiles, allFiles, teamWaiting = 4, 64, 8
+	decoders                         = 4
+	// A server is too slow if fetchPiece takes longer than fetchPause.
+	fetchPiece = 80 << 10
+	fetchPause = 5 * time.Second
 )
 
 // Config is what an operator configures. Tags describe the flags and environment variables
@@ -70,13 +80,15 @@ type Settings struct {
 }
 
 // Maker makes sounds and pictures, in the forms of ingest.OutputPath. Its errors are a
-// *job.Error unless they are of this machine. Its methods may be called from any goroutine.
+// *job.Error unless they are of this machine, or budget.ErrFull while too many calls of the
+// team wait. Its methods may be called from any goroutine.
 type Maker struct {
 	settings Settings
 	address  string // of the speech server; empty without one
 	speech   *http.Client
-	files    *http.Client
-	turns    chan struct{}
+	web      *http.Client // for files
+	files    *budget.Budget
+	decoding *budget.Budget
 }
 
 // NewMaker returns a Maker.
@@ -84,9 +96,9 @@ func NewMaker(settings Settings) (*Maker, error) {
 	settings.Model, settings.Voice = cmp.Or(settings.Model, DefaultModel), cmp.Or(settings.Voice, DefaultVoice)
 	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
 	m := &Maker{
-		settings: settings, turns: make(chan struct{}, concurrency),
-		speech: newHTTPClient(dialguard.Network{Allow: settings.AllowSpeech}, 0),
-		files:  newHTTPClient(settings.Files, maxRedirects),
+		settings: settings, speech: newHTTPClient(dialguard.Network{Allow: settings.AllowSpeech}, 0),
+		web: newHTTPClient(settings.Files, maxRedirects), files: budget.New(allFiles, teamFiles, teamWaiting),
+		decoding: budget.New(decoders, 1, 0),
 	}
 	if err := errors.Join(os.RemoveAll(settings.Dir), os.MkdirAll(settings.Dir, 0o700)); err != nil {
 		return nil, fmt.Errorf("empty the folder of sounds: %w", err)
@@ -113,7 +125,7 @@ func NewMaker(settings Settings) (*Maker, error) {
 // newHTTPClient returns a client that connects to allowed addresses only.
 func newHTTPClient(network dialguard.Network, redirects int) *http.Client {
 	transport := network.Transport(dialTimeout)
-	transport.MaxIdleConnsPerHost = concurrency
+	transport.MaxIdleConnsPerHost = teamFiles
 	return &http.Client{
 		Transport: transport,
 		CheckRedirect: func(request *http.Request, via []*http.Request) error {
@@ -145,51 +157,53 @@ func (f File) field() []any {
 	return append(slices.Clone(f.Path), name)
 }
 
-// Sound makes the sound of a file.
-func (m *Maker) Sound(ctx context.Context, file File) ([]byte, error) {
-	return m.make(ctx, file, m.decode)
+// Sound makes the sound of a team's file.
+func (m *Maker) Sound(ctx context.Context, team uuid.UUID, file File) ([]byte, error) {
+	return m.decodeSound(ctx, team, file.field(), func(to io.Writer) error { return m.fetch(ctx, file, to) })
 }
 
-// make reads a file and decodes it.
-func (m *Maker) make(ctx context.Context, file File,
-	decode func(ctx context.Context, field []any, content []byte) ([]byte, error)) ([]byte, error) {
-	done, err := m.turn(ctx)
-	if err != nil {
-		return nil, err
+// fetch writes a file. Errors name the field of the request.
+func (m *Maker) fetch(ctx context.Context, file File, to io.Writer) error {
+	if file.URI == "" {
+		_, err := to.Write(file.Data)
+		return err
 	}
-	defer done()
-	if file.URI != "" {
-		if file.Data, err = m.fetch(ctx, file.URI, file.field()); err != nil {
-			return nil, err
-		}
+	if !job.IsWebAddress(file.URI) {
+		return invalid(file.field(), "it is not an http or https URL without credentials")
 	}
-	return decode(ctx, file.field(), file.Data)
-}
-
-// fetch returns the file at a URI. Errors name the field of the request.
-func (m *Maker) fetch(ctx context.Context, uri string, field []any) ([]byte, error) {
-	if !job.IsWebAddress(uri) {
-		return nil, invalid(field, "it is not an http or https URL without credentials")
-	}
+	failed := func(why string) error { return invalid(file.field(), "the file could not be fetched: "+why) }
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(fetching, http.MethodGet, uri, http.NoBody)
+	request, err := http.NewRequestWithContext(fetching, http.MethodGet, file.URI, http.NoBody)
 	if err != nil {
-		return nil, invalid(field, "it cannot be requested")
+		return invalid(file.field(), "it cannot be requested")
 	}
-	response, err := m.files.Do(request)
+	response, err := m.web.Do(request)
 	if err != nil {
-		return nil, invalid(field, "the file could not be fetched: "+describe(ctx, err))
+		return failed(describe(ctx, err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, invalid(field, fmt.Sprintf("the file could not be fetched: the server answered %d", response.StatusCode))
+		return failed(fmt.Sprintf("the server answered %d", response.StatusCode))
 	}
-	content, err := readBounded(response.Body)
-	if err != nil {
-		return nil, invalid(field, "the file could not be fetched: "+describe(ctx, err))
+	slow := time.AfterFunc(fetchPause, cancel)
+	defer slow.Stop()
+	for size := int64(0); err == nil && size <= maxFile; slow.Reset(fetchPause) {
+		var n int64
+		n, err = io.CopyN(to, response.Body, fetchPiece)
+		size += n
 	}
-	return content, nil
+	switch {
+	case err == nil:
+		return failed(errTooLarge.Error())
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.As(err, new(*fs.PathError)): // of the disk
+		return err
+	case errors.Is(err, context.Canceled) && ctx.Err() == nil:
+		return failed(fmt.Sprintf("it arrives slower than %d kB/s", fetchPiece>>10/int(fetchPause.Seconds())))
+	}
+	return failed(describe(ctx, err))
 }
 
 // Text is a text to speak. An empty voice is the operator's, and an empty language the
@@ -198,16 +212,26 @@ type Text struct {
 	Text, Voice, Language string
 }
 
-// Speak makes the sound of a text.
-func (m *Maker) Speak(ctx context.Context, say Text) ([]byte, error) {
+// Speak makes the sound of a team's text.
+func (m *Maker) Speak(ctx context.Context, team uuid.UUID, say Text) ([]byte, error) {
 	if m.address == "" {
 		return nil, unavailable("bots cannot speak texts: the operator has configured no speech server (STANDIN_SPEECH_URL)")
 	}
-	done, err := m.turn(ctx)
-	if err != nil {
-		return nil, err
+	pcm, err := m.decodeSound(ctx, team, []any{"text"}, func(to io.Writer) error {
+		spoken, err := m.ask(ctx, say)
+		if err == nil {
+			_, err = to.Write(spoken)
+		}
+		return err
+	})
+	if job.ErrorIs(err, job.InvalidInput) {
+		return nil, unavailable("the speech server answered no sound that can be decoded")
 	}
-	defer done()
+	return pcm, err
+}
+
+// ask returns what the speech server makes of a text.
+func (m *Maker) ask(ctx context.Context, say Text) ([]byte, error) {
 	body, err := json.Marshal(struct {
 		Model    string `json:"model"`
 		Input    string `json:"input"`
@@ -240,11 +264,7 @@ func (m *Maker) Speak(ctx context.Context, say Text) ([]byte, error) {
 	case response.StatusCode != http.StatusOK:
 		return nil, unavailable(m.refusal(response.StatusCode, answer))
 	}
-	pcm, err := m.decode(ctx, []any{"text"}, answer)
-	if job.ErrorIs(err, job.InvalidInput) {
-		return nil, unavailable("the speech server answered no sound that can be decoded")
-	}
-	return pcm, err
+	return answer, nil
 }
 
 // refusal says why the speech server made no sound, without its key.
@@ -257,19 +277,9 @@ func (m *Maker) refusal(status int, answer []byte) string {
 	return refusal + ": " + text.CleanLine(said[:min(len(said), maxErrorText)], maxErrorText)
 }
 
-// turn waits for a turn, so that few sounds are in memory at a time.
-func (m *Maker) turn(ctx context.Context) (done func(), err error) {
-	select {
-	case m.turns <- struct{}{}:
-		return func() { <-m.turns }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// decode decodes a sound. Errors name the field of the request.
-func (m *Maker) decode(ctx context.Context, field []any, file []byte) ([]byte, error) {
-	pcm, err := m.convert(ctx, file, func(ctx context.Context, tools build.Tools, from, to string) error {
+// decodeSound decodes the sound that write writes. Errors name the field of the request.
+func (m *Maker) decodeSound(ctx context.Context, team uuid.UUID, field []any, write func(to io.Writer) error) ([]byte, error) {
+	pcm, err := m.decode(ctx, team, write, func(ctx context.Context, tools build.Tools, from, to string) error {
 		return tools.DecodeSound(ctx, from, to, ingest.MaxSound+time.Second) // one second more, to see that it is too long
 	})
 	switch {
@@ -285,22 +295,37 @@ func (m *Maker) decode(ctx context.Context, field []any, file []byte) ([]byte, e
 	return pcm, nil
 }
 
-// convert returns what a tool makes of a file.
-func (m *Maker) convert(ctx context.Context, file []byte,
+// decode returns what a tool makes of the file that write writes. A team waits for its own
+// files, and a file that arrives slowly keeps no other one from its decoding.
+func (m *Maker) decode(ctx context.Context, team uuid.UUID, write func(to io.Writer) error,
 	run func(ctx context.Context, tools build.Tools, from, to string) error) (made []byte, err error) {
-	tools, err := build.FindTools()
+	written, err := m.files.Acquire(ctx, team.String(), 1)
 	if err != nil {
 		return nil, err
 	}
+	defer written()
 	dir, err := os.MkdirTemp(m.settings.Dir, "output-")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for a file: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	if err := os.WriteFile(from, file, 0o600); err != nil {
+	file, err := os.Create(from)
+	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return nil, err
+	}
+	tools, err := build.FindTools()
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := m.decoding.Acquire(ctx, team.String(), 1)
+	if err != nil {
+		return nil, err
+	}
+	defer decoded()
 	ctx, cancel := context.WithTimeout(ctx, decodeTimeout)
 	defer cancel()
 	if err := run(ctx, tools, from, to); err != nil {
@@ -309,11 +334,13 @@ func (m *Maker) convert(ctx context.Context, file []byte,
 	return os.ReadFile(to)
 }
 
+var errTooLarge = fmt.Errorf("it has more than %d bytes", maxFile)
+
 // readBounded reads a body of at most maxFile.
 func readBounded(body io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(body, maxFile+1))
 	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("it has more than %d bytes", maxFile)
+		err = errTooLarge
 	}
 	return content, err
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"standin/internal/dialguard"
 	"standin/internal/job"
 	"standin/internal/speech"
@@ -44,7 +46,7 @@ func TestRefusals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := maker.Speak(t.Context(), speech.Text{Text: "hello"}); !job.ErrorIs(err, job.Unavailable) ||
+			if _, err := maker.Speak(t.Context(), uuid.New(), speech.Text{Text: "hello"}); !job.ErrorIs(err, job.Unavailable) ||
 				err.Error() != "unavailable: "+test.want {
 				t.Errorf("error is %v, want %s", err, test.want)
 			}
@@ -69,7 +71,7 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = maker.Sound(t.Context(), speech.File{URI: "http://files.example/a.mp3"})
+	_, err = maker.Sound(t.Context(), uuid.New(), speech.File{URI: "http://files.example/a.mp3"})
 	if got := <-asked; got != "http://files.example/a.mp3" || !strings.Contains(err.Error(), "answered 418") {
 		t.Errorf("the proxy was asked for %s: %v", got, err)
 	}

@@ -16,18 +16,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/budget"
 	"standin/internal/fsutil"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 )
 
-const (
-	maxWaiting     = 32 // conversions
-	maxPerConsumer = 4  // of them, with the one that runs
-)
-
-// ErrBusy is returned while too many conversions wait, in all or of the consumer.
-var ErrBusy = errors.New("too many conversions are waiting")
+// Of each consumer, one conversion runs at a time and maxWaiting more may wait; of all
+// consumers, concurrency run.
+const concurrency, maxWaiting = 2, 3
 
 // Storage stores recordings. It is implemented by storage.Recordings and returns the
 // errors of package recording.
@@ -39,11 +36,12 @@ type Storage interface {
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }
 
-// Maker makes files from recordings, one at a time.
+// Maker makes files from recordings.
 type Maker struct {
 	storage Storage
 	dataDir string // for temporary folders
 	log     *slog.Logger
+	turns   *budget.Budget
 	queue   chan *conversion
 
 	mutex  sync.Mutex
@@ -67,23 +65,28 @@ type conversion struct {
 
 // NewMaker returns a maker whose Run is to be called.
 func NewMaker(storage Storage, dataDir string, log *slog.Logger) *Maker {
-	return &Maker{storage: storage, dataDir: dataDir, log: log, queue: make(chan *conversion, maxWaiting), active: make(map[key]*conversion)}
+	return &Maker{
+		storage: storage, dataDir: dataDir, log: log, turns: budget.New(concurrency, 1, maxWaiting),
+		queue: make(chan *conversion), active: make(map[key]*conversion),
+	}
 }
 
 // Run makes files until ctx ends.
 func (m *Maker) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case c := <-m.queue:
-			m.end(c, m.convert(ctx, c))
+			running.Go(func() { m.end(c, m.convert(ctx, c)) })
 		}
 	}
 }
 
 func (m *Maker) end(c *conversion, err error) {
-	if err != nil {
+	if err != nil && !errors.Is(err, budget.ErrFull) {
 		m.log.Warn("cannot convert recording", "job", c.jobID, "file", c.name, "error", err)
 	}
 	m.mutex.Lock()
@@ -95,7 +98,7 @@ func (m *Maker) end(c *conversion, err error) {
 
 // Make makes a file of a consumer's job unless it is in storage, and waits for it until
 // ctx ends. The conversion goes on then. ok is false if no such file can be made from the
-// recording.
+// recording. The error is budget.ErrFull while too many conversions of the consumer wait.
 func (m *Maker) Make(ctx context.Context, consumer, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error) {
 	how, known := build.ConversionNamed(name)
 	if !known {
@@ -109,9 +112,20 @@ func (m *Maker) Make(ctx context.Context, consumer, jobID uuid.UUID, media []rec
 	if exists || err != nil {
 		return exists, err
 	}
-	c, err := m.enqueue(&conversion{key: key{jobID, name}, Conversion: how, consumer: consumer, source: source, done: make(chan struct{})})
-	if err != nil {
-		return false, err
+	wanted := key{jobID, name}
+	m.mutex.Lock()
+	c, running := m.active[wanted]
+	if !running {
+		c = &conversion{key: wanted, Conversion: how, consumer: consumer, source: source, done: make(chan struct{})}
+		m.active[wanted] = c
+	}
+	m.mutex.Unlock()
+	if !running {
+		select {
+		case m.queue <- c:
+		case <-ctx.Done():
+			m.end(c, ctx.Err())
+		}
 	}
 	select {
 	case <-c.done:
@@ -121,33 +135,13 @@ func (m *Maker) Make(ctx context.Context, consumer, jobID uuid.UUID, media []rec
 	}
 }
 
-// enqueue adds a conversion to the queue, or returns the one that makes the same file.
-func (m *Maker) enqueue(c *conversion) (*conversion, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if other, ok := m.active[c.key]; ok {
-		return other, nil
-	}
-	ofConsumer := 0
-	for _, other := range m.active {
-		if other.consumer == c.consumer {
-			ofConsumer++
-		}
-	}
-	if ofConsumer >= maxPerConsumer {
-		return nil, ErrBusy
-	}
-	select {
-	case m.queue <- c:
-		m.active[c.key] = c
-		return c, nil
-	default:
-		return nil, ErrBusy
-	}
-}
-
-// convert makes a file and stores it.
+// convert makes a file in turn and stores it.
 func (m *Maker) convert(ctx context.Context, c *conversion) error {
+	release, err := m.turns.Acquire(ctx, c.consumer.String(), 1)
+	if err != nil {
+		return err
+	}
+	defer release()
 	tools, err := build.FindTools()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/budget"
 	"standin/internal/jobfiles"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
@@ -119,24 +121,49 @@ func TestMakeOfDeleted(t *testing.T) {
 	}
 }
 
-// TestBusy asks for many files of one consumer, and then for one of another.
-func TestBusy(t *testing.T) {
+// slowStorage is a Storage whose recordings are not read before ready is closed.
+type slowStorage struct {
+	formats.Storage
+	reading chan uuid.UUID
+	ready   chan struct{}
+}
+
+func (s slowStorage) OpenMedia(_ context.Context, jobID uuid.UUID, _ string) (io.ReadSeekCloser, int64, time.Time, error) {
+	s.reading <- jobID
+	<-s.ready
+	return nil, 0, time.Time{}, errors.New("it was slow")
+}
+
+// TestTurns asks for many files of one consumer, of which one is made and three wait, and
+// then for one of another.
+func TestTurns(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	stopped := formats.NewMaker(h.storage, t.TempDir(), slog.New(slog.DiscardHandler))
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for n := range 6 {
-		want := context.Canceled // it waits
-		if n >= 4 {
-			want = formats.ErrBusy
-		}
-		if _, err := stopped.Make(ended, h.consumer, uuid.New(), h.media, "recording.mp3"); !errors.Is(err, want) {
-			t.Errorf("file %d: %v, want %v", n+1, err, want)
+	storage := slowStorage{h.storage, make(chan uuid.UUID, 5), make(chan struct{})}
+	maker := runMaker(t, storage)
+	results := make(chan error, 6)
+	ask := func(consumer, job uuid.UUID) {
+		_, err := maker.Make(t.Context(), consumer, job, h.media, "recording.mp3")
+		results <- err
+	}
+	for range cap(results) {
+		go ask(h.consumer, uuid.New())
+	}
+	for range 2 {
+		if err := <-results; !errors.Is(err, budget.ErrFull) {
+			t.Errorf("one of many files: %v, want %v", err, budget.ErrFull)
 		}
 	}
-	if _, err := stopped.Make(ended, uuid.New(), uuid.New(), h.media, "recording.mp3"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a file of another consumer: %v", err)
+	other := uuid.New()
+	go ask(uuid.New(), other)
+	if first, second := <-storage.reading, <-storage.reading; first != other && second != other {
+		t.Error("another consumer waits for the files of the first")
+	}
+	close(storage.ready)
+	for range 5 {
+		if err := <-results; err == nil || !strings.Contains(err.Error(), "it was slow") {
+			t.Errorf("a file that waited: %v", err)
+		}
 	}
 }
 
@@ -171,8 +198,7 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.storage.Close() })
-	dataDir := t.TempDir()
-	h.files = jobfiles.Files{Recordings: h.storage, DataDir: dataDir}
+	h.files = jobfiles.Files{Recordings: h.storage, DataDir: t.TempDir()}
 	video, err := encodedVideo()
 	if err != nil {
 		t.Fatal(err)
@@ -187,12 +213,20 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	h.maker = formats.NewMaker(h.storage, dataDir, slog.New(slog.DiscardHandler))
+	h.maker = runMaker(t, h.storage)
+	return h
+}
+
+// runMaker runs a maker until the test ends.
+func runMaker(t *testing.T, storage formats.Storage) *formats.Maker {
+	t.Helper()
+	dataDir := t.TempDir()
+	maker := formats.NewMaker(storage, dataDir, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		h.maker.Run(ctx)
+		maker.Run(ctx)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -201,7 +235,7 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 			t.Errorf("the data directory has %q (%v)", left, err)
 		}
 	})
-	return h
+	return maker
 }
 
 // encodedVideo returns a video of two seconds, which the tests share.

@@ -3,11 +3,13 @@ package storage
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"standin/internal/budget"
 	"standin/internal/recording"
 )
 
@@ -27,9 +29,13 @@ const maxTracked = 1000
 // replaced files make a count inaccurate, so the uploads are counted again before
 // one is rejected, and after each use of the node's share.
 type uploadCounts struct {
-	counting sync.Mutex // held while uploads are counted
+	counting *budget.Budget // by job: its uploads are counted once at a time
 	mu       sync.Mutex
 	jobs     map[uuid.UUID]*uploadCount
+}
+
+func newUploadCounts() uploadCounts {
+	return uploadCounts{counting: budget.New(math.MaxInt64, 1, 0), jobs: make(map[uuid.UUID]*uploadCount)}
 }
 
 // uploadCount is the number and size of one job's uploads.
@@ -58,8 +64,11 @@ func (r *Recordings) ReserveUpload(ctx context.Context, jobID uuid.UUID, size in
 	if done, _ = r.counts.reserve(jobID, size, quota, false); done != nil {
 		return done, nil
 	}
-	r.counts.counting.Lock()
-	defer r.counts.counting.Unlock()
+	release, err := r.counts.counting.Acquire(ctx, jobID.String(), 1)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	done, recount := r.counts.reserve(jobID, size, quota, false) // another upload may have counted
 	if done == nil && recount {
 		before := r.counts.stored(jobID)
@@ -134,9 +143,6 @@ func (c *uploadCounts) stored(jobID uuid.UUID) recording.UploadQuota {
 func (c *uploadCounts) set(jobID uuid.UUID, before, counted recording.UploadQuota) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.jobs == nil {
-		c.jobs = make(map[uuid.UUID]*uploadCount)
-	}
 	if len(c.jobs) >= maxTracked {
 		for id, job := range c.jobs {
 			if job.reserved.Files == 0 && time.Since(job.countedAt) > time.Hour {

@@ -85,7 +85,7 @@ func Open(ctx context.Context, address string, openS3 Opener) (*Recordings, erro
 		if err != nil {
 			return nil, fmt.Errorf("open storage at s3://%s: %w", parsed.Host, err)
 		}
-		return &Recordings{bucket: bucket}, nil
+		return &Recordings{bucket: bucket, counts: newUploadCounts()}, nil
 	}
 	return nil, fmt.Errorf("open storage: the address must begin with file:// or s3://, not %s://", parsed.Scheme)
 }
@@ -107,7 +107,7 @@ func openFolder(address *url.URL, disk disk) (*Recordings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
 	}
-	return &Recordings{bucket: bucket, folder: folder, disk: disk}, nil
+	return &Recordings{bucket: bucket, folder: folder, disk: disk, counts: newUploadCounts()}, nil
 }
 
 // Close releases the connection to the store.

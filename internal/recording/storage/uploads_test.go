@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -118,4 +119,24 @@ func TestUploadQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	done(false) // a failed upload releases its reservation
+}
+
+// TestSlowCount checks that the uploads of a job wait for their count until their request
+// ends, and those of other jobs do not wait for it.
+func TestSlowCount(t *testing.T) {
+	t.Parallel()
+	r, slow, quota := openStorage(t, "file://"+t.TempDir()), uuid.New(), recording.UploadQuota{Files: 4, Bytes: 1000}
+	counted, err := r.counts.counting.Acquire(t.Context(), slow.String(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer counted()
+	if _, err := r.ReserveUpload(t.Context(), uuid.New(), 100, quota); err != nil {
+		t.Errorf("another job: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.ReserveUpload(ctx, slow, 100, quota); !errors.Is(err, context.Canceled) {
+		t.Errorf("the same job: %v, want %v", err, context.Canceled)
+	}
 }

@@ -8010,6 +8010,10 @@ export type ReadOutputErrors = {
      */
     404: Error;
     /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
      * An internal error. The message contains only the request ID.
      */
     500: Error;
