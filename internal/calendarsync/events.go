@@ -21,6 +21,8 @@ const (
 	maxUID    = 1000 // bytes
 	maxTitle  = 300  // characters
 	readTime  = 20 * time.Second
+
+	maxAttendees = 2000 // of a meeting that are counted
 )
 
 // meetingsOf returns the meetings of a calendar file from shortly before now until the
@@ -48,13 +50,16 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 	}
 	from, to := now.Add(-Past), now.Add(Window)
 	var found []Event
+	decider := c.Rules.Decider(c.Email)
 	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
 		occurrences, err := occurrencesOf(newestOf(byUID[uid]), from, to, budget)
-		if err != nil {
-			return nil, &feedError{reason: "the file is not a calendar that can be read: its series take too much work"}
+		for i := 0; err == nil && i < len(occurrences); i++ {
+			e := occurrences[i]
+			err = budget.Spend(1 + min(len(e.Attendees), maxAttendees) + len(e.Summary) + len(e.Description)/16)
+			found = append(found, newEvent(decider, e))
 		}
-		for _, e := range occurrences {
-			found = append(found, newEvent(c, e))
+		if err != nil {
+			return nil, &feedError{reason: "the file is not a calendar that can be read: its meetings take too much work"}
 		}
 	}
 	return earliest(found), nil
@@ -68,13 +73,13 @@ func earliest(found []Event) []Event {
 
 // eventsOf returns the meetings of a calendar that an API has listed.
 func eventsOf(c Calendar, listed []calendar.Event) []Event {
-	found := make(map[string]Event)
+	found, decider := make(map[string]Event), c.Rules.Decider(c.Email)
 	for _, e := range listed {
 		e.UID = text.CleanLine(e.UID, len(e.UID))
 		if e.UID == "" || len(e.UID) > maxUID || e.Start.IsZero() {
 			continue
 		}
-		event := newEvent(c, e)
+		event := newEvent(decider, e)
 		if known, ok := found[identity(event)]; !ok || compareVersions(event, known) > 0 {
 			found[identity(event)] = event
 		}
@@ -111,14 +116,13 @@ func occurrencesOf(events []calendar.Event, from, to time.Time, budget *calendar
 }
 
 // newEvent returns an event with what the rules of its calendar say.
-func newEvent(c Calendar, e calendar.Event) Event {
-	found := Event{UID: e.UID, Original: e.Original, Key: e.ID(), Facts: Facts{
+func newEvent(d Decider, e calendar.Event) Event {
+	verdict, people := d.Decide(e)
+	return Event{UID: e.UID, Original: e.Original, Key: e.ID(), Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: len(participants(e)), Response: responseOf(e, c.Email), Problem: problemOf(e), ByRules: c.Rules.Decide(e, c.Email),
+		Attendees: people, Response: text.CleanLine(responseOf(e, d.owner), 30), Problem: problemOf(e), ByRules: verdict,
 	}}
-	found.Response = text.CleanLine(found.Response, 30)
-	return found
 }
 
 // problemOf returns why an event can get no bot, or "".

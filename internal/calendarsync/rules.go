@@ -2,6 +2,7 @@ package calendarsync
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"standin/internal/calendar"
+	"standin/internal/text"
 )
 
 // Record is which meetings of a calendar get a bot.
@@ -45,15 +47,31 @@ func (r Rules) needsEmail() bool { return r.Record != RecordAll && r.Record != R
 // compileTitle compiles TitleMatches.
 func (r Rules) compileTitle() (*regexp.Regexp, error) { return regexp.Compile("(?i)" + r.TitleMatches) }
 
-// Decide returns what the rules say about an event of the calendar of an owner. It is
-// pure. The owner is a mail address in lower case, or empty if it is unknown.
-func (r Rules) Decide(e calendar.Event, owner string) Verdict {
-	title, err := r.compileTitle()
-	people := participants(e)
+// Decider decides by the rules of one calendar.
+type Decider struct {
+	Rules
+	title *regexp.Regexp // nil if it cannot be compiled
+	owner string
+}
+
+// Decider returns what decides about the events of the calendar of an owner: a mail address
+// in lower case, or empty if it is unknown.
+func (r Rules) Decider(owner string) Decider {
+	title, _ := r.compileTitle() // Decide says that it cannot be compared
+	return Decider{r, title, owner}
+}
+
+// Decide returns what the rules say about an event, and how many people take part. It is pure.
+func (r Decider) Decide(e calendar.Event) (verdict Verdict, people int) {
+	owner := r.owner
+	addresses := participants(e)
+	people = len(addresses)
 	response := responseOf(e, owner)
 	organizes := owner != "" && strings.EqualFold(e.Organizer, owner)
-	outside := slices.ContainsFunc(people, func(address string) bool { return organization(address) != organization(owner) })
-	no := func(format string, args ...any) Verdict { return Verdict{Reason: fmt.Sprintf(format, args...)} }
+	outside := slices.ContainsFunc(addresses, func(address string) bool { return organization(address) != organization(owner) })
+	no := func(format string, args ...any) (Verdict, int) {
+		return Verdict{Reason: fmt.Sprintf(format, args...)}, people
+	}
 	switch {
 	case r.Record == RecordNone:
 		return no("the calendar records only meetings that are switched on")
@@ -61,12 +79,12 @@ func (r Rules) Decide(e calendar.Event, owner string) Verdict {
 		return no("it says %s", r.OptOut)
 	case response == "declined":
 		return no("you declined")
-	case err != nil:
+	case r.title == nil:
 		return no("the title cannot be compared with the rule")
-	case !title.MatchString(e.Summary):
+	case !r.title.MatchString(text.CleanLine(e.Summary, maxTitle)):
 		return no("its title does not match the rule")
-	case len(people) < r.MinParticipants:
-		return no("it has %s, and the rule asks for %d", count(len(people), "participant"), r.MinParticipants)
+	case people < r.MinParticipants:
+		return no("it has %s, and the rule asks for %d", count(people, "participant"), r.MinParticipants)
 	case r.needsEmail() && owner == "":
 		return no("the calendar has no email address of its owner")
 	case r.Record == RecordExternal && !outside:
@@ -81,7 +99,7 @@ func (r Rules) Decide(e calendar.Event, owner string) Verdict {
 	return Verdict{Record: true, Reason: map[Record]string{
 		RecordAll: "the calendar records all meetings", RecordExternal: "somebody of another organization takes part",
 		RecordInternal: "nobody of another organization takes part", RecordOrganized: "you organize it", RecordAccepted: "you have accepted it",
-	}[r.Record]}
+	}[r.Record]}, people
 }
 
 // responseOf returns the response of the calendar's owner to an event: a PARTSTAT in
@@ -93,17 +111,17 @@ func responseOf(e calendar.Event, owner string) string {
 	return strings.ToLower(e.Responses[owner])
 }
 
-// participants returns the mail addresses of those who take part, the organizer included.
-// Those who have declined do not.
+// participants returns the mail addresses of those who take part, the organizer included,
+// of the first maxAttendees. Those who have declined do not.
 func participants(e calendar.Event) []string {
-	found := []string{}
-	for _, address := range append([]string{e.Organizer}, e.Attendees...) {
+	found := make(map[string]bool)
+	for _, address := range append([]string{e.Organizer}, e.Attendees[:min(len(e.Attendees), maxAttendees)]...) {
 		address = strings.ToLower(address)
-		if address != "" && !slices.Contains(found, address) && !strings.EqualFold(e.Responses[address], "DECLINED") {
-			found = append(found, address)
+		if address != "" && !strings.EqualFold(e.Responses[address], "DECLINED") {
+			found[address] = true
 		}
 	}
-	return found
+	return slices.Collect(maps.Keys(found))
 }
 
 // organization returns the registrable domain of a mail address.

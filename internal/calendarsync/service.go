@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,7 +101,7 @@ type Service struct {
 	runner *runner.Runner[Calendar]
 
 	requested *budget.Budget // syncs that people asked for, by team
-	reading   sync.Mutex     // one file at a time, which bounds the memory
+	reading   *budget.Budget // one file at a time, which bounds the memory; by team, in turn
 }
 
 // New returns a Service. It reads nothing before Run.
@@ -110,7 +109,7 @@ func New(settings Settings) *Service {
 	feeds := newFeeds(settings.Network)
 	w := &Service{
 		Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts),
-		requested: budget.New(16, 1, 4),
+		requested: budget.New(16, 1, 4), reading: budget.New(1, 1, 0),
 	}
 	w.runner = &runner.Runner[Calendar]{
 		Name: "calendar", Slots: workers, Share: workers / 2, Poll: pollInterval, Lease: lease, Limit: maxSync,
@@ -255,8 +254,11 @@ func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, 
 	if err != nil || !changed {
 		return nil, false, err
 	}
-	w.reading.Lock()
-	defer w.reading.Unlock()
+	release, err := w.reading.Acquire(ctx, c.ConsumerID.String(), 1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
 	if meetings, err = w.meetingsOf(*c, body, now); err != nil {
 		return nil, false, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendarsync"
 	"standin/internal/job"
 )
 
@@ -105,6 +106,15 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	h.call(t, 404, h.ada, "patchCalendarEvent", `{"override":true}`, id, id)
 	h.call(t, 204, h.ada, "deleteCalendar", "", in...)
 	h.call(t, 404, h.ada, "getCalendar", "", in...)
+
+	collector, _ := h.newKey(t, "collector", job.Live)
+	for range calendarsync.MaxCalendars {
+		h.call(t, 201, collector, "createCalendar", contractCalendarBody)
+	}
+	full := h.call(t, 409, collector, "createCalendar", contractCalendarBody)
+	if got := full.text(t, "message"); got != "100 calendars are connected, and there can be no more." {
+		t.Errorf("one calendar too many: %s", got)
+	}
 }
 
 // contractPages checks that the pages of each list have all of its entries once, in its order.
