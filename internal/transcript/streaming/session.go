@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"standin/internal/retry"
 	"standin/internal/transcript"
 )
@@ -20,6 +22,11 @@ const (
 	maxQueued = 1500
 	// minReconnect and maxReconnect bound the pause after a failure.
 	minReconnect, maxReconnect = time.Second, 30 * time.Second
+	// maxSources bounds the sources of participants that run at a time, each with its
+	// connection to the recognizer: a page can show any number of names. Others
+	// are heard in the mixed sound. A source ends after idleMs without sound.
+	maxSources = 64
+	idleMs     = 60_000
 	// storeInterval is the shortest time between two writes of what was heard.
 	storeInterval = 250 * time.Millisecond
 	// maxSeen bounds the utterances of which it is known who was seen to speak.
@@ -97,7 +104,7 @@ func (s *Session) Run(ctx context.Context, next func(context.Context) (sound *So
 	storing, stopStoring := context.WithCancel(ctx)
 	var stored sync.WaitGroup
 	stored.Go(func() { s.store(storing) })
-	r := router{session: s, sources: make(map[sourceKey]*source)}
+	r := router{session: s, sources: make(map[sourceKey]*source), slots: semaphore.NewWeighted(maxSources)}
 	for {
 		sound, lost, err := next(ctx)
 		if err != nil {
@@ -138,9 +145,11 @@ func (s *Session) lost(ms int64) {
 // router divides sound by source.
 type router struct {
 	session *Session
-	sources map[sourceKey]*source
-	mixed   []Sound // that waits for sound of participants
-	ownedMs int64   // until when the mixed sound is that of known participants
+	sources map[sourceKey]*source // that are open
+	opened  int                   // sources so far
+	slots   *semaphore.Weighted   // of sources of participants, until they have ended
+	mixed   []Sound               // that waits for sound of participants
+	ownedMs int64                 // until when the mixed sound is that of known participants
 	running sync.WaitGroup
 }
 
@@ -163,12 +172,23 @@ func (r *router) route(ctx context.Context, sound Sound) {
 	case sound.Source == 0:
 		r.mixed = append(r.mixed, sound)
 	case sound.Participant != Participant{}:
+		source := r.source(ctx, sound)
+		if source == nil {
+			break
+		}
 		if rms(sound.PCM) >= minLevel {
 			r.ownedMs = max(r.ownedMs, endMs+ownedMs)
 		}
-		r.source(ctx, sound).add(sound)
+		source.add(sound)
 	}
 	r.endSilent(endMs - mixedDelayMs)
+	maps.DeleteFunc(r.sources, func(_ sourceKey, s *source) bool {
+		idle := s.utterances.nextMs+idleMs < endMs
+		if idle {
+			close(s.queue)
+		}
+		return idle
+	})
 	for len(r.mixed) > 0 && r.mixed[0].StartMs+mixedDelayMs <= endMs {
 		r.addMixed(ctx, r.mixed[0])
 		r.mixed = r.mixed[1:]
@@ -201,19 +221,29 @@ func (r *router) addMixed(ctx context.Context, sound Sound) {
 	r.source(ctx, sound).add(sound)
 }
 
-// source returns the source of sound.
+// source returns the source of sound; nil if too many of participants run.
 func (r *router) source(ctx context.Context, sound Sound) *source {
 	key := sourceKey{sound.Source, sound.Participant}
 	if known, ok := r.sources[key]; ok {
 		return known
 	}
+	mixed := sound.Source == 0
+	if !mixed && !r.slots.TryAcquire(1) {
+		return nil
+	}
 	added := &source{
-		session: r.session, name: fmt.Sprintf("%s%d", r.session.Prefix, len(r.sources)),
-		mixed: sound.Source == 0, participant: sound.Participant, queue: make(chan Audio, maxQueued),
+		session: r.session, name: fmt.Sprintf("%s%d", r.session.Prefix, r.opened),
+		mixed: mixed, participant: sound.Participant, queue: make(chan Audio, maxQueued),
 		open: make(map[int]Segment), seen: make(map[int]map[Participant]int64), ends: make(map[int]time.Time),
 	}
+	r.opened++
 	r.sources[key] = added
-	r.running.Go(func() { added.run(ctx) })
+	r.running.Go(func() {
+		added.run(ctx)
+		if !mixed {
+			r.slots.Release(1)
+		}
+	})
 	return added
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"standin/internal/transcript"
@@ -199,4 +201,68 @@ func TestSlowRecognizer(t *testing.T) {
 	if summary.Complete() || summary.LostMs < length/3 || summary.LostMs > length {
 		t.Errorf("summary %+v", summary)
 	}
+}
+
+// crowded is a recognizer that counts its calls.
+type crowded struct {
+	counting
+	calls, running, most atomic.Int32
+}
+
+func (c *crowded) Recognize(ctx context.Context, options Options, in <-chan Audio, heard func(Result)) error {
+	c.calls.Add(1)
+	c.mu.Lock()
+	c.most.Store(max(c.most.Load(), c.running.Add(1)))
+	c.mu.Unlock()
+	defer c.running.Add(-1)
+	return c.counting.Recognize(ctx, options, in, heard)
+}
+
+// TestAttackNames renames a participant 5,000 times within 100 seconds. Who has no source of
+// his own is heard in the mixed sound, and sources without sound end.
+func TestAttackNames(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+	const names = 5000
+	recognizer, loud := new(crowded), tone(20, 0.3)
+	to := &told{t: t, segments: map[string]Segment{}}
+	s := Session{Recognizer: recognizer, Store: to.store}
+	before := heap()
+	goroutines := runtime.NumGoroutine()
+	n := 0
+	s.Run(t.Context(), func(context.Context) (*Sound, int64, error) {
+		if n++; n == 2*names {
+			if more := runtime.NumGoroutine() - goroutines; more > 4*maxSources {
+				t.Errorf("%d more goroutines", more)
+			}
+			if more := heap() - before; more > 30<<20 {
+				t.Errorf("%d more bytes of heap", more)
+			}
+			return nil, 0, io.EOF
+		}
+		sound := &Sound{Source: n % 2, StartMs: int64(n/2) * 20, PCM: loud}
+		if sound.Source == 1 {
+			sound.Participant = Participant{ID: "mallory", Name: fmt.Sprint("Mallory ", n)}
+		}
+		return sound, 0, nil
+	})
+	if most := recognizer.most.Load(); most > maxSources+1 {
+		t.Errorf("%d sources at a time, want at most %d and the mixed sound", most, maxSources)
+	}
+	if calls := recognizer.calls.Load(); calls <= maxSources+1 || calls > 2*maxSources+1 {
+		t.Errorf("%d sources in all, want some in the place of those that were idle", calls)
+	}
+	var heard int64
+	for _, segment := range to.segments {
+		heard += segment.EndMs - segment.StartMs
+	}
+	if heard < 90_000 {
+		t.Errorf("%d ms of 100 s were heard", heard)
+	}
+}
+
+// heap returns how many bytes of the heap are used.
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc) //nolint:gosec // it is far smaller
 }
