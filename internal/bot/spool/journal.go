@@ -3,6 +3,7 @@ package spool
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,15 @@ import (
 	"standin/internal/fsutil"
 )
 
-// maxJournal limits the journal. Acknowledgments have no limit of their own: there is
-// at most one for each event, batch of texts, file and command.
-const maxJournal = 64 << 20
+const (
+	// maxJournal limits the journal, and maxTexts where texts are no longer accepted, so
+	// that there is always room for events. Acknowledgments have no limit of their own:
+	// there is at most one for each event, batch of texts, file and command.
+	maxJournal = 64 << 20
+	maxTexts   = 48 << 20
+	// minCompacted is the size below which the journal is not compacted.
+	minCompacted = 4 << 20
+)
 
 // record is a line of the journal. Exactly one field is set.
 type record struct {
@@ -30,15 +37,62 @@ type record struct {
 	Seen     string              `json:"taken,omitempty"`    // ID of a command
 }
 
+// content is what the records of a journal say.
+type content struct {
+	owner  string
+	events entries[Event]
+	texts  entries[Texts]
+	seen   map[string]bool // IDs of commands
+	marks  map[string]mark // of the current versions of files, by name
+}
+
+func newContent() *content {
+	return &content{seen: make(map[string]bool), marks: make(map[string]mark)}
+}
+
+func (c *content) replay(r record) {
+	c.owner = cmp.Or(r.Owner, c.owner)
+	c.events.replay(r.Events)
+	c.texts.replay(r.Texts)
+	if r.Settled != nil {
+		c.marks[r.Settled.Name] = *r.Settled
+	}
+	delete(c.marks, r.Replaced)
+	if r.Seen != "" {
+		c.seen[r.Seen] = true
+	}
+}
+
+// records returns the fewest records with the content.
+func (c *content) records() []record {
+	records := []record{{Owner: c.owner}}
+	for _, change := range c.events.changes() {
+		records = append(records, record{Events: change})
+	}
+	for _, change := range c.texts.changes() {
+		records = append(records, record{Texts: change})
+	}
+	for _, mark := range c.marks {
+		records = append(records, record{Settled: &mark})
+	}
+	for id := range c.seen {
+		records = append(records, record{Seen: id})
+	}
+	return records
+}
+
 // journal is an append-only file of lines: the CRC-32C of the payload in eight
 // hex digits, a space, the payload, a line feed. Only complete lines count, so an
 // interrupted write does not affect the lines before it.
 type journal struct {
-	mutex   sync.Mutex
-	file    *os.File
-	size    int64 // bytes of the valid lines
-	damaged int
-	broken  error // set if a failed write could not be undone
+	path string
+
+	mutex     sync.Mutex
+	file      *os.File
+	size      int64 // bytes of the valid lines
+	compactAt int64 // size at which the journal is compacted next
+	damaged   int
+	broken    error // set if a failed write could not be undone
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,8 +104,8 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{file: file}
-	if err := j.read(replay); err != nil {
+	j := &journal{path: path, file: file, compactAt: minCompacted}
+	if j.size, j.damaged, err = readJournal(file, replay); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the journal: %w", err), file.Close())
 	}
 	if err := errors.Join(j.truncate(), file.Sync(), fsutil.Sync(filepath.Dir(path))); err != nil {
@@ -60,23 +114,23 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 	return j, nil
 }
 
-// read replays the file and finds where its last complete line ends. A complete
+// readJournal replays a journal, and returns where its last complete line ends. A complete
 // line with a wrong checksum is skipped: the lines after it were synced too.
-func (j *journal) read(replay func(record)) error {
-	lines := bufio.NewReader(j.file)
+func readJournal(file io.Reader, replay func(record)) (size int64, damaged int, err error) {
+	lines := bufio.NewReader(file)
 	for {
 		text, err := lines.ReadBytes('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return size, damaged, nil
 		case err != nil:
-			return err
+			return size, damaged, err
 		}
-		j.size += int64(len(text))
+		size += int64(len(text))
 		if r, ok := decodeLine(text); ok {
 			replay(r)
 		} else {
-			j.damaged++
+			damaged++
 		}
 	}
 }
@@ -103,6 +157,48 @@ func (j *journal) append(r record) error {
 	}
 	j.size += int64(len(text))
 	return nil
+}
+
+// compact replaces the journal by one without what is acknowledged, unless it has grown
+// little since the last time. An error leaves the journal as it is.
+func (j *journal) compact(scratch string) error {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	if j.broken != nil || j.size < j.compactAt {
+		return nil
+	}
+	j.compactAt = 2 * j.size // also after an error
+	c := newContent()
+	if _, _, err := readJournal(io.NewSectionReader(j.file, 0, j.size), c.replay); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(scratch, "journal"))
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	writer := bufio.NewWriter(file)
+	for _, r := range c.records() {
+		var text []byte
+		if text, err = encodeLine(r); err != nil {
+			break
+		}
+		size += int64(len(text))
+		_, _ = writer.Write(text) // Flush returns the error
+	}
+	if err == nil {
+		err = errors.Join(writer.Flush(), file.Sync())
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), j.path)
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	old := j.file
+	j.file, j.size, j.compactAt = file, size, max(minCompacted, 2*size)
+	j.broken = fsutil.Sync(filepath.Dir(j.path)) // a crash might bring back the old one, without what follows
+	return errors.Join(j.broken, old.Close())
 }
 
 // truncate removes everything after the last valid line.

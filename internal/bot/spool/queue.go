@@ -10,6 +10,8 @@ import (
 const (
 	maxEntry       = 256 << 10 // the service accepts bodies of at most 1 MiB
 	maxRefusalText = 1000
+	// fewWaiting is below how many waiting entries the journal may be compacted.
+	fewWaiting = 100
 )
 
 // Entry is an entry of a Queue: an Event or Texts.
@@ -23,8 +25,14 @@ type Entry interface {
 type Queue[T Entry] struct {
 	spool  *Spool
 	record func(*queueChange[T]) record // wraps a change for the journal
+	limit  int64                        // size of the journal above which no entry is added
 
-	mutex   sync.Mutex
+	mutex sync.Mutex
+	entries[T]
+}
+
+// entries are those of a queue.
+type entries[T Entry] struct {
 	last    T // the newest entry, acknowledged or not
 	waiting []T
 }
@@ -41,8 +49,8 @@ func (q *Queue[T]) add(size int, next func(last T) T) (added T, err error) {
 	if size > maxEntry {
 		return added, fmt.Errorf("it has %d bytes, more than %d", size, maxEntry)
 	}
-	if used := q.spool.journal.length(); used > maxJournal {
-		return added, &FullError{Limit: maxJournal, Used: used, Wanted: int64(size)}
+	if used := q.spool.journal.length(); used > q.limit {
+		return added, &FullError{Limit: q.limit, Used: used, Wanted: int64(size)}
 	}
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -88,15 +96,20 @@ func (q *Queue[T]) End(entry T, refusal string) error {
 	})); err != nil {
 		return fmt.Errorf("acknowledge %s: %w", entry, err)
 	}
+	if len(q.waiting) < fewWaiting {
+		if err := q.spool.journal.compact(q.spool.ScratchDir()); err != nil {
+			return fmt.Errorf("compact the journal: %w", err)
+		}
+	}
 	return nil
 }
 
-func (q *Queue[T]) keep(added T) {
+func (q *entries[T]) keep(added T) {
 	q.last = added
 	q.waiting = append(q.waiting, added)
 }
 
-func (q *Queue[T]) replay(change *queueChange[T]) {
+func (q *entries[T]) replay(change *queueChange[T]) {
 	if change == nil {
 		return
 	}
@@ -106,4 +119,15 @@ func (q *Queue[T]) replay(change *queueChange[T]) {
 	for len(q.waiting) > 0 && q.waiting[0].sequence() <= change.Ended {
 		q.waiting = q.waiting[1:]
 	}
+}
+
+// changes returns the fewest changes that replay to the entries.
+func (q *entries[T]) changes() (changes []*queueChange[T]) {
+	if last := q.last.sequence(); last > 0 && len(q.waiting) == 0 {
+		return []*queueChange[T]{{Added: &q.last, Ended: last}}
+	}
+	for i := range q.waiting {
+		changes = append(changes, &queueChange[T]{Added: &q.waiting[i]})
+	}
+	return changes
 }

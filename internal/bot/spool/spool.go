@@ -53,9 +53,9 @@ type Spool struct {
 // incomplete files and an incomplete line of the journal are removed. Only one
 // process at a time may have a spool open; launch.LockDir makes sure of it.
 func Open(dir string, settings Settings) (*Spool, error) {
-	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now, seen: commands{ids: make(map[string]bool)}}
-	s.Events.spool, s.Events.record = s, func(change *queueChange[Event]) record { return record{Events: change} }
-	s.Texts.spool, s.Texts.record = s, func(change *queueChange[Texts]) record { return record{Texts: change} }
+	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now}
+	s.Events.spool, s.Events.limit, s.Events.record = s, maxJournal, func(change *queueChange[Event]) record { return record{Events: change} }
+	s.Texts.spool, s.Texts.limit, s.Texts.record = s, maxTexts, func(change *queueChange[Texts]) record { return record{Texts: change} }
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -74,20 +74,15 @@ func (s *Spool) open() (err error) {
 			return err
 		}
 	}
-	marks := marks{}
-	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
-		s.owner = cmp.Or(r.Owner, s.owner)
-		s.Events.replay(r.Events)
-		s.Texts.replay(r.Texts)
-		s.seen.replay(r)
-		marks.replay(r)
-	}); err != nil {
+	c := newContent()
+	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), c.replay); err != nil {
 		return err
 	}
+	s.owner, s.Events.entries, s.Texts.entries, s.seen.ids = c.owner, c.events, c.texts, c.seen
 	if err := fsutil.Sync(filepath.Dir(s.dir)); err != nil { // s.dir may be new
 		return err
 	}
-	return s.recoverFiles(marks)
+	return s.recoverFiles(c.marks)
 }
 
 // Bind binds a new spool to its owner, the attempt whose events it holds. It fails
