@@ -17,6 +17,9 @@ const (
 	MaxAuthorCharacters = 200
 )
 
+// MaxChatMessages limits the messages of an attempt that a bot remembers and reports.
+const MaxChatMessages = 50_000
+
 // Texts is a request with texts that a bot read in the meeting, in the order of
 // their changes.
 type Texts struct {

@@ -21,8 +21,6 @@ const (
 	textInterval = time.Second
 	// maxTextBatch limits the JSON of a batch, in bytes.
 	maxTextBatch = 128 << 10
-	// maxChatMessages limits the messages of an attempt that are remembered.
-	maxChatMessages = 50_000
 )
 
 // Texts reads the chat and the captions of the meeting from page snapshots, and
@@ -49,13 +47,13 @@ func New(log *slog.Logger, client *serviceclient.Client, displayName, language s
 // SetLanguage sets the language of captions from now on.
 func (t *Texts) SetLanguage(language string) { t.language = language }
 
-// chatMessages are the messages of the chat by the hash of the page's ID.
-type chatMessages map[[sha256.Size]byte]chatText
+// chatMessages are the messages of the chat by the page's ID.
+type chatMessages map[string]chatText
 
 // chatText is a message of the chat.
 type chatText struct {
 	id       string
-	text     string
+	sum      [sha256.Size]byte // of its text
 	at       time.Time
 	reported bool // false for messages from a time that is not recorded
 }
@@ -98,17 +96,17 @@ func (t *Texts) addMessage(message meeting.ChatMessage, participants []meeting.P
 	if message.Own {
 		author = t.displayName
 	}
-	key := sha256.Sum256([]byte(message.ID))
-	known, ok := t.chat[key]
-	if ok && (known.text == message.Text || !known.reported) || !ok && len(t.chat) >= maxChatMessages {
+	known, ok := t.chat[message.ID]
+	sum := sha256.Sum256([]byte(message.Text))
+	if ok && (known.sum == sum || !known.reported) || !ok && len(t.chat) >= ingest.MaxChatMessages {
 		return
 	}
 	if !ok {
 		// IDs sort in the order of the messages, for those that are seen at the same time.
 		known.id, known.at, known.reported = fmt.Sprintf("m-%08d", len(t.chat)), at, recorded
 	}
-	known.text = message.Text
-	t.chat[key] = known
+	known.sum = sum
+	t.chat[message.ID] = known
 	if known.reported {
 		t.changed = append(t.changed, ingest.Text{
 			ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: author,

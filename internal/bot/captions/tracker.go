@@ -22,6 +22,9 @@ const (
 	// bytes, or at the first space after maxSegment.
 	minSegment = 150
 	maxSegment = 600
+	// maxSegments is after how many segments a line that is still corrected is another
+	// utterance: after hours of speech.
+	maxSegments = 500
 )
 
 // tracker derives utterances from the lines of live captions. A line grows
@@ -145,7 +148,7 @@ func (u *utterance) shows(line meeting.CaptionLine) bool {
 
 // continues reports whether a line is a later version of the utterance.
 func (u *utterance) continues(line meeting.CaptionLine, at time.Time) bool {
-	if u.author != line.Author {
+	if u.author != line.Author || len(u.segments) >= maxSegments {
 		return false
 	}
 	before, after := foldWords(u.shown), foldWords(strings.Fields(line.Text))

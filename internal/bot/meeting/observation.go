@@ -1,8 +1,11 @@
 package meeting
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"time"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/text"
 )
@@ -53,15 +56,12 @@ type Observation struct {
 	tileList int        // number of their list on the page
 }
 
-// Limits of the texts in an Observation, in characters.
-const (
-	maxName     = 200 // names and IDs
-	maxMessage  = 10_000
-	maxEvidence = 500
-)
+// maxEvidence limits the texts of evidence in an Observation, in characters. Package ingest
+// has the limits of what participants write.
+const maxEvidence = 500
 
 // cleanID is the form in which an Observation has a participant's ID.
-func cleanID(id string) string { return text.CleanLine(id, maxName) }
+func cleanID(id string) string { return text.CleanLine(id, ingest.MaxAuthorCharacters) }
 
 // Clean makes the texts of the page safe to store and to show: participants write
 // most of them. Every adapter calls it once for each observation.
@@ -72,7 +72,7 @@ func (o *Observation) Clean() {
 	}
 	for i := range o.Participants {
 		p := &o.Participants[i]
-		p.ID, p.Name = cleanID(p.ID), text.CleanLine(p.Name, maxName)
+		p.ID, p.Name = cleanID(p.ID), text.CleanLine(p.Name, ingest.MaxAuthorCharacters)
 	}
 	for i := range o.Marked {
 		o.Marked[i] = cleanID(o.Marked[i])
@@ -82,11 +82,14 @@ func (o *Observation) Clean() {
 	}
 	for i := range o.Chat {
 		m := &o.Chat[i]
-		m.Author, m.Text = text.CleanLine(m.Author, maxName), text.Clean(m.Text, maxMessage)
+		m.Author, m.Text = text.CleanLine(m.Author, ingest.MaxAuthorCharacters), text.Clean(m.Text, ingest.MaxTextCharacters)
+		if len(m.ID) > ingest.MaxAuthorCharacters {
+			m.ID = fmt.Sprintf("%x", sha256.Sum256([]byte(m.ID)))
+		}
 	}
 	for i := range o.Captions {
 		c := &o.Captions[i]
-		c.Author, c.Text = text.CleanLine(c.Author, maxName), text.CleanLine(c.Text, maxMessage)
+		c.Author, c.Text = text.CleanLine(c.Author, ingest.MaxAuthorCharacters), text.CleanLine(c.Text, ingest.MaxTextCharacters)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -14,12 +15,12 @@ import (
 // of the text around it, or is longer than the service takes.
 func TestClean(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("n", maxName)
+	long := strings.Repeat("n", ingest.MaxAuthorCharacters)
 	o := Observation{
 		Evidence: "text \"a\x00\nb\"", Reasons: []Evidence{{What: "d\xff"}},
 		Participants: []Participant{{ID: "name:\u202eevil\x00", Name: "\u202eevil\x00\n name"}, {ID: long + "x", Name: long + "x"}},
 		TrackOwners:  []TrackOwner{{Track: "1", ParticipantID: "name:\u202eevil\x00"}},
-		Chat:         []ChatMessage{{Author: "a\tb", Text: "one\r\ntwo\x00\u202e"}, {Text: strings.Repeat("m", maxMessage+1)}},
+		Chat:         []ChatMessage{{Author: "a\tb", Text: "one\r\ntwo\x00\u202e"}, {Text: strings.Repeat("m", ingest.MaxTextCharacters+1)}},
 		Captions:     []CaptionLine{{Author: "e\u2066", Text: "f\ng"}},
 	}
 	o.Clean()
@@ -27,7 +28,7 @@ func TestClean(t *testing.T) {
 		Evidence: "text \"a b\"", Reasons: []Evidence{{What: "d\uFFFD"}},
 		Participants: []Participant{{ID: "name:evil", Name: "evil name"}, {ID: long, Name: long}},
 		TrackOwners:  []TrackOwner{{Track: "1", ParticipantID: "name:evil"}},
-		Chat:         []ChatMessage{{Author: "a b", Text: "one\ntwo\u202e"}, {Text: strings.Repeat("m", maxMessage)}},
+		Chat:         []ChatMessage{{Author: "a b", Text: "one\ntwo\u202e"}, {Text: strings.Repeat("m", ingest.MaxTextCharacters)}},
 		Captions:     []CaptionLine{{Author: "e", Text: "f g"}},
 	}
 	if !reflect.DeepEqual(o, want) {

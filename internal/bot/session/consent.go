@@ -43,13 +43,11 @@ type consent struct {
 	askedBy   meeting.AskMethod // how the host was asked; "" until then
 	askedAt   time.Time         // when the host was first asked
 
-	seen       map[string]bool // ids of all chat messages so far
+	// seen has the ids of all chat messages so far. After ingest.MaxChatMessages, old and
+	// new ones cannot be told apart, and the chat answers no request.
+	seen       map[string]bool
 	seenBefore map[string]bool // ids of the chat messages before the host was asked
 }
-
-// maxSeen limits the chat messages that are remembered. With more, old and new ones
-// cannot be told apart, and the chat answers no request.
-const maxSeen = 50_000
 
 // permissionData is the data of the events about permission.
 type permissionData struct {
@@ -147,7 +145,7 @@ func (c *consent) noteChat(seen meeting.Observation) {
 		c.seen = make(map[string]bool)
 	}
 	for _, message := range seen.Chat {
-		if len(c.seen) < maxSeen {
+		if len(c.seen) < ingest.MaxChatMessages {
 			c.seen[message.ID] = true
 		}
 	}
@@ -163,7 +161,7 @@ func (c *consent) findAnswer(seen meeting.Observation) (consentAnswer, bool) {
 		return consentAnswer{granted, "The host allowed it on the page."}, true
 	case seen.Permission == meeting.Refused:
 		return consentAnswer{denied, "The host refused it on the page."}, true
-	case c.askedBy == meeting.AskByChat && len(c.seen) < maxSeen:
+	case c.askedBy == meeting.AskByChat && len(c.seen) < ingest.MaxChatMessages:
 		if reply, ok := captions.FindReply(seen.Chat, c.seenBefore); ok && reply.Granted {
 			return consentAnswer{granted, reply.Detail}, true
 		} else if ok {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/ingest"
 )
 
 // chatOf returns a chat; a line "me: …" is the bot's.
@@ -89,10 +90,10 @@ func TestSecondRequest(t *testing.T) {
 func TestManyMessages(t *testing.T) {
 	t.Parallel()
 	c := consent{commands: []string{"command"}, askedBy: meeting.AskByChat}
-	for n := range 2 * maxSeen {
+	for n := range 2 * ingest.MaxChatMessages {
 		c.noteChat(meeting.Observation{Chat: []meeting.ChatMessage{{ID: strconv.Itoa(n)}}})
 	}
-	if answer, ok := c.findAnswer(meeting.Observation{Chat: chatOf("me: May I record?", "Ada: yes")}); ok || len(c.seen) != maxSeen {
+	if answer, ok := c.findAnswer(meeting.Observation{Chat: chatOf("me: May I record?", "Ada: yes")}); ok || len(c.seen) != ingest.MaxChatMessages {
 		t.Errorf("%d messages are remembered; the answer is %+v", len(c.seen), answer)
 	}
 }
