@@ -33,3 +33,9 @@ func (s *Spool) CommandSeen(id string) bool {
 	defer s.seen.mutex.Unlock()
 	return s.seen.ids[id]
 }
+
+func (c *commands) replay(r record) {
+	if r.Seen != "" {
+		c.ids[r.Seen] = true
+	}
+}

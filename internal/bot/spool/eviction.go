@@ -101,7 +101,7 @@ func (s *Spool) evict(wanted int64) (bool, error) {
 }
 
 // recoverEvicted finds the uploaded segments that are no longer on the disk.
-func (f *files) recoverEvicted(marks map[string]mark) {
+func (f *files) recoverEvicted(marks marks) {
 	for name, mark := range marks {
 		_, _, segment := ingest.ParseSegmentName(name)
 		if _, there := f.byName[name]; segment && !there && mark.Refusal == "" {

@@ -195,7 +195,7 @@ func (s *Spool) FinalBytes() (total, settled int64) {
 }
 
 // recoverFiles reads the media folder when the spool is opened.
-func (s *Spool) recoverFiles(marks map[string]mark) error {
+func (s *Spool) recoverFiles(marks marks) error {
 	s.files.byName, s.files.evicted = map[string]*file{}, map[string]string{}
 	entries, err := os.ReadDir(s.mediaDir())
 	if err != nil {

@@ -3,7 +3,6 @@ package spool
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,50 +36,6 @@ type record struct {
 	Seen     string              `json:"taken,omitempty"`    // ID of a command
 }
 
-// content is what the records of a journal say.
-type content struct {
-	owner  string
-	events entries[Event]
-	texts  entries[Texts]
-	seen   map[string]bool // IDs of commands
-	marks  map[string]mark // of the current versions of files, by name
-}
-
-func newContent() *content {
-	return &content{seen: make(map[string]bool), marks: make(map[string]mark)}
-}
-
-func (c *content) replay(r record) {
-	c.owner = cmp.Or(r.Owner, c.owner)
-	c.events.replay(r.Events)
-	c.texts.replay(r.Texts)
-	if r.Settled != nil {
-		c.marks[r.Settled.Name] = *r.Settled
-	}
-	delete(c.marks, r.Replaced)
-	if r.Seen != "" {
-		c.seen[r.Seen] = true
-	}
-}
-
-// records returns the fewest records with the content.
-func (c *content) records() []record {
-	records := []record{{Owner: c.owner}}
-	for _, change := range c.events.changes() {
-		records = append(records, record{Events: change})
-	}
-	for _, change := range c.texts.changes() {
-		records = append(records, record{Texts: change})
-	}
-	for _, mark := range c.marks {
-		records = append(records, record{Settled: &mark})
-	}
-	for id := range c.seen {
-		records = append(records, record{Seen: id})
-	}
-	return records
-}
-
 // journal is an append-only file of lines: the CRC-32C of the payload in eight
 // hex digits, a space, the payload, a line feed. Only complete lines count, so an
 // interrupted write does not affect the lines before it.
@@ -105,7 +60,7 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{path: path, file: file, compactAt: minCompacted}
-	if j.size, j.damaged, err = readJournal(file, replay); err != nil {
+	if err := j.read(replay); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the journal: %w", err), file.Close())
 	}
 	if err := errors.Join(j.truncate(), file.Sync(), fsutil.Sync(filepath.Dir(path))); err != nil {
@@ -114,24 +69,31 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 	return j, nil
 }
 
-// readJournal replays a journal, and returns where its last complete line ends. A complete
+// read replays the file and finds where its last complete line ends. A complete
 // line with a wrong checksum is skipped: the lines after it were synced too.
-func readJournal(file io.Reader, replay func(record)) (size int64, damaged int, err error) {
-	lines := bufio.NewReader(file)
+func (j *journal) read(replay func(record)) error {
+	return readLines(j.file, func(text []byte) {
+		j.size += int64(len(text))
+		if r, ok := decodeLine(text); ok {
+			replay(r)
+		} else {
+			j.damaged++
+		}
+	})
+}
+
+// readLines calls handle for every complete line.
+func readLines(from io.Reader, handle func(text []byte)) error {
+	lines := bufio.NewReader(from)
 	for {
 		text, err := lines.ReadBytes('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return size, damaged, nil
+			return nil
 		case err != nil:
-			return size, damaged, err
+			return err
 		}
-		size += int64(len(text))
-		if r, ok := decodeLine(text); ok {
-			replay(r)
-		} else {
-			damaged++
-		}
+		handle(text)
 	}
 }
 
@@ -159,37 +121,27 @@ func (j *journal) append(r record) error {
 	return nil
 }
 
-// compact replaces the journal by one without what is acknowledged, unless it has grown
-// little since the last time. An error leaves the journal as it is.
-func (j *journal) compact(scratch string) error {
+// compact replaces the journal by one with the records that still count, when it has
+// doubled since the last time. After an error, the journal is as it was.
+func (j *journal) compact(scratch string, counts func(record) bool) error {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	if j.broken != nil || j.size < j.compactAt {
 		return nil
 	}
 	j.compactAt = 2 * j.size // also after an error
-	c := newContent()
-	if _, _, err := readJournal(io.NewSectionReader(j.file, 0, j.size), c.replay); err != nil {
-		return err
-	}
 	file, err := os.Create(filepath.Join(scratch, "journal"))
 	if err != nil {
 		return err
 	}
-	size := int64(0)
-	writer := bufio.NewWriter(file)
-	for _, r := range c.records() {
-		var text []byte
-		if text, err = encodeLine(r); err != nil {
-			break
+	size, writer := int64(0), bufio.NewWriter(file)
+	err = readLines(io.NewSectionReader(j.file, 0, j.size), func(text []byte) {
+		if r, ok := decodeLine(text); ok && counts(r) {
+			size += int64(len(text))
+			_, _ = writer.Write(text) // Flush returns the error
 		}
-		size += int64(len(text))
-		_, _ = writer.Write(text) // Flush returns the error
-	}
-	if err == nil {
-		err = errors.Join(writer.Flush(), file.Sync())
-	}
-	if err == nil {
+	})
+	if err = errors.Join(err, writer.Flush(), file.Sync()); err == nil {
 		err = os.Rename(file.Name(), j.path)
 	}
 	if err != nil {

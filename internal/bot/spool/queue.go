@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -10,8 +11,6 @@ import (
 const (
 	maxEntry       = 256 << 10 // the service accepts bodies of at most 1 MiB
 	maxRefusalText = 1000
-	// fewWaiting is below how many waiting entries the journal may be compacted.
-	fewWaiting = 100
 )
 
 // Entry is an entry of a Queue: an Event or Texts.
@@ -27,12 +26,7 @@ type Queue[T Entry] struct {
 	record func(*queueChange[T]) record // wraps a change for the journal
 	limit  int64                        // size of the journal above which no entry is added
 
-	mutex sync.Mutex
-	entries[T]
-}
-
-// entries are those of a queue.
-type entries[T Entry] struct {
+	mutex   sync.Mutex
 	last    T // the newest entry, acknowledged or not
 	waiting []T
 }
@@ -84,32 +78,44 @@ func (q *Queue[T]) Waiting() int {
 // it returns an error, the entry is removed too, but is sent again after a restart; the service
 // ignores duplicates.
 func (q *Queue[T]) End(entry T, refusal string) error {
+	if err := q.end(entry, refusal); err != nil {
+		return fmt.Errorf("acknowledge %s: %w", entry, err)
+	}
+	return q.spool.compact()
+}
+
+func (q *Queue[T]) end(entry T, refusal string) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if len(q.waiting) == 0 || q.waiting[0].sequence() != entry.sequence() {
-		return fmt.Errorf("acknowledge %s: it is not the next one", entry)
+		return errors.New("it is not the next one")
 	}
 	q.waiting = q.waiting[1:]
 	q.spool.changes.notify()
-	if err := q.spool.journal.append(q.record(&queueChange[T]{
-		Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText),
-	})); err != nil {
-		return fmt.Errorf("acknowledge %s: %w", entry, err)
-	}
-	if len(q.waiting) < fewWaiting {
-		if err := q.spool.journal.compact(q.spool.ScratchDir()); err != nil {
-			return fmt.Errorf("compact the journal: %w", err)
-		}
-	}
-	return nil
+	return q.spool.journal.append(q.record(&queueChange[T]{Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText)}))
 }
 
-func (q *entries[T]) keep(added T) {
+// first returns the number of the oldest entry that waits, or of the newest if none does.
+func (q *Queue[T]) first() int64 {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if len(q.waiting) > 0 {
+		return q.waiting[0].sequence()
+	}
+	return q.last.sequence()
+}
+
+// counts reports whether a change is needed to restore a queue whose first entry has a number.
+func (c *queueChange[T]) counts(first int64) bool {
+	return c == nil || c.Ended >= first || c.Added != nil && (*c.Added).sequence() >= first
+}
+
+func (q *Queue[T]) keep(added T) {
 	q.last = added
 	q.waiting = append(q.waiting, added)
 }
 
-func (q *entries[T]) replay(change *queueChange[T]) {
+func (q *Queue[T]) replay(change *queueChange[T]) {
 	if change == nil {
 		return
 	}
@@ -119,15 +125,4 @@ func (q *entries[T]) replay(change *queueChange[T]) {
 	for len(q.waiting) > 0 && q.waiting[0].sequence() <= change.Ended {
 		q.waiting = q.waiting[1:]
 	}
-}
-
-// changes returns the fewest changes that replay to the entries.
-func (q *entries[T]) changes() (changes []*queueChange[T]) {
-	if last := q.last.sequence(); last > 0 && len(q.waiting) == 0 {
-		return []*queueChange[T]{{Added: &q.last, Ended: last}}
-	}
-	for i := range q.waiting {
-		changes = append(changes, &queueChange[T]{Added: &q.waiting[i]})
-	}
-	return changes
 }

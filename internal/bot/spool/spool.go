@@ -28,6 +28,10 @@ import (
 // 1.2 Mbit/s of the default recording.
 const DefaultLimit = 8 << 30
 
+// fewWaiting is below how many waiting events and batches of texts the journal may be
+// compacted, so that it becomes much shorter.
+const fewWaiting = 100
+
 // Settings configures a spool. The zero value is valid.
 type Settings struct {
 	Limit int64            // bytes of media; 0 means DefaultLimit
@@ -53,7 +57,7 @@ type Spool struct {
 // incomplete files and an incomplete line of the journal are removed. Only one
 // process at a time may have a spool open; launch.LockDir makes sure of it.
 func Open(dir string, settings Settings) (*Spool, error) {
-	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now}
+	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now, seen: commands{ids: make(map[string]bool)}}
 	s.Events.spool, s.Events.limit, s.Events.record = s, maxJournal, func(change *queueChange[Event]) record { return record{Events: change} }
 	s.Texts.spool, s.Texts.limit, s.Texts.record = s, maxTexts, func(change *queueChange[Texts]) record { return record{Texts: change} }
 	if s.now == nil {
@@ -74,15 +78,33 @@ func (s *Spool) open() (err error) {
 			return err
 		}
 	}
-	c := newContent()
-	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), c.replay); err != nil {
+	marks := marks{}
+	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
+		s.owner = cmp.Or(r.Owner, s.owner)
+		s.Events.replay(r.Events)
+		s.Texts.replay(r.Texts)
+		s.seen.replay(r)
+		marks.replay(r)
+	}); err != nil {
 		return err
 	}
-	s.owner, s.Events.entries, s.Texts.entries, s.seen.ids = c.owner, c.events, c.texts, c.seen
 	if err := fsutil.Sync(filepath.Dir(s.dir)); err != nil { // s.dir may be new
 		return err
 	}
-	return s.recoverFiles(c.marks)
+	return s.recoverFiles(marks)
+}
+
+// compact compacts the journal while few entries wait.
+func (s *Spool) compact() error {
+	if s.Events.Waiting()+s.Texts.Waiting() >= fewWaiting {
+		return nil
+	}
+	event, texts := s.Events.first(), s.Texts.first()
+	err := s.journal.compact(s.ScratchDir(), func(r record) bool { return r.Events.counts(event) && r.Texts.counts(texts) })
+	if err != nil {
+		return fmt.Errorf("compact the journal: %w", err)
+	}
+	return nil
 }
 
 // Bind binds a new spool to its owner, the attempt whose events it holds. It fails

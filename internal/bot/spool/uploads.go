@@ -22,6 +22,18 @@ type mark struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
+// marks are the marks of the current versions, by name.
+type marks map[string]mark
+
+func (m marks) replay(r record) {
+	if r.Settled != nil {
+		m[r.Settled.Name] = *r.Settled
+	}
+	if r.Replaced != "" {
+		delete(m, r.Replaced)
+	}
+}
+
 // NextFile returns the first pending file for which allowed returns true; ok is
 // false if there is none. allowed must not call the spool.
 func (s *Spool) NextFile(allowed func(name string) bool) (name string, ok bool) {
