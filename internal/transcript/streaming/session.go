@@ -182,30 +182,28 @@ func (r *router) route(ctx context.Context, sound Sound) {
 		source.add(sound)
 	}
 	r.endSilent(endMs - mixedDelayMs)
-	maps.DeleteFunc(r.sources, func(_ sourceKey, s *source) bool {
-		idle := s.utterances.nextMs+idleMs < endMs
-		if idle {
-			close(s.queue)
-		}
-		return idle
-	})
 	for len(r.mixed) > 0 && r.mixed[0].StartMs+mixedDelayMs <= endMs {
 		r.addMixed(ctx, r.mixed[0])
 		r.mixed = r.mixed[1:]
 	}
 }
 
-// endSilent ends the utterances of participants whose sound stopped before a time: silence is
-// not sent.
+// endSilent ends the utterances of participants whose sound stopped before a time, as silence
+// is not sent, and the sources that have been idle since.
 func (r *router) endSilent(ms int64) {
-	for _, source := range r.sources {
-		if source.utterances.nextMs+pauseMs < ms {
+	for key, source := range r.sources {
+		silence := ms - source.utterances.nextMs
+		if silence > pauseMs {
 			source.push(source.utterances.End())
+		}
+		if silence > idleMs {
+			close(source.queue)
+			delete(r.sources, key)
 		}
 	}
 }
 
-// pause ends all utterances.
+// pause ends all utterances and sources.
 func (r *router) pause(ctx context.Context) {
 	for _, sound := range r.mixed {
 		r.addMixed(ctx, sound)
@@ -250,9 +248,6 @@ func (r *router) source(ctx context.Context, sound Sound) *source {
 // end ends all sources and waits until their speech is recognized.
 func (r *router) end(ctx context.Context) {
 	r.pause(ctx)
-	for _, source := range r.sources {
-		close(source.queue)
-	}
 	r.running.Wait()
 }
 
