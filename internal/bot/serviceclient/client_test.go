@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -387,5 +388,34 @@ func TestNewChecksSettings(t *testing.T) {
 	good.Attempt = 1
 	if _, err := serviceclient.New(good); err == nil {
 		t.Error("the spool of another attempt was accepted")
+	}
+}
+
+// TestOutput checks that a bot waits for its turn to read what it plays, and not for a
+// service that cannot make it.
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader([]int{http.StatusTooManyRequests, http.StatusTooManyRequests, http.StatusOK, http.StatusServiceUnavailable}[asked.Add(1)-1])
+		_, _ = io.WriteString(w, "sound")
+	}))
+	t.Cleanup(server.Close)
+	s, err := spool.Open(t.TempDir(), spool.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	client, err := serviceclient.New(serviceclient.Settings{
+		ServiceURL: server.URL, JobID: jobID, Token: token, Spool: s, RetryMin: time.Millisecond, RetryMax: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sound, err := client.Output(t.Context(), ingest.OnJoinOutput); string(sound) != "sound" || asked.Load() != 3 {
+		t.Errorf("after %d requests, the sound is %q, %v", asked.Load(), sound, err)
+	}
+	if _, err := client.Output(t.Context(), ingest.OnJoinOutput); err == nil || asked.Load() != 4 {
+		t.Errorf("a sound that cannot be made: %v", err)
 	}
 }

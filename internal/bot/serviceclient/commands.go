@@ -2,19 +2,24 @@ package serviceclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"standin/internal/ingest"
+	"standin/internal/retry"
 )
 
 const (
 	maxQueuedCommands = 1000 // that are not acknowledged; the service repeats further ones
 	maxCommandID      = 200
 	maxAcks           = 100 // maximum in one heartbeat
+
+	maxTurn = 2 * time.Minute // that output waits for its turn
 )
 
 // receiveCommands queues the commands of a response. It reports whether it had to leave
@@ -35,7 +40,20 @@ func (c *Client) receiveCommands(commands []ingest.Command) (someLeft bool) {
 }
 
 // Output returns what a command makes the bot play or show, in the form of ingest.OutputPath.
+// It waits for its turn while too much is made for the bot's team.
 func (c *Client) Output(ctx context.Context, commandID string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTurn)
+	defer cancel()
+	for backoff := c.newBackoff(); ; {
+		content, err := c.output(ctx, commandID)
+		failed, ok := errors.AsType[*unavailableError](err)
+		if !ok || !failed.busy || retry.Sleep(ctx, pauseAfter(err, &backoff)) != nil {
+			return content, err
+		}
+	}
+}
+
+func (c *Client) output(ctx context.Context, commandID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
 	target := c.base.JoinPath(ingest.OutputPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), commandID)

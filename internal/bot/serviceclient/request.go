@@ -26,6 +26,7 @@ const (
 // that is starting, stopping, overloaded or behind a proxy.
 type unavailableError struct {
 	retryAfter time.Duration // 0 if the response had no Retry-After
+	busy       bool          // other requests have to end first
 	err        error
 }
 
@@ -159,6 +160,7 @@ func responseError(response *http.Response, body []byte) error {
 	}
 	return &unavailableError{
 		retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter),
+		busy:       status == http.StatusTooManyRequests,
 		err:        fmt.Errorf("the service responded with status %d", status),
 	}
 }
