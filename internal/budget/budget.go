@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -63,6 +64,16 @@ func (b *Budget) Acquire(ctx context.Context, name string, units int64) (release
 		u.units.Release(units)
 		b.leave(name, u, 1)
 	}, nil
+}
+
+// AcquireWithin is Acquire for a user who waits for a time at most: then the error is ErrFull.
+func (b *Budget) AcquireWithin(ctx context.Context, wait time.Duration, name string, units int64) (release func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if release, err = b.Acquire(waiting, name, units); err != nil && ctx.Err() == nil {
+		return nil, ErrFull
+	}
+	return release, err
 }
 
 func (b *Budget) join(name string) (*user, error) {

@@ -84,6 +84,33 @@ func TestCalendars(t *testing.T) {
 	}
 }
 
+// TestCalendarBudget reads a calendar more often at a time than a team may.
+func TestCalendarBudget(t *testing.T) {
+	t.Parallel()
+	arrive := make(chan struct{})
+	feed := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-arrive }))
+	t.Cleanup(feed.Close)
+	h := newHarness(t)
+	h.ada()
+	ada := h.signedIn("ada@example.test")
+	form := url.Values{
+		"name": {"Ada"}, "address": {feed.URL}, "record": {"all"}, "minParticipants": {"0"}, "token": {ada.token("/calendars")},
+	}
+	responses := make(chan answered, 6)
+	for range cap(responses) {
+		go func() { responses <- ada.post("/calendars", form) }()
+	}
+	refused := <-responses
+	refused.want(t, "one too many", http.StatusTooManyRequests, "Too many requests. Try again in 5 seconds.")
+	if wait := refused.header.Get("Retry-After"); wait != "5" {
+		t.Errorf("Retry-After: %q", wait)
+	}
+	close(arrive)
+	for range cap(responses) - 1 {
+		(<-responses).want(t, "one of those that waited", http.StatusSeeOther)
+	}
+}
+
 // calendarFeed serves a calendar at /secret.ics, with a meeting that has a hostile title
 // and one without a link, and returns the URL of the server.
 func calendarFeed(t *testing.T) string {

@@ -141,12 +141,7 @@ func formError(err error) error {
 
 // costlyRead waits until a consumer may make a costly read.
 func (req *pageRequest) costlyRead(consumer uuid.UUID) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(req.r.Context(), bodyTimeout)
-	defer cancel()
-	if release, err = req.d.settings.CostlyReads.Acquire(ctx, consumer.String(), 1); err != nil {
-		return nil, &pageError{http.StatusServiceUnavailable, "The service is busy. Try again."}
-	}
-	return release, nil
+	return req.d.settings.CostlyReads.AcquireWithin(req.r.Context(), bodyTimeout, consumer.String(), 1)
 }
 
 // checkTexts refuses control characters in the fields of a form or a query.
@@ -186,25 +181,6 @@ func (e *pageError) Error() string { return e.message }
 
 func notFound(message string) error { return &pageError{http.StatusNotFound, message} }
 
-// limitedError reports that a rate limit was exceeded.
-type limitedError struct{ wait time.Duration }
-
-func (e *limitedError) Error() string {
-	return fmt.Sprintf("Too many attempts. Try again in %s.", waitText(e.wait))
-}
-
-// waitText returns a duration for a sentence.
-func waitText(wait time.Duration) string {
-	seconds := httpmw.RetryAfterSeconds(wait)
-	switch {
-	case seconds == 1:
-		return "a second"
-	case seconds < 120:
-		return strconv.Itoa(seconds) + " seconds"
-	}
-	return strconv.Itoa((seconds+59)/60) + " minutes"
-}
-
 // describe returns the status and the message of the response to an error.
 func (req *pageRequest) describe(err error) (int, string) {
 	if own, ok := errors.AsType[*pageError](err); ok {
@@ -213,9 +189,9 @@ func (req *pageRequest) describe(err error) (int, string) {
 		}
 		return own.status, own.message
 	}
-	if own, ok := errors.AsType[*limitedError](err); ok {
-		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.wait)))
-		return http.StatusTooManyRequests, own.Error()
+	if limited, ok := httpmw.Limited(err); ok {
+		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(limited.Wait)))
+		return http.StatusTooManyRequests, limited.Error()
 	}
 	if own, ok := errors.AsType[*job.Error](err); ok {
 		statuses := map[job.ErrorCode]int{

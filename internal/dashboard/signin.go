@@ -141,7 +141,7 @@ func (d *Dashboard) throttle(req *pageRequest) error {
 	address := d.settings.TrustedProxies.ClientAddress(req.r)
 	req.Client = address.String()
 	if ok, wait := d.byAddress.Allow(httpmw.AddressKey(address)); !ok {
-		return &limitedError{wait}
+		return &httpmw.LimitedError{Wait: wait}
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (d *Dashboard) throttle(req *pageRequest) error {
 func (d *Dashboard) throttleAccount(req *pageRequest, email string) error {
 	key := httpmw.AddressKey(d.settings.TrustedProxies.ClientAddress(req.r)) + " " + strings.ToLower(strings.TrimSpace(email))
 	if ok, wait := d.byAccount.Allow(key); !ok {
-		return &limitedError{wait}
+		return &httpmw.LimitedError{Wait: wait}
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (d *Dashboard) countFailure(err error) error {
 		return err
 	}
 	if ok, wait := d.failures.Allow("all"); !ok {
-		return &limitedError{wait}
+		return &httpmw.LimitedError{Wait: wait}
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
 		err = d.countFailure(err)
 	}
-	switch _, limited := errors.AsType[*limitedError](err); {
+	switch _, limited := httpmw.Limited(err); {
 	case err == nil:
 		return req.open(user, form.Next)
 	case limited:

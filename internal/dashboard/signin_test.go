@@ -141,7 +141,7 @@ func TestThrottle(t *testing.T) {
 		}
 		got := try(h, "ADA@example.test ", password)
 		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" ||
-			!strings.Contains(got.body, "Too many attempts. Try again in") {
+			!strings.Contains(got.body, "Too many requests. Try again in") {
 			t.Errorf("the fourth attempt: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
 		}
 		elsewhere := h.person()

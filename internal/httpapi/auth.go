@@ -66,7 +66,7 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		record := httpmw.RecordOf(r)
 		record.ConsumerID, record.Caller = caller.ConsumerID, caller.ConsumerID.String()
 		if ok, wait := a.keys.Allow(caller.KeyID.String()); !ok {
-			return rateLimited(wait)
+			return &httpmw.LimitedError{Wait: wait}
 		}
 		if !caller.Scope.Allows(needed) {
 			return forbidden(caller.Scope, needed)
@@ -154,7 +154,7 @@ func (a *API) withSecret(header, secret string, handle handler) handler {
 // refuseSecret returns the error for a wrong shared secret.
 func (a *API) refuseSecret(r *http.Request, challenge, message string) error {
 	if ok, wait := a.guesses.Allow(a.addressKey(r)); !ok {
-		return rateLimited(wait)
+		return &httpmw.LimitedError{Wait: wait}
 	}
 	return unauthorized(challenge, message)
 }
@@ -170,7 +170,7 @@ func (a *API) perAddress(perMinute int, handle handler) handler {
 	limiter := newLimiter(httpmw.Rate{Requests: perMinute, Per: time.Minute})
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if ok, wait := limiter.Allow(a.addressKey(r)); !ok {
-			return rateLimited(wait)
+			return &httpmw.LimitedError{Wait: wait}
 		}
 		return handle(w, r)
 	}
@@ -248,7 +248,7 @@ func (a *API) completeLogin(w http.ResponseWriter, r *http.Request) error {
 // loginError returns the error for a failed device flow.
 func loginError(err error) error {
 	if full := (*device.FullError)(nil); errors.As(err, &full) {
-		return rateLimited(full.RetryAfter)
+		return &httpmw.LimitedError{Wait: full.RetryAfter}
 	}
 	return fmt.Errorf("run a device flow: %w", err)
 }

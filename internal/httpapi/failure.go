@@ -13,7 +13,6 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
-	"standin/internal/budget"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/text"
@@ -21,12 +20,11 @@ import (
 
 // failure is an error of this package with its response.
 type failure struct {
-	status     int
-	code       string
-	message    string
-	issues     []api.Issue
-	challenge  string        // WWW-Authenticate of a 401 (RFC 9110, section 11.6.1)
-	retryAfter time.Duration // Retry-After of a 429
+	status    int
+	code      string
+	message   string
+	issues    []api.Issue
+	challenge string // WWW-Authenticate of a 401 (RFC 9110, section 11.6.1)
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }
@@ -94,17 +92,6 @@ func noSuchPath(http.ResponseWriter, *http.Request) error {
 	return &job.Error{Code: job.NotFound, Message: "no such path"}
 }
 
-func rateLimited(retryAfter time.Duration) error {
-	seconds := httpmw.RetryAfterSeconds(retryAfter)
-	message := fmt.Sprintf("Too many requests. Try again in %d seconds.", seconds)
-	if seconds == 1 {
-		message = "Too many requests. Try again in a second."
-	}
-	return &failure{
-		status: http.StatusTooManyRequests, code: "rate_limited", message: message, retryAfter: retryAfter,
-	}
-}
-
 func tooLarge(limit int64) error {
 	return &failure{
 		status: http.StatusRequestEntityTooLarge, code: "payload_too_large",
@@ -132,23 +119,22 @@ func bodyError(err error) error {
 // fail responds with an error. The response to an internal error has only the
 // id of the request.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, budget.ErrFull) {
-		err = rateLimited(outageWait)
-	}
 	record := httpmw.RecordOf(r)
 	if !record.Fail(r, err) {
 		return
 	}
 	status, body := a.errorResponse(err, record.ID)
-	own := new(failure)
-	errors.As(err, &own)
 	switch status {
 	case http.StatusUnauthorized:
+		own := new(failure)
+		errors.As(err, &own)
 		w.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
-	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(outageWait)))
-	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.retryAfter)))
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		wait := outageWait
+		if limited, ok := httpmw.Limited(err); ok {
+			wait = limited.Wait
+		}
+		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(wait)))
 	}
 	if status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close") // the rest of the body may still come
@@ -172,6 +158,9 @@ func (a *API) errorResponse(err error, requestID string) (int, errorBody) {
 	docURL := a.settings.BaseURL + errorsPage
 	if own := (*failure)(nil); errors.As(err, &own) {
 		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues, DocURL: docURL}
+	}
+	if limited, ok := httpmw.Limited(err); ok {
+		return http.StatusTooManyRequests, errorBody{Error: "rate_limited", Message: limited.Error(), DocURL: docURL}
 	}
 	if own := (*job.Error)(nil); errors.As(err, &own) {
 		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message), DocURL: docURL}

@@ -100,7 +100,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	}
 	done, ok := a.streams.open(caller.ConsumerID)
 	if !ok {
-		return rateLimited(liveRefusedWait)
+		return &httpmw.LimitedError{Wait: liveRefusedWait}
 	}
 	defer done()
 	feed, leave := a.settings.Live.Join(j.ID)
@@ -273,7 +273,7 @@ const (
 func (a *API) getScreenshot(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	done, ok := a.streams.open(caller.ConsumerID)
 	if !ok {
-		return rateLimited(liveRefusedWait)
+		return &httpmw.LimitedError{Wait: liveRefusedWait}
 	}
 	defer done()
 	found, err := a.awaitScreenshot(r.Context(), caller, id)

@@ -12,6 +12,7 @@ import (
 
 	"standin/client"
 	"standin/internal/account"
+	"standin/internal/httpmw"
 )
 
 // agentLimits bound the messages of agents that are being answered: some wait for
@@ -34,7 +35,7 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 	}
 	done, ok := a.agents.open(caller.ConsumerID)
 	if !ok {
-		return rateLimited(liveRefusedWait)
+		return &httpmw.LimitedError{Wait: liveRefusedWait}
 	}
 	defer done()
 	body, decoded, err := a.readBody(w, r, maxAgentMessage)

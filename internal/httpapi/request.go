@@ -39,12 +39,7 @@ func NewCostlyReads() *budget.Budget { return budget.New(4, 1, 0) }
 
 // costlyRead waits until the consumer may make a costly read.
 func (a *API) costlyRead(r *http.Request, caller account.Caller) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.WriteJSON)
-	defer cancel()
-	if release, err = a.settings.CostlyReads.Acquire(ctx, caller.ConsumerID.String(), 1); err != nil {
-		return nil, rateLimited(time.Second)
-	}
-	return release, nil
+	return a.settings.CostlyReads.AcquireWithin(r.Context(), a.settings.Timeouts.WriteJSON, caller.ConsumerID.String(), 1)
 }
 
 // readRequest reads a body, checks it against the schema of an operation, and

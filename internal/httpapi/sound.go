@@ -71,7 +71,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 	}
 	done, ok := a.listeners.open(caller.ConsumerID)
 	if !ok {
-		return rateLimited(liveRefusedWait)
+		return &httpmw.LimitedError{Wait: liveRefusedWait}
 	}
 	defer done()
 	node, err := a.settings.Sound.OtherNode(r.Context(), j.ID)

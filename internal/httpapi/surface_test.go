@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/budget"
+	"standin/internal/calendarsync"
 	"standin/internal/httpapi"
 	"standin/internal/httpmw"
 	"standin/internal/ingest"
@@ -253,6 +256,42 @@ type endlessConversion struct{}
 
 func (endlessConversion) Make(context.Context, uuid.UUID, uuid.UUID, []recording.Media, string) (bool, error) {
 	return false, context.DeadlineExceeded
+}
+
+// full is what a team uses whose budgets are used up.
+type full struct{ httpapi.Controls }
+
+type calendars = httpapi.Calendars
+
+type fullCalendars struct{ calendars }
+
+func (full) Make(context.Context, uuid.UUID, uuid.UUID, []recording.Media, string) (bool, error) {
+	return false, budget.ErrFull
+}
+
+func (full) Output(context.Context, account.Caller, uuid.UUID, lifecycle.Output) (uuid.UUID, error) {
+	return uuid.Nil, fmt.Errorf("make a sound: %w", budget.ErrFull)
+}
+
+func (fullCalendars) SyncNow(context.Context, account.Caller, uuid.UUID) (c calendarsync.Calendar, changes calendarsync.Changes, err error) {
+	return c, changes, budget.ErrFull
+}
+
+// TestBudgets checks the response to a team whose budgets are used up.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(s *httpapi.Settings) { s.Formats, s.Controls, s.Calendars = full{}, full{}, fullCalendars{} })
+	s.storeRecording("video")
+	of := jobsPath + "/" + adasJob.String()
+	for _, r := range []request{
+		{"GET", of + "/media/recording.mp3", adasKey, nil, ""}, {"POST", of + "/play-audio", adasKey, nil, `{"data":"AAAA"}`},
+		{"POST", "/api/v1/calendars/" + adasJob.String() + "/sync", adasKey, nil, ""},
+	} {
+		got := s.send(t, r)
+		if got.status != 429 || got.header.Get("Retry-After") != "5" || !strings.Contains(got.body, "Too many requests. Try again in 5 seconds.") {
+			t.Errorf("%s: %d %s", r.path, got.status, got.body)
+		}
+	}
 }
 
 // TestManifestAndMedia reads a stored recording.
