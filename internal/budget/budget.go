@@ -42,16 +42,29 @@ func New(total, each int64, waiting int) *Budget {
 // Acquire waits until a user may use so many units, and returns what ends the use. More
 // than one user may use is all of that. The error is that of ctx, or ErrFull.
 func (b *Budget) Acquire(ctx context.Context, name string, units int64) (release func(), err error) {
-	units = min(units, b.each)
+	return b.acquire(name, min(units, b.each), func(s *semaphore.Weighted, units int64) error { return s.Acquire(ctx, units) })
+}
+
+// TryAcquire is Acquire without waiting.
+func (b *Budget) TryAcquire(name string, units int64) (release func(), err error) {
+	return b.acquire(name, min(units, b.each), func(s *semaphore.Weighted, units int64) error {
+		if !s.TryAcquire(units) {
+			return ErrFull
+		}
+		return nil
+	})
+}
+
+func (b *Budget) acquire(name string, units int64, from func(*semaphore.Weighted, int64) error) (release func(), err error) {
 	u, err := b.join(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := u.units.Acquire(ctx, units); err != nil {
+	if err := from(u.units, units); err != nil {
 		b.leave(name, u, 0)
 		return nil, err
 	}
-	if err := b.total.Acquire(ctx, units); err != nil {
+	if err := from(b.total, units); err != nil {
 		u.units.Release(units)
 		b.leave(name, u, 0)
 		return nil, err

@@ -140,32 +140,7 @@ func (d *Dashboard) signInPage(req *pageRequest) error {
 func (d *Dashboard) throttle(req *pageRequest) error {
 	address := d.settings.TrustedProxies.ClientAddress(req.r)
 	req.Client = address.String()
-	if ok, wait := d.byAddress.Allow(httpmw.AddressKey(address)); !ok {
-		return &httpmw.LimitedError{Wait: wait}
-	}
-	return nil
-}
-
-// throttleAccount limits the sign-ins of each client address to an account. Other
-// addresses can still sign in.
-func (d *Dashboard) throttleAccount(req *pageRequest, email string) error {
-	key := httpmw.AddressKey(d.settings.TrustedProxies.ClientAddress(req.r)) + " " + strings.ToLower(strings.TrimSpace(email))
-	if ok, wait := d.byAccount.Allow(key); !ok {
-		return &httpmw.LimitedError{Wait: wait}
-	}
-	return nil
-}
-
-// countFailure limits the failed sign-ins of all addresses together. A correct
-// password is accepted nevertheless.
-func (d *Dashboard) countFailure(err error) error {
-	if !errors.Is(err, account.ErrBadCredentials) {
-		return err
-	}
-	if ok, wait := d.failures.Allow("all"); !ok {
-		return &httpmw.LimitedError{Wait: wait}
-	}
-	return err
+	return d.byAddress.Allow(httpmw.AddressKey(address))
 }
 
 // signIn starts a session for an email address and its password. Attempts are
@@ -176,13 +151,16 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 	}
 	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
 	err := d.throttle(req)
-	if err == nil {
-		err = d.throttleAccount(req, form.Email)
+	if err == nil { // other addresses can still sign in to the account
+		err = d.byAccount.Allow(httpmw.AddressKey(d.settings.TrustedProxies.ClientAddress(req.r)) + " " +
+			strings.ToLower(strings.TrimSpace(form.Email)))
 	}
 	var user account.User
 	if err == nil {
 		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
-		err = d.countFailure(err)
+	}
+	if errors.Is(err, account.ErrBadCredentials) { // of all addresses; a correct password is accepted nevertheless
+		err = cmp.Or(d.failures.Allow("all"), err)
 	}
 	switch _, limited := httpmw.Limited(err); {
 	case err == nil:

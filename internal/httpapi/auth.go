@@ -65,8 +65,8 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		}
 		record := httpmw.RecordOf(r)
 		record.ConsumerID, record.Caller = caller.ConsumerID, caller.ConsumerID.String()
-		if ok, wait := a.keys.Allow(caller.KeyID.String()); !ok {
-			return &httpmw.LimitedError{Wait: wait}
+		if err := a.keys.Allow(caller.KeyID.String()); err != nil {
+			return err
 		}
 		if !caller.Scope.Allows(needed) {
 			return forbidden(caller.Scope, needed)
@@ -153,8 +153,8 @@ func (a *API) withSecret(header, secret string, handle handler) handler {
 
 // refuseSecret returns the error for a wrong shared secret.
 func (a *API) refuseSecret(r *http.Request, challenge, message string) error {
-	if ok, wait := a.guesses.Allow(a.addressKey(r)); !ok {
-		return &httpmw.LimitedError{Wait: wait}
+	if err := a.guesses.Allow(a.addressKey(r)); err != nil {
+		return err
 	}
 	return unauthorized(challenge, message)
 }
@@ -169,8 +169,8 @@ func newLimiter(rate httpmw.Rate) *httpmw.Limiter {
 func (a *API) perAddress(perMinute int, handle handler) handler {
 	limiter := newLimiter(httpmw.Rate{Requests: perMinute, Per: time.Minute})
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if ok, wait := limiter.Allow(a.addressKey(r)); !ok {
-			return &httpmw.LimitedError{Wait: wait}
+		if err := limiter.Allow(a.addressKey(r)); err != nil {
+			return err
 		}
 		return handle(w, r)
 	}

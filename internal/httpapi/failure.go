@@ -13,6 +13,7 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
+	"standin/internal/budget"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/text"

@@ -39,8 +39,7 @@ type Options struct {
 	CORSOrigins     []string              `env:"STANDIN_CORS_ORIGINS" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, comma-separated. Default: none."`
 	SecurityContact string                `env:"STANDIN_SECURITY_CONTACT" help:"Where to report vulnerabilities, such as mailto:security@example.com or an https URL, for /.well-known/security.txt. Default: none; the file does not exist."`
 
-	LiveLimits LiveLimits `kong:"-"` // of live streams
-	Timeouts   Timeouts   `kong:"-"`
+	Timeouts Timeouts `kong:"-"`
 }
 
 // Settings configure an API.
@@ -85,6 +84,7 @@ type Settings struct {
 
 	Bodies         *httpmw.Bodies   // of this process; new when nil
 	CostlyReads    *budget.Budget   // by consumer; new when nil
+	Streams        *budget.Budget   // live ones of this node, by consumer; new when nil
 	MaxUploadBytes int64            // of a file; 32 GiB when 0, far more than a recording of a day
 	Unavailable    func(error) bool // reports whether an error may end by itself; nil: none may
 	Log            *slog.Logger
@@ -100,9 +100,8 @@ type API struct {
 	settings  Settings
 	keys      *httpmw.Limiter // of the requests with a key
 	guesses   *httpmw.Limiter // of shared secrets, which people choose, by address
-	streams   *liveStreams
-	listeners *liveStreams // of live sound
-	agents    *liveStreams // the messages of agents that are being answered
+	listeners *budget.Budget  // of live sound
+	agents    *budget.Budget  // the messages of agents that are being answered: some wait for minutes
 
 	description     []byte                 // as this service serves it
 	descriptionYAML func() ([]byte, error) // made on the first request, because it takes a while
@@ -126,6 +125,9 @@ func New(settings Settings) (*API, error) {
 	if settings.CostlyReads == nil {
 		settings.CostlyReads = NewCostlyReads()
 	}
+	if settings.Streams == nil {
+		settings.Streams = budget.New(1000, 100, 0)
+	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	description, err := settings.Description.ServedAt(settings.BaseURL)
 	if err != nil {
@@ -133,8 +135,7 @@ func New(settings Settings) (*API, error) {
 	}
 	a := &API{
 		settings: settings, keys: newLimiter(settings.RateLimit), guesses: newLimiter(httpmw.Rate{Requests: 60, Per: time.Minute}),
-		streams:   newLiveStreams(settings.LiveLimits),
-		listeners: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
+		listeners: budget.New(1000, 100, 0), agents: budget.New(500, 50, 0),
 		description: description, descriptionYAML: sync.OnceValues(func() ([]byte, error) { return api.YAML(description) }),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}

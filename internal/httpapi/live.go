@@ -7,7 +7,6 @@ import (
 	"image/jpeg"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,22 +23,6 @@ type Live interface {
 	Join(id uuid.UUID) (feed *live.Feed, leave func())
 }
 
-// LiveLimits bound the streams of liveJob. Zero fields have their defaults.
-type LiveLimits struct {
-	PerConsumer int // streams of a consumer on this node; 100
-	Total       int // streams on this node; 1000
-}
-
-func (l LiveLimits) orDefaults() LiveLimits {
-	if l.PerConsumer == 0 {
-		l.PerConsumer = 100
-	}
-	if l.Total == 0 {
-		l.Total = 1000
-	}
-	return l
-}
-
 const (
 	// liveKeepAlive is the interval of comments on an idle stream.
 	liveKeepAlive = 15 * time.Second
@@ -47,40 +30,7 @@ const (
 	liveLifetime = time.Hour
 	// liveRetry is how long a client should wait before it reconnects.
 	liveRetry = 3 * time.Second
-	// liveRefusedWait is how long a client that is refused should wait.
-	liveRefusedWait = 10 * time.Second
 )
-
-// liveStreams counts the streams of each consumer.
-type liveStreams struct {
-	limits    LiveLimits
-	mu        sync.Mutex
-	total     int
-	consumers map[uuid.UUID]int
-}
-
-func newLiveStreams(limits LiveLimits) *liveStreams {
-	return &liveStreams{limits: limits.orDefaults(), consumers: make(map[uuid.UUID]int)}
-}
-
-// open counts a stream until done is called; false when there are too many.
-func (s *liveStreams) open(consumer uuid.UUID) (done func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.total >= s.limits.Total || s.consumers[consumer] >= s.limits.PerConsumer {
-		return nil, false
-	}
-	s.total++
-	s.consumers[consumer]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.total--
-		if s.consumers[consumer]--; s.consumers[consumer] == 0 {
-			delete(s.consumers, consumer)
-		}
-	}, true
-}
 
 func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	j, err := a.namedJob(r, caller)
@@ -98,9 +48,9 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	if err != nil {
 		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
 	}
-	done, ok := a.streams.open(caller.ConsumerID)
-	if !ok {
-		return &httpmw.LimitedError{Wait: liveRefusedWait}
+	done, err := a.settings.Streams.TryAcquire(caller.ConsumerID.String(), 1)
+	if err != nil {
+		return err
 	}
 	defer done()
 	feed, leave := a.settings.Live.Join(j.ID)
@@ -271,9 +221,9 @@ const (
 
 // getScreenshot returns the newest picture of a bot's meeting page.
 func (a *API) getScreenshot(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	done, ok := a.streams.open(caller.ConsumerID)
-	if !ok {
-		return &httpmw.LimitedError{Wait: liveRefusedWait}
+	done, err := a.settings.Streams.TryAcquire(caller.ConsumerID.String(), 1)
+	if err != nil {
+		return err
 	}
 	defer done()
 	found, err := a.awaitScreenshot(r.Context(), caller, id)

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/budget"
 	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/live"
@@ -173,7 +174,7 @@ func TestLiveListeners(t *testing.T) {
 	var otherKey string // of ada's consumer
 	l := newLiveSurface(t, func(settings *httpapi.Settings) {
 		_, otherKey, _ = settings.Keys.(*account.Keys).Issue(t.Context(), "ada", "", job.Live)
-		settings.LiveLimits = httpapi.LiveLimits{PerConsumer: fast + slow, Total: fast + slow + 1}
+		settings.Streams = budget.New(fast+slow+1, fast+slow, 0)
 		settings.Timeouts.Stall = 10 * time.Second
 	})
 	server := httptest.NewUnstartedServer(l.api)

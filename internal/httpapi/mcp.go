@@ -12,12 +12,7 @@ import (
 
 	"standin/client"
 	"standin/internal/account"
-	"standin/internal/httpmw"
 )
-
-// agentLimits bound the messages of agents that are being answered: some wait for
-// minutes.
-var agentLimits = LiveLimits{PerConsumer: 50, Total: 500}
 
 // maxAgentMessage bounds a message of an agent in bytes. The longest texts of all
 // arguments are shorter.
@@ -33,9 +28,9 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 	if pages.Check(r) != nil {
 		return &failure{status: http.StatusForbidden, code: "forbidden", message: "Pages of other sites cannot use this service as an agent."}
 	}
-	done, ok := a.agents.open(caller.ConsumerID)
-	if !ok {
-		return &httpmw.LimitedError{Wait: liveRefusedWait}
+	done, err := a.agents.TryAcquire(caller.ConsumerID.String(), 1)
+	if err != nil {
+		return err
 	}
 	defer done()
 	body, decoded, err := a.readBody(w, r, maxAgentMessage)

@@ -69,9 +69,9 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 	if j.Status.Terminal() || j.Status.Teardown() {
 		return &job.Error{Code: job.InvalidState, Message: "there is no more sound: the job is " + string(j.Status)}
 	}
-	done, ok := a.listeners.open(caller.ConsumerID)
-	if !ok {
-		return &httpmw.LimitedError{Wait: liveRefusedWait}
+	done, err := a.listeners.TryAcquire(caller.ConsumerID.String(), 1)
+	if err != nil {
+		return err
 	}
 	defer done()
 	node, err := a.settings.Sound.OtherNode(r.Context(), j.ID)

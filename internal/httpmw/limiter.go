@@ -95,21 +95,21 @@ func NewLimiter(settings LimiterSettings) *Limiter {
 	return &Limiter{settings: settings, recent: make(map[string]*rate.Limiter)}
 }
 
-// Allow takes a token from the bucket of a key. When the bucket is empty, it returns
-// false and the time until the next token.
-func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
+// Allow takes a token from the bucket of a key. When the bucket is empty, it returns a
+// *LimitedError with the time until the next token.
+func (l *Limiter) Allow(key string) error {
 	if l == nil {
-		return true, 0
+		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.settings.Now()
 	tokens := l.bucketOf(hashLong(key), now)
 	if tokens.AllowN(now, 1) {
-		return true, 0
+		return nil
 	}
 	missing := 1 - tokens.TokensAt(now)
-	return false, roundUp(time.Duration(missing * float64(l.settings.Rate.interval())))
+	return &LimitedError{roundUp(time.Duration(missing * float64(l.settings.Rate.interval())))}
 }
 
 // roundUp rounds a wait up to milliseconds.

@@ -51,11 +51,11 @@ func TestAllow(t *testing.T) {
 	}
 	for i, step := range steps {
 		clock.advance(step.after)
-		if ok, retryAfter := limiter.Allow("192.0.2.1"); ok != step.ok || retryAfter != step.retryAfter {
+		if ok, retryAfter := allow(limiter, "192.0.2.1"); ok != step.ok || retryAfter != step.retryAfter {
 			t.Fatalf("step %d: got %v, %v; want %v, %v", i, ok, retryAfter, step.ok, step.retryAfter)
 		}
 	}
-	if ok, _ := limiter.Allow("192.0.2.2"); !ok {
+	if ok, _ := allow(limiter, "192.0.2.2"); !ok {
 		t.Error("another address was refused")
 	}
 }
@@ -73,7 +73,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 		limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: clock.now})
 		for range rapid.IntRange(1, 80).Draw(t, "calls") {
 			clock.advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause ms")) * time.Millisecond)
-			ok, wait := limiter.Allow("a")
+			ok, wait := allow(limiter, "a")
 			if ok {
 				continue
 			}
@@ -82,17 +82,25 @@ func TestRetryAfterIsExact(t *testing.T) {
 			}
 			if early := wait - 2*time.Millisecond; early > 0 {
 				clock.advance(early)
-				if ok, _ := limiter.Allow("a"); ok {
+				if ok, _ := allow(limiter, "a"); ok {
 					t.Fatalf("allowed %v before the end of the wait of %v", wait-early, wait)
 				}
 				wait -= early
 			}
 			clock.advance(wait)
-			if ok, more := limiter.Allow("a"); !ok {
+			if ok, more := allow(limiter, "a"); !ok {
 				t.Fatalf("refused after the wait, for another %v", more)
 			}
 		}
 	})
+}
+
+// allow takes a token. It returns the wait if there is none.
+func allow(limiter *httpmw.Limiter, key string) (ok bool, wait time.Duration) {
+	if limited, is := httpmw.Limited(limiter.Allow(key)); is {
+		return false, limited.Wait
+	}
+	return true, 0
 }
 
 func TestNilLimiterAllowsEverything(t *testing.T) {
@@ -102,7 +110,7 @@ func TestNilLimiterAllowsEverything(t *testing.T) {
 		t.Fatal("New returned a limiter for a rate that is off")
 	}
 	for range 1000 {
-		if ok, wait := limiter.Allow("a"); !ok || wait != 0 {
+		if ok, wait := allow(limiter, "a"); !ok || wait != 0 {
 			t.Fatalf("refused: %v, %v", ok, wait)
 		}
 	}
@@ -120,7 +128,7 @@ func TestConcurrentAllow(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for i := range 400 {
-				if ok, _ := limiter.Allow(fmt.Sprint("key-", i%4)); ok {
+				if ok, _ := allow(limiter, fmt.Sprint("key-", i%4)); ok {
 					allowed[i%4].Add(1)
 				}
 			}
@@ -143,7 +151,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		Rate: httpmw.Rate{Requests: 1, Per: time.Minute}, MaxBuckets: most, Now: clock.now,
 	})
 	for i := range 4 * most {
-		limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // a long key
+		_ = limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // a long key
 	}
 	if got := limiter.Len(); got != most {
 		t.Errorf("got %d buckets, want %d", got, most)
@@ -172,14 +180,14 @@ func TestLeastRecentlyUsedIsRemoved(t *testing.T) {
 	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{
 		Rate: httpmw.Rate{Requests: 1, Per: time.Hour}, MaxBuckets: 10, Now: clock.now,
 	})
-	limiter.Allow("flooding")
+	_ = limiter.Allow("flooding")
 	for i := range 100 {
-		limiter.Allow(fmt.Sprint(i))
-		if ok, _ := limiter.Allow("flooding"); ok {
+		_ = limiter.Allow(fmt.Sprint(i))
+		if ok, _ := allow(limiter, "flooding"); ok {
 			t.Fatalf("the bucket in use was removed after %d other keys", i+1)
 		}
 	}
-	if ok, _ := limiter.Allow("0"); !ok {
+	if ok, _ := allow(limiter, "0"); !ok {
 		t.Error("the least recently used bucket was not removed")
 	}
 }
@@ -190,16 +198,16 @@ func TestFullBucketsAreRemoved(t *testing.T) {
 	clock := newClock()
 	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: httpmw.Rate{Requests: 5, Per: time.Minute}, Now: clock.now})
 	for i := range 100 {
-		limiter.Allow(fmt.Sprint("flood-", i))
+		_ = limiter.Allow(fmt.Sprint("flood-", i))
 	}
 	clock.advance(59 * time.Second)
-	limiter.Allow("too early")
+	_ = limiter.Allow("too early")
 	if got := limiter.Len(); got != 101 {
 		t.Errorf("got %d buckets before any is full again, want 101", got)
 	}
 	clock.advance(time.Second)
 	for i := range 100 {
-		limiter.Allow(fmt.Sprint("later-", i))
+		_ = limiter.Allow(fmt.Sprint("later-", i))
 	}
 	clock.advance(time.Minute)
 	limiter.Allow("last")
@@ -249,6 +257,6 @@ func BenchmarkAllow(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		limiter.Allow(keys[i%len(keys)])
+		_ = limiter.Allow(keys[i%len(keys)])
 	}
 }

@@ -145,7 +145,7 @@ var (
 
 // Mail implements smtp.Session.
 func (s *smtpSession) Mail(from string, _ *smtp.MailOptions) error {
-	if ok, _ := s.server.limiter.Allow(httpmw.AddressKey(s.remote)); !ok {
+	if s.server.limiter.Allow(httpmw.AddressKey(s.remote)) != nil {
 		return errRate
 	}
 	s.from = from

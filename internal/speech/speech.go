@@ -217,21 +217,15 @@ func (m *Maker) Speak(ctx context.Context, team uuid.UUID, say Text) ([]byte, er
 	if m.address == "" {
 		return nil, unavailable("bots cannot speak texts: the operator has configured no speech server (STANDIN_SPEECH_URL)")
 	}
-	pcm, err := m.decodeSound(ctx, team, []any{"text"}, func(to io.Writer) error {
-		spoken, err := m.ask(ctx, say)
-		if err == nil {
-			_, err = to.Write(spoken)
-		}
-		return err
-	})
+	pcm, err := m.decodeSound(ctx, team, []any{"text"}, func(to io.Writer) error { return m.ask(ctx, say, to) })
 	if job.ErrorIs(err, job.InvalidInput) {
 		return nil, unavailable("the speech server answered no sound that can be decoded")
 	}
 	return pcm, err
 }
 
-// ask returns what the speech server makes of a text.
-func (m *Maker) ask(ctx context.Context, say Text) ([]byte, error) {
+// ask writes what the speech server makes of a text.
+func (m *Maker) ask(ctx context.Context, say Text, to io.Writer) error {
 	body, err := json.Marshal(struct {
 		Model    string `json:"model"`
 		Input    string `json:"input"`
@@ -240,13 +234,13 @@ func (m *Maker) ask(ctx context.Context, say Text) ([]byte, error) {
 		Format   string `json:"response_format"`
 	}{m.settings.Model, say.Text, cmp.Or(say.Voice, m.settings.Voice), say.Language, "wav"})
 	if err != nil {
-		return nil, fmt.Errorf("encode a text: %w", err)
+		return fmt.Errorf("encode a text: %w", err)
 	}
 	asking, cancel := context.WithTimeout(ctx, m.settings.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(asking, http.MethodPost, m.address, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("create a request to the speech server: %w", err)
+		return fmt.Errorf("create a request to the speech server: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if m.settings.APIKey != "" {
@@ -254,17 +248,22 @@ func (m *Maker) ask(ctx context.Context, say Text) ([]byte, error) {
 	}
 	response, err := m.speech.Do(request)
 	if err != nil {
-		return nil, unavailable("the speech server could not be asked: " + describe(ctx, err))
+		return unavailable("the speech server could not be asked: " + describe(ctx, err))
 	}
 	defer response.Body.Close()
-	answer, err := readBounded(response.Body)
-	switch {
-	case err != nil:
-		return nil, unavailable("the answer of the speech server could not be read: " + describe(ctx, err))
-	case response.StatusCode != http.StatusOK:
-		return nil, unavailable(m.refusal(response.StatusCode, answer))
+	answer := io.LimitReader(response.Body, maxFile+1)
+	if response.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(answer)
+		return unavailable(m.refusal(response.StatusCode, said))
 	}
-	return answer, nil
+	size, err := io.Copy(to, answer)
+	if size > maxFile {
+		err = errTooLarge
+	}
+	if err != nil {
+		return unavailable("the answer of the speech server could not be read: " + describe(ctx, err))
+	}
+	return nil
 }
 
 // refusal says why the speech server made no sound, without its key.
@@ -335,15 +334,6 @@ func (m *Maker) decode(ctx context.Context, team uuid.UUID, write func(to io.Wri
 }
 
 var errTooLarge = fmt.Errorf("it has more than %d bytes", maxFile)
-
-// readBounded reads a body of at most maxFile.
-func readBounded(body io.Reader) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(body, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = errTooLarge
-	}
-	return content, err
-}
 
 // describe returns what a caller may know of an error of a request.
 func describe(ctx context.Context, err error) string {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/singleflight"
 
 	"standin/internal/budget"
 	"standin/internal/fsutil"
@@ -42,32 +43,14 @@ type Maker struct {
 	dataDir string // for temporary folders
 	log     *slog.Logger
 	turns   *budget.Budget
-	queue   chan *conversion
-
-	mutex  sync.Mutex
-	active map[key]*conversion // waiting or running
-}
-
-type key struct {
-	jobID uuid.UUID
-	name  string
-}
-
-// conversion is one conversion; done is closed when it has ended.
-type conversion struct {
-	key
-	build.Conversion
-	consumer uuid.UUID
-	source   recording.File
-	done     chan struct{}
-	err      error
+	calls   singleflight.Group // by job and file
+	queue   chan func(context.Context)
 }
 
 // NewMaker returns a maker whose Run is to be called.
 func NewMaker(storage Storage, dataDir string, log *slog.Logger) *Maker {
 	return &Maker{
-		storage: storage, dataDir: dataDir, log: log, turns: budget.New(concurrency, 1, maxWaiting),
-		queue: make(chan *conversion), active: make(map[key]*conversion),
+		storage: storage, dataDir: dataDir, log: log, turns: budget.New(concurrency, 1, maxWaiting), queue: make(chan func(context.Context)),
 	}
 }
 
@@ -79,21 +62,10 @@ func (m *Maker) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case c := <-m.queue:
-			running.Go(func() { m.end(c, m.convert(ctx, c)) })
+		case convert := <-m.queue:
+			running.Go(func() { convert(ctx) })
 		}
 	}
-}
-
-func (m *Maker) end(c *conversion, err error) {
-	if err != nil && !errors.Is(err, budget.ErrFull) {
-		m.log.Warn("cannot convert recording", "job", c.jobID, "file", c.name, "error", err)
-	}
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	c.err = err
-	delete(m.active, c.key)
-	close(c.done)
 }
 
 // Make makes a file of a consumer's job unless it is in storage, and waits for it until
@@ -112,32 +84,30 @@ func (m *Maker) Make(ctx context.Context, consumer, jobID uuid.UUID, media []rec
 	if exists || err != nil {
 		return exists, err
 	}
-	wanted := key{jobID, name}
-	m.mutex.Lock()
-	c, running := m.active[wanted]
-	if !running {
-		c = &conversion{key: wanted, Conversion: how, consumer: consumer, source: source, done: make(chan struct{})}
-		m.active[wanted] = c
-	}
-	m.mutex.Unlock()
-	if !running {
+	made := m.calls.DoChan(jobID.String()+"/"+name, func() (any, error) {
+		ended := make(chan error, 1)
 		select {
-		case m.queue <- c:
+		case m.queue <- func(ctx context.Context) { ended <- m.convert(ctx, how, consumer, jobID, source, name) }:
 		case <-ctx.Done():
-			m.end(c, ctx.Err())
+			return nil, ctx.Err()
 		}
-	}
+		err := <-ended
+		if err != nil && !errors.Is(err, budget.ErrFull) {
+			m.log.Warn("cannot convert recording", "job", jobID, "file", name, "error", err)
+		}
+		return nil, err
+	})
 	select {
-	case <-c.done:
-		return c.err == nil, c.err
+	case result := <-made:
+		return result.Err == nil, result.Err
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
 }
 
 // convert makes a file in turn and stores it.
-func (m *Maker) convert(ctx context.Context, c *conversion) error {
-	release, err := m.turns.Acquire(ctx, c.consumer.String(), 1)
+func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, jobID uuid.UUID, source recording.File, name string) error {
+	release, err := m.turns.Acquire(ctx, consumer.String(), 1)
 	if err != nil {
 		return err
 	}
@@ -146,25 +116,25 @@ func (m *Maker) convert(ctx context.Context, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp(m.dataDir, recording.WorkPrefix(c.jobID)+"convert-")
+	folder, err := os.MkdirTemp(m.dataDir, recording.WorkPrefix(jobID)+"convert-")
 	if err != nil {
 		return fmt.Errorf("create a folder: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	from, to := filepath.Join(folder, "source"+filepath.Ext(c.source.Name)), filepath.Join(folder, c.name)
-	if err := m.fetch(ctx, c.jobID, c.source.Name, from); err != nil {
+	from, to := filepath.Join(folder, "source"+filepath.Ext(source.Name)), filepath.Join(folder, name)
+	if err := m.fetch(ctx, jobID, source.Name, from); err != nil {
 		return err
 	}
-	if err := tools.Convert(ctx, c.Conversion, c.source, from, to); err != nil {
+	if err := tools.Convert(ctx, how, source, from, to); err != nil {
 		return err
 	}
-	if err := m.store(ctx, c.jobID, c.name, to); err != nil {
+	if err := m.store(ctx, jobID, name, to); err != nil {
 		return err
 	}
 	// The recording may have been deleted meanwhile: then nothing of it may stay.
-	_, exists, err := m.storage.StoredManifest(ctx, c.jobID)
+	_, exists, err := m.storage.StoredManifest(ctx, jobID)
 	if err == nil && !exists {
-		return errors.Join(&recording.NotFoundError{What: "the recording"}, m.storage.DeleteRecording(ctx, c.jobID))
+		return errors.Join(&recording.NotFoundError{What: "the recording"}, m.storage.DeleteRecording(ctx, jobID))
 	}
 	return err
 }
