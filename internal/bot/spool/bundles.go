@@ -2,7 +2,6 @@ package spool
 
 import (
 	"fmt"
-	"slices"
 
 	"standin/internal/ingest"
 )
@@ -17,24 +16,8 @@ func (s *Spool) AppendBundle(sequence int, data []byte) error {
 	if !ingest.IsBundleName(name) {
 		return fmt.Errorf("append bundle %d: the number is out of range", sequence)
 	}
-	release, err := s.files.reserve(int64(bundleShare*float64(s.limit)), int64(len(data)))
-	if err != nil {
-		return err
-	}
-	defer release()
-	return s.write(name, data)
+	return s.append(name, data, int64(bundleShare*float64(s.limit)))
 }
 
 // Bundles returns the paths of all bundles in order.
-func (s *Spool) Bundles() []string {
-	s.files.mutex.Lock()
-	defer s.files.mutex.Unlock()
-	var paths []string
-	for name := range s.files.byName {
-		if ingest.IsBundleName(name) {
-			paths = append(paths, s.pathOf(name))
-		}
-	}
-	slices.Sort(paths)
-	return paths
-}
+func (s *Spool) Bundles() []string { return s.paths(ingest.IsBundleName) }

@@ -38,20 +38,20 @@ func (s *Spool) AppendSegment(part, sequence int, data []byte) error {
 	if known, err := s.hasSegment(name, data); known || err != nil {
 		return err
 	}
-	err := s.append(name, data)
+	err := s.append(name, data, s.limit)
 	if full := new(FullError); errors.As(err, &full) {
 		freed, failed := s.evict(int64(len(data)))
 		if !freed || failed != nil {
 			return errors.Join(err, failed)
 		}
-		return s.append(name, data)
+		return s.append(name, data, s.limit)
 	}
 	return err
 }
 
-// append writes a segment within the limit.
-func (s *Spool) append(name string, data []byte) error {
-	release, err := s.files.reserve(s.limit, int64(len(data)))
+// append writes a segment or a bundle within a limit.
+func (s *Spool) append(name string, data []byte, limit int64) error {
+	release, err := s.files.reserve(limit, int64(len(data)))
 	if err != nil {
 		return err
 	}
@@ -149,8 +149,9 @@ func (s *Spool) publishLocked(path string, published *file) (unchanged bool, err
 	if err := os.Rename(path, s.pathOf(published.name)); err != nil {
 		return false, err
 	}
-	if old != nil {
-		s.files.drop(old)
+	if old != nil { // no segment
+		s.files.used -= old.size
+		s.files.unqueue(old)
 	}
 	s.files.add(published)
 	return false, nil
@@ -158,11 +159,18 @@ func (s *Spool) publishLocked(path string, published *file) (unchanged bool, err
 
 // Segments returns the paths of a part's segments in order.
 func (s *Spool) Segments(part int) []string {
+	return s.paths(func(name string) bool {
+		number, _, ok := ingest.ParseSegmentName(name)
+		return ok && number == part
+	})
+}
+
+// paths returns the paths of files in the order of their names.
+func (s *Spool) paths(are func(name string) bool) (paths []string) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
-	var paths []string
 	for name := range s.files.byName {
-		if number, _, ok := ingest.ParseSegmentName(name); ok && number == part {
+		if are(name) {
 			paths = append(paths, s.pathOf(name))
 		}
 	}
@@ -248,12 +256,6 @@ func (f *files) add(added *file) {
 	if added.segment && added.refusal == "" {
 		f.uploaded += added.size
 	}
-}
-
-// drop removes a replaced file, which is not a segment.
-func (f *files) drop(old *file) {
-	f.used -= old.size
-	f.unqueue(old)
 }
 
 func (f *files) unqueue(settled *file) {

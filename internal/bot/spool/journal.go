@@ -123,34 +123,33 @@ func (j *journal) append(r record) error {
 
 // compact replaces the journal by one with the records that still count, when it has
 // doubled since the last time. After an error, the journal is as it was.
-func (j *journal) compact(scratch string, counts func(record) bool) error {
+func (j *journal) compact(write func(content []byte) (path string, err error), counts func(record) bool) error {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	if j.broken != nil || j.size < j.compactAt {
 		return nil
 	}
 	j.compactAt = 2 * j.size // also after an error
-	file, err := os.Create(filepath.Join(scratch, "journal"))
+	var kept []byte
+	if err := readLines(io.NewSectionReader(j.file, 0, j.size), func(text []byte) {
+		if r, ok := decodeLine(text); ok && counts(r) {
+			kept = append(kept, text...)
+		}
+	}); err != nil {
+		return err
+	}
+	path, err := write(kept)
+	if err == nil {
+		err = os.Rename(path, j.path)
+	}
 	if err != nil {
 		return err
 	}
-	size, writer := int64(0), bufio.NewWriter(file)
-	err = readLines(io.NewSectionReader(j.file, 0, j.size), func(text []byte) {
-		if r, ok := decodeLine(text); ok && counts(r) {
-			size += int64(len(text))
-			_, _ = writer.Write(text) // Flush returns the error
-		}
-	})
-	if err = errors.Join(err, writer.Flush(), file.Sync()); err == nil {
-		err = os.Rename(file.Name(), j.path)
-	}
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
 	old := j.file
-	j.file, j.size, j.compactAt = file, size, max(minCompacted, 2*size)
-	j.broken = fsutil.Sync(filepath.Dir(j.path)) // a crash might bring back the old one, without what follows
-	return errors.Join(j.broken, old.Close())
+	j.file, err = os.OpenFile(j.path, os.O_RDWR, 0o600)
+	j.size, j.compactAt = int64(len(kept)), max(minCompacted, 2*int64(len(kept)))
+	j.broken = errors.Join(err, fsutil.Sync(filepath.Dir(j.path)), old.Close()) // a crash might bring back the old one
+	return j.broken
 }
 
 // truncate removes everything after the last valid line.

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -43,6 +42,7 @@ func (q *Queue[T]) add(size int, next func(last T) T) (added T, err error) {
 	if size > maxEntry {
 		return added, fmt.Errorf("it has %d bytes, more than %d", size, maxEntry)
 	}
+	_ = q.spool.compact() // until that works, the journal is only longer
 	if used := q.spool.journal.length(); used > q.limit {
 		return added, &FullError{Limit: q.limit, Used: used, Wanted: int64(size)}
 	}
@@ -78,21 +78,18 @@ func (q *Queue[T]) Waiting() int {
 // it returns an error, the entry is removed too, but is sent again after a restart; the service
 // ignores duplicates.
 func (q *Queue[T]) End(entry T, refusal string) error {
-	if err := q.end(entry, refusal); err != nil {
-		return fmt.Errorf("acknowledge %s: %w", entry, err)
-	}
-	return q.spool.compact()
-}
-
-func (q *Queue[T]) end(entry T, refusal string) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if len(q.waiting) == 0 || q.waiting[0].sequence() != entry.sequence() {
-		return errors.New("it is not the next one")
+		return fmt.Errorf("acknowledge %s: it is not the next one", entry)
 	}
 	q.waiting = q.waiting[1:]
 	q.spool.changes.notify()
-	return q.spool.journal.append(q.record(&queueChange[T]{Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText)}))
+	change := &queueChange[T]{Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText)}
+	if err := q.spool.journal.append(q.record(change)); err != nil {
+		return fmt.Errorf("acknowledge %s: %w", entry, err)
+	}
+	return nil
 }
 
 // first returns the number of the oldest entry that waits, or of the newest if none does.

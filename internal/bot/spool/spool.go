@@ -28,10 +28,6 @@ import (
 // 1.2 Mbit/s of the default recording.
 const DefaultLimit = 8 << 30
 
-// fewWaiting is below how many waiting events and batches of texts the journal may be
-// compacted, so that it becomes much shorter.
-const fewWaiting = 100
-
 // Settings configures a spool. The zero value is valid.
 type Settings struct {
 	Limit int64            // bytes of media; 0 means DefaultLimit
@@ -94,17 +90,10 @@ func (s *Spool) open() (err error) {
 	return s.recoverFiles(marks)
 }
 
-// compact compacts the journal while few entries wait.
+// compact leaves out of the journal what is acknowledged.
 func (s *Spool) compact() error {
-	if s.Events.Waiting()+s.Texts.Waiting() >= fewWaiting {
-		return nil
-	}
 	event, texts := s.Events.first(), s.Texts.first()
-	err := s.journal.compact(s.ScratchDir(), func(r record) bool { return r.Events.counts(event) && r.Texts.counts(texts) })
-	if err != nil {
-		return fmt.Errorf("compact the journal: %w", err)
-	}
-	return nil
+	return s.journal.compact(s.writeScratch, func(r record) bool { return r.Events.counts(event) && r.Texts.counts(texts) })
 }
 
 // Bind binds a new spool to its owner, the attempt whose events it holds. It fails
