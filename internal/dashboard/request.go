@@ -16,7 +16,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/budget"
 	"standin/internal/httpmw"
-	"standin/internal/job"
 	"standin/internal/text"
 )
 
@@ -188,25 +187,14 @@ func (req *pageRequest) describe(err error) (int, string) {
 		}
 		return own.status, own.message
 	}
-	if limited, ok := httpmw.Limited(err); ok {
-		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(limited.Wait)))
-		return http.StatusTooManyRequests, limited.Error()
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return http.StatusRequestEntityTooLarge, "The form is too large."
 	}
-	if own, ok := errors.AsType[*job.Error](err); ok {
-		statuses := map[job.ErrorCode]int{
-			job.InvalidInput: http.StatusBadRequest, job.NotFound: http.StatusNotFound, job.InvalidState: http.StatusConflict,
-			job.Unauthorized: http.StatusUnauthorized,
-		}
-		if status, known := statuses[own.Code]; known {
-			return status, text.Sentence(own.Message)
-		}
+	known := req.Explain(err, req.d.settings.Unavailable)
+	if known.Wait > 0 {
+		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(known.Wait)))
 	}
-	if req.d.settings.Unavailable(err) {
-		req.Header().Set("Retry-After", "5")
-		return http.StatusServiceUnavailable, "The service cannot use its database or its storage at the moment. Try again. Quote " + req.ID +
-			" when you report it."
-	}
-	return http.StatusInternalServerError, "Something went wrong on our side. Quote " + req.ID + " when you report it."
+	return known.Status, known.Message
 }
 
 // show responds with a page.

@@ -162,7 +162,7 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 	if errors.Is(err, account.ErrBadCredentials) { // of all addresses; a correct password is accepted nevertheless
 		err = cmp.Or(d.failures.Allow("all"), err)
 	}
-	switch _, limited := httpmw.Limited(err); {
+	switch _, limited := errors.AsType[*httpmw.LimitedError](err); {
 	case err == nil:
 		return req.open(user, form.Next)
 	case limited:

@@ -16,7 +16,6 @@ import (
 	"standin/internal/budget"
 	"standin/internal/httpmw"
 	"standin/internal/job"
-	"standin/internal/text"
 )
 
 // failure is an error of this package with its response.
@@ -40,9 +39,6 @@ type errorBody struct {
 
 // errorsPage is the part of the guide that explains the error codes.
 const errorsPage = "/docs/guide/api.html#errors"
-
-// outageWait is how long clients are asked to wait when the service lacks something.
-const outageWait = 5 * time.Second
 
 // invalid returns the error for a request with issues.
 func invalid(issues []api.Issue) error {
@@ -124,17 +120,13 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if !record.Fail(r, err) {
 		return
 	}
-	status, body := a.errorResponse(err, record.ID)
-	switch status {
-	case http.StatusUnauthorized:
+	status, body, wait := a.errorResponse(err, record)
+	if status == http.StatusUnauthorized {
 		own := new(failure)
 		errors.As(err, &own)
 		w.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		wait := outageWait
-		if limited, ok := httpmw.Limited(err); ok {
-			wait = limited.Wait
-		}
+	}
+	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(wait)))
 	}
 	if status == http.StatusRequestTimeout {
@@ -154,46 +146,18 @@ func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err err
 	return nil
 }
 
-// errorResponse returns the status and the body for an error: all that a caller reads of it.
-func (a *API) errorResponse(err error, requestID string) (int, errorBody) {
+// errorResponse returns what a caller reads of an error, and how long he should wait.
+func (a *API) errorResponse(err error, record *httpmw.Record) (int, errorBody, time.Duration) {
 	docURL := a.settings.BaseURL + errorsPage
-	if own := (*failure)(nil); errors.As(err, &own) {
-		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues, DocURL: docURL}
+	if own, ok := errors.AsType[*failure](err); ok {
+		return own.status, errorBody{own.code, own.message, own.issues, docURL}, 0
 	}
-	if limited, ok := httpmw.Limited(err); ok {
-		return http.StatusTooManyRequests, errorBody{Error: "rate_limited", Message: limited.Error(), DocURL: docURL}
+	known := record.Explain(err, a.settings.Unavailable)
+	body := errorBody{Error: known.Code, Message: known.Message, DocURL: docURL}
+	if own, ok := errors.AsType[*job.Error](err); ok && own.Code == job.InvalidInput {
+		body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
 	}
-	if own := (*job.Error)(nil); errors.As(err, &own) {
-		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message), DocURL: docURL}
-		switch own.Code {
-		case job.InvalidInput:
-			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
-			return http.StatusBadRequest, body
-		case job.Unauthorized:
-			return http.StatusUnauthorized, body
-		case job.NotFound:
-			return http.StatusNotFound, body
-		case job.InvalidState:
-			return http.StatusConflict, body
-		case job.OverQuota:
-			return http.StatusTooManyRequests, body
-		case job.TooEarly:
-			return http.StatusTooEarly, body
-		case job.Unavailable:
-			return http.StatusServiceUnavailable, body
-		}
-	}
-	if a.settings.Unavailable != nil && a.settings.Unavailable(err) {
-		return http.StatusServiceUnavailable, errorBody{
-			DocURL: docURL, Error: string(job.Unavailable),
-			Message: "The service cannot use its database or its storage at the moment. Try again. Quote " + requestID + " when you report it.",
-		}
-	}
-	return http.StatusInternalServerError, errorBody{
-		DocURL:  docURL,
-		Error:   "internal_server_error",
-		Message: "Something went wrong on our side. Quote " + requestID + " when you report it.",
-	}
+	return known.Status, body, known.Wait
 }
 
 // domainCode returns the code of an issue that the service found and no schema:

@@ -125,6 +125,9 @@ func New(settings Settings) (*API, error) {
 	if settings.CostlyReads == nil {
 		settings.CostlyReads = NewCostlyReads()
 	}
+	if settings.Unavailable == nil {
+		settings.Unavailable = func(error) bool { return false }
+	}
 	if settings.Streams == nil {
 		settings.Streams = budget.New(1000, 100, 0)
 	}

@@ -255,10 +255,10 @@ func (a *API) createItem(ctx context.Context, r *http.Request, caller account.Ca
 		err = &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The batch took too long. Send this item again."}
 	}
 	if err != nil {
-		id := httpmw.RecordOf(r).ID
-		status, body := a.errorResponse(err, id)
+		record := httpmw.RecordOf(r)
+		status, body, _ := a.errorResponse(err, record)
 		if status == http.StatusInternalServerError {
-			a.settings.Log.Error("cannot create a job of a batch", "request", id, "error", err)
+			a.settings.Log.Error("cannot create a job of a batch", "request", record.ID, "error", err)
 		}
 		return batchResult{Status: status, Error: &body}
 	}

@@ -3,7 +3,6 @@ package httpmw
 import (
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"standin/internal/budget"
 )
 
 // Rate is a number of requests per time. A bucket has that many tokens and fills
@@ -151,32 +148,6 @@ func hashLong(key string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	return string(sum[:])
-}
-
-// LimitedError reports that a client has sent too many requests.
-type LimitedError struct{ Wait time.Duration }
-
-func (e *LimitedError) Error() string {
-	wait := "a second"
-	switch seconds := RetryAfterSeconds(e.Wait); {
-	case seconds >= 120:
-		wait = strconv.Itoa((seconds+59)/60) + " minutes"
-	case seconds > 1:
-		wait = strconv.Itoa(seconds) + " seconds"
-	}
-	return "Too many requests. Try again in " + wait + "."
-}
-
-// budgetWait is how long those are asked to wait who have used their part of a budget.
-const budgetWait = 5 * time.Second
-
-// Limited returns the LimitedError of an error: every response with Retry-After to
-// somebody who has sent too many requests is that.
-func Limited(err error) (*LimitedError, bool) {
-	if errors.Is(err, budget.ErrFull) {
-		return &LimitedError{budgetWait}, true
-	}
-	return errors.AsType[*LimitedError](err)
 }
 
 // RetryAfterSeconds returns a wait for the Retry-After header (RFC 9110, section

@@ -1,6 +1,7 @@
 package httpmw_test
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -97,7 +98,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 
 // allow takes a token. It returns the wait if there is none.
 func allow(limiter *httpmw.Limiter, key string) (ok bool, wait time.Duration) {
-	if limited, is := httpmw.Limited(limiter.Allow(key)); is {
+	if limited, is := errors.AsType[*httpmw.LimitedError](limiter.Allow(key)); is {
 		return false, limited.Wait
 	}
 	return true, 0
