@@ -50,13 +50,13 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 	}
 	from, to := now.Add(-Past), now.Add(Window)
 	var found []Event
-	decider := c.Rules.Decider(c.Email)
+	decide := c.Rules.Decider(c.Email)
 	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
 		occurrences, err := occurrencesOf(newestOf(byUID[uid]), from, to, budget)
 		for i := 0; err == nil && i < len(occurrences); i++ {
 			e := occurrences[i]
 			err = budget.Spend(1 + min(len(e.Attendees), maxAttendees) + len(e.Summary) + len(e.Description)/16)
-			found = append(found, newEvent(decider, e))
+			found = append(found, newEvent(e, c.Email, decide))
 		}
 		if err != nil {
 			return nil, &feedError{reason: "the file is not a calendar that can be read: its meetings take too much work"}
@@ -73,13 +73,13 @@ func earliest(found []Event) []Event {
 
 // eventsOf returns the meetings of a calendar that an API has listed.
 func eventsOf(c Calendar, listed []calendar.Event) []Event {
-	found, decider := make(map[string]Event), c.Rules.Decider(c.Email)
+	found, decide := make(map[string]Event), c.Rules.Decider(c.Email)
 	for _, e := range listed {
 		e.UID = text.CleanLine(e.UID, len(e.UID))
 		if e.UID == "" || len(e.UID) > maxUID || e.Start.IsZero() {
 			continue
 		}
-		event := newEvent(decider, e)
+		event := newEvent(e, c.Email, decide)
 		if known, ok := found[identity(event)]; !ok || compareVersions(event, known) > 0 {
 			found[identity(event)] = event
 		}
@@ -116,12 +116,12 @@ func occurrencesOf(events []calendar.Event, from, to time.Time, budget *calendar
 }
 
 // newEvent returns an event with what the rules of its calendar say.
-func newEvent(d Decider, e calendar.Event) Event {
-	verdict, people := d.Decide(e)
+func newEvent(e calendar.Event, owner string, decide func(calendar.Event) (Verdict, int)) Event {
+	verdict, people := decide(e)
 	return Event{UID: e.UID, Original: e.Original, Key: e.ID(), Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: people, Response: text.CleanLine(responseOf(e, d.owner), 30), Problem: problemOf(e), ByRules: verdict,
+		Attendees: people, Response: text.CleanLine(responseOf(e, owner), 30), Problem: problemOf(e), ByRules: verdict,
 	}}
 }
 

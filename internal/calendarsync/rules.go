@@ -47,59 +47,48 @@ func (r Rules) needsEmail() bool { return r.Record != RecordAll && r.Record != R
 // compileTitle compiles TitleMatches.
 func (r Rules) compileTitle() (*regexp.Regexp, error) { return regexp.Compile("(?i)" + r.TitleMatches) }
 
-// Decider decides by the rules of one calendar.
-type Decider struct {
-	Rules
-	title *regexp.Regexp // nil if it cannot be compiled
-	owner string
-}
-
-// Decider returns what decides about the events of the calendar of an owner: a mail address
-// in lower case, or empty if it is unknown.
-func (r Rules) Decider(owner string) Decider {
-	title, _ := r.compileTitle() // Decide says that it cannot be compared
-	return Decider{r, title, owner}
-}
-
-// Decide returns what the rules say about an event, and how many people take part. It is pure.
-func (r Decider) Decide(e calendar.Event) (verdict Verdict, people int) {
-	owner := r.owner
-	addresses := participants(e)
-	people = len(addresses)
-	response := responseOf(e, owner)
-	organizes := owner != "" && strings.EqualFold(e.Organizer, owner)
-	outside := slices.ContainsFunc(addresses, func(address string) bool { return organization(address) != organization(owner) })
-	no := func(format string, args ...any) (Verdict, int) {
-		return Verdict{Reason: fmt.Sprintf(format, args...)}, people
+// Decider returns what decides about an event of the calendar of an owner, and counts who
+// takes part. It is pure. The owner is a mail address in lower case, or empty if it is unknown.
+func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, people int) {
+	title, _ := r.compileTitle() // its error is a verdict
+	return func(e calendar.Event) (verdict Verdict, people int) {
+		addresses := participants(e)
+		people = len(addresses)
+		response := responseOf(e, owner)
+		organizes := owner != "" && strings.EqualFold(e.Organizer, owner)
+		outside := slices.ContainsFunc(addresses, func(address string) bool { return organization(address) != organization(owner) })
+		no := func(format string, args ...any) (Verdict, int) {
+			return Verdict{Reason: fmt.Sprintf(format, args...)}, people
+		}
+		switch {
+		case r.Record == RecordNone:
+			return no("the calendar records only meetings that are switched on")
+		case r.OptOut != "" && (contains(e.Summary, r.OptOut) || contains(e.Description, r.OptOut)):
+			return no("it says %s", r.OptOut)
+		case response == "declined":
+			return no("you declined")
+		case title == nil:
+			return no("the title cannot be compared with the rule")
+		case !title.MatchString(text.CleanLine(e.Summary, maxTitle)):
+			return no("its title does not match the rule")
+		case people < r.MinParticipants:
+			return no("it has %s, and the rule asks for %d", count(people, "participant"), r.MinParticipants)
+		case r.needsEmail() && owner == "":
+			return no("the calendar has no email address of its owner")
+		case r.Record == RecordExternal && !outside:
+			return no("nobody of another organization takes part")
+		case r.Record == RecordInternal && outside:
+			return no("somebody of another organization takes part")
+		case r.Record == RecordOrganized && !organizes:
+			return no("you do not organize it")
+		case r.Record == RecordAccepted && !organizes && response != "accepted":
+			return no("you have not accepted it")
+		}
+		return Verdict{Record: true, Reason: map[Record]string{
+			RecordAll: "the calendar records all meetings", RecordExternal: "somebody of another organization takes part",
+			RecordInternal: "nobody of another organization takes part", RecordOrganized: "you organize it", RecordAccepted: "you have accepted it",
+		}[r.Record]}, people
 	}
-	switch {
-	case r.Record == RecordNone:
-		return no("the calendar records only meetings that are switched on")
-	case r.OptOut != "" && (contains(e.Summary, r.OptOut) || contains(e.Description, r.OptOut)):
-		return no("it says %s", r.OptOut)
-	case response == "declined":
-		return no("you declined")
-	case r.title == nil:
-		return no("the title cannot be compared with the rule")
-	case !r.title.MatchString(text.CleanLine(e.Summary, maxTitle)):
-		return no("its title does not match the rule")
-	case people < r.MinParticipants:
-		return no("it has %s, and the rule asks for %d", count(people, "participant"), r.MinParticipants)
-	case r.needsEmail() && owner == "":
-		return no("the calendar has no email address of its owner")
-	case r.Record == RecordExternal && !outside:
-		return no("nobody of another organization takes part")
-	case r.Record == RecordInternal && outside:
-		return no("somebody of another organization takes part")
-	case r.Record == RecordOrganized && !organizes:
-		return no("you do not organize it")
-	case r.Record == RecordAccepted && !organizes && response != "accepted":
-		return no("you have not accepted it")
-	}
-	return Verdict{Record: true, Reason: map[Record]string{
-		RecordAll: "the calendar records all meetings", RecordExternal: "somebody of another organization takes part",
-		RecordInternal: "nobody of another organization takes part", RecordOrganized: "you organize it", RecordAccepted: "you have accepted it",
-	}[r.Record]}, people
 }
 
 // responseOf returns the response of the calendar's owner to an event: a PARTSTAT in

@@ -37,7 +37,7 @@ func TestRules(t *testing.T) {
 		if test.Unowned {
 			owner = ""
 		}
-		if got, _ := test.Rules.Decider(owner).Decide(event); got != (calendarsync.Verdict{
+		if got, _ := test.Rules.Decider(owner)(event); got != (calendarsync.Verdict{
 			Record: test.Recorded != "", Reason: test.Recorded + test.Skipped,
 		}) {
 			t.Errorf("%s: %+v", test.Name, got)

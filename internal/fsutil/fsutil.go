@@ -92,23 +92,28 @@ func WriteFile(path string, data []byte) error {
 	return Sync(filepath.Dir(path))
 }
 
-// CopyFile copies a file to a new one with mode 0600, or to an existing one that
-// it replaces, and syncs the copy.
+// CopyFile copies a file as Save does.
 func CopyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer source.Close() // only read
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	return Save(to, source)
+}
+
+// Save writes what it reads to a new file with mode 0600, or to an existing one that it
+// replaces, and syncs it.
+func Save(path string, from io.Reader) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(target, source)
+	_, err = io.Copy(file, from)
 	if err == nil {
-		err = target.Sync()
+		err = file.Sync()
 	}
-	return errors.Join(err, target.Close())
+	return errors.Join(err, file.Close())
 }
 
 // SHA256 returns the SHA-256 of the rest of a reader, in hex.

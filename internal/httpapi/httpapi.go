@@ -119,17 +119,11 @@ func New(settings Settings) (*API, error) {
 		return nil, errors.New("the ingest signing key is empty: anybody could forge bot tokens")
 	}
 	settings.MaxUploadBytes = cmp.Or(settings.MaxUploadBytes, 32<<30)
-	if settings.Bodies == nil {
-		settings.Bodies = httpmw.NewBodies()
-	}
-	if settings.CostlyReads == nil {
-		settings.CostlyReads = NewCostlyReads()
-	}
+	settings.Bodies = cmp.Or(settings.Bodies, httpmw.NewBodies())
+	settings.CostlyReads = cmp.Or(settings.CostlyReads, NewCostlyReads())
+	settings.Streams = cmp.Or(settings.Streams, budget.New(1000, 100, 0))
 	if settings.Unavailable == nil {
 		settings.Unavailable = func(error) bool { return false }
-	}
-	if settings.Streams == nil {
-		settings.Streams = budget.New(1000, 100, 0)
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	description, err := settings.Description.ServedAt(settings.BaseURL)

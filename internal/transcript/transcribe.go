@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
 
+	"standin/internal/fsutil"
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
@@ -120,12 +120,7 @@ func (f *audioFile) fetch(ctx context.Context) error {
 		return err
 	}
 	defer content.Close() // read only
-	local, err := os.OpenFile(f.path(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(local, content)
-	return errors.Join(err, local.Close())
+	return fsutil.Save(f.path(), content)
 }
 
 // recognize returns what is said in a piece; false when the job's limit of audio

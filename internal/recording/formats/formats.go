@@ -139,18 +139,13 @@ func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, job
 	return err
 }
 
-func (m *Maker) fetch(ctx context.Context, jobID uuid.UUID, name, path string) (err error) {
+func (m *Maker) fetch(ctx context.Context, jobID uuid.UUID, name, path string) error {
 	content, _, _, err := m.storage.OpenMedia(ctx, jobID, name)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", name, err)
 	}
 	defer content.Close() // read only
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	_, err = io.Copy(file, content)
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := fsutil.Save(path, content); err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
 	return nil

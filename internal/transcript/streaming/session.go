@@ -117,7 +117,8 @@ func (s *Session) Run(ctx context.Context, next func(context.Context) (sound *So
 		}
 		r.route(ctx, *sound)
 	}
-	r.end(ctx)
+	r.pause(ctx)
+	r.running.Wait() // until their speech is recognized
 	stopStoring()
 	stored.Wait()
 	err := s.flush(context.WithoutCancel(ctx))
@@ -243,12 +244,6 @@ func (r *router) source(ctx context.Context, sound Sound) *source {
 		}
 	})
 	return added
-}
-
-// end ends all sources and waits until their speech is recognized.
-func (r *router) end(ctx context.Context) {
-	r.pause(ctx)
-	r.running.Wait()
 }
 
 // failed counts a failure, and reports the first one in a row.
