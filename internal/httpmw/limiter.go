@@ -106,12 +106,8 @@ func (l *Limiter) Allow(key string) error {
 		return nil
 	}
 	missing := 1 - tokens.TokensAt(now)
-	return &LimitedError{roundUp(time.Duration(missing * float64(l.settings.Rate.interval())))}
-}
-
-// roundUp rounds a wait up to milliseconds.
-func roundUp(wait time.Duration) time.Duration {
-	return (wait + time.Millisecond - 1).Truncate(time.Millisecond)
+	wait := time.Duration(missing * float64(l.settings.Rate.interval()))
+	return &LimitedError{(wait + time.Millisecond - 1).Truncate(time.Millisecond)}
 }
 
 // bucketOf returns the tokens of a key. It forgets buckets that were not used for once or twice

@@ -96,8 +96,8 @@ func NewMaker(settings Settings) (*Maker, error) {
 	settings.Model, settings.Voice = cmp.Or(settings.Model, DefaultModel), cmp.Or(settings.Voice, DefaultVoice)
 	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
 	m := &Maker{
-		settings: settings, speech: newHTTPClient(dialguard.Network{Allow: settings.AllowSpeech}, 0),
-		web: newHTTPClient(settings.Files, maxRedirects), files: budget.New(allFiles, teamFiles, teamWaiting),
+		settings: settings, speech: newHTTPClient(dialguard.Network{Allow: settings.AllowSpeech}, dialguard.NoRedirects),
+		web: newHTTPClient(settings.Files, fewRedirects), files: budget.New(allFiles, teamFiles, teamWaiting),
 		decoding: budget.New(decoders, 1, 0),
 	}
 	if err := errors.Join(os.RemoveAll(settings.Dir), os.MkdirAll(settings.Dir, 0o700)); err != nil {
@@ -123,21 +123,17 @@ func NewMaker(settings Settings) (*Maker, error) {
 }
 
 // newHTTPClient returns a client that connects to allowed addresses only.
-func newHTTPClient(network dialguard.Network, redirects int) *http.Client {
+func newHTTPClient(network dialguard.Network, redirect func(*http.Request, []*http.Request) error) *http.Client {
 	transport := network.Transport(dialTimeout)
 	transport.MaxIdleConnsPerHost = teamFiles
-	return &http.Client{
-		Transport: transport,
-		CheckRedirect: func(request *http.Request, via []*http.Request) error {
-			switch {
-			case redirects == 0:
-				return http.ErrUseLastResponse
-			case len(via) > redirects || request.URL.Scheme != "https" && via[0].URL.Scheme == "https":
-				return errors.New("too many redirects, or one to plain HTTP")
-			}
-			return nil
-		},
+	return &http.Client{Transport: transport, CheckRedirect: redirect}
+}
+
+func fewRedirects(request *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects || request.URL.Scheme != "https" && via[0].URL.Scheme == "https" {
+		return errors.New("too many redirects, or one to plain HTTP")
 	}
+	return nil
 }
 
 // File is a file of a consumer: either a URI from which it is fetched, or its content. Path
