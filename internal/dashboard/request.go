@@ -187,9 +187,6 @@ func (req *pageRequest) describe(err error) (int, string) {
 		}
 		return own.status, own.message
 	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return http.StatusRequestEntityTooLarge, "The form is too large."
-	}
 	known := req.Explain(err, req.d.settings.Unavailable)
 	if known.Wait > 0 {
 		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(known.Wait)))
