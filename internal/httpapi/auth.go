@@ -159,6 +159,11 @@ func (a *API) refuseSecret(r *http.Request, challenge, message string) error {
 	return unauthorized(challenge, message)
 }
 
+// perMinute returns the limiter of a rate.
+func perMinute(requests int) *httpmw.Limiter {
+	return newLimiter(httpmw.Rate{Requests: requests, Per: time.Minute})
+}
+
 // newLimiter returns the limiter of a rate.
 func newLimiter(rate httpmw.Rate) *httpmw.Limiter {
 	return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: time.Now})
@@ -166,8 +171,7 @@ func newLimiter(rate httpmw.Rate) *httpmw.Limiter {
 
 // perAddress limits the rate of each client address. API keys, bot tokens and payment
 // signatures have 256 bits and cannot be guessed, so failures with them are not limited.
-func (a *API) perAddress(perMinute int, handle handler) handler {
-	limiter := newLimiter(httpmw.Rate{Requests: perMinute, Per: time.Minute})
+func (a *API) perAddress(limiter *httpmw.Limiter, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := limiter.Allow(a.addressKey(r)); err != nil {
 			return err

@@ -131,7 +131,7 @@ func New(settings Settings) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		settings: settings, keys: newLimiter(settings.RateLimit), guesses: newLimiter(httpmw.Rate{Requests: 60, Per: time.Minute}),
+		settings: settings, keys: newLimiter(settings.RateLimit), guesses: perMinute(60),
 		listeners: budget.New(1000, 100, 0), agents: budget.New(500, 50, 0),
 		description: description, descriptionYAML: sync.OnceValues(func() ([]byte, error) { return api.YAML(description) }),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
@@ -256,7 +256,7 @@ func (a *API) route() error {
 	// Not part of the description: Google and Microsoft describe what they send.
 	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt(a.calendarNotification))
 	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
-	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(600, a.referenceAsset)))
+	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(perMinute(600), a.referenceAsset)))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET

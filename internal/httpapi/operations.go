@@ -118,21 +118,22 @@ func (a *API) botHandlers() map[string]handler {
 
 // serviceHandlers returns the handlers of intake, payments, sign-in of the command line, health and documents.
 func (a *API) serviceHandlers() map[string]handler {
+	documents := perMinute(600)
 	return map[string]handler{
 		"intakeInvite":   a.authenticated("intakeSecret", a.intakeInvite),
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
 		"receivePayment": a.receivePayment,
 
-		"initLogin":     a.perAddress(60, a.initLogin),
-		"pollLogin":     a.perAddress(600, a.pollLogin),
-		"completeLogin": a.perAddress(60, a.completeLogin),
+		"initLogin":     a.perAddress(perMinute(60), a.initLogin),
+		"pollLogin":     a.perAddress(perMinute(600), a.pollLogin),
+		"completeLogin": a.perAddress(perMinute(60), a.completeLogin),
 
 		"health":           a.health, // never limited, because a failed probe can restart the process
 		"readiness":        a.readiness,
-		"reference":        a.perAddress(600, a.reference),
-		"describe":         a.perAddress(600, a.describe),
-		"describeYAML":     a.perAddress(600, a.describeYAML),
-		"securityText":     a.perAddress(600, a.securityText),
-		"describeManifest": a.perAddress(600, a.describeManifest),
+		"reference":        a.perAddress(documents, a.reference),
+		"describe":         a.perAddress(documents, a.describe),
+		"describeYAML":     a.perAddress(documents, a.describeYAML),
+		"securityText":     a.perAddress(documents, a.securityText),
+		"describeManifest": a.perAddress(documents, a.describeManifest),
 	}
 }
