@@ -182,11 +182,11 @@ clients-test: ## Test the clients in Go, Python and TypeScript against a running
 	@scripts/setup.sh clients
 	@scripts/clients.sh setup
 	scripts/clients.sh check
-	STANDIN_TEST_CLIENTS=1 go test -count=1 -timeout 10m ./internal/conformance
+	STANDIN_TEST_CLIENTS=1 go test -count=1 -timeout 10m ./internal/testing/conformance
 
 .PHONY: guide
 guide: ## Write the guide and the API reference as a static site to bin/guide (BASE_URL=https://docs.example.com)
-	go run ./internal/guide/build -version "$$(git describe --tags --always)" -base "$(or $(BASE_URL),https://standin.example)" bin/guide
+	go run ./internal/server/guide/build -version "$$(git describe --tags --always)" -base "$(or $(BASE_URL),https://standin.example)" bin/guide
 
 .PHONY: scale
 scale: ## Measure lateness and memory with many scheduled jobs (JOBS=1000000)
@@ -194,11 +194,11 @@ scale: ## Measure lateness and memory with many scheduled jobs (JOBS=1000000)
 
 .PHONY: scale-dashboard
 scale-dashboard: ## Check the dashboard's p95 latency with many jobs (JOBS=1000000)
-	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 2h -run TestScale ./internal/dashboard
+	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 2h -run TestScale ./internal/server/dashboard
 
 .PHONY: screenshots
 screenshots: ## Take screenshots of the dashboard into bin/screenshots
-	STANDIN_TEST_BROWSER=full STANDIN_SCREENSHOTS=$(CURDIR)/bin/screenshots go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
+	STANDIN_TEST_BROWSER=full STANDIN_SCREENSHOTS=$(CURDIR)/bin/screenshots go test -count=1 -timeout 10m -run TestScreenshots ./internal/server/dashboard
 
 .PHONY: webhooks-crash
 webhooks-crash: ## Kill a node at random while it inserts and sends webhooks: 50,000 events

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"standin/internal/text"
+	"standin/internal/base/text"
 )
 
 // Formats of free text in openapi.yaml. All other described texts are identifiers,

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/text"
+	"standin/internal/base/text"
 )
 
 // TestDecode checks what encoding/json alone would not decode: numbers that are

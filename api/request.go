@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"standin/internal/text"
+	"standin/internal/base/text"
 )
 
 // Checked is a JSON body or a query after its check.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"standin/bench/report"
-	"standin/internal/host"
+	"standin/internal/operation/host"
 )
 
 // describe returns where and how the rows are measured.

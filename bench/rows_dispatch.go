@@ -11,8 +11,8 @@ import (
 	"standin/bench/load"
 	"standin/bench/report"
 	"standin/bench/seed"
-	"standin/internal/ingest"
-	jobs "standin/internal/job"
+	"standin/internal/bot/ingest"
+	jobs "standin/internal/jobs/job"
 )
 
 // dispatchRows measure the dispatcher and the heartbeats of waiting bots.

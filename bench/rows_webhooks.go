@@ -12,8 +12,8 @@ import (
 	"standin/bench/load"
 	"standin/bench/report"
 	"standin/bench/seed"
-	"standin/internal/ingest"
-	jobs "standin/internal/job"
+	"standin/internal/bot/ingest"
+	jobs "standin/internal/jobs/job"
 )
 
 // Sizes of the webhook rows.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/dialguard"
+	"standin/internal/base/dialguard"
 )
 
 var update = flag.Bool("update", false, "write the networks of dialguard to the egress rules")

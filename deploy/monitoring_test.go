@@ -16,9 +16,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"standin/client"
-	"standin/internal/httpapi"
-	"standin/internal/job"
-	"standin/internal/service"
+	"standin/internal/jobs/job"
+	"standin/internal/server/httpapi"
+	"standin/internal/server/service"
 )
 
 // absentMetrics are shown only under conditions that the test does not create. Each is

@@ -1,4 +1,4 @@
-// Package docs embeds the documentation, which internal/guide renders.
+// Package docs embeds the documentation, which internal/server/guide renders.
 package docs
 
 import "embed"

@@ -4,10 +4,10 @@
 # Redoc's footer loads a logo from its vendor's host, which the page's
 # Content-Security-Policy refuses. The logo becomes an empty image. A comment in a style
 # is dropped. If the test of
-# internal/httpapi/reference reports a blocked style, Policy needs its new hash.
+# internal/server/httpapi/reference reports a blocked style, Policy needs its new hash.
 set -eu
 version=${1:?usage: scripts/vendor-redoc.sh VERSION}
-assets=$(cd "$(dirname "$0")/../internal/httpapi/reference/assets" && pwd)
+assets=$(cd "$(dirname "$0")/../internal/server/httpapi/reference/assets" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

@@ -12,9 +12,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"standin/internal/bot/session"
-	"standin/internal/demo"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
+	"standin/internal/operation/demo"
 )
 
 // commands are the demo and the bot that its service starts.

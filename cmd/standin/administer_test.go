@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/service"
+	"standin/internal/server/service"
 )
 
 const testPassword = "correct horse battery staple"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // atOnce is how long a request may take that attacks must not delay.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/testing/hostile"
 )
 

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/httpapi"
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
+	"standin/internal/server/httpapi"
 )
 
 // maxResident is how much memory the service may use, in MiB, whatever clients send.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/storetest"
 	"standin/internal/testing/testprocess"

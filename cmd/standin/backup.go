@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"standin/internal/backup"
+	"standin/internal/operation/backup"
 	"standin/internal/recording/storage/s3"
-	"standin/internal/service"
+	"standin/internal/server/service"
 	"standin/internal/store/dump"
 )
 

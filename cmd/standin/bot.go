@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/base/fsutil"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/session"
-	"standin/internal/fsutil"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
 )

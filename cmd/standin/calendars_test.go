@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestCalendars connects a calendar, lists and switches its meeting, and disconnects it.

@@ -8,14 +8,14 @@ import (
 	"net/http"
 	"time"
 
+	"standin/internal/base/dialguard"
+	"standin/internal/base/meetinglink"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/session"
-	"standin/internal/dialguard"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/launch"
-	"standin/internal/meetinglink"
-	"standin/internal/pagecheck"
-	"standin/internal/webhook"
+	"standin/internal/operation/pagecheck"
 )
 
 type canaryCommand struct {

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
-	"standin/internal/service"
+	"standin/internal/jobs/job"
+	"standin/internal/server/service"
 )
 
 // long skips a test with -short: one that starts a browser or several processes, or that takes long.

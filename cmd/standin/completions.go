@@ -15,9 +15,9 @@ import (
 	"github.com/posener/complete"
 
 	"standin/client"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch/simulator"
-	"standin/internal/service"
+	"standin/internal/server/service"
 	"standin/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // completionsOf returns the completions of what a user has typed after standin.

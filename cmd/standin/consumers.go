@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/job"
-	"standin/internal/jobfiles"
-	"standin/internal/retention"
-	"standin/internal/service"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/jobfiles"
+	"standin/internal/jobs/webhook"
+	"standin/internal/recording/retention"
+	"standin/internal/server/service"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 type consumersCommand struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // login runs standin login. authorize gets the link and the code that it shows, and lets

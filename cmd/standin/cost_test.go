@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/replica"
 	"standin/internal/testing/mediacheck"
 )

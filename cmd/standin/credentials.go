@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
 )
 
 // credentials are the URL of a service and the API key with which the command line

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/doctor"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch/engines"
-	"standin/internal/pagecheck"
-	"standin/internal/service"
-	"standin/internal/transcript"
-	"standin/internal/transcript/streaming"
+	"standin/internal/operation/doctor"
+	"standin/internal/operation/pagecheck"
+	"standin/internal/recording/transcript"
+	"standin/internal/recording/transcript/streaming"
+	"standin/internal/server/service"
 )
 
 type doctorCommand struct {

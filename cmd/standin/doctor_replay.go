@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"standin/internal/bot/meeting"
-	"standin/internal/pagecheck"
+	"standin/internal/operation/pagecheck"
 )
 
 // captureFlags name a capture and what it is read with.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 // commandsNotRun lists, by document, the start of each command that

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/recording"
 	"standin/internal/testing/mediacheck"
 	"standin/internal/testing/testbrowser"
-	"standin/internal/webhook"
 )
 
 // These tests record in real time.

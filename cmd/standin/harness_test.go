@@ -23,13 +23,13 @@ import (
 	"standin/client"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/recording"
 	"standin/internal/replica"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 	"standin/internal/testing/testbrowser"
-	"standin/internal/webhook"
 )
 
 // needTools skips a test that needs a browser and ffmpeg with -short, and if they are

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"standin/client"
-	"standin/internal/dashboard"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/server/dashboard"
 )
 
 type jobsCommand struct {

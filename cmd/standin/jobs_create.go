@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/client"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
 )
 
 type jobsCreateCommand struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestLinkWarningBeforeSending checks that the warning about a link that leads to no

@@ -9,7 +9,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // printJSON writes a value as indented JSON.

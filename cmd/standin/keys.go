@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/job"
-	"standin/internal/service"
+	"standin/internal/jobs/job"
+	"standin/internal/server/service"
 	"standin/internal/store"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/replica"
 	"standin/internal/testing/mediacheck"

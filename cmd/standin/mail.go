@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
+	"standin/internal/calendar/mail"
 	"standin/internal/launch"
-	"standin/internal/mail"
-	"standin/internal/service"
+	"standin/internal/server/service"
 )
 
 // Environment variables with secrets. There are no flags for them because other

@@ -17,7 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"standin/internal/confine"
+	"standin/internal/base/confine"
 	"standin/internal/launch"
 )
 

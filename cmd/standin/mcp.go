@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"standin/client"
-	"standin/internal/mcpserver"
+	"standin/internal/server/mcpserver"
 )
 
 type mcpCommand struct{ serviceFlags }

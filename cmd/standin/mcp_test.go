@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // agentsDocument is the document with the session of TestAgentSession.

@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/backup"
-	"standin/internal/job"
-	"standin/internal/jobfiles"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/jobfiles"
+	"standin/internal/operation/backup"
 	recordingbuild "standin/internal/recording/build"
+	"standin/internal/recording/retention"
 	"standin/internal/recording/storage"
 	"standin/internal/recording/storage/s3"
-	"standin/internal/retention"
-	"standin/internal/service"
+	"standin/internal/server/service"
 	"standin/internal/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"standin/client"
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
 )
 
 type recordingsDownloadCommand struct {

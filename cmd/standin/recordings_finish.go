@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/dispatch"
-	"standin/internal/jobfiles"
-	"standin/internal/lifecycle"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/jobfiles"
+	"standin/internal/jobs/lifecycle"
 	recordingbuild "standin/internal/recording/build"
-	"standin/internal/service"
+	"standin/internal/server/service"
 	"standin/internal/store"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	recordingbuild "standin/internal/recording/build"
 	"standin/internal/store"

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/testing/mailhost"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"

@@ -13,12 +13,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"standin/internal/dashboard"
-	"standin/internal/doctor"
+	"standin/internal/calendar/mail"
 	"standin/internal/launch/engines"
-	"standin/internal/mail"
+	"standin/internal/operation/doctor"
 	"standin/internal/recording/storage/s3"
-	"standin/internal/service"
+	"standin/internal/server/dashboard"
+	"standin/internal/server/service"
 )
 
 // dataFlags are the flags of commands that use the database.

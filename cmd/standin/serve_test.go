@@ -16,10 +16,10 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"standin/internal/dispatch"
-	"standin/internal/job"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
-	"standin/internal/service"
+	"standin/internal/server/service"
 )
 
 // notifySocket receives what a service tells its manager.

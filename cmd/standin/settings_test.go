@@ -12,7 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 

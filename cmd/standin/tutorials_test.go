@@ -18,7 +18,7 @@ import (
 	"github.com/coder/websocket"
 	"go.yaml.in/yaml/v3"
 
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 // tutorials is the folder of the tutorials.

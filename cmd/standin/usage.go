@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"standin/client"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 

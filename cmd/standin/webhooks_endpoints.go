@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"standin/client"
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 type webhooksEndpointsCommand struct {

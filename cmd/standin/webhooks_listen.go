@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"standin/client"
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 	"standin/internal/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"standin/client"
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 const webhookBody = `{"deliveryId":"dlv_1","event":"job.finalized","attempt":1,"data":{"jobId":"j"}}`

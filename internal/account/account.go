@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
-	"standin/internal/text"
-	"standin/internal/webhook"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 )
 
 // Consumer is a customer of the service. It owns jobs, keys and a webhook secret.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // KeptRequest is a request with an Idempotency-Key, which is answered once.

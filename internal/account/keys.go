@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Prefixes of live and test keys.

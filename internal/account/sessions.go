@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Lifetime of a session, in total and without use.

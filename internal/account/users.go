@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
-	"standin/internal/text"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
 )
 
 // User is a person who signs in to the dashboard. Each belongs to one consumer.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
-	"standin/internal/text"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
 )
 
 // Lifetimes of links that create users.

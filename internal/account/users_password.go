@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/crypto/argon2"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Parameters of argon2id: the first choice of the OWASP Password Storage Cheat

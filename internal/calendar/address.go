@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 const (

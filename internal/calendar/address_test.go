@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"standin/internal/calendar"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 func TestFindMeeting(t *testing.T) {

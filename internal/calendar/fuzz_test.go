@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"standin/internal/base/meetinglink"
 	"standin/internal/calendar"
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 // FuzzParseICS: any text is either a calendar with usable events or an

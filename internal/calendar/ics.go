@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 // Calendar is the content of a calendar file.

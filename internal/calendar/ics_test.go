@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 
 	"standin/internal/calendar"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // sample reads a calendar file as written by a program.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 // Invitation is the meeting of a pasted invitation.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"standin/internal/calendar"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 func TestParseInvitation(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 // NoSubject is the subject of an invite that has none.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"standin/internal/calendar"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 func invite() calendar.Invite {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // ConfigFile is the name of the file from which a launched bot reads its

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"standin/internal/text"
+	"standin/internal/base/text"
 )
 
 // Bounds of log excerpts in a job's detail.

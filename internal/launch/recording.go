@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Recording configures how bots record. Zero values are the bot's defaults.

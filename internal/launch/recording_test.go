@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 

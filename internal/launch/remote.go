@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 )
 
 // CallTimeout bounds one call to an engine.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // SchemaVersion is the version of the manifest that this package writes.

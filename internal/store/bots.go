@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
 

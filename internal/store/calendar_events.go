@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/calendarsync"
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/store/sqldb"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/calendarsync"
-	"standin/internal/job"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/jobs/webhook"
 	"standin/internal/store/sqldb"
-	"standin/internal/webhook"
 )
 
 const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data,

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store/sqldb"
-	"standin/internal/webhook"
 )
 
 // aheadOf is the condition that the delivery ahead blocks the delivery d. Its argument

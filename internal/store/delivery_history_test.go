@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 	"standin/internal/store/sqlite"
 	"standin/internal/testing/storetest"
-	"standin/internal/webhook"
 )
 
 const lease = time.Minute

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store/sqldb"
-	"standin/internal/webhook"
 )
 
 // MaxEndpoints is how many endpoints a consumer can register for a mode.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 
 	"github.com/google/uuid"

@@ -12,10 +12,10 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/account/billing"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // failed changes a job to one that failed without a recording.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/base/meetinglink"
 	"standin/internal/calendar"
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )

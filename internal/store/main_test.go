@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 	"standin/internal/store/migrations"
 	"standin/internal/testing/storetest"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/alert"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/operation/alert"
 	"standin/internal/store/sqldb"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
 

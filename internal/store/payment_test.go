@@ -17,7 +17,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/account/billing"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 

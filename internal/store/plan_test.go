@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // TestHotPlans checks that the three most frequent queries that read many rows find them in an index.

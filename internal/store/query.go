@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
 

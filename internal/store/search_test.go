@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 

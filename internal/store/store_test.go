@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 	"standin/internal/testing/outboxtest"
-	"standin/internal/webhook"
 )
 
 // randomText returns text that does not compress.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // TestEndpoints checks the health of a consumer's endpoints.

@@ -1,4 +1,4 @@
-"""The rows of ../conformance.json. internal/conformance starts the service and sets the environment."""
+"""The rows of ../conformance.json. internal/testing/conformance starts the service and sets the environment."""
 
 from __future__ import annotations
 

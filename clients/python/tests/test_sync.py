@@ -1,5 +1,5 @@
 # scripts/clients.sh makes this file from test_async.py.
-"""The rows of ../conformance.json. internal/conformance starts the service and sets the environment."""
+"""The rows of ../conformance.json. internal/testing/conformance starts the service and sets the environment."""
 
 from __future__ import annotations
 

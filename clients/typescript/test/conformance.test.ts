@@ -1,4 +1,4 @@
-// The rows of ../conformance.json. internal/conformance starts the service and sets the environment.
+// The rows of ../conformance.json. internal/testing/conformance starts the service and sets the environment.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';

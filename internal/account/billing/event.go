@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Event is a decoded event of the provider. Missing texts are empty, missing

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"standin/internal/account/billing"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // unix returns a time from the provider's format.

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Lifetime is the lifetime of every flow, complete or not.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"standin/internal/account/device"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
-	"standin/internal/text"
+	"standin/internal/base/text"
 )
 
 const (

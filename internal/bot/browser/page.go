@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 )
 
 // Page is a tab in its own window. Its methods are safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"standin/internal/host"
+	"standin/internal/operation/host"
 )
 
 // isolateProcess makes a process the leader of a new process group, so that it does

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"standin/internal/wav"
+	"standin/internal/recording/wav"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"standin/internal/base/confine"
 	"standin/internal/bot/browser"
-	"standin/internal/confine"
 )
 
 // sandboxRoleVariable makes the test binary run sandboxProcess with this profile.

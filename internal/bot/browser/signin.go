@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Suffixes of the files in the folder for signed-in joining. Each platform may

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 )
 
 // A headed browser gets input at a person's pace. Pages that follow the mouse get a

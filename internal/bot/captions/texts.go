@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"time"
 
+	"standin/internal/base/text"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/serviceclient"
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/text"
+	"standin/internal/jobs/job"
 )
 
 const (

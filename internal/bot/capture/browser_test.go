@@ -12,7 +12,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/testing/testbrowser"
 )
 

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Schema is the version of the format.

@@ -9,7 +9,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/replica"
 	"standin/internal/testing/replicatest"
 	"standin/internal/testing/testbrowser"

@@ -10,7 +10,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // sanitizeScript is a JavaScript function; its comment describes it.

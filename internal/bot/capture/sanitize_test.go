@@ -9,7 +9,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // hostilePage is a call whose participants chose their names and messages to end up

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // platforms returns the platforms that have an adapter.

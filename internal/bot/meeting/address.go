@@ -3,7 +3,7 @@ package meeting
 import (
 	"net/url"
 
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
 )
 
 const (

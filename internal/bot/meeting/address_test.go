@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 // addressCase is a text and the address to open for it. An empty address means

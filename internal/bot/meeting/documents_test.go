@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Parts of pages.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestWordsOfOtherLanguages checks that phrases that no profile has decide only

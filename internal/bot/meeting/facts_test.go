@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 var update = flag.Bool("update", false,

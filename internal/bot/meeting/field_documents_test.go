@@ -19,7 +19,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 const (

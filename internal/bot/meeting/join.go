@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Join implements Adapter.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // recordedPage is a page that shows a form, and something else once it was joined.

@@ -20,7 +20,7 @@ import (
 	"fmt"
 	"strings"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Page is the part of a browser page that an adapter uses. Package browser

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/text"
+	"standin/internal/base/text"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // Observation is what a page showed at one moment.

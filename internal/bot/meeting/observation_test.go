@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // TestClean: no text of a participant has control characters, changes the direction

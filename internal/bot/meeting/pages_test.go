@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestPeopleListIsHidden checks that the list of people is transparent while it is read,

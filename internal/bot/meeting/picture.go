@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // arrangeScript is a JavaScript function; its comment describes it.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/replica"
 )
 

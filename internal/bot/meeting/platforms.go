@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"standin/internal/job"
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
+	"standin/internal/jobs/job"
 )
 
 // teams returns the platform Microsoft Teams.

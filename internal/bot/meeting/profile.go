@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Profile describes a platform's meeting page: where its elements are, and

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // datePattern matches a calendar date.

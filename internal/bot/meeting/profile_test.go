@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // small is a minimal valid profile.

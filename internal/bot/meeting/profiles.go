@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // embedded holds the built-in profiles.

@@ -18,7 +18,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Tests in a browser keep what the probe saw of their pages in testdata/records, with

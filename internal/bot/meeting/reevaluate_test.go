@@ -3,7 +3,7 @@ package meeting
 import (
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestSnapshotFor checks that a recorded snapshot is evaluated with the conditions and

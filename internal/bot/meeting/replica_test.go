@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/replica"
 	"standin/internal/testing/replicatest"
 )

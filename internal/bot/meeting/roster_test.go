@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // shownAs returns a roster entry with one name.

@@ -3,7 +3,7 @@ package meeting
 import (
 	"slices"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Screen is the kind of screen that a meeting page shows. Its values are the

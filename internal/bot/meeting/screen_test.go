@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Elements of Meet's profile that only its rules use.

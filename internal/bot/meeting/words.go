@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/unicode/norm"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
-	"standin/internal/retry"
 )
 
 const (

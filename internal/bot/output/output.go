@@ -16,9 +16,9 @@ import (
 	"log/slog"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
-	"standin/internal/ingest"
-	"standin/internal/retry"
+	"standin/internal/bot/ingest"
 )
 
 //go:embed devices.js

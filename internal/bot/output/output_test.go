@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/output"
-	"standin/internal/ingest"
 	"standin/internal/testing/testbrowser"
 )
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
-	"standin/internal/ingest"
-	"standin/internal/retry"
+	"standin/internal/bot/ingest"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
-	"standin/internal/ingest"
 )
 
 // listener wants all live sound and notes when it begins to be loud, by track.

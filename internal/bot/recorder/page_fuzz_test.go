@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // trackList is a sink that checks that no chunk of a track is missing.

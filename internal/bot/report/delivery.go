@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/recording/build"
 )
 

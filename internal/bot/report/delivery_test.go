@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/testing/ingesttest"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/serviceclient"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Emitter emits lifecycle events. Those that occur once in an attempt are

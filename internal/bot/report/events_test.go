@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
-	"standin/internal/ingest"
 )
 
 // TestScreensInEvents checks that the data of an event carries the screens since

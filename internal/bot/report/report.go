@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 )

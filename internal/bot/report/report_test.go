@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
-	"standin/internal/ingest"
 )
 
 const (

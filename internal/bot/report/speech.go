@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
-	"standin/internal/ingest"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/ingest"
 	"standin/internal/recording/build"
 )
 

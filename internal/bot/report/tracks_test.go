@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/ingest"
 )
 
 // TestTrackOwner: a track belongs to the one participant whose tile played it, and

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/serviceclient"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/testing/ingesttest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 )
 
 func TestPauseAfter(t *testing.T) {

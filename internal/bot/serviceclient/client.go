@@ -21,10 +21,10 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"standin/internal/base/dialguard"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/dialguard"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Settings configures a Client. The fields up to Spool are required; the others

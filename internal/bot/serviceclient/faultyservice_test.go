@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/testing/ingesttest"
 )
 

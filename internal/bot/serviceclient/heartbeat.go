@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/retry"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // Bounds of the time between heartbeats, whatever the service asks for.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/retry"
+	"standin/internal/jobs/job"
 )
 
 // sendQueue sends the entries of a queue of the spool in order, one at a time and when they are

@@ -13,8 +13,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"standin/internal/ingest"
-	"standin/internal/retry"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
 )
 
 const (

@@ -3,7 +3,7 @@ package serviceclient
 import (
 	"sync"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Termination is why the service no longer wants the bot, which should leave its

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/retry"
 )
 
 const (

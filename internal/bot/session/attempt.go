@@ -15,7 +15,7 @@ import (
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/sound"
 	"standin/internal/bot/spool"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/report"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestConcludeAfterRejoin checks how an attempt ends that was admitted once, and was

@@ -19,14 +19,14 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/host"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
+	"standin/internal/operation/host"
 )
 
 // deliveryTimeout is how long a bot waits for a service that is away after its

@@ -13,12 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/bot/browser/network"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/testing/ingesttest"
 )

@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"strings"
 
+	"standin/internal/base/text"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/text"
 )
 
 // commands executes the service's commands, and acknowledges each of them when it

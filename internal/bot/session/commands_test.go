@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
 )
 
 // TestAcceptEarly: before admission only leave_call is executed, and no command is

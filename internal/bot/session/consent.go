@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"standin/internal/bot/captions"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // outcome is how a request for permission to record ended, as in the manifest.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
-	"standin/internal/ingest"
 )
 
 // chatOf returns a chat; a line "me: …" is the bot's.

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // maxOff is in how many snapshots a device must be off until the host has turned it off. The

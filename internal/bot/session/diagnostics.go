@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"standin/internal/bot/capture"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 const (

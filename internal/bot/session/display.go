@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/sound"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/replica"
 )
 

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
+	"standin/internal/base/text"
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/text"
+	"standin/internal/jobs/job"
 )
 
 // exitResult is how a session or an attempt ended. Functions that may end a

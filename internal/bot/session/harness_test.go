@@ -17,9 +17,9 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/recording/build"
 	"standin/internal/replica"

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
-	"standin/internal/job"
-	"standin/internal/retry"
+	"standin/internal/jobs/job"
 )
 
 // joining takes the bot from a new browser to the meeting.

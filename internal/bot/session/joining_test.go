@@ -10,7 +10,7 @@ import (
 
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // TestWaitForJoinTime waits once, and stops when the bot is asked to leave.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // leavePolicy decides when the bot leaves without a command. Each limit applies

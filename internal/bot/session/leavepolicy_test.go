@@ -7,7 +7,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
 	"standin/internal/bot/report"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 func TestLeavePolicyLimits(t *testing.T) {

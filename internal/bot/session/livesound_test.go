@@ -14,11 +14,11 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
 	"standin/internal/recording/build"
+	"standin/internal/recording/sound"
 	"standin/internal/replica"
-	"standin/internal/sound"
 )
 
 // TestLiveSound: the beeps of a participant reach a listener of the service, in the mixed

@@ -9,7 +9,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // faultKind is a fault of the recorded media.

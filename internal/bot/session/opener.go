@@ -11,15 +11,15 @@ import (
 	"strings"
 	"sync"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/zoomsdk"
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/retry"
+	"standin/internal/jobs/job"
 )
 
 // opener opens browsers on the meeting's page. It owns everything that several

@@ -10,7 +10,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 

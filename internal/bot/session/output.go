@@ -10,16 +10,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"standin/internal/base/retry"
+	"standin/internal/base/text"
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/sound"
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/retry"
-	"standin/internal/text"
+	"standin/internal/jobs/job"
 )
 
 const (

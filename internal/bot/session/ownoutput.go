@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // ownOutput is what a bot plays and shows by itself.

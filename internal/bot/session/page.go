@@ -10,11 +10,11 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // phase is how far a session has come.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/sound"
-	"standin/internal/ingest"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/bot/sound"
 	"standin/internal/bot/spool"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // pause suspends the recording. Audio is still monitored.

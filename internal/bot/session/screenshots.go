@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 const (

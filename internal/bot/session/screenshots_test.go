@@ -5,9 +5,9 @@ import (
 	"image/jpeg"
 	"testing"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"standin/internal/bot/report"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/recording/build"

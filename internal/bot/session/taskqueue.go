@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // task is work that runs beside a session's loop.

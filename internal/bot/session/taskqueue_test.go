@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // TestTaskQueueRunsTasksInOrder also drops tasks that should no longer run.

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/base/text"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
-	"standin/internal/text"
 )
 
 // hostileMessages are chat messages that are text and nothing else.

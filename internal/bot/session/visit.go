@@ -10,7 +10,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // stayTime is how long a visit stays after admission, so that the controls of the

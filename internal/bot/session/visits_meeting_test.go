@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/replica"

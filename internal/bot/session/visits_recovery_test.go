@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/report"
-	"standin/internal/host"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/replica"

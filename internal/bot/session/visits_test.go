@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"standin/internal/bot/capture"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/replica"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"github.com/coder/websocket"
 
+	"standin/internal/base/retry"
+	"standin/internal/base/wsconn"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
-	"standin/internal/ingest"
-	"standin/internal/retry"
-	"standin/internal/wsconn"
 )
 
 const (

@@ -15,11 +15,11 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/sound"
-	"standin/internal/ingest"
-	hub "standin/internal/sound"
+	hub "standin/internal/recording/sound"
 )
 
 // service is a hub behind a WebSocket.

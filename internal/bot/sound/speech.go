@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/retry"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/spool"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // BenchmarkAppend adds segments of two seconds at 1.2 Mbit/s.

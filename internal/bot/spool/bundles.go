@@ -3,7 +3,7 @@ package spool
 import (
 	"fmt"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // bundleShare is the share of the limit up to which bundles are accepted. The

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
 )
 
 // TestBundlesLeaveSpace: bundles are refused while there is still space for the

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Event is a lifecycle event of the bot.

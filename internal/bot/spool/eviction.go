@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // A full spool evicts segments that the service has, the oldest first. After that

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
 )
 
 func TestUploadedSegmentsAreEvicted(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 )
 
 // maxPut is the largest file for Put. Such files are written repeatedly and are

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 )
 
 // files is the content of the media folder.

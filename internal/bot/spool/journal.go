@@ -13,7 +13,7 @@ import (
 	"sync"
 	"syscall"
 
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // describe returns the state of a spool as text.

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"testing"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // These environment variables make the test binary fill the spool in a folder:

@@ -13,10 +13,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // model is the expected content of a spool.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"standin/internal/text"
+	"standin/internal/base/text"
 )
 
 const (

@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
 )
 
 // DefaultLimit is the default of Settings.Limit: about fourteen hours at the

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // tester is implemented by *testing.T and *rapid.T.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // Texts is a batch of chat messages and captions for one request.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // TestTextsSurviveReopening checks that batches are returned in order until they

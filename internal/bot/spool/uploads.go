@@ -9,8 +9,8 @@ import (
 	"os"
 	"slices"
 
-	"standin/internal/fsutil"
-	"standin/internal/text"
+	"standin/internal/base/fsutil"
+	"standin/internal/base/text"
 )
 
 // mark records in the journal that a version of a file was uploaded or, with a

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
-	"standin/internal/retry"
+	"standin/internal/jobs/job"
 )
 
 const (

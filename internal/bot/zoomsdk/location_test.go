@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // webAdapter returns the adapter of Zoom's web client.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Adapter implements meeting.Adapter.

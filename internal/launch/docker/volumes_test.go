@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/jobfiles"
+	"standin/internal/jobs/jobfiles"
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/testing/launchtest"

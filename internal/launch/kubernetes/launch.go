@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"standin/internal/base/retry"
 	"standin/internal/launch"
-	"standin/internal/retry"
 )
 
 // Launch implements launch.Launcher. Afterwards the bot is Starting: the cluster

@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/confine"
+	"standin/internal/base/confine"
 	"standin/internal/launch"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/confine"
-	"standin/internal/job"
+	"standin/internal/base/confine"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
 )

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 

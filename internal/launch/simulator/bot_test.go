@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
 	"standin/internal/launch/simulator"
-	"standin/internal/lifecycle"
 	"standin/internal/recording"
-	"standin/internal/webhook"
 )
 
 // openEnded returns a simulated meeting that does not end during a test.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // execute executes a command, and acknowledges it with its outcome. A command to leave

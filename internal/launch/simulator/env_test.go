@@ -19,19 +19,19 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/dispatch"
-	"standin/internal/event"
-	"standin/internal/ingest"
-	"standin/internal/job"
-	"standin/internal/jobfiles"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/event"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/jobfiles"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
 	"standin/internal/launch/manual"
 	"standin/internal/launch/simulator"
-	"standin/internal/lifecycle"
 	"standin/internal/recording/build"
 	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
-	"standin/internal/webhook"
 )
 
 // testTimeout limits how long a test waits.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/launch"
 	"standin/internal/launch/manual"
 	"standin/internal/launch/simulator"
-	"standin/internal/lifecycle"
 )
 
 // newTestSimulator returns a simulator and a function that makes assignments

@@ -13,14 +13,14 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
-	"standin/internal/fsutil"
-	"standin/internal/job"
+	"standin/internal/base/fsutil"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
 	"standin/internal/launch/simulator"
-	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/testing/apicheck"
-	"standin/internal/webhook"
 )
 
 // row is a row of the table of outcomes in docs/test-mode.md.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/job"
-	"standin/internal/text"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
 )
 
 // stage is how far a bot gets.

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
-	"standin/internal/retry"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
 )

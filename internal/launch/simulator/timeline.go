@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"standin/internal/ingest"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
-	"standin/internal/retry"
 )
 
 // assemblyPlan divides a job's attempts by the source of their media.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 	"standin/internal/recording/storage"
 )

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // mp4Box returns a box of an MP4.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

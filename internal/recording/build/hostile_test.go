@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/confine"
-	"standin/internal/ingest"
+	"standin/internal/base/confine"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 	"standin/internal/testing/hostile"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
 

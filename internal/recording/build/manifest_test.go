@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

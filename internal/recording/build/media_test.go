@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/testing/mediacheck"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

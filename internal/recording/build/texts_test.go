@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
 

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"standin/internal/confine"
+	"standin/internal/base/confine"
 )
 
 // Tools are the paths of the programs that read and write media.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

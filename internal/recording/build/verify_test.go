@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 	"standin/internal/recording/storage"
 	"standin/internal/testing/s3test"

@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/singleflight"
 
-	"standin/internal/budget"
-	"standin/internal/fsutil"
+	"standin/internal/base/budget"
+	"standin/internal/base/fsutil"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 )

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/budget"
-	"standin/internal/jobfiles"
+	"standin/internal/base/budget"
+	"standin/internal/jobs/jobfiles"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/recording/formats"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 )
 
 // flushes records what a storage folder makes durable.

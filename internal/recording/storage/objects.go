@@ -21,7 +21,7 @@ import (
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
 
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
 	"standin/internal/recording"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/budget"
+	"standin/internal/base/budget"
 	"standin/internal/recording"
 )
 

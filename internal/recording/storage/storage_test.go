@@ -23,7 +23,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 	"standin/internal/recording/storage/s3"
 	"standin/internal/testing/s3test"

@@ -17,8 +17,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
-	"standin/internal/fsutil"
-	"standin/internal/ingest"
+	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 	"standin/internal/store"
 	"standin/internal/store/migrations"
 	"standin/internal/store/postgres"

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"standin/internal/fsutil"
+	"standin/internal/base/fsutil"
 	"standin/internal/store"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqlite"

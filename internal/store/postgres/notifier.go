@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 )
 
 const (

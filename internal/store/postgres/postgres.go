@@ -18,7 +18,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"standin/internal/retry"
+	"standin/internal/base/retry"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
 )

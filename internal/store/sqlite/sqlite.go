@@ -12,8 +12,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"standin/internal/batch"
-	"standin/internal/fsutil"
+	"standin/internal/base/batch"
+	"standin/internal/base/fsutil"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
 )

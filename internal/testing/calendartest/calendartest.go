@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/calendarapi"
+	"standin/internal/calendar/calendarapi"
 )
 
 // The OAuth clients of the operator.

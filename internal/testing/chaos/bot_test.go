@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/recording/storage"
 	"standin/internal/recording/storage/s3"
 	"standin/internal/store"

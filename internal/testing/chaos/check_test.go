@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/job"
-	"standin/internal/lifecycle"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
 	"standin/internal/recording/storage"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // settleTime is how long the nodes may take to recover after the last fault. A

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/jobs/webhook"
 	"standin/internal/testing/storetest"
-	"standin/internal/webhook"
 )
 
 // harness holds the nodes, their storage, disk and database server, and the receiver of

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // promise is an accepted job with the changes that were acknowledged.

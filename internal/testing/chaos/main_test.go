@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/dispatch"
-	"standin/internal/service"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/server/service"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/jobfiles"
+	"standin/internal/jobs/jobfiles"
 	"standin/internal/launch/process"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/testprocess"

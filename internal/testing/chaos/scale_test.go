@@ -17,7 +17,7 @@ import (
 
 	"standin/client"
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
-	"standin/internal/webhook"
 )
 
 // Environment variables of these tests.

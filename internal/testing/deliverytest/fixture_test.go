@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // secret is the secret of all consumers in these tests.

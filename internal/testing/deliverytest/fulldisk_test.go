@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 	"standin/internal/testing/hostile"
-	"standin/internal/webhook"
 )
 
 // lines is a log that is safe for concurrent use.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
-	"standin/internal/webhook"
 )
 
 // recovering is a receiver that fails until it recovers.

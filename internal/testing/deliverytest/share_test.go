@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 // TestNodesShareAnOutbox runs three nodes on one database. They and this process

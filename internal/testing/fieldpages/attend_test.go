@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/session"
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/testing/ingesttest"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 	"standin/internal/testing/mediacheck"
 	"standin/internal/testing/testbrowser"
 )

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Plan is a generated meeting, as the page's script reads it.

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 // Scenario is what happens in a meeting, and how the bot has to report it.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/job"
+	"standin/internal/jobs/job"
 )
 
 //go:embed pages texts.json

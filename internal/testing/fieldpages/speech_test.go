@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/ingest"
+	"standin/internal/bot/ingest"
 )
 
 // speechCollar is the time around each beginning and end of speech that is not scored,

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // handler calls Intercept first, and then checks the token.

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/ingest"
-	"standin/internal/job"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 )
 
 // Service is the fake service for one attempt of a job.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/mail"
+	"standin/internal/calendar/mail"
 )
 
 // monday is the time at which messages arrive.

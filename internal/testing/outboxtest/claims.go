@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 func longestDueFirst(s *session) {

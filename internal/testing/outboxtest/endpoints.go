@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 // The waiting deliveries of an endpoint that was dead are due when it

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/webhook"
+	"standin/internal/jobs/webhook"
 )
 
 func (s *session) tries(delivery webhook.Delivery) []webhook.Try {

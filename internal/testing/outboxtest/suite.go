@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/job"
-	"standin/internal/webhook"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 )
 
 // Outbox is an empty outbox under test.

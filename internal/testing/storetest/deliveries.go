@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/jobs/webhook"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // Deliveries returns a job's deliveries with their data, ordered by event and

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 
-	"standin/internal/meetinglink"
+	"standin/internal/base/meetinglink"
 )
 
 // AllowedHostsSetting is the operator's setting that adds meeting hosts.

@@ -24,7 +24,7 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/dialguard"
+	"standin/internal/base/dialguard"
 )
 
 const (

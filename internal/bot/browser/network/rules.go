@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"standin/internal/dialguard"
+	"standin/internal/base/dialguard"
 )
 
 // RefusedError reports that a target was refused before any packet was sent.

@@ -1,0 +1,116 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"standin/internal/base/batch"
+)
+
+// TestBatches: items that arrive while a batch runs share the next one, each runs
+// once, and Do returns after its batch.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
+		var sizes []int
+		var ran atomic.Int64
+		b := batch.New(10, 0, func(items []int) {
+			sizes = append(sizes, len(items))
+			<-next
+			ran.Add(int64(len(items)))
+		})
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() {
+				before := ran.Load()
+				if err := b.Do(t.Context(), 1); err != nil || ran.Load() == before {
+					t.Errorf("Do: %v before its batch has run", err)
+				}
+			})
+			synctest.Wait() // the first item runs alone
+		}
+		close(next)
+		callers.Wait()
+		b.Close()
+		if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 10 || sizes[2] != 5 {
+			t.Errorf("batches of %v items, want 1, 10 and 5", sizes)
+		}
+	})
+}
+
+// TestInterval: batches start the interval apart.
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var starts []time.Time
+		b := batch.New(10, time.Second, func([]int) { starts = append(starts, time.Now()) })
+		for range 3 {
+			if err := b.Do(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Close()
+		for i, start := range starts[1:] {
+			if start.Sub(starts[i]) != time.Second {
+				t.Errorf("batch %d started %s after the previous one", i+1, start.Sub(starts[i]))
+			}
+		}
+	})
+}
+
+// TestContext: a caller that gives up does not wait for its batch.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
+		b := batch.New(1, 0, func([]int) { <-next })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := b.Do(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Do: %v", err)
+		}
+		close(next)
+		b.Close()
+	})
+}
+
+// TestClose: Close runs what waits, and nothing is accepted afterwards.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
+		ran := 0
+		b := batch.New(2, time.Minute, func(items []int) { <-next; ran += len(items) })
+		var refused atomic.Int64
+		var callers sync.WaitGroup
+		for range 5 {
+			callers.Go(func() {
+				switch err := b.Do(t.Context(), 1); {
+				case errors.Is(err, batch.ErrClosed):
+					refused.Add(1)
+				case err != nil:
+					t.Errorf("Do: %v", err)
+				}
+			})
+			synctest.Wait()
+		}
+		var closing sync.WaitGroup
+		closing.Go(b.Close)
+		synctest.Wait() // the callers that the channel does not hold are refused
+		close(next)
+		closing.Wait()
+		callers.Wait()
+		if ran != 3 || refused.Load() != 2 { // the batch in progress, and the two that wait for the next one
+			t.Errorf("%d items ran, and %d were refused", ran, refused.Load())
+		}
+		if err := b.Do(t.Context(), 1); !errors.Is(err, batch.ErrClosed) {
+			t.Errorf("Do after Close: %v", err)
+		}
+	})
+}

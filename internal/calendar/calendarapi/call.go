@@ -1,0 +1,257 @@
+package calendarapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"standin/internal/base/retry"
+	"standin/internal/calendar"
+)
+
+const (
+	maxBody       = 16 << 20 // of a response
+	maxErrorBody  = 64 << 10
+	maxPages      = 100 // of a list, or of the changes since a position
+	maxEvents     = 5000
+	maxRetryAfter = time.Hour
+)
+
+// Calendar is a calendar of a provider, opened for reading. It is used by one goroutine.
+type Calendar struct {
+	api     *API
+	access  Access
+	token   *oauth2.Token
+	rotated func(ctx context.Context, refreshToken string) error
+}
+
+// Changed reports whether a calendar may have changed since a position, and returns the
+// next position. A calendar whose position is empty, or no longer known, may have. An
+// error that the owner or operator of the calendar should know is an *Error.
+func (c *Calendar) Changed(ctx context.Context, position string) (changed bool, next string, err error) {
+	if position == "" {
+		return true, "", nil
+	}
+	if c.access.Provider == Microsoft {
+		changed, next, err = c.microsoftChanged(ctx, position)
+	} else {
+		changed, next, err = c.googleChanged(ctx, position)
+	}
+	if known, ok := errors.AsType[*Error](err); ok && known.gone {
+		return true, "", nil
+	}
+	return changed, next, err
+}
+
+// List returns the meetings that end after from and start before to, with those that are
+// cancelled or last all day, and the position for Changed. Owner is the mail address of
+// the calendar's owner, or empty.
+func (c *Calendar) List(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, position string, err error) {
+	if c.access.Provider == Microsoft {
+		return c.microsoftList(ctx, owner, from, to)
+	}
+	return c.googleList(ctx, from, to)
+}
+
+// Owner returns the mail address of the owner; empty if the calendar is not that of a
+// person.
+func (c *Calendar) Owner(ctx context.Context) (string, error) {
+	if c.access.Provider == Microsoft {
+		return c.microsoftOwner(ctx)
+	}
+	return c.googleOwner(ctx)
+}
+
+// Listed is a calendar that the owner of a calendar can choose instead.
+type Listed struct {
+	ID   string // Access.CalendarID; empty for the main one
+	Name string
+}
+
+// Calendars returns the calendars that the owner can read: up to 250, the main one first.
+func (c *Calendar) Calendars(ctx context.Context) (found []Listed, err error) {
+	address, main := c.api.settings.GoogleURLs.Calendar+"/users/me/calendarList?maxResults=250&minAccessRole=reader", "primary"
+	if c.access.Provider == Microsoft {
+		address, main = c.graph()+"/me/calendars?$top=250&$select=id,name,isDefaultCalendar", "isDefaultCalendar"
+	}
+	var page struct {
+		Items, Value []map[string]any // of Google, of Microsoft
+	}
+	if err := c.call(ctx, http.MethodGet, address, nil, &page); err != nil {
+		return nil, err
+	}
+	for _, one := range append(page.Items, page.Value...) {
+		id, _ := one["id"].(string)
+		summary, _ := one["summary"].(string)
+		name, _ := one["name"].(string)
+		listed := Listed{id, cmp.Or(summary, name, id)}
+		if isMain, _ := one[main].(bool); isMain {
+			listed.ID = ""
+			found = slices.Insert(found, 0, listed)
+		} else if id != "" {
+			found = append(found, listed)
+		}
+	}
+	return found, nil
+}
+
+// Watch is a subscription to the changes of a calendar.
+type Watch struct {
+	ID       string    `json:"id,omitempty"`
+	Resource string    `json:"resource,omitempty"` // that Google needs to end it
+	Expires  time.Time `json:"expires,omitzero"`
+}
+
+// Watch asks the provider to send a request to an address, which contains a secret, when the
+// calendar changes. It renews or replaces a former watch.
+func (c *Calendar) Watch(ctx context.Context, former Watch, address string, now time.Time) (Watch, error) {
+	if c.access.Provider == Microsoft {
+		return c.microsoftWatch(ctx, former, address, now)
+	}
+	return c.googleWatch(ctx, former, address)
+}
+
+// Unwatch ends a watch.
+func (c *Calendar) Unwatch(ctx context.Context, w Watch) error {
+	if c.access.Provider == Microsoft {
+		return c.call(ctx, http.MethodDelete, c.graph()+"/subscriptions/"+segment(w.ID), nil, nil)
+	}
+	return c.call(ctx, http.MethodPost, c.api.settings.GoogleURLs.Calendar+"/channels/stop", map[string]string{
+		"id": w.ID, "resourceId": w.Resource,
+	}, nil)
+}
+
+// call sends a request, with the JSON of body unless it is nil, and decodes the response
+// into a value unless that is nil. An access token that is refused is replaced once.
+func (c *Calendar) call(ctx context.Context, method, address string, body, into any) error {
+	for again := false; ; again = true {
+		response, err := c.send(ctx, method, address, body)
+		if err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusUnauthorized || again {
+			return c.decode(ctx, response, into)
+		}
+		response.Body.Close()
+		if err := c.refresh(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Calendar) send(ctx context.Context, method, address string, body any) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encode a request: %w", err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, content)
+	if err != nil {
+		return nil, fmt.Errorf("build a request: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token.AccessToken)
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "Standin")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.access.Provider == Microsoft {
+		request.Header.Add("Prefer", `outlook.timezone="UTC"`)
+		request.Header.Add("Prefer", "odata.maxpagesize=500")
+	}
+	response, err := c.api.client.Do(request)
+	if err != nil {
+		return nil, connectError(ctx, c.access.Provider, err)
+	}
+	return response, nil
+}
+
+// decode reads a response.
+func (c *Calendar) decode(ctx context.Context, response *http.Response, into any) error {
+	defer response.Body.Close()
+	p := c.access.Provider
+	if response.StatusCode/100 != 2 {
+		encoded, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // the status tells enough without it
+		return statusError(p, response, errorCode(encoded))
+	}
+	if into == nil {
+		return nil
+	}
+	encoded, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	if err != nil {
+		return connectError(ctx, p, err)
+	}
+	if len(encoded) > maxBody {
+		return &Error{Reason: fmt.Sprintf("%s sent a response of more than %d MiB", p.Title(), maxBody>>20)}
+	}
+	if json.Unmarshal(encoded, into) != nil {
+		return &Error{Reason: p.Title() + " sent a response that cannot be read"}
+	}
+	return nil
+}
+
+// errorCode returns the code of an error of either provider; empty if it has none.
+func errorCode(encoded []byte) string {
+	var body struct {
+		Error struct {
+			Code   any
+			Errors []struct{ Reason string }
+		}
+	}
+	if json.Unmarshal(encoded, &body) != nil {
+		return ""
+	}
+	if len(body.Error.Errors) > 0 { // of Google, whose code is the status
+		return body.Error.Errors[0].Reason
+	}
+	code, _ := body.Error.Code.(string)
+	return code
+}
+
+// statusError says what the status and the error code of a response mean for the owner of
+// a calendar.
+func statusError(p Provider, response *http.Response, code string) error {
+	status, pause := response.StatusCode, retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter)
+	limited := code == "rateLimitExceeded" || code == "userRateLimitExceeded" || code == "quotaExceeded"
+	switch {
+	case status == http.StatusGone, code == "fullSyncRequired", code == "SyncStateNotFound", code == "syncStateNotFound",
+		code == "SyncStateInvalid", code == "resyncRequired":
+		return &Error{Reason: p.Title() + " no longer knows what was read before", gone: true}
+	case status == http.StatusTooManyRequests, limited:
+		return &Error{Reason: p.Title() + " accepts no more requests for a while", RetryAfter: pause}
+	case status == http.StatusUnauthorized:
+		return &Error{Reason: p.Title() + " does not accept the access token: connect the calendar again"}
+	case status == http.StatusForbidden:
+		return &Error{Reason: p.Title() + " does not permit to read this calendar: connect it again, and allow access to calendars"}
+	case status == http.StatusNotFound:
+		return &Error{Reason: p.Title() + " has no calendar with this ID, or the account may not read it"}
+	}
+	return &Error{Reason: fmt.Sprintf("%s responded with %d", p.Title(), status), RetryAfter: pause}
+}
+
+// connectError says why no response came. It leaves out the URL, which may have tokens.
+func connectError(ctx context.Context, p Provider, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return &Error{Reason: p.Title() + " did not respond in time"}
+	}
+	return &Error{Reason: p.Title() + " cannot be reached from this service"}
+}
+
+// errTooMany is the error of lists that have no end.
+func errTooMany(p Provider) error { return &Error{Reason: p.Title() + " sent too many pages"} }

@@ -1,0 +1,252 @@
+package calendarsync
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/base/text"
+	"standin/internal/calendar/calendarapi"
+)
+
+const (
+	apiTime      = 2 * time.Minute // to read a calendar through an API
+	watchMargin  = 24 * time.Hour  // before a watch expires, it is renewed
+	minReadPause = 10 * time.Second
+	maxSecret    = 4096 // bytes of a refresh token, ID or secret
+	maxEmail     = 254
+)
+
+// fetchAPI reads a calendar through an API. It reports false if nothing has changed.
+func (w *Service) fetchAPI(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, apiTime)
+	defer cancel()
+	meetings, changed, err = w.readAPI(bounded, c, known, now)
+	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
+		err = &feedError{reason: refused.Reason, retryAfter: refused.RetryAfter, revoked: refused.Revoked}
+	} else if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = &feedError{reason: fmt.Sprintf("%s did not send the calendar within %s", c.Provider.Title(), apiTime)}
+	}
+	return meetings, changed, err
+}
+
+func (w *Service) readAPI(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
+	opened, err := w.open(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
+	changed, position, err := opened.Changed(ctx, known.Position)
+	if err != nil {
+		return nil, false, err
+	}
+	if !changed {
+		c.Validators.Position = cmp.Or(position, known.Position)
+		return nil, false, nil
+	}
+	if c.Email == "" { // without an answer, it is asked again the next time
+		if owner, err := opened.Owner(ctx); err == nil && strings.Contains(owner, "@") && len(owner) <= maxEmail {
+			c.Email = strings.ToLower(owner)
+		}
+	}
+	listed, position, err := opened.List(ctx, c.Email, now.Add(-Past), now.Add(Window))
+	if err != nil {
+		return nil, false, err
+	}
+	c.Validators, c.ReadAt = Validators{Position: position}, exact(now)
+	w.watch(ctx, opened, c, now)
+	return eventsOf(*c, listed), true, nil
+}
+
+// open opens a calendar of an API. A replaced refresh token is stored before it is used.
+func (w *Service) open(ctx context.Context, c *Calendar) (*calendarapi.Calendar, error) {
+	access, err := w.access(*c)
+	if err != nil {
+		return nil, &feedError{reason: "the access cannot be decrypted: " + err.Error()}
+	}
+	return w.apis.Open(ctx, access, func(ctx context.Context, refreshToken string) error {
+		access.RefreshToken = refreshToken
+		changed := *c
+		if err := w.seal(&changed, access); err != nil {
+			return err
+		}
+		if err := w.Store.ReplaceSealed(ctx, *c, changed.Sealed); err != nil {
+			return err
+		}
+		c.Sealed = changed.Sealed
+		return nil
+	})
+}
+
+// access decrypts what gives access to a calendar.
+func (w *Service) access(c Calendar) (access calendarapi.Access, err error) {
+	opened, err := w.Key.Open(c.ID.String(), c.Sealed)
+	if err != nil {
+		return access, err
+	}
+	if json.Unmarshal([]byte(opened), &access) != nil {
+		return access, errSealed
+	}
+	return access, nil
+}
+
+// seal encrypts what gives access to a calendar.
+func (w *Service) seal(c *Calendar, access calendarapi.Access) error {
+	encoded, err := json.Marshal(access) //nolint:gosec // it is encrypted below
+	if err != nil {
+		return fmt.Errorf("encode the access to a calendar: %w", err)
+	}
+	c.Sealed = w.Key.Seal(c.ID.String(), string(encoded))
+	return nil
+}
+
+// setAccess sets what gives access to a calendar of an API.
+func (w *Service) setAccess(c *Calendar, access calendarapi.Access) error {
+	access.Provider = c.Provider
+	switch {
+	case access.RefreshToken == "":
+		return invalid("a calendar of "+c.Provider.Title()+" needs a refresh token", "refreshToken")
+	case access.ClientID == "" && access.ClientSecret != "":
+		return invalid("a client secret needs the ID of its client", "clientId")
+	case access.ClientID == "" && !slices.Contains(w.apis.Providers(), c.Provider):
+		return invalid("this service has no OAuth client for "+c.Provider.Title()+": send the ID and the secret of yours", "clientId")
+	case access.Tenant != "" && !calendarapi.ValidTenant(access.Tenant):
+		return invalid("the tenant must be a domain or an ID", "tenant")
+	case len(access.RefreshToken) > maxSecret || len(access.ClientID) > maxSecret || len(access.ClientSecret) > maxSecret ||
+		len(access.CalendarID) > maxUID:
+		return invalid("a text is too long", "refreshToken")
+	}
+	c.Address = c.Provider.Title()
+	if access.CalendarID != "" {
+		c.Address += ": " + text.CleanLine(access.CalendarID, maxTitle)
+	}
+	return w.seal(c, access)
+}
+
+// AccessPatch changes what gives access to a calendar of an API. Fields that are nil do
+// not change.
+type AccessPatch struct{ RefreshToken, ClientID, ClientSecret, Tenant, CalendarID *string }
+
+func (w *Service) changeAccess(c *Calendar, patch AccessPatch) error {
+	if patch == (AccessPatch{}) {
+		return nil
+	}
+	if c.Provider == Feed {
+		return invalid("a calendar that is read at an address has no refresh token", "refreshToken")
+	}
+	access, err := w.access(*c)
+	if err != nil && patch.RefreshToken == nil { // else it is given anew
+		return invalid("the access cannot be decrypted: "+err.Error(), "refreshToken")
+	}
+	set(&access.RefreshToken, patch.RefreshToken)
+	set(&access.ClientID, patch.ClientID)
+	set(&access.ClientSecret, patch.ClientSecret)
+	set(&access.Tenant, patch.Tenant)
+	set(&access.CalendarID, patch.CalendarID)
+	return w.setAccess(c, access)
+}
+
+// Choices returns the calendars that the owner of a calendar of the caller can choose
+// instead. The error may be a *calendarapi.Error.
+func (w *Service) Choices(ctx context.Context, caller account.Caller, id uuid.UUID) ([]calendarapi.Listed, error) {
+	c, err := w.Store.Calendar(ctx, caller, id)
+	if err != nil || c.Provider == Feed {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, feedTime)
+	defer cancel()
+	opened, err := w.open(ctx, &c)
+	if unreadable, ok := errors.AsType[*feedError](err); ok {
+		return nil, &calendarapi.Error{Reason: unreadable.reason}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return opened.Calendars(ctx)
+}
+
+// redirectPath is where providers send users after they have given permission.
+const redirectPath = "/calendars/callback"
+
+// Providers returns those at which users can give permission to read their calendars.
+func (w *Service) Providers() []calendarapi.Provider { return w.apis.Providers() }
+
+// ConsentURL returns the page of a provider on which a user gives permission. The state
+// and the verifier (RFC 7636) are secrets of the user's browser.
+func (w *Service) ConsentURL(p calendarapi.Provider, state, verifier string) string {
+	return w.apis.ConsentURL(p, w.BaseURL+redirectPath, state, verifier)
+}
+
+// Exchange returns the refresh token for the code that a provider has sent. The error may
+// be a *calendarapi.Error.
+func (w *Service) Exchange(ctx context.Context, p calendarapi.Provider, code, verifier string) (string, error) {
+	return w.apis.Exchange(ctx, p, w.BaseURL+redirectPath, code, verifier)
+}
+
+// NotifyPath begins the path at which providers tell about changes. The ID of the
+// calendar and its secret follow.
+const NotifyPath = "/webhooks/calendars/"
+
+// watch has the provider tell about changes, if it can reach the service. Without it, the
+// calendar is read at intervals all the same.
+func (w *Service) watch(ctx context.Context, opened *calendarapi.Calendar, c *Calendar, now time.Time) {
+	if !strings.HasPrefix(w.BaseURL, "https://") || c.Watch.Expires.Sub(now) > watchMargin {
+		return
+	}
+	watch, err := opened.Watch(ctx, c.Watch, w.BaseURL+NotifyPath+c.ID.String()+"/"+w.Key.notifySecret(c.ID.String()), now)
+	if err != nil {
+		w.Log.Debug("cannot subscribe to the changes of a calendar; polling it instead", "calendar", c.ID, "error", err)
+		return
+	}
+	c.Watch = watch
+}
+
+// unwatch ends the watch of a deleted calendar. If that fails, it expires.
+func (w *Service) unwatch(ctx context.Context, c *Calendar) {
+	if c.Provider == Feed || c.Watch.ID == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, feedTime)
+	defer cancel()
+	opened, err := w.open(ctx, c)
+	if err == nil {
+		err = opened.Unwatch(ctx, c.Watch)
+	}
+	if err != nil {
+		w.Log.Debug("cannot end the subscription to a calendar; it will expire", "calendar", c.ID, "error", err)
+	}
+}
+
+// IsNotifySecret reports whether a secret is that of a calendar's notifications.
+func (w *Service) IsNotifySecret(id uuid.UUID, secret string) bool {
+	return hmac.Equal([]byte(secret), []byte(w.Key.notifySecret(id.String())))
+}
+
+// Notify makes a calendar due of which its provider says that it has changed. With lapsed,
+// it also is read completely, and its watch is renewed.
+func (w *Service) Notify(ctx context.Context, id uuid.UUID, lapsed bool) error {
+	now := w.Now()
+	_, err := w.Store.ChangeSync(ctx, id, func(s *Sync) {
+		if lapsed {
+			s.Watch.Expires, s.ReadAt = time.Time{}, time.Time{}
+		}
+		if s.State != Revoked && s.Lease == "" && s.DueAt.After(now) {
+			s.DueAt = s.SyncedAt.Add(minReadPause)
+			if s.DueAt.Before(now) {
+				s.DueAt = now
+			}
+		}
+	})
+	if err == nil {
+		w.Wake()
+	}
+	return err
+}

@@ -1,0 +1,245 @@
+package calendarsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/calendar/calendarapi"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/runner"
+)
+
+// Connection is a request to connect a calendar.
+type Connection struct {
+	Name    string
+	Address string             // of a feed
+	Access  calendarapi.Access // to an API; without a provider for a feed
+	Email   string             // of the owner; may be empty
+	Rules   Rules
+	Job     JobOptions
+	Poll    time.Duration
+}
+
+// Connect connects a calendar, which is read soon. An unusable request is a *job.Error
+// with InvalidInput.
+func (w *Service) Connect(ctx context.Context, caller account.Caller, request Connection) (Calendar, error) {
+	now := exact(w.Now())
+	c := Calendar{
+		ID: uuid.Must(uuid.NewV7()), ConsumerID: caller.ConsumerID, Provider: Feed, Name: request.Name, Email: strings.ToLower(request.Email),
+		Rules: request.Rules, Job: request.Job, Poll: request.Poll, CreatedAt: now, Sync: Sync{State: Waiting, DueAt: now},
+	}
+	set := func() error { return w.setAddress(&c, request.Address) }
+	if request.Access.Provider != "" && request.Access.Provider != Feed {
+		c.Provider = request.Access.Provider
+		set = func() error { return w.setAccess(&c, request.Access) }
+	}
+	if err := set(); err != nil {
+		return Calendar{}, err
+	}
+	if err := c.check(caller); err != nil {
+		return Calendar{}, err
+	}
+	if err := w.Store.InsertCalendar(ctx, c); err != nil {
+		return Calendar{}, err
+	}
+	w.Wake()
+	return c, nil
+}
+
+func (w *Service) setAddress(c *Calendar, text string) error {
+	address, masked, err := ParseAddress(text)
+	if err != nil {
+		return invalid(err.Error(), "icsUrl")
+	}
+	c.Sealed, c.Address = w.Key.Seal(c.ID.String(), address), masked
+	return nil
+}
+
+// check checks what schemas cannot.
+func (c Calendar) check(caller account.Caller) error {
+	if _, err := c.Rules.compileTitle(); err != nil {
+		return invalid("the pattern for titles is not a regular expression", "rules", "titleMatches")
+	}
+	switch {
+	case c.Rules.needsEmail() && c.Email == "" && c.Provider == Feed: // others are asked for it
+		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.Record), "email")
+	case caller.Mode == job.Test:
+		return &job.Error{Code: job.InvalidState, Message: "calendars send live bots: connect them with a live key"}
+	}
+	return nil
+}
+
+func invalid(message string, path ...any) error {
+	return &job.Error{Code: job.InvalidInput, Message: message, Path: path}
+}
+
+// Calendar returns a calendar of the caller.
+func (w *Service) Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, error) {
+	return w.Store.Calendar(ctx, caller, id)
+}
+
+// Calendars returns the calendars of the caller, oldest first.
+func (w *Service) Calendars(ctx context.Context, caller account.Caller) ([]Calendar, error) {
+	return w.Store.Calendars(ctx, caller)
+}
+
+// Patch changes a calendar. Fields that are nil do not change.
+type Patch struct {
+	Name, Address, Email *string
+	Access               AccessPatch
+	Record               *Record
+	TitleMatches         *string
+	MinParticipants      *int
+	OptOut               *string
+	Job                  *JobOptions
+	Poll                 *time.Duration
+}
+
+// Change changes a calendar of the caller, which is read again soon. Other settings of
+// jobs apply to those that are created later.
+func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (Calendar, error) {
+	c, err := w.Store.ChangeCalendar(ctx, caller, id, w.Now(), func(c *Calendar) error {
+		if patch.Address != nil {
+			if c.Provider != Feed {
+				return invalid("a calendar of "+c.Provider.Title()+" has no address", "icsUrl")
+			}
+			if err := w.setAddress(c, *patch.Address); err != nil {
+				return err
+			}
+		}
+		if err := w.changeAccess(c, patch.Access); err != nil {
+			return err
+		}
+		if patch.Email != nil {
+			c.Email = strings.ToLower(*patch.Email)
+		}
+		set(&c.Name, patch.Name)
+		set(&c.Rules.Record, patch.Record)
+		set(&c.Rules.TitleMatches, patch.TitleMatches)
+		set(&c.Rules.MinParticipants, patch.MinParticipants)
+		set(&c.Rules.OptOut, patch.OptOut)
+		set(&c.Job, patch.Job)
+		set(&c.Poll, patch.Poll)
+		return c.check(caller)
+	})
+	if err == nil {
+		w.Wake()
+	}
+	return c, err
+}
+
+func set[T any](value, with *T) {
+	if with != nil {
+		*value = *with
+	}
+}
+
+// Disconnect deletes a calendar of the caller. The jobs that it has created and whose
+// meetings are not in another calendar are cancelled soon.
+func (w *Service) Disconnect(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	if err := w.Store.DeleteCalendar(ctx, caller, id, w.Now()); err != nil {
+		return err
+	}
+	w.Wake()
+	return nil
+}
+
+// SyncNow reads a calendar of the caller now. Further calls of a team wait, and a few at most:
+// then the error is budget.ErrFull.
+func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, Changes, error) {
+	release, err := w.requested.Acquire(ctx, caller.ConsumerID.String(), 1)
+	if err != nil {
+		return Calendar{}, Changes{}, err
+	}
+	defer release()
+	c, ok, err := w.Store.ClaimCalendar(ctx, caller, id, w.Now().Add(maxSync))
+	if err != nil {
+		return Calendar{}, Changes{}, err
+	}
+	if !ok {
+		return Calendar{}, Changes{}, &job.Error{Code: job.NotFound, Message: "no such calendar"}
+	}
+	c, changes, err := w.sync(ctx, c)
+	if errors.Is(err, runner.ErrLost) { // it was changed, and is read again
+		c, err = w.Store.Calendar(ctx, caller, id)
+	}
+	return c, changes, err
+}
+
+// Events returns the meetings of a calendar of the caller that end after from and start
+// before to, by their start: 500 at most.
+func (w *Service) Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]Event, error) {
+	c, err := w.Store.Calendar(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	found, err := w.Store.UpcomingEvents(ctx, id, from, to, maxListed)
+	if err != nil {
+		return nil, err
+	}
+	return found, w.complete(ctx, c, found)
+}
+
+// complete adds what has become of the jobs of events since they were decided, and where
+// they are known from.
+func (w *Service) complete(ctx context.Context, c Calendar, events []Event) error {
+	var jobs []uuid.UUID
+	for _, e := range events {
+		if e.JobID != uuid.Nil {
+			jobs = append(jobs, e.JobID)
+		}
+	}
+	sources, err := w.Store.JobSources(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		if e = e.current(); e.JobID != uuid.Nil {
+			e.Sources = sources[e.JobID]
+		}
+		if len(e.Sources) == 0 {
+			e.Sources = []string{string(c.Provider)}
+		}
+		events[i] = e
+	}
+	return nil
+}
+
+// maxListed limits the events of Events.
+const maxListed = 500
+
+// Override saves whether a person wants a bot for an event; nil if the rules decide. It
+// returns the event with the new decision.
+func (w *Service) Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (Event, error) {
+	c, err := w.Store.Calendar(ctx, caller, calendar)
+	if err != nil {
+		return Event{}, err
+	}
+	if err := w.Jobs.OverrideEvent(ctx, caller, calendar, event, override); err != nil {
+		return Event{}, err
+	}
+	e, err := w.Store.CalendarEvent(ctx, calendar, event)
+	if err != nil {
+		return Event{}, err
+	}
+	found := []Event{e}
+	err = w.complete(ctx, c, found)
+	return found[0], err
+}
+
+// current returns the event with what has become of its job since it was decided.
+func (e Event) current() Event {
+	switch {
+	case e.Reason == "":
+		e.Reason = "not decided yet"
+	case e.Record && e.Job == job.Cancelled:
+		e.Record, e.Reason = false, "not recorded: its bot was cancelled"
+	}
+	return e
+}

@@ -1,0 +1,226 @@
+package calendarsync
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/base/text"
+	"standin/internal/calendar"
+	"standin/internal/jobs/job"
+)
+
+const (
+	maxEvents = 1000 // meetings of a calendar in its window
+	maxUID    = 1000 // bytes
+	maxTitle  = 300  // characters
+	readTime  = 20 * time.Second
+
+	maxAttendees = 2000 // of a meeting that are counted
+)
+
+// meetingsOf returns the meetings of a calendar file from shortly before now until the
+// end of the window, by their start. The error is a *feedError.
+func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, error) {
+	budget := calendar.NewFeedBudget(time.Now().Add(readTime))
+	parsed, err := calendar.ParseICS(file, budget, w.MeetingHosts...)
+	if malformed, ok := errors.AsType[*calendar.ICSError](err); ok {
+		if bytes.Contains(bytes.ToLower(file[:min(len(file), 1000)]), []byte("<html")) {
+			return nil, &feedError{
+				reason: "the address leads to a web page, not to a calendar: copy the address in iCal format, which usually ends in .ics",
+			}
+		}
+		return nil, &feedError{reason: "the file is not a calendar that can be read: " + malformed.Reason}
+	}
+	if err != nil {
+		return nil, &feedError{reason: "reading the calendar takes too long"}
+	}
+	byUID := make(map[string][]calendar.Event)
+	for _, e := range parsed.Events {
+		e.UID = text.CleanLine(e.UID, len(e.UID))
+		if e.UID != "" && len(e.UID) <= maxUID {
+			byUID[e.UID] = append(byUID[e.UID], e)
+		}
+	}
+	from, to := now.Add(-Past), now.Add(Window)
+	var found []Event
+	decide := c.Rules.Decider(c.Email)
+	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
+		occurrences, err := occurrencesOf(newestOf(byUID[uid]), from, to, budget)
+		for i := 0; err == nil && i < len(occurrences); i++ {
+			e := occurrences[i]
+			err = budget.Spend(1 + min(len(e.Attendees), maxAttendees) + len(e.Summary) + len(e.Description)/16)
+			found = append(found, newEvent(e, c.Email, decide))
+		}
+		if err != nil {
+			return nil, &feedError{reason: "the file is not a calendar that can be read: its meetings take too much work"}
+		}
+	}
+	return earliest(found), nil
+}
+
+// earliest returns the meetings that are kept, by their start.
+func earliest(found []Event) []Event {
+	slices.SortStableFunc(found, func(a, b Event) int { return a.Start.Compare(b.Start) })
+	return found[:min(len(found), maxEvents)]
+}
+
+// eventsOf returns the meetings of a calendar that an API has listed.
+func eventsOf(c Calendar, listed []calendar.Event) []Event {
+	found, decide := make(map[string]Event), c.Rules.Decider(c.Email)
+	for _, e := range listed {
+		e.UID = text.CleanLine(e.UID, len(e.UID))
+		if e.UID == "" || len(e.UID) > maxUID || e.Start.IsZero() {
+			continue
+		}
+		event := newEvent(e, c.Email, decide)
+		if known, ok := found[identity(event)]; !ok || compareVersions(event, known) > 0 {
+			found[identity(event)] = event
+		}
+	}
+	return earliest(slices.SortedFunc(maps.Values(found), func(a, b Event) int { return strings.Compare(identity(a), identity(b)) }))
+}
+
+// newestOf returns the newest version of each event of one UID.
+func newestOf(events []calendar.Event) []calendar.Event {
+	newest := make(map[time.Time]calendar.Event)
+	for _, e := range events {
+		known, ok := newest[e.Original]
+		if !ok || e.Sequence > known.Sequence || e.Sequence == known.Sequence && e.Modified.After(known.Modified) {
+			newest[e.Original] = e
+		}
+	}
+	return slices.SortedFunc(maps.Values(newest), func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
+}
+
+// occurrencesOf returns the meetings of the events of one UID between two times, with
+// those that can get no bot.
+func occurrencesOf(events []calendar.Event, from, to time.Time, budget *calendar.Budget) ([]calendar.Event, error) {
+	found, err := calendar.Occurrences(events, from, to, budget)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		unusable := e.Cancelled || e.AllDay || e.Problem != ""
+		if unusable && !e.Start.IsZero() && e.During(from, to) {
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
+
+// newEvent returns an event with what the rules of its calendar say.
+func newEvent(e calendar.Event, owner string, decide func(calendar.Event) (Verdict, int)) Event {
+	verdict, people := decide(e)
+	return Event{UID: e.UID, Original: e.Original, Key: e.ID(), Facts: Facts{
+		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
+		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
+		Attendees: people, Response: text.CleanLine(responseOf(e, owner), 30), Problem: problemOf(e), ByRules: verdict,
+	}}
+}
+
+// problemOf returns why an event can get no bot, or "".
+func problemOf(e calendar.Event) string {
+	switch {
+	case e.Cancelled:
+		return IsCancelled
+	case e.Problem != "":
+		return "it cannot be read: " + e.Problem
+	case e.AllDay:
+		return "it lasts all day"
+	case e.Floating && e.Zone == "":
+		return "it has no time zone, so its start is uncertain"
+	case e.MeetingURL == "":
+		return "it has no link to a meeting of a known platform"
+	}
+	return ""
+}
+
+// exact returns a time as it is stored.
+func exact(at time.Time) time.Time {
+	if at.IsZero() {
+		return time.Time{}
+	}
+	return at.UTC().Truncate(time.Millisecond)
+}
+
+// Changes counts what a sync has changed.
+type Changes struct {
+	Added   int `json:"added"`
+	Updated int `json:"updated"`
+	Removed int `json:"removed"`
+}
+
+// compare returns the events to save so that those of a calendar are as read.
+func compare(known, read []Event, now time.Time) (save []Event, changes Changes) {
+	missing := make(map[string]Event) // known events that were not read
+	for _, e := range known {
+		missing[identity(e)] = e
+	}
+	var added []Event
+	for _, e := range read {
+		old, ok := missing[identity(e)]
+		delete(missing, identity(e))
+		switch {
+		case !ok:
+			added = append(added, e)
+		case old.Facts != e.Facts || old.Removed:
+			changes.Updated++
+			save = append(save, updated(old, e, now))
+		case old.Record && old.Job == job.Cancelled && old.End.After(now):
+			save = append(save, old)
+		}
+	}
+	moved := make(map[string]Event) // those of missing that are occurrences, by their day
+	for _, e := range missing {
+		moved[dayOf(e)] = e
+	}
+	for _, e := range added {
+		// the whole series was moved to another time of day
+		if old, ok := moved[dayOf(e)]; ok && !e.Original.IsZero() && missing[identity(old)].ID == old.ID {
+			delete(missing, identity(old))
+			changes.Updated++
+			save = append(save, updated(old, e, now))
+			continue
+		}
+		changes.Added++
+		e.ID, e.UpdatedAt = uuid.Must(uuid.NewV7()), now
+		save = append(save, e)
+	}
+	for _, id := range slices.Sorted(maps.Keys(missing)) {
+		e := missing[id]
+		if e.Removed {
+			continue
+		}
+		if e.End.After(now) {
+			changes.Removed++
+		}
+		e.Removed, e.UpdatedAt = true, now
+		save = append(save, e)
+	}
+	return save, changes
+}
+
+// updated returns a known event with what was read.
+func updated(known, read Event, now time.Time) Event {
+	known.Original, known.Facts, known.Removed, known.UpdatedAt = read.Original, read.Facts, false, now
+	return known
+}
+
+// dayOf identifies the day of an occurrence of a series within its calendar; empty for
+// other events.
+func dayOf(e Event) string {
+	if e.Original.IsZero() {
+		return ""
+	}
+	return e.UID + "\n" + e.Original.In(calendar.Location(e.Zone)).Format(time.DateOnly)
+}
+
+// identity identifies an event within its calendar.
+func identity(e Event) string { return fmt.Sprintf("%s\n%d", e.UID, e.Original.UnixMilli()) }

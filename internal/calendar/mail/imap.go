@@ -1,0 +1,292 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+
+	"standin/internal/base/retry"
+)
+
+const (
+	// mailboxInterval is the time between checks of a mailbox. Servers announce
+	// messages with IDLE, but not those that arrive while it begins.
+	mailboxInterval = time.Minute
+
+	reconnectMin = 5 * time.Second
+	reconnectMax = 5 * time.Minute
+)
+
+// IMAPSettings configure the mailbox that is read.
+type IMAPSettings struct {
+	URL       *url.URL      `kong:"-"` // imaps://user@host/mailbox, or imap:// for STARTTLS; the default mailbox is INBOX
+	Password  string        `kong:"-"`
+	OAuth     OAuthSettings `embed:""` // instead of the password
+	Interval  time.Duration `kong:"-"` // between checks; mailboxInterval when 0
+	Reconnect time.Duration `kong:"-"` // shortest pause before a new connection; reconnectMin when 0
+	TLS       *tls.Config   `kong:"-"` // set by tests
+}
+
+func (s IMAPSettings) check() error {
+	if s.URL == nil {
+		return nil
+	}
+	if s.URL.Scheme != "imaps" && s.URL.Scheme != "imap" || s.URL.Hostname() == "" || s.URL.User.Username() == "" {
+		return errors.New("STANDIN_MAIL_IMAP_URL must have the form imaps://user@host/mailbox")
+	}
+	if s.OAuth.Provider != "" {
+		if s.Password != "" {
+			return errors.New("STANDIN_MAIL_IMAP_PASSWORD and STANDIN_MAIL_IMAP_OAUTH must not be set together")
+		}
+		return errors.Join(checkPassword("STANDIN_MAIL_IMAP", s.URL, "-"), s.OAuth.check())
+	}
+	return checkPassword("STANDIN_MAIL_IMAP", s.URL, s.Password)
+}
+
+// name identifies the mailbox.
+func (s IMAPSettings) name() string {
+	return s.URL.User.Username() + "@" + s.URL.Host + "/" + s.mailbox()
+}
+
+// checkPassword checks that the password of an account is set, and not in its
+// URL, which other users of the machine can read.
+func checkPassword(setting string, account *url.URL, password string) error {
+	if _, has := account.User.Password(); has {
+		return fmt.Errorf("%s_URL must not contain the password: set %s_PASSWORD", setting, setting)
+	}
+	if account.User.Username() != "" && password == "" {
+		return fmt.Errorf("%s_PASSWORD must be set", setting)
+	}
+	return nil
+}
+
+// mailbox returns the name of the mailbox.
+func (s IMAPSettings) mailbox() string {
+	if name := strings.Trim(s.URL.Path, "/"); name != "" {
+		return name
+	}
+	return "INBOX"
+}
+
+// address returns the host and port of a URL.
+func address(u *url.URL, ports map[string]string) string {
+	port := u.Port()
+	if port == "" {
+		port = ports[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// mailboxReader receives the messages of a mailbox.
+type mailboxReader struct {
+	worker   *Worker
+	settings IMAPSettings
+}
+
+// run reads the mailbox until ctx is cancelled, and reconnects when the
+// connection is lost.
+func (r *mailboxReader) run(ctx context.Context) {
+	pause := retry.Backoff{Min: cmp.Or(r.settings.Reconnect, reconnectMin), Max: reconnectMax}
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := r.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > reconnectMax {
+			pause.Reset()
+		}
+		if refused, ok := errors.AsType[*signInError](err); ok {
+			r.worker.settings.Log.Error("the mailbox cannot be read: "+refused.advice, "host", r.settings.URL.Hostname(), "user",
+				r.settings.URL.User.Username(), "error", err)
+		} else {
+			r.worker.settings.Log.Warn("mailbox connection lost", "host", r.settings.URL.Hostname(), "error", err)
+		}
+		_ = retry.Sleep(ctx, pause.Next()) // the loop checks ctx
+	}
+}
+
+// session connects and reads the mailbox until an error occurs.
+func (r *mailboxReader) session(ctx context.Context) error {
+	announced := retry.NewSignal()
+	client, err := r.connect(&imapclient.UnilateralDataHandler{Mailbox: func(*imapclient.UnilateralDataMailbox) { announced.Send() }})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // ends the waiting command
+	defer stop()
+	if err := r.signIn(ctx, client); err != nil {
+		return err
+	}
+	selected, err := client.Select(r.settings.mailbox(), nil).Wait()
+	if err != nil {
+		return fmt.Errorf("open the mailbox: %w", err)
+	}
+	r.worker.settings.Log.Info("reading a mailbox", "host", r.settings.URL.Hostname(), "mailbox", r.settings.mailbox())
+	for {
+		if err := r.readNew(ctx, client, selected); err != nil {
+			return err
+		}
+		if err := waitForMail(ctx, client, announced, cmp.Or(r.settings.Interval, mailboxInterval)); err != nil {
+			return err
+		}
+	}
+}
+
+// connect connects with TLS.
+func (r *mailboxReader) connect(handler *imapclient.UnilateralDataHandler) (*imapclient.Client, error) {
+	options := &imapclient.Options{UnilateralDataHandler: handler, TLSConfig: r.settings.TLS, Dialer: &net.Dialer{Timeout: requestTime}}
+	host := address(r.settings.URL, map[string]string{"imaps": "993", "imap": "143"})
+	if r.settings.URL.Scheme == "imaps" {
+		return imapclient.DialTLS(host, options)
+	}
+	return imapclient.DialStartTLS(host, options)
+}
+
+// waitForMail returns when the server announces a message, and after an interval.
+func waitForMail(ctx context.Context, client *imapclient.Client, announced <-chan struct{}, interval time.Duration) error {
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	var idle *imapclient.IdleCommand
+	if client.Caps().Has(imap.CapIdle) {
+		var err error
+		if idle, err = client.Idle(); err != nil {
+			return fmt.Errorf("wait for mail: %w", err)
+		}
+	}
+	select {
+	case <-announced:
+	case <-timer.C:
+	case <-client.Closed():
+	case <-ctx.Done():
+	}
+	if idle != nil {
+		if err := idle.Close(); err != nil {
+			return fmt.Errorf("wait for mail: %w", err)
+		}
+		return idle.Wait()
+	}
+	return client.Noop().Wait()
+}
+
+// readNew reads the messages that arrived since the last call, or since the
+// worker first saw the mailbox. It does not touch older messages. selected is the
+// state of the mailbox when it was opened.
+func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, selected *imap.SelectData) error {
+	name := r.settings.name()
+	box, err := r.worker.store.mailbox(ctx, name)
+	if err != nil {
+		return err
+	}
+	if box.validity != selected.UIDValidity {
+		if selected.UIDNext == 0 {
+			return errors.New("the server does not report the next UID of the mailbox")
+		}
+		if box.firstSeen.IsZero() {
+			box.firstSeen = r.worker.settings.Now()
+		} else if err := r.readRenumbered(ctx, client, name, selected.UIDValidity, box.firstSeen); err != nil {
+			return err
+		}
+		box.validity, box.uid = selected.UIDValidity, uint32(selected.UIDNext)-1
+		if err := r.worker.store.saveMailbox(ctx, name, box); err != nil {
+			return err
+		}
+	}
+	after := imap.UIDSet{}
+	after.AddRange(imap.UID(box.uid+1), 0) // 0 is the last message, which IMAP includes even if its UID is lower
+	found, err := r.list(ctx, client, after)
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		if uint32(m.UID) <= box.uid {
+			continue
+		}
+		if err := r.read(ctx, client, m, name, box.validity); err != nil {
+			return err
+		}
+		box.uid = uint32(m.UID)
+		if err := r.worker.store.saveMailbox(ctx, name, box); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRenumbered reads a mailbox whose UIDs have changed, for example after it was
+// restored from a backup: the unread messages that the server received since the
+// worker first saw the mailbox.
+func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.Client, name string, validity uint32,
+	firstSeen time.Time) error {
+	// The search compares dates without regard to time and zone.
+	criteria := &imap.SearchCriteria{NotFlag: []imap.Flag{imap.FlagSeen}, Since: firstSeen.AddDate(0, 0, -1)}
+	unread, err := client.UIDSearch(criteria, nil).Wait()
+	if err != nil {
+		return fmt.Errorf("search the mailbox: %w", err)
+	}
+	if len(unread.AllUIDs()) == 0 {
+		return nil
+	}
+	found, err := r.list(ctx, client, imap.UIDSetNum(unread.AllUIDs()...))
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		if m.InternalDate.Before(firstSeen.Truncate(time.Second)) { // IMAP has whole seconds
+			continue
+		}
+		if err := r.read(ctx, client, m, name, validity); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list returns the UIDs, sizes and dates of messages that exist, by UID.
+func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uids imap.UIDSet) ([]*imapclient.FetchMessageBuffer, error) {
+	found, err := client.Fetch(uids, &imap.FetchOptions{UID: true, RFC822Size: true, InternalDate: true}).Collect()
+	if err != nil {
+		return nil, fmt.Errorf("list the messages: %w", err)
+	}
+	slices.SortFunc(found, func(a, b *imapclient.FetchMessageBuffer) int { return cmp.Compare(a.UID, b.UID) })
+	return found, ctx.Err()
+}
+
+// read stores a message and marks it as seen. It leaves a message that is too
+// large unread.
+func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string,
+	validity uint32) error {
+	if m.RFC822Size > r.worker.settings.MaxMessage {
+		r.worker.settings.Log.Warn("message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
+		return nil
+	}
+	set := imap.UIDSetNum(m.UID)
+	section := &imap.FetchItemBodySection{Peek: true}
+	messages, err := client.Fetch(set, &imap.FetchOptions{UID: true, BodySection: []*imap.FetchItemBodySection{section}}).Collect()
+	if err != nil {
+		return fmt.Errorf("read a message: %w", err)
+	}
+	if len(messages) == 0 {
+		return nil // it was deleted
+	}
+	origin := fmt.Sprintf("%s %d %d", mailbox, validity, m.UID)
+	if err := r.worker.receive(ctx, received{source: "imap", origin: origin, raw: messages[0].FindBodySection(section)}); err != nil {
+		return fmt.Errorf("store a message: %w", err)
+	}
+	seen := imap.StoreFlags{Op: imap.StoreFlagsAdd, Flags: []imap.Flag{imap.FlagSeen}, Silent: true}
+	if err := client.Store(set, &seen, nil).Close(); err != nil {
+		return fmt.Errorf("mark a message as seen: %w", err)
+	}
+	return nil
+}

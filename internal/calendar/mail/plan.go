@@ -1,0 +1,187 @@
+package mail
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/base/meetinglink"
+	"standin/internal/calendar"
+	"standin/internal/jobs/job"
+)
+
+const (
+	maxMeetings = 20                   // meetings in one message
+	maxUID      = 1000                 // bytes
+	horizon     = 366 * 24 * time.Hour // how far ahead meetings are known
+)
+
+// plan is what a message asks for.
+type plan struct {
+	events   []calendar.Event // each has a UID, but not always an organizer; those with a Problem are not scheduled
+	problems []string         // sentences that say why other events, or the message, cannot be used
+	refused  bool             // the author may not schedule some of them
+
+	uids   map[string]bool // UIDs of all events
+	budget *calendar.Budget
+}
+
+// makePlan decides what to do with the calendars of a message. It returns an error
+// only after the deadline of the budget.
+func makePlan(c *content, budget *calendar.Budget) (plan, error) {
+	p := plan{uids: make(map[string]bool), budget: budget}
+	for _, part := range c.calendars {
+		if err := p.addCalendar(c, part); err != nil {
+			return plan{}, err
+		}
+	}
+	if len(c.calendars) == 0 {
+		p.problems = append(p.problems, c.missing())
+	}
+	for i := range p.events {
+		for _, other := range p.events {
+			if p.events[i].Organizer == "" && other.UID == p.events[i].UID {
+				p.events[i].Organizer = other.Organizer
+			}
+		}
+	}
+	return p, nil
+}
+
+// missing says what a message without a calendar lacks.
+func (c *content) missing() string {
+	switch {
+	case c.unsealed:
+		return "The message's type is not signed by the sender, so others may have written its calendar."
+	case c.closed != "":
+		return c.closed
+	case len(c.links) == 1:
+		return "The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar."
+	case len(c.links) > 1:
+		return "The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this address to the meeting, or forward the invitation with its calendar."
+	}
+	return "The message is not an invitation: it has neither a calendar (.ics) nor a meeting link."
+}
+
+// addCalendar adds the events of a calendar.
+func (p *plan) addCalendar(c *content, part calendarPart) error {
+	parsed, err := calendar.ParseICS(part.text, p.budget, c.hosts...)
+	if malformed, ok := errors.AsType[*calendar.ICSError](err); ok {
+		p.problem("The calendar cannot be used: %s. What was scheduled before stays.", malformed.Reason)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if parsed.Method == "" {
+		parsed.Method = strings.ToUpper(part.method)
+	}
+	switch parsed.Method {
+	case "", "REQUEST", "PUBLISH", "CANCEL":
+	default:
+		p.problem("The calendar is not an invitation: its method is %s.", printable(parsed.Method, 20))
+		return nil
+	}
+	if len(parsed.Events) == 0 {
+		p.problem("The calendar has no event.")
+	}
+	for _, event := range parsed.Events {
+		event.Organizer = strings.ToLower(event.Organizer)
+		event.Summary = printable(event.Summary, maxSubject)
+		event.Cancelled = event.Cancelled || calendar.IsCancelled(parsed.Method)
+		if event.Stamp.IsZero() {
+			event.Stamp = c.sent
+		}
+		if reason := p.unusable(event); reason != "" {
+			p.problem("%s %s.", title(event), reason)
+			continue
+		}
+		if !event.Cancelled {
+			event.Problem = c.complete(&event)
+		}
+		p.add(event)
+	}
+	return nil
+}
+
+// add adds an event unless the plan has a newer or equal version of it.
+func (p *plan) add(event calendar.Event) {
+	at := slices.IndexFunc(p.events, func(e calendar.Event) bool {
+		return e.Organizer == event.Organizer && e.UID == event.UID && e.Original.Equal(event.Original)
+	})
+	switch {
+	case at < 0:
+		p.events = append(p.events, event)
+	case compareVersions(event, p.events[at]) > 0:
+		p.events[at] = event
+	}
+}
+
+// compareVersions returns 1 if a is a later version of an event than b, and -1 if it
+// is an earlier one (RFC 5546, section 2.1.5).
+func compareVersions(a, b calendar.Event) int {
+	return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), a.Stamp.Compare(b.Stamp))
+}
+
+func (p *plan) problem(format string, args ...any) {
+	if sentence := fmt.Sprintf(format, args...); !slices.Contains(p.problems, sentence) && len(p.problems) < maxMeetings {
+		p.problems = append(p.problems, sentence)
+	}
+}
+
+// unusable returns why an event cannot be told apart from others, or "".
+func (p *plan) unusable(event calendar.Event) string {
+	p.uids[event.UID] = true
+	switch {
+	case len(p.uids) > maxMeetings:
+		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings)
+	case event.UID == "" && event.Problem != "":
+		return "cannot be used: " + event.Problem
+	case event.UID == "" || len(event.UID) > maxUID:
+		return "has no usable UID, so later changes could not be recognized"
+	}
+	return ""
+}
+
+// complete takes the link of an event that has none from the text of the message, and
+// returns why the event cannot be scheduled, or "".
+func (c *content) complete(event *calendar.Event) (problem string) {
+	for _, link := range c.links {
+		if event.MeetingURL == "" && len(c.links) == 1 ||
+			meetinglink.Same(event.MeetingURL, link) && meetinglink.MoreComplete(link, event.MeetingURL) {
+			event.MeetingURL = link
+			_, event.Platform, _ = calendar.FindMeeting(link, c.hosts...)
+		}
+	}
+	switch {
+	case event.Problem != "":
+		return "cannot be scheduled: " + event.Problem
+	case event.AllDay:
+		return "lasts all day"
+	case event.Floating && event.Zone == "":
+		return "has no time zone, so its start is uncertain"
+	case event.MeetingURL == "" && len(c.links) > 1:
+		return "has no meeting link, and the text of the message has several"
+	case event.MeetingURL == "":
+		return "has no link to a meeting of a known platform"
+	}
+	invite := event.Invite()
+	invite.OrganizerEmail = cmp.Or(event.Organizer, c.from)
+	if _, err := invite.Normal(); err != nil {
+		if refused, ok := errors.AsType[*job.Error](err); ok {
+			return "cannot be scheduled: " + refused.Message
+		}
+	}
+	return ""
+}
+
+// title names an event in a sentence.
+func title(event calendar.Event) string {
+	if event.Summary == "" {
+		return "The event"
+	}
+	return "“" + event.Summary + "”"
+}

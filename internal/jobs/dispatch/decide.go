@@ -1,0 +1,354 @@
+package dispatch
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"standin/internal/jobs/job"
+	"standin/internal/launch"
+)
+
+// action is what the dispatcher does with a job next. The values appear in
+// the log.
+type action string
+
+const (
+	wait             action = "wait"              // look again at decision.until
+	queue            action = "queue"             // wait for capacity; look again at decision.until
+	startAttempt     action = "start attempt"     // start an attempt and launch its bot
+	launchBot        action = "launch"            // launch the bot of the attempt that has been started
+	prelaunchBot     action = "prelaunch"         // launch the bot before joinAt
+	skipPrelaunch    action = "skip prelaunch"    // wait for joinAt without a bot
+	startPrelaunched action = "start prelaunched" // start an attempt with the prelaunched bot
+	stopPrelaunched  action = "stop prelaunched"  // stop the prelaunched bot
+	adoptBot         action = "adopt"             // record the launch of a bot that runs already
+	salvage          action = "salvage"           // stop the bot and finalize what it uploaded
+	giveUp           action = "give up"           // stop the bot and fail the job
+	cleanUp          action = "clean up"          // stop the bot of an ended job and delete its uploads
+)
+
+// decision is an action with its reason.
+type decision struct {
+	action action
+	until  time.Time       // of wait and queue
+	code   job.FailureCode // of giveUp
+	detail string          // the reason, for people; empty for wait
+}
+
+// situation is everything that a decision depends on.
+type situation struct {
+	job job.Record
+	bot launch.State
+	now time.Time
+
+	hasMedia   bool   // the bots of the job uploaded something usable
+	botReason  string // what the launcher reports about the bot beyond its state; may be empty
+	noCapacity string // why this node cannot run another bot; empty when it can
+	otherNode  bool   // the current attempt was started by another node, which is gone
+	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
+	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	leaving    bool   // the consumer has told a bot that may be lost to leave the meeting
+	stops      int    // how many bots were stopped by someone else than the service, if the bot may be lost
+
+	timeouts  Timeouts
+	prelaunch time.Duration // how long before joinAt a bot is launched
+	// reachable is since when every bot could reach the service. Silence before
+	// that does not count against a bot.
+	reachable time.Time
+}
+
+// capacityRetry is how often a job that waits for capacity is looked at. A
+// slot that becomes free wakes the dispatcher at once.
+const capacityRetry = 15 * time.Second
+
+// minLaunches is how often the launch of an attempt's bot is tried at least, so that a
+// late one does not depend on a single moment.
+const minLaunches = 3
+
+// decide returns what to do with a job. It is the dispatcher's whole policy:
+// it reads no clock and changes nothing.
+func decide(s situation) decision {
+	status := s.job.Status
+	switch {
+	case s.job.Prelaunch == job.PrelaunchWithdrawn:
+		return decision{action: stopPrelaunched, detail: "the job has changed"}
+	case status == job.Completed || status == job.Failed || s.job.ManifestURI != "":
+		return s.decideEnded()
+	case status == job.Cancelled:
+		return s.decideCancelled()
+	case status == job.Scheduled && s.job.Prelaunch == job.Prelaunched:
+		return s.decidePrelaunched()
+	case status == job.Scheduled || status == job.Pending:
+		return s.decideDue()
+	case status == job.Dispatching && s.job.LaunchedAt.IsZero():
+		return s.decideLaunch()
+	case status == job.Finalizing && s.job.Attempt > 0:
+		return decision{action: salvage, detail: "the bot has left the meeting"}
+	}
+	if reason, lost := s.lostBot(); lost {
+		return s.decideLost(s.explain(reason))
+	}
+	deadline := s.deadline()
+	if s.now.Before(deadline) {
+		return decision{action: wait, until: earlier(deadline, s.heartbeatDue())}
+	}
+	detail := fmt.Sprintf("the bot has been %s since %s, longer than the limit of %s", describe(status),
+		s.job.StatusSince.Format(time.RFC3339),
+		deadline.Sub(s.job.StatusSince).Round(time.Second))
+	if s.hasMedia {
+		return decision{action: salvage, detail: detail}
+	}
+	return decision{action: giveUp, code: job.InternalError, detail: detail}
+}
+
+// describe returns a status as it continues "the bot has been".
+func describe(status job.Status) string {
+	switch status {
+	case job.Dispatching, job.Joining, job.Finalizing:
+		return string(status)
+	case job.EnteringLobby:
+		return "in the lobby"
+	case job.InMeeting:
+		return "in the meeting"
+	}
+	return "in the state " + string(status)
+}
+
+// decideDue starts the first attempt of a job whose time has come. If it comes
+// soon, the bot is launched to be ready by then.
+func (s situation) decideDue() decision {
+	joinAt, end := s.job.JoinAt, s.job.JoinAt.Add(maxLength(s.job))
+	if !s.job.CreatedAt.Before(end) {
+		end = s.job.CreatedAt.Add(maxLength(s.job)) // it was created after its end, on purpose
+	}
+	canStart := s.badLink == "" && (s.job.Platform != job.ZoomSDK || s.noZoomSDK == "")
+	switch {
+	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != ""):
+		return decision{action: wait, until: joinAt}
+	case s.now.Before(joinAt) && canStart:
+		return decision{action: prelaunchBot}
+	case s.now.Before(joinAt):
+		return decision{action: skipPrelaunch} // it fails at joinAt
+	case s.badLink != "":
+		return decision{action: giveUp, code: job.MeetingNotFound, detail: s.badLink}
+	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
+		return decision{action: giveUp, code: job.InternalError,
+			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}
+	case !s.now.Before(end):
+		return decision{action: giveUp, code: job.DispatchTimeout,
+			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
+				joinAt.Format(time.RFC3339), end.Format(time.RFC3339))}
+	case s.noCapacity != "":
+		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end), detail: s.noCapacity}
+	}
+	return decision{action: startAttempt}
+}
+
+// decidePrelaunched watches the bot that was launched before joinAt, and starts
+// the first attempt with it at joinAt. A bot that fails before is replaced at
+// joinAt.
+func (s situation) decidePrelaunched() decision {
+	joinAt, early := s.job.JoinAt, s.now.Before(s.job.JoinAt)
+	launched := !s.job.LaunchedAt.IsZero()
+	if reason, lost := s.lostBot(); lost && (launched || s.bot == launch.Gone) {
+		return decision{action: stopPrelaunched, detail: s.explain(reason)}
+	}
+	switch {
+	case !launched && s.bot == launch.Running:
+		return decision{action: adoptBot}
+	case !launched && s.bot != launch.Starting && s.otherNode:
+		return decision{action: stopPrelaunched, detail: "the node that was to launch the bot is gone"}
+	case !early:
+		return decision{action: startPrelaunched}
+	case launched:
+		return decision{action: wait, until: earlier(joinAt, s.heartbeatDue())}
+	case s.bot == launch.Starting:
+		return decision{action: wait, until: joinAt}
+	}
+	return decision{action: launchBot}
+}
+
+// decideLaunch handles an attempt that has been started and whose bot has not,
+// or has been handed to an engine that has yet to start it.
+func (s situation) decideLaunch() decision {
+	end := s.job.AttemptStartedAt.Add(s.timeouts.Launch)
+	switch {
+	case s.bot == launch.Running:
+		return decision{action: adoptBot}
+	case s.bot == launch.Gone:
+		return s.decideLost(s.explain("the bot ended before its first heartbeat"))
+	case s.bot == launch.Starting && s.now.Before(end):
+		return decision{action: wait, until: end}
+	case s.otherNode:
+		// Only the node that started an attempt launches its bot: there would be
+		// two bots if that node came back.
+		return s.decideLost("the node that started the attempt is gone")
+	case s.bot != launch.Starting && s.job.LaunchFailures < minLaunches && s.now.Before(s.meetingEnd()):
+		return decision{action: launchBot} // however late: the dispatcher stopped before it tried
+	case s.now.Before(end):
+		return decision{action: launchBot}
+	}
+	detail := s.explain(fmt.Sprintf("the bot could not be started within %s", s.timeouts.Launch))
+	if s.botReason == "" && s.job.LaunchError != "" {
+		detail += ": " + s.job.LaunchError
+	}
+	if s.hasMedia {
+		return decision{action: salvage, detail: detail}
+	}
+	return decision{action: giveUp, code: job.DispatchTimeout, detail: detail}
+}
+
+// decideLost launches another bot while the meeting can still be in progress,
+// and otherwise keeps what has been recorded.
+func (s situation) decideLost(reason string) decision {
+	status, end := s.job.Status, s.meetingEnd()
+	attempts := s.job.Attempts - min(s.stops, s.timeouts.MaxStops)
+	retry := !s.leaving && !status.Teardown() && status != job.RecordingStopped && s.now.Before(end) && attempts < s.timeouts.MaxAttempts
+	switch {
+	case retry && s.noCapacity != "":
+		return decision{action: wait, until: earlier(s.now.Add(capacityRetry), end)} // or another node has capacity
+	case retry:
+		return decision{action: startAttempt, detail: reason}
+	case s.hasMedia:
+		return decision{action: salvage, detail: reason}
+	case s.leaving:
+		return decision{action: giveUp, code: job.MeetingEnded, detail: "the bot was told to leave, and nothing was recorded; " + reason}
+	case s.bot == launch.Gone || s.job.BotLost != "":
+		return decision{action: giveUp, code: job.InternalError, detail: reason + ", and nothing was recorded"}
+	case status.InCall() || status.Teardown():
+		return decision{action: giveUp, code: job.NetworkLoss, detail: reason + ", and nothing was recorded"}
+	}
+	return decision{action: giveUp, code: job.DispatchTimeout, detail: reason}
+}
+
+// decideEnded leaves the bot of an ended job some time to exit: it still has
+// events to report.
+func (s situation) decideEnded() decision {
+	if end := s.leaveBy(); s.bot == launch.Running && s.now.Before(end) {
+		return decision{action: wait, until: end}
+	}
+	return decision{action: cleanUp}
+}
+
+// decideCancelled waits for the bot of a cancelled job to upload what it
+// recorded, and finalizes the recording when the bot does not.
+func (s situation) decideCancelled() decision {
+	_, lost := s.lostBot()
+	end := s.leaveBy()
+	switch {
+	case !s.job.HasBot() && s.job.StartedAt.IsZero():
+		return decision{action: cleanUp} // it never had a bot, or only one that was stopped before joinAt
+	case s.bot == launch.Unknown && s.job.HeartbeatAt.IsZero() && s.job.StartedAt.IsZero():
+		return decision{action: cleanUp} // a bot that starts later is told to leave
+	case !lost && s.now.Before(end):
+		return decision{action: wait, until: earlier(end, s.heartbeatDue())}
+	case s.hasMedia:
+		return decision{action: salvage, detail: "cancelled"}
+	}
+	return decision{action: cleanUp}
+}
+
+// lateness is how long after joinAt a first attempt is started; 0 for every
+// other decision.
+func (s situation) lateness(next decision) time.Duration {
+	if next.action != startAttempt || s.job.Attempts > 0 || s.job.JoinAt.Before(s.job.CreatedAt) {
+		return 0
+	}
+	return s.now.Sub(s.job.JoinAt)
+}
+
+// mayBeLost reports whether the decision depends on leaving and stops.
+func (s situation) mayBeLost() bool {
+	_, lost := s.lostBot()
+	return s.job.HasBot() && !s.job.Status.Terminal() && (lost || s.otherNode)
+}
+
+// needsMedia reports whether the decision depends on hasMedia, which is
+// expensive to find out.
+func (s situation) needsMedia() bool {
+	switch s.job.Status {
+	case job.Scheduled, job.Pending, job.Completed, job.Failed:
+		return false
+	}
+	_, lost := s.lostBot()
+	return lost || !s.now.Before(s.deadline())
+}
+
+// lostBot reports whether a bot that was started is gone, silent, or was stopped by
+// someone else than the service.
+func (s situation) lostBot() (reason string, lost bool) {
+	switch {
+	case s.job.BotLost != "":
+		return s.job.BotLost, true
+	case s.bot == launch.Gone:
+		return "the bot's process has ended unexpectedly", true
+	case s.now.Before(s.heartbeatDue()):
+		return "", false
+	case s.job.HeartbeatAt.IsZero():
+		return fmt.Sprintf("the bot was started and sent no heartbeat for %s", s.timeouts.FirstHeartbeat), true
+	}
+	return fmt.Sprintf("the bot's last heartbeat was at %s", s.job.HeartbeatAt.Format(time.RFC3339)), true
+}
+
+// explain adds the launcher's reason to a sentence about a bot.
+func (s situation) explain(sentence string) string {
+	if s.botReason == "" {
+		return sentence
+	}
+	return sentence + ": " + s.botReason
+}
+
+// deadline is when the job has been in its state for too long. While bots could
+// not reach the service they could not report progress: that time does not
+// count.
+func (s situation) deadline() time.Time {
+	r := s.job
+	since := later(r.StatusSince, s.reachable)
+	switch {
+	case r.Status == job.Dispatching: // the bot may have been launched before joinAt
+		return later(r.LaunchedAt, r.JoinAt, s.reachable).Add(s.timeouts.FirstHeartbeat + s.timeouts.Joining)
+	case r.Status == job.Joining:
+		return since.Add(s.timeouts.Joining)
+	case r.Status == job.EnteringLobby:
+		return since.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds) + s.timeouts.Lobby)
+	case r.Status.Teardown():
+		return since.Add(s.timeouts.Teardown)
+	}
+	started := r.AttemptStartedAt
+	if started.IsZero() {
+		started = r.StartedAt // the operator ran the bot before its time
+	}
+	return later(started.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds)+maxLength(r)), s.reachable).Add(s.timeouts.Meeting)
+}
+
+// heartbeatDue is when the bot has been silent for too long.
+func (s situation) heartbeatDue() time.Time {
+	if s.job.HeartbeatAt.IsZero() {
+		return later(s.job.LaunchedAt, s.reachable).Add(s.timeouts.FirstHeartbeat)
+	}
+	return later(s.job.HeartbeatAt, s.reachable).Add(s.timeouts.Heartbeat)
+}
+
+// leaveBy is until when the bot of an ended job may run.
+func (s situation) leaveBy() time.Time {
+	return later(s.job.StatusSince, s.reachable).Add(s.timeouts.Leaving)
+}
+
+// meetingEnd is when the job's own maximum length is over.
+func (s situation) meetingEnd() time.Time {
+	start := s.job.StartedAt
+	if start.IsZero() {
+		start = s.job.JoinAt
+	}
+	return start.Add(maxLength(s.job))
+}
+
+// maxLength is the job's own maximum length of the meeting.
+func maxLength(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

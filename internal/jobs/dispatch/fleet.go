@@ -1,0 +1,105 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"standin/internal/jobs/job"
+	"standin/internal/store"
+)
+
+const (
+	// forecastTime is how far ahead the demand for bots is counted.
+	forecastTime = 24 * time.Hour
+	// forecastInterval is the interval in which starting bots are counted
+	// together.
+	forecastInterval = 5 * time.Minute
+	// fleetAge is how old a Fleet that is returned may be.
+	fleetAge = 10 * time.Second
+)
+
+// Fleet describes all nodes of a database together.
+type Fleet struct {
+	Jobs            map[job.Status]int // that have not ended
+	Nodes           []job.Node         // with a heartbeat within a lease
+	Capacity        int                // bots that fit on all nodes
+	Bots            int                // that use capacity
+	Upcoming        []job.UpcomingCount
+	BotUsage        map[string]BotResources // average last reported by the bots of a node, by its ID; 0 when none reported
+	OldestHeartbeat time.Duration           // age of the last heartbeat of the bot that is silent for longest; 0 without bots
+	ReadAt          time.Time
+}
+
+// FirstShortage returns the first interval ahead in which more bots start than
+// fit; false when all scheduled jobs fit. Bots that are still in meetings by
+// then are not counted: nobody knows how long meetings last.
+func (f Fleet) FirstShortage() (job.UpcomingCount, bool) {
+	for _, interval := range f.Upcoming {
+		if interval.Jobs > f.Capacity {
+			return interval, true
+		}
+	}
+	return job.UpcomingCount{}, false
+}
+
+// FleetReader reads the state of all nodes, for dashboards and metrics. Its
+// cost grows with the jobs of the next day, so that it reads at most every ten
+// seconds.
+type FleetReader struct {
+	store *store.Store
+	lease time.Duration
+	now   func() time.Time
+
+	mu   sync.Mutex
+	last Fleet
+}
+
+// NewFleetReader returns a FleetReader. A node counts while its last heartbeat
+// is not older than a lease, which is DefaultLease when 0.
+func NewFleetReader(s *store.Store, lease time.Duration, now func() time.Time) *FleetReader {
+	return &FleetReader{store: s, lease: cmp.Or(lease, DefaultLease), now: now}
+}
+
+// Fleet returns the state of all nodes.
+func (r *FleetReader) Fleet(ctx context.Context) (Fleet, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if now.Sub(r.last.ReadAt) < fleetAge && !now.Before(r.last.ReadAt) {
+		return r.last, nil
+	}
+	f, err := r.read(ctx, now)
+	if err == nil {
+		r.last = f
+	}
+	return f, err
+}
+
+func (r *FleetReader) read(ctx context.Context, now time.Time) (f Fleet, err error) {
+	f.ReadAt = now
+	if f.Jobs, err = r.store.CountActive(ctx); err != nil {
+		return f, err
+	}
+	if f.Nodes, err = r.store.Nodes(ctx, now.Add(-r.lease)); err != nil {
+		return f, err
+	}
+	for _, node := range f.Nodes {
+		f.Capacity += node.Capacity
+		f.Bots += node.Bots
+	}
+	if f.Upcoming, err = r.store.CountUpcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
+		return f, err
+	}
+	bots, err := r.store.BotStats(ctx, "")
+	if err != nil {
+		return f, err
+	}
+	f.BotUsage = averagePerNode(bots)
+	oldest, found, err := r.store.OldestHeartbeat(ctx)
+	if found {
+		f.OldestHeartbeat = max(0, now.Sub(oldest))
+	}
+	return f, err
+}

@@ -1,0 +1,616 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/base/meetinglink"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/runner"
+	"standin/internal/launch"
+	"standin/internal/recording/build"
+	"standin/internal/store"
+)
+
+const (
+	// A failed launch is retried after minLaunchDelay, doubled each time up to
+	// maxLaunchDelay.
+	minLaunchDelay = time.Second
+	maxLaunchDelay = 30 * time.Second
+
+	// recordDelay is how soon the launch of a bot is recorded again when the
+	// database did not accept it.
+	recordDelay = 200 * time.Millisecond
+)
+
+// errJobChanged is the error of a task whose decision no longer fits the job.
+var errJobChanged = errors.New("the job has changed")
+
+// task processes one claimed job.
+type task struct {
+	d          *Dispatcher
+	claimed    job.ClaimedJob
+	job        job.Record // as it was last read or written
+	lease      *runner.Lease
+	unreserve  func() // makes the job's slot as it was before this task reserved one; nil if it did not
+	noCapacity string // why no slot was reserved for the first bot of an admitted job; empty when one was
+	failure    error  // of a launch, which the job records
+}
+
+// process takes the job one step further: it loads its situation, decides what is next, and
+// does it.
+func (t *task) process(ctx context.Context, lease *runner.Lease) error {
+	t.lease = lease
+	s, err := t.load(ctx)
+	if err != nil {
+		t.takeBackSlot()
+		return fmt.Errorf("load due job: %w", err)
+	}
+	loaded, next := t.job, decide(s)
+	if !loaded.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
+		t.d.releaseSlot(loaded.ID)
+	}
+	err = t.apply(ctx, next)
+	if next.action == wait && t.botState() != s.bot {
+		t.botStateChanged(ctx)
+	}
+	if next.action != wait {
+		t.d.Log.Info("dispatch decision", "job", loaded.ID, "attempt", loaded.Attempt, "status", loaded.Status, "bot", s.bot,
+			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", s.lateness(next).Milliseconds(),
+			"error", errors.Join(t.failure, err))
+	}
+	switch {
+	case errors.Is(err, errJobChanged):
+		return t.release(ctx, t.d.Now())
+	case errors.Is(err, runner.ErrLost):
+		t.d.Metrics.LeaseLost()
+	}
+	return err
+}
+
+// load reads the job, and collects everything that the decision depends on.
+func (t *task) load(ctx context.Context) (s situation, err error) {
+	d := t.d
+	if t.job, err = d.Store.Job(ctx, t.claimed.ID); err != nil {
+		return s, err
+	}
+	r := t.job
+	waiting := r.Status == job.Scheduled || r.Status == job.Pending
+	s = situation{
+		job: r, bot: t.botState(), otherNode: t.onOtherNode(), now: d.Now(), noCapacity: t.noCapacity, noZoomSDK: d.NoZoomSDK,
+		timeouts: d.timeoutsOf(r), reachable: d.reachableAt(),
+	}
+	if r.Mode != job.Test {
+		s.prelaunch = d.prelaunch()
+	}
+	if waiting && r.Mode != job.Test { // the simulator opens no link
+		s.badLink = meetinglink.Refusal(r.MeetingURL, d.AllowedMeetingHosts...)
+	}
+	if waiting && r.Mode == job.Live && !t.claimed.Admitted {
+		s.noCapacity = d.notAdmitted(ctx)
+	}
+	if r.HasBot() {
+		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
+	}
+	if s.mayBeLost() {
+		leave, err := d.Store.CommandsOfKind(ctx, r.ID, ingest.LeaveCall)
+		if err != nil {
+			return s, err
+		}
+		entries, err := d.Store.Timeline(ctx, r.ID)
+		if err != nil {
+			return s, err
+		}
+		s.leaving = len(leave) > 0
+		for _, entry := range entries {
+			if entry.Kind == job.BotExited && entry.Applied && ingest.ParseEventData(entry.Data).EndReason == ingest.EndStopped {
+				s.stops++
+			}
+		}
+	}
+	if s.needsMedia() {
+		err = t.call(ctx, func() (err error) {
+			s.hasMedia, err = t.hasMedia(ctx)
+			return err
+		})
+	}
+	return s, err
+}
+
+// apply does what was decided.
+func (t *task) apply(ctx context.Context, next decision) error {
+	d := t.d
+	switch next.action {
+	case wait:
+		return t.release(ctx, next.until)
+	case queue:
+		return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			c.Lease, c.WakeAt = "", next.until
+			if c.Status != job.Scheduled {
+				return nil // the reason is on the timeline already
+			}
+			_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"reason": next.detail, "node": d.Node.Name})
+			return err
+		})
+	case prelaunchBot: // nothing of the bot shows before joinAt: the job stays scheduled
+		return t.start(ctx, func(_ context.Context, c *lifecycle.Change) (bool, error) { return c.BeginPrelaunch(d.Node.ID), nil })
+	case skipPrelaunch:
+		return t.change(ctx, func(_ context.Context, c *lifecycle.Change) error {
+			c.Lease, c.WakeAt, c.Prelaunch = "", c.JoinAt, job.PrelaunchSkipped
+			return nil
+		})
+	case startPrelaunched:
+		err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			started, err := c.StartPrelaunched(ctx)
+			if err == nil && !started {
+				err = errJobChanged
+			}
+			c.Lease, c.WakeAt = "", c.Now
+			if !c.LaunchedAt.IsZero() {
+				c.WakeAt = t.heartbeatDue(c.Record)
+			}
+			return err
+		})
+		if err == nil {
+			t.measureLaunch()
+		}
+		return err
+	case startAttempt:
+		if t.job.Attempts > 0 && t.job.Mode != job.Test {
+			if t.reserve(ctx, t.job.NextAttempt()) != "" {
+				return t.release(ctx, d.Now().Add(capacityRetry))
+			}
+		}
+		return t.start(ctx, func(ctx context.Context, c *lifecycle.Change) (bool, error) {
+			return c.StartAttempt(ctx, d.Node.ID, d.Node.Name, next.detail)
+		})
+	case launchBot:
+		consumer, err := d.Store.Consumer(ctx, t.job.ConsumerID)
+		if err != nil {
+			return fmt.Errorf("read the consumer's options: %w", err)
+		}
+		return t.launch(ctx, consumer)
+	case adoptBot:
+		return t.recordLaunch(ctx)
+	case stopPrelaunched:
+		return t.call(ctx, func() error { return t.stopPrelaunched(ctx) })
+	case salvage:
+		return t.salvage(ctx, next.detail)
+	case giveUp:
+		return t.call(ctx, func() error { return t.giveUp(ctx, next.code, next.detail) })
+	case cleanUp:
+		return t.call(ctx, func() error { return t.cleanUp(ctx) })
+	}
+	return fmt.Errorf("unknown action %q", next.action)
+}
+
+// start makes begin begin an attempt or a prelaunch, unless the job has changed since the
+// decision: a bot that the operator runs has reported, or the lost one is back. Then it
+// launches the bot.
+func (t *task) start(ctx context.Context, begin func(context.Context, *lifecycle.Change) (bool, error)) error {
+	var consumer account.Consumer
+	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		if c.Status != t.job.Status {
+			return errJobChanged
+		}
+		begun, err := begin(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !begun {
+			return errJobChanged
+		}
+		consumer, err = c.Consumer(ctx)
+		return err
+	})
+	if err != nil {
+		t.takeBackSlot()
+		return err
+	}
+	return t.launch(ctx, consumer)
+}
+
+// launch launches the bot of the current attempt. The previous attempt's bot is
+// stopped first: there are never two. It is stopped only now, when its token is
+// void, because a bot that is stopped can report that as the end of the job. A
+// failed launch is retried with growing delays until decide gives up.
+func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
+	launcher := t.d.Launcher
+	var failure error
+	err := t.call(ctx, func() error {
+		if t.job.Attempts > 1 {
+			if err := launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
+				return err
+			}
+		}
+		if !t.lease.Valid() {
+			return runner.ErrLost // this process was suspended: another dispatcher may have the job
+		}
+		failure = launcher.Launch(ctx, t.assignment(consumer))
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
+		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(t.d.timeoutsOf(t.job).Launch))) // the engine reports when it runs
+		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
+			t.botStateChanged(ctx)
+		}
+		return err
+	case failure == nil:
+		return t.recordLaunch(ctx)
+	case ctx.Err() != nil:
+		return ctx.Err() // the dispatcher stops: the launch has not failed, and the next one retries it
+	}
+	t.failure = fmt.Errorf("launch: %w", failure)
+	t.d.Metrics.LaunchFailed()
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		if err := c.BotLaunchFailed(ctx, t.d.Node.Name, failure); err != nil {
+			return err
+		}
+		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))
+		return nil
+	})
+}
+
+// launchDelay is the delay after a number of failed launches.
+func launchDelay(failures int) time.Duration {
+	return min(minLaunchDelay/2<<min(failures, 10), maxLaunchDelay)
+}
+
+// recordLaunch records that the bot of the current attempt runs. When the task
+// has lost the job, the bot is stopped only if another attempt has made its token
+// void: with a valid token, a bot that is stopped reports that as the end of the
+// job. Otherwise the next task of the job decides about the bot.
+func (t *task) recordLaunch(ctx context.Context) error {
+	for {
+		err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			c.LaunchedAt = c.Now
+			c.Lease, c.WakeAt = "", t.heartbeatDue(c.Record)
+			if t.d.Launcher.State(c.ID, c.Attempt) == launch.Gone || c.BotLost != "" {
+				c.WakeAt = c.Now // it ended while the job was leased, when its end could not wake the job
+			}
+			c.WakeAt = t.wakeForLaunch(c.WakeAt)
+			if c.Prelaunch == job.Prelaunched {
+				return nil // on the timeline from joinAt on
+			}
+			return c.BotLaunched(ctx, t.d.Node.Name)
+		})
+		switch {
+		case err == nil:
+			t.measureLaunch()
+			return nil
+		case errors.Is(err, runner.ErrLost) || errors.Is(err, errJobChanged) || !t.lease.Valid():
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
+			defer cancel()
+			current, readErr := t.d.Store.Job(ctx, t.job.ID)
+			switch {
+			case job.ErrorIs(readErr, job.NotFound), readErr == nil && current.Attempt != t.job.Attempt:
+				return errors.Join(err, t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt))
+			case readErr == nil && current.Node == t.d.Node.ID && !current.LaunchedAt.IsZero():
+				return nil // it was recorded, and the answer to the commit was lost
+			}
+			return errors.Join(err, readErr)
+		case ctx.Err() != nil:
+			return err // the dispatcher stops: the next one of this node adopts the bot
+		}
+		_ = retry.Sleep(ctx, recordDelay) // the next round checks ctx
+	}
+}
+
+// stopPrelaunched stops the bot that was launched before joinAt. The next one is
+// launched before joinAt, too, unless this one failed. The token of a bot that
+// failed is made void first, because a bot that is stopped can report that as
+// the end of the job.
+func (t *task) stopPrelaunched(ctx context.Context) error {
+	failed := t.job.Prelaunch == job.Prelaunched
+	if failed {
+		err := t.change(ctx, func(_ context.Context, c *lifecycle.Change) error {
+			if c.Prelaunch != job.Prelaunched {
+				return errJobChanged // the bot has joined
+			}
+			c.WithdrawPrelaunch()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt-1); err != nil {
+		return err
+	}
+	t.d.releaseSlot(t.job.ID)
+	return t.change(ctx, func(_ context.Context, c *lifecycle.Change) error {
+		c.Lease = ""
+		c.EndPrelaunch()
+		if failed {
+			c.Prelaunch = job.PrelaunchSkipped
+		}
+		return nil
+	})
+}
+
+// salvage stops the bot, if it still runs, and finalizes what it uploaded. Only
+// a few salvages run at once; the others wait without a slot of the runner.
+func (t *task) salvage(ctx context.Context, detail string) error {
+	t.lease.FreeSlot()
+	select {
+	case t.d.salvages <- struct{}{}:
+		defer func() { <-t.d.salvages }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+		return err
+	}
+	t.d.releaseSlot(t.job.ID)
+	reach := func(trigger job.Trigger, detail string) error { // unless the job is past it
+		return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			event := job.Event{Trigger: trigger}
+			if state, result := c.State.Apply(event); !result.Applied || state.Status == c.Status {
+				return nil
+			}
+			_, err := c.ApplyFromService(ctx, event, map[string]string{"detail": detail})
+			return err
+		})
+	}
+	if err := reach(job.SalvageStarted, detail); err != nil {
+		return err
+	}
+	limit := 2 * t.d.timeoutsOf(t.job).Teardown
+	salvaging, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watchdog := time.AfterFunc(limit, cancel) // a store that answers slowly does not hold the job and others
+	defer watchdog.Stop()
+	err := t.d.Recordings.Salvage(salvaging, t.job, detail, func(progress Progress) error {
+		watchdog.Reset(limit)
+		if progress.Stage != build.Storing {
+			return reach(job.SalvagePacking, "")
+		}
+		if err := reach(job.SalvageStoring, ""); err != nil {
+			return err
+		}
+		return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			return c.MediaStored(ctx, progress.Done, progress.Total)
+		})
+	})
+	switch {
+	case errors.Is(err, ErrNoMedia):
+		return t.giveUp(ctx, job.NetworkLoss, detail+", and nothing usable was recorded")
+	case err != nil && ctx.Err() == nil && (salvaging.Err() != nil || !t.d.Now().Before(t.job.StatusSince.Add(limit))):
+		// It made no progress, or was retried until long after the deadline. The
+		// uploads are kept; "standin recordings finish" finishes the recording later.
+		return errors.Join(fmt.Errorf("salvage: %w", err), t.giveUp(ctx, job.InternalError,
+			detail+", and the recording could not be finalized; the service's log has the reason. "+
+				"The uploads are kept: the operator can run standin recordings finish"))
+	case err != nil:
+		return fmt.Errorf("salvage: %w", err)
+	}
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: t.d.Jobs.ManifestURI(c.ID)}, nil)
+		c.Lease, c.WakeAt = "", c.Now // to be cleaned up
+		return err
+	})
+}
+
+// giveUp stops the bot and fails the job.
+func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) error {
+	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+		if t.job.Status == job.Cancelled || ctx.Err() != nil {
+			return err
+		}
+		// A job's end does not wait for an unreachable engine. No other bot is
+		// launched, the heartbeats of this one are answered with leave_call, and
+		// cleanUp retries the stop.
+		t.d.Log.Error("cannot stop the bot of a failed job; retrying", "job", t.job.ID, "attempt", t.job.Attempt, "error", err)
+	}
+	t.d.releaseSlot(t.job.ID)
+	if t.job.Status == job.Cancelled {
+		return t.release(ctx, time.Time{}) // it has ended already
+	}
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.GivenUp, FailureCode: code, FailureDetail: detail}, nil)
+		if err == nil && !result.Applied {
+			err = errJobChanged
+		}
+		c.Lease, c.WakeAt = "", c.Now // to be cleaned up
+		return err
+	})
+}
+
+// cleanUp finishes the work on a job that has ended. Its uploads, and what its bots
+// left on this machine, are deleted once the manifest is stored or when nothing usable is among them.
+func (t *task) cleanUp(ctx context.Context) error {
+	if t.job.Attempts > 0 {
+		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+			return err
+		}
+	}
+	t.d.releaseSlot(t.job.ID)
+	keep := false
+	if t.job.ManifestURI == "" {
+		var err error
+		if keep, err = t.hasMedia(ctx); err != nil {
+			return err
+		}
+	}
+	if !keep {
+		if err := t.d.Recordings.CleanUp(ctx, t.job); err != nil {
+			return fmt.Errorf("clean up: %w", err)
+		}
+	}
+	return t.release(ctx, time.Time{})
+}
+
+// change changes the job while this task holds its lease and the attempt that
+// was decided on is the current one.
+func (t *task) change(ctx context.Context, fn func(context.Context, *lifecycle.Change) error) error {
+	return t.withLease(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		if c.Attempt != t.job.Attempt {
+			return errJobChanged
+		}
+		return fn(ctx, c)
+	})
+}
+
+// release gives the lease up. The job is processed again at wakeAt, and at once
+// when it has changed since it was claimed.
+func (t *task) release(ctx context.Context, wakeAt time.Time) error {
+	return t.withLease(ctx, func(_ context.Context, c *lifecycle.Change) error {
+		c.Lease, c.WakeAt = "", wakeAt
+		if c.Status != t.job.Status || c.Attempt != t.job.Attempt || c.BotLost != t.job.BotLost {
+			c.WakeAt = c.Now
+		}
+		return nil
+	})
+}
+
+// withLease changes the job if this task still holds its lease.
+func (t *task) withLease(ctx context.Context, fn func(context.Context, *lifecycle.Change) error) error {
+	changed, err := t.d.Jobs.Change(ctx, t.claimed.ID, func(ctx context.Context, c *lifecycle.Change) error {
+		switch {
+		case c.Lease == "":
+			return errJobChanged // the end of the job, or a new joinAt, has revoked the lease
+		case c.Lease != t.claimed.Lease:
+			return runner.ErrLost
+		}
+		return fn(ctx, c)
+	})
+	if err == nil {
+		t.job = changed
+	}
+	return err
+}
+
+// extendLease sets the end of the lease.
+func (t *task) extendLease(ctx context.Context, until time.Time) error {
+	return t.d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		held, err := tx.ExtendLease(ctx, t.claimed.ID, t.claimed.Lease, until)
+		if err == nil && !held {
+			err = runner.ErrLost
+		}
+		return err
+	})
+}
+
+// call calls fn, which uses the launcher or the storage, when few enough other
+// tasks do so.
+func (t *task) call(ctx context.Context, fn func() error) error {
+	select {
+	case t.d.calls <- struct{}{}:
+		defer func() { <-t.d.calls }()
+		return fn()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hasMedia reports whether the bots of the job uploaded something usable.
+func (t *task) hasMedia(ctx context.Context) (bool, error) {
+	has, err := t.d.Recordings.HasMedia(ctx, t.job.ID)
+	if err != nil {
+		err = fmt.Errorf("look for uploaded media: %w", err)
+	}
+	return has, err
+}
+
+// reserve reserves a slot for the bot of an attempt, or returns why there is none.
+func (t *task) reserve(ctx context.Context, attempt int) (noCapacity string) {
+	t.unreserve, noCapacity = t.d.Capacity.reserve(ctx, t.claimed.ID, attempt, t.d.Now())
+	return noCapacity
+}
+
+// takeBackSlot undoes reserve for an attempt that does not begin.
+func (t *task) takeBackSlot() {
+	if t.unreserve != nil {
+		t.unreserve()
+		t.d.Wake() // for the jobs that wait for capacity
+	}
+}
+
+// botState returns the state of the current attempt's bot. This node's launcher
+// cannot know the bots of other nodes. A simulated bot that its own node does
+// not know ended with the service that ran it.
+func (t *task) botState() launch.State {
+	r := t.job
+	if !r.HasBot() {
+		return launch.NotStarted
+	}
+	state := t.d.Launcher.State(r.ID, r.Attempt)
+	switch {
+	case state != launch.NotStarted:
+		return state
+	case t.onOtherNode():
+		return launch.Unknown
+	case r.Mode == job.Test && r.Node != "" && !r.LaunchedAt.IsZero():
+		return launch.Gone
+	}
+	return state
+}
+
+// onOtherNode reports whether another node launches the bot of the current
+// attempt.
+func (t *task) onOtherNode() bool {
+	return t.job.HasBot() && t.job.Node != "" && t.job.Node != t.d.Node.ID
+}
+
+// botStateChanged makes the dispatcher look at the job again: the report of a change of its
+// bot could not wake it while it was leased.
+func (t *task) botStateChanged(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
+	defer cancel()
+	t.d.BotStateChanged(ctx, t.claimed.ID)
+}
+
+// BotStateChanged makes the dispatcher look at a job whose bot has started or
+// ended.
+func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
+	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
+	if err != nil {
+		d.Log.Error("cannot wake a job whose bot changed; processing it when it is due", "job", jobID, "error", err)
+	}
+	d.Wake()
+}
+
+// notAdmitted returns why a due job was not admitted.
+func (d *Dispatcher) notAdmitted(ctx context.Context) string {
+	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
+		return reason
+	}
+	if d.MaxBotsPerConsumer > 0 {
+		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
+			d.MaxBotsPerConsumer)
+	}
+	return "other jobs are served first"
+}
+
+// wakeForLaunch returns when the job is looked at again after its bot was
+// launched or not: at, but no later than joinAt when the bot is prelaunched.
+func (t *task) wakeForLaunch(at time.Time) time.Time {
+	if t.job.Prelaunch == job.Prelaunched {
+		return earlier(at, t.job.JoinAt)
+	}
+	return at
+}
+
+// measureLaunch counts the launch of a first attempt's bot.
+func (t *task) measureLaunch() {
+	if r := t.job; r.Attempts == 1 && !r.LaunchedAt.IsZero() && !r.JoinAt.Before(r.CreatedAt) {
+		t.d.Metrics.Launched(max(0, r.LaunchedAt.Sub(r.JoinAt)))
+	}
+}
+
+// heartbeatDue is when the first heartbeat of a bot that has just been launched
+// is overdue.
+func (t *task) heartbeatDue(r job.Record) time.Time {
+	return situation{job: r, timeouts: t.d.timeoutsOf(t.job), reachable: t.d.reachableAt()}.heartbeatDue()
+}

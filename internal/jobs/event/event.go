@@ -1,0 +1,111 @@
+// Package event announces within the process that something happened to a job.
+// Publishers do not know who subscribes, so that the parts of the service can be
+// built one after the other.
+package event
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/jobs/job"
+)
+
+// Event is a JobDue, DeliveryDue, CommandQueued, CommandSettled, StreamChanged, StateApplied,
+// BotChanged, TextsStored or TranscriptionDue.
+type Event interface{ isEvent() }
+
+// JobDue reports that a job may have become due.
+type JobDue struct {
+	At      time.Time // zero when unknown
+	Waiting bool      // the job has no bot, which may be launched before At
+	Remote  bool      // on another node
+}
+
+// DeliveryDue reports that a webhook delivery was created or is to be retried.
+type DeliveryDue struct {
+	Remote bool // on another node
+}
+
+// CommandQueued reports that a job's bot has a new command.
+type CommandQueued struct {
+	JobID  uuid.UUID
+	Remote bool // on another node
+}
+
+// CommandSettled reports that a command of a job was executed, or failed.
+type CommandSettled struct {
+	JobID uuid.UUID
+}
+
+// StreamChanged reports that a stream of a job was connected or lost.
+type StreamChanged struct {
+	JobID uuid.UUID
+}
+
+// StateApplied reports that a change of a job was committed in which the state
+// machine applied a trigger.
+type StateApplied struct {
+	Job     job.Record // after the change
+	Trigger job.Trigger
+	Result  job.Result
+	Data    json.RawMessage // of the trigger
+}
+
+// BotChanged reports that a bot of this node has started or ended.
+type BotChanged struct {
+	JobID   uuid.UUID
+	Attempt int
+}
+
+// TextsStored reports that texts of a job were committed by this node. Texts that
+// other nodes stored are found by polling.
+type TextsStored struct {
+	JobID uuid.UUID
+	Texts []job.MeetingText // in the order of their sequences
+}
+
+// TranscriptionDue reports that a consumer has requested another transcription.
+type TranscriptionDue struct{}
+
+func (JobDue) isEvent()         {}
+func (DeliveryDue) isEvent()    {}
+func (CommandQueued) isEvent()  {}
+func (CommandSettled) isEvent() {}
+func (StreamChanged) isEvent()  {}
+func (StateApplied) isEvent()   {}
+func (BotChanged) isEvent()     {}
+func (TextsStored) isEvent()    {}
+
+func (TranscriptionDue) isEvent() {}
+
+// Publisher passes events to its subscribers. The zero Publisher is ready to
+// use, and a nil one drops all events. Its methods may be called from any
+// goroutine.
+type Publisher struct {
+	mu          sync.RWMutex
+	subscribers []func(Event)
+}
+
+// Subscribe calls handle with each event that is published from now on. It is
+// called on the publishing goroutine and must not block.
+func (p *Publisher) Subscribe(handle func(Event)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.subscribers = append(p.subscribers, handle)
+}
+
+// Publish calls all subscribers, in the order of their subscription.
+func (p *Publisher) Publish(e Event) {
+	if p == nil {
+		return
+	}
+	p.mu.RLock()
+	subscribers := p.subscribers
+	p.mu.RUnlock()
+	for _, handle := range subscribers {
+		handle(e)
+	}
+}

@@ -1,0 +1,136 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+)
+
+// Maximum lengths in commands, in characters. Meeting pages accept far less;
+// the bot splits what is too long for one message.
+const (
+	MaxChatText      = 4000
+	MaxParticipantID = 1000
+)
+
+// The methods below queue a command for the job's bot and return its ID. The bot
+// receives it with its next heartbeat, at once if it holds one open, and again
+// until it acknowledges it. A permission request, a chat message and a pinned participant
+// wait for a bot that does not run yet. A job that has ended, or whose bot has left the
+// meeting, or has not been started for the other commands, is a *job.Error with
+// InvalidState; one that does not exist or belongs to another consumer, NotFound.
+
+// RequestRecordingPermission makes the bot ask the host for permission to
+// record. While an earlier request is not acknowledged, RequestRecordingPermission
+// returns its ID and queues nothing.
+func (s *Service) RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+	var command uuid.UUID
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := checkControllable(c.Job, caller); err != nil {
+			return err
+		}
+		waiting, found, err := c.tx.PendingCommand(ctx, id, ingest.RequestRecordingPermission)
+		if err != nil || found {
+			command = waiting
+			return err
+		}
+		command = uuid.Must(uuid.NewV7())
+		return c.queueForConsumer(ctx, command, ingest.RequestRecordingPermission, nil)
+	})
+	return command, err
+}
+
+// PauseRecording makes the bot pause its recording.
+func (s *Service) PauseRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+	return s.queueCommand(ctx, caller, id, ingest.PauseRecording, nil)
+}
+
+// ResumeRecording makes the bot continue its recording.
+func (s *Service) ResumeRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+	return s.queueCommand(ctx, caller, id, ingest.ResumeRecording, nil)
+}
+
+// StopRecording makes the bot end its recording and stay in the meeting.
+func (s *Service) StopRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+	return s.queueCommand(ctx, caller, id, ingest.StopRecording, nil)
+}
+
+// LeaveCall makes the bot leave the meeting and finish the recording.
+func (s *Service) LeaveCall(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+	return s.queueCommand(ctx, caller, id, ingest.LeaveCall, nil)
+}
+
+// SendChatMessage makes the bot write a message into the meeting's chat.
+func (s *Service) SendChatMessage(ctx context.Context, caller account.Caller, id uuid.UUID, text string) (uuid.UUID, error) {
+	if err := checkText("text", text, MaxChatText); err != nil {
+		return uuid.Nil, err
+	}
+	return s.queueCommand(ctx, caller, id, ingest.SendChatMessage, map[string]string{"text": text})
+}
+
+// PinParticipant makes the bot keep one participant in its picture, given by
+// the ID in the manifest.
+func (s *Service) PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error) {
+	if err := checkText("participantId", participantID, MaxParticipantID); err != nil {
+		return uuid.Nil, err
+	}
+	return s.queueCommand(ctx, caller, id, ingest.PinParticipant, map[string]string{"participantId": participantID})
+}
+
+// queueCommand queues a command of the caller.
+func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind,
+	args any) (uuid.UUID, error) {
+	command := uuid.Must(uuid.NewV7())
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := checkControllable(c.Job, caller); err != nil {
+			return err
+		}
+		if undispatched(c.Status) && needsBot(kind) {
+			return &job.Error{Code: job.InvalidState, Message: "no bot has been started yet: the job is " + string(c.Status)}
+		}
+		return c.queueForConsumer(ctx, command, kind, args)
+	})
+	return command, err
+}
+
+// needsBot reports whether a command makes no sense before a bot was started.
+func needsBot(kind ingest.CommandKind) bool {
+	switch kind {
+	case ingest.LeaveCall, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording:
+		return true
+	}
+	return false
+}
+
+// checkControllable returns an error if the caller cannot give the job's bot
+// commands.
+func checkControllable(j job.Job, caller account.Caller) error {
+	if err := checkOwner(j, caller); err != nil {
+		return err
+	}
+	switch {
+	case j.Status.Terminal():
+		return &job.Error{Code: job.InvalidState, Message: "the job has ended: it is " + string(j.Status)}
+	case j.Status.Teardown():
+		return &job.Error{Code: job.InvalidState, Message: "the bot has left the meeting: the job is " + string(j.Status)}
+	}
+	return nil
+}
+
+// checkText returns an error if a text is blank or too long.
+func checkText(field, text string, limit int) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return &job.Error{Code: job.InvalidInput, Message: field + " is blank", Path: []any{field}}
+	case utf8.RuneCountInString(text) > limit:
+		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%s is longer than %d characters", field, limit), Path: []any{field}}
+	}
+	return nil
+}

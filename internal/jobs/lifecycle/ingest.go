@@ -1,0 +1,189 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
+	"standin/internal/store"
+)
+
+// eventDelay is when the dispatcher looks at a job after an event of its bot. It
+// then sets the time by the deadline of the new state.
+const eventDelay = 10 * time.Second
+
+// Ingest handles an event that a bot reports. A job that does not exist is a
+// *job.Error with InvalidInput.
+func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (ingest.EventResponse, error) {
+	if e.Kind == job.ManifestFinalized {
+		if err := s.writeManifest(ctx, bot, e); err != nil {
+			return ingest.EventResponse{}, ingestError(err)
+		}
+	}
+	data := ingest.ParseEventData(e.Data)
+	trigger, err := s.machineEvent(ctx, bot, e, data)
+	if err != nil {
+		return ingest.EventResponse{}, err
+	}
+	var result job.Result
+	var commands []ingest.Command
+	r, err := s.Change(ctx, bot.JobID(), func(ctx context.Context, c *Change) error {
+		from, err := s.admit(bot, store.BotJobOf(c.Record))
+		if err != nil {
+			return err
+		}
+		if err := checkQuota(c.Record, e); err != nil {
+			return err
+		}
+		if result, err = c.applyFromBot(ctx, from, e, data, trigger); err != nil {
+			return err
+		}
+		from.job = store.BotJobOf(c.Record)
+		commands, err = commandsFor(ctx, &c.tx.Reader, from)
+		return err
+	})
+	if err != nil {
+		return ingest.EventResponse{}, ingestError(err)
+	}
+	return ingest.EventResponse{OK: true, Applied: result.Applied, Reason: result.Reason, Status: r.Status, Commands: commands}, nil
+}
+
+// writeManifest writes the manifest before the job gets its manifestUri. It does
+// nothing when the event will not be applied, or when the recording was deleted.
+func (s *Service) writeManifest(ctx context.Context, bot ingest.Bot, e ingest.Event) error {
+	_, r, err := s.readBot(ctx, bot)
+	if err != nil {
+		return err
+	}
+	if err := checkQuota(r, e); err != nil {
+		return err
+	}
+	_, result := r.Apply(job.Event{Trigger: job.ManifestFinalized, Attempt: bot.Attempt()})
+	if !result.Applied || !r.RecordingDeletedAt.IsZero() {
+		return nil
+	}
+	r.Attempt = bot.Attempt()
+	if err := s.Finalizer.WriteManifest(ctx, r); err != nil {
+		return fmt.Errorf("write the manifest of job %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// machineEvent converts a bot's event for the state machine. The exit of a later attempt's bot
+// is no failure when earlier attempts recorded something: that recording is finalized, and the
+// job completes.
+func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Event, data ingest.EventData) (job.Event, error) {
+	converted := job.Event{Trigger: e.Kind, Attempt: bot.Attempt()}
+	switch e.Kind {
+	case job.BotExited:
+		converted.Lost = data.EndReason == ingest.EndStopped
+		if converted.Lost || data.FailureCode == "" {
+			break
+		}
+		if bot.Attempt() > 0 {
+			hasMedia, err := s.Finalizer.HasMedia(ctx, bot.JobID())
+			if err != nil {
+				return converted, fmt.Errorf("look for uploaded media of job %s: %w", bot.JobID(), err)
+			}
+			if hasMedia {
+				break
+			}
+		}
+		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
+		if !converted.FailureCode.Valid() {
+			converted.FailureCode = job.InternalError
+			converted.FailureDetail = strings.TrimSuffix(fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode,
+				data.FailureDetail), ": ")
+		}
+	case job.ManifestFinalized:
+		converted.ManifestURI = s.ManifestURI(bot.JobID())
+		if s.manifestURIAllowed(data.ManifestURI) {
+			converted.ManifestURI = data.ManifestURI // the bot stores its manifest elsewhere
+		}
+	}
+	return converted, nil
+}
+
+// manifestURIAllowed reports whether a bot may set this URI, to which consumers send
+// requests with their key: it must be below the service's URL or a configured prefix.
+func (s *Service) manifestURIAllowed(uri string) bool {
+	return slices.ContainsFunc(append([]string{s.BaseURL}, s.ManifestPrefixes...), func(prefix string) bool {
+		return strings.HasPrefix(uri, strings.TrimRight(prefix, "/")+"/")
+	})
+}
+
+// applyFromBot applies a bot's event to the job and emits the webhooks that only
+// bots cause. trigger is the event for the state machine.
+func (c *Change) applyFromBot(
+	ctx context.Context, from knownBot, e ingest.Event, data ingest.EventData, trigger job.Event,
+) (job.Result, error) {
+	switch {
+	case c.Attempts == 0 && from.Attempt() < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
+		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
+	case c.Prelaunch == job.Prelaunched && c.Now.Before(c.JoinAt):
+		return job.Result{}, &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report events from then on"}
+	}
+	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster
+		return job.Result{}, err
+	}
+	seen, err := c.tx.HasEvent(ctx, c.ID, from.Attempt(), e.Kind, e.EmittedAt)
+	if err != nil {
+		return job.Result{}, err
+	}
+	if seen {
+		result := job.Result{Reason: job.Duplicate, From: c.Status, To: c.Status}
+		return result, c.addEventEntry(ctx, trigger, result, job.SourceBot, e.EmittedAt, e.Data)
+	}
+	result, err := c.Apply(ctx, trigger, job.SourceBot, e.EmittedAt, e.Data)
+	if err != nil || !result.Applied {
+		return result, err
+	}
+	if c.HeartbeatAt.Before(c.Now) {
+		c.HeartbeatAt = c.Now
+	}
+	if trigger.Lost && from.Attempt() == c.Attempt {
+		c.BotLost = "the bot's process was stopped from outside"
+	}
+	c.scheduleAfterEvent()
+	if current, err := from.current(); err == nil {
+		return result, c.emitFromBot(ctx, current, e.Kind, data)
+	}
+	return result, nil
+}
+
+// emitFromBot emits the webhook of an event that does not change the status.
+func (c *Change) emitFromBot(ctx context.Context, _ currentBot, kind job.Trigger, data ingest.EventData) error {
+	switch kind {
+	case job.BotPermissionResponse:
+		return c.Emit(ctx, webhook.PermissionResponse(c.Job, data.Consented(), cmp.Or(data.Detail, data.Outcome)))
+	case job.BotCompetingDetected:
+		left := c.AutoLeave.OnBotDetected || data.LeftMeeting != nil && *data.LeftMeeting
+		return c.Emit(ctx, webhook.CompetingBot(c.Job, data.DetectedBotName, left))
+	case job.BotOutputStarted, job.BotOutputFinished, job.BotOutputFailed:
+		return c.Emit(ctx, webhook.Output(c.Job, ingest.OutputStates[kind], data))
+	}
+	return nil
+}
+
+// scheduleAfterEvent sets when the dispatcher looks at the job after a bot's
+// event. A dispatcher that has leased the job sets the time itself.
+func (c *Change) scheduleAfterEvent() {
+	switch {
+	case c.Status == job.Completed || c.Status == job.Failed:
+		c.WakeAt, c.Lease = c.Now, "" // to be cleaned up; a running task has nothing left to decide
+	case c.Lease == "" && c.BotLost != "":
+		c.WakeAt = c.Now // for another attempt
+	case c.Lease == "" && c.Status == job.Finalizing && c.Attempt > 0:
+		c.WakeAt = c.Now // only the service has what earlier attempts recorded
+	case c.Lease == "" && c.Status == job.Cancelled && c.ManifestURI != "":
+		c.WakeAt = c.Now // to be cleaned up, however late the manifest came
+	case c.Lease == "" && c.WakeAt.After(c.Now.Add(eventDelay)): // never later, however often a bot reports something
+		c.WakeAt = c.Now.Add(eventDelay)
+	}
+}

@@ -1,0 +1,170 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+)
+
+// Patch changes a job that is not yet dispatched. Fields that are nil do not
+// change.
+type Patch struct {
+	JoinAt      *time.Time
+	DisplayName *string
+	Metadata    json.RawMessage // a JSON object; replaces the old one
+	AutoLeave   AutoLeavePatch
+	Webhooks    WebhooksPatch
+	Title       *string     // an empty one removes it
+	Options     job.Options // empty ones do not change
+}
+
+// AutoLeavePatch changes single settings of a job's AutoLeave. It is a part of the JobPatch
+// schema of api/openapi.yaml.
+type AutoLeavePatch struct {
+	AfterEntryDelaySeconds *int  `json:"afterEntryDelaySeconds"`
+	AfterSilenceSeconds    *int  `json:"afterSilenceSeconds"`
+	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
+	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
+	OnBotDetected          *bool `json:"onBotDetected"`
+}
+
+// WebhooksPatch changes single URLs of a job; an empty one removes the URL.
+type WebhooksPatch struct {
+	OnStatusChange *string
+	OnFinalize     *string
+}
+
+// Patch changes a job of the caller before its first attempt, and returns it.
+// After that it returns a *job.Error with InvalidState.
+func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (job.Job, error) {
+	r, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := checkOwner(c.Job, caller); err != nil {
+			return err
+		}
+		if !undispatched(c.Status) {
+			return &job.Error{Code: job.InvalidState, Message: "only a job that is not yet dispatched can be changed: it is " + string(c.Status)}
+		}
+		if changed := patch.apply(c); len(changed) > 0 {
+			return c.saveRequest(ctx, byConsumer, changed)
+		}
+		return nil
+	})
+	return r.Job, err
+}
+
+// undispatched reports whether no attempt has been started and the job has not
+// ended.
+func undispatched(status job.Status) bool { return !status.Terminal() && !status.Dispatched() }
+
+// apply changes the job and returns the names of the changed fields.
+func (p Patch) apply(c *Change) []string {
+	var changed []string
+	if p.JoinAt != nil && c.setJoinAt(*p.JoinAt) {
+		changed = append(changed, "joinAt")
+	}
+	if replace(&c.DisplayName, p.DisplayName) {
+		changed = append(changed, "displayName")
+	}
+	if p.Metadata != nil && string(p.Metadata) != string(c.Metadata) {
+		c.Metadata = p.Metadata
+		changed = append(changed, "metadata")
+	}
+	autoLeave := c.AutoLeave
+	replace(&autoLeave.AfterEntryDelaySeconds, p.AutoLeave.AfterEntryDelaySeconds)
+	replace(&autoLeave.AfterSilenceSeconds, p.AutoLeave.AfterSilenceSeconds)
+	replace(&autoLeave.AfterSoloSeconds, p.AutoLeave.AfterSoloSeconds)
+	replace(&autoLeave.AfterMaxSeconds, p.AutoLeave.AfterMaxSeconds)
+	replace(&autoLeave.OnBotDetected, p.AutoLeave.OnBotDetected)
+	if replace(&c.AutoLeave, &autoLeave) {
+		changed = append(changed, "autoLeave")
+	}
+	webhooks := c.Webhooks
+	replace(&webhooks.OnStatusChange, p.Webhooks.OnStatusChange)
+	replace(&webhooks.OnFinalize, p.Webhooks.OnFinalize)
+	if replace(&c.Webhooks, &webhooks) {
+		changed = append(changed, "webhooks")
+	}
+	return append(changed, p.applyOptions(c)...)
+}
+
+// applyOptions changes the options of the job and returns the names of the changed ones.
+func (p Patch) applyOptions(c *Change) (changed []string) {
+	options := p.Options.Or(c.Options)
+	if p.Title != nil {
+		options.Title = *p.Title
+	}
+	for _, one := range []struct {
+		name    string
+		was, is any
+	}{
+		{"title", c.Options.Title, options.Title},
+		{"recording", c.Options.Recording, options.Recording},
+		{"captions", c.Options.Captions, options.Captions},
+		{"chat", c.Options.Chat, options.Chat},
+		{"transcript", c.Options.Transcript, options.Transcript},
+		{"consent", c.Options.Consent, options.Consent},
+		{"streams", c.Options.Streams, options.Streams},
+		{"output", c.Options.Output, options.Output},
+		{"simulate", c.Options.Simulate, options.Simulate},
+	} {
+		if !reflect.DeepEqual(one.was, one.is) {
+			changed = append(changed, one.name)
+		}
+	}
+	c.Options = options
+	return changed
+}
+
+// replace sets a value and reports whether it changed. A nil value changes
+// nothing.
+func replace[T comparable](value, with *T) bool {
+	if with == nil || *value == *with {
+		return false
+	}
+	*value = *with
+	return true
+}
+
+// setJoinAt moves the job to another time, and reports whether it changed. A
+// dispatcher that is about to launch the bot loses its lease. A prelaunched bot
+// is stopped under the lease.
+func (c *Change) setJoinAt(at time.Time) bool {
+	at = at.UTC().Truncate(time.Millisecond)
+	if at.Equal(c.JoinAt) {
+		return false
+	}
+	c.JoinAt = at
+	if c.Prelaunch != job.Prelaunched && c.Prelaunch != job.PrelaunchWithdrawn {
+		c.WakeAt, c.Lease = at, ""
+	}
+	return true
+}
+
+// saveRequest saves changed fields of the request for the job, withdraws a bot
+// that was launched for the old ones, and records the change on the timeline. A job that
+// waits for capacity and is not due any more is scheduled again.
+func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
+	c.WithdrawPrelaunch()
+	if err := c.tx.SaveJobRequest(ctx, c.Record); err != nil {
+		return err
+	}
+	data := map[string]any{"by": by, "changed": changed}
+	if slices.Contains(changed, "joinAt") {
+		data["joinAt"] = job.Timestamp(c.JoinAt)
+	}
+	if err := c.addEntry(ctx, JobChanged, data); err != nil {
+		return err
+	}
+	if c.Status == job.Pending && c.JoinAt.After(c.Now) {
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.Rescheduled}, nil)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/event"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
+	"standin/internal/store"
+)
+
+// queueTranscription makes the transcription of a finalized recording due. Without
+// a transcriber there is only something to do if the bots reported texts, which
+// become searchable.
+func (c *Change) queueTranscription(ctx context.Context) error {
+	if !c.service.Transcribe {
+		texts, err := c.tx.HasTexts(ctx, c.ID)
+		if err != nil || !texts {
+			return err
+		}
+	}
+	return c.tx.InsertTranscription(ctx, c.ID, c.Now)
+}
+
+// RequestTranscription transcribes the recording of a job of the caller again, with other
+// options. A job whose recording cannot be transcribed now is a *job.Error with
+// InvalidState.
+func (s *Service) RequestTranscription(ctx context.Context, caller account.Caller, id uuid.UUID, options job.TranscriptionOptions) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := checkOwner(c.Job, caller); err != nil {
+			return err
+		}
+		if reason := s.untranscribable(c.Record); reason != "" {
+			return &job.Error{Code: job.InvalidState, Message: reason}
+		}
+		queued, err := c.tx.RequestTranscription(ctx, id, c.Now, options)
+		if err != nil {
+			return err
+		}
+		if !queued {
+			return &job.Error{
+				Code:    job.InvalidState,
+				Message: "the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed",
+			}
+		}
+		return c.addEntry(ctx, TranscriptRequested, options)
+	})
+	if err == nil {
+		s.Events.Publish(event.TranscriptionDue{})
+	}
+	return err
+}
+
+// untranscribable returns why a recording cannot be transcribed; empty if it can.
+func (s *Service) untranscribable(r job.Record) string {
+	switch {
+	case !r.RecordingDeletedAt.IsZero():
+		return "the recording was deleted"
+	case r.ManifestURI == "":
+		return "the job has no recording"
+	case r.Mode == job.Test:
+		return "jobs of test keys are not transcribed"
+	case !s.Transcribe:
+		return "the service has no transcriber: its operator has not set STANDIN_TRANSCRIBER_URL"
+	}
+	return ""
+}
+
+// changeTranscription calls fn if the lease of a transcription is valid and the
+// recording was not deleted.
+func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string,
+	fn func(context.Context, *Change) error) (valid bool, err error) {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if valid, err = c.tx.HoldsTranscription(ctx, id, lease); err != nil || !valid {
+			return err
+		}
+		if valid = c.RecordingDeletedAt.IsZero(); !valid {
+			return nil
+		}
+		return fn(ctx, c)
+	})
+	if job.ErrorIs(err, job.NotFound) {
+		return false, nil // the job was erased
+	}
+	return valid, err
+}
+
+// StoreSearchTexts implements transcript.Jobs.
+func (s *Service) StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind,
+	texts []job.SearchText) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+		return c.tx.ReplaceSearchTexts(ctx, c.Job, kind, texts)
+	})
+}
+
+// TranscriptProblem returns why a job has no transcript, as a sentence; empty when
+// nothing has failed.
+func (s *Service) TranscriptProblem(ctx context.Context, id uuid.UUID) (string, error) {
+	entries, err := s.Store.Timeline(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, entry := range slices.Backward(entries) {
+		if entry.Kind != TranscriptRetrying && entry.Kind != TranscriptFailed {
+			continue
+		}
+		var data struct{ Detail string }
+		if err := json.Unmarshal(entry.Data, &data); err != nil {
+			return "", fmt.Errorf("read a timeline entry: %w", err)
+		}
+		if entry.Kind == TranscriptFailed {
+			return "The transcription has failed: " + data.Detail + ".", nil
+		}
+		return "The transcription is retried: " + data.Detail + ".", nil
+	}
+	return "", nil
+}
+
+// ReportTranscriptRetry implements transcript.Jobs.
+func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string,
+	retry job.TranscriptRetry) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+		return c.addEntry(ctx, TranscriptRetrying, retry)
+	})
+}
+
+// EndTranscription implements transcript.Jobs.
+func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+		if err := c.tx.EndTranscription(ctx, id); err != nil || result == nil {
+			return err
+		}
+		if result.Failure != "" {
+			return c.addEntry(ctx, TranscriptFailed, map[string]string{"detail": result.Failure})
+		}
+		if err := c.addEntry(ctx, TranscriptAttached, result); err != nil {
+			return err
+		}
+		if err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { s.Transcript = true }); err != nil {
+			return err
+		}
+		consumer, err := c.Consumer(ctx)
+		if err != nil {
+			return err
+		}
+		return c.emit(ctx, webhook.TranscriptReady(c.Job, *result), consumer.TranscriptEvent)
+	})
+}
+
+// StoreLiveTexts stores what the live transcriber has heard of an attempt. Texts that come
+// too late are dropped: those of an earlier attempt, and once the recording is finalized
+// or deleted.
+func (s *Service) StoreLiveTexts(ctx context.Context, id uuid.UUID, attempt int, texts []job.MeetingText) error {
+	var stored []job.MeetingText
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		stored = nil // of a repeated transaction
+		r, err := tx.LockJob(ctx, id)
+		if err != nil || admitText(r, attempt) != "" {
+			return err
+		}
+		stored, err = tx.AppendTexts(ctx, id, texts)
+		return err
+	})
+	if job.ErrorIs(err, job.NotFound) {
+		return nil // the job was erased
+	}
+	if err == nil && len(stored) > 0 {
+		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})
+	}
+	return err
+}
+
+// ReportLiveFailure adds to the timeline why a meeting is not transcribed while it runs.
+func (s *Service) ReportLiveFailure(ctx context.Context, id uuid.UUID, detail string) error {
+	return s.noteLive(ctx, id, LiveTranscriptFailed, map[string]string{"detail": detail})
+}
+
+// EndLiveTranscript adds to the timeline what became of a live transcription.
+func (s *Service) EndLiveTranscript(ctx context.Context, id uuid.UUID, result job.LiveTranscript) error {
+	return s.noteLive(ctx, id, LiveTranscriptEnded, result)
+}
+
+func (s *Service) noteLive(ctx context.Context, id uuid.UUID, kind job.Trigger, data any) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.addEntry(ctx, kind, data) })
+	if job.ErrorIs(err, job.NotFound) {
+		return nil // the job was erased
+	}
+	return err
+}
+
+// LiveTranscripts implements transcript.Jobs.
+func (s *Service) LiveTranscripts(ctx context.Context, id uuid.UUID) ([]job.LiveTranscript, error) {
+	entries, err := s.Store.Timeline(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var results []job.LiveTranscript
+	for _, entry := range entries {
+		if entry.Kind != LiveTranscriptEnded {
+			continue
+		}
+		var result job.LiveTranscript
+		if err := json.Unmarshal(entry.Data, &result); err != nil {
+			return nil, fmt.Errorf("read a timeline entry: %w", err)
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// StreamsOf returns a job and the secrets that sign the requests to its streams.
+func (s *Service) StreamsOf(ctx context.Context, id uuid.UUID) (job.Job, []webhook.Secret, error) {
+	j, err := s.Store.JobView(ctx, id)
+	if err != nil {
+		return job.Job{}, nil, err
+	}
+	consumer, err := s.Store.Consumer(ctx, j.ConsumerID)
+	if err != nil {
+		return job.Job{}, nil, err
+	}
+	return j, consumer.WebhookSecrets(), nil
+}
+
+// streamEntries are the kinds of timeline entries by the state of a stream.
+var streamEntries = map[job.StreamState]job.Trigger{
+	job.StreamConnected: StreamConnected, job.StreamDisconnected: StreamDisconnected, job.StreamFailed: StreamFailed,
+}
+
+// RecordStream records a change of a stream on the timeline, and reports it to the job's
+// webhooks.
+func (s *Service) RecordStream(ctx context.Context, id uuid.UUID, change job.StreamChange) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := c.addEntry(ctx, streamEntries[change.State], change); err != nil {
+			return err
+		}
+		return c.Emit(ctx, webhook.StreamChanged(c.Job, change))
+	})
+	if err == nil {
+		s.Events.Publish(event.StreamChanged{JobID: id})
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+)
+
+// EventType is a kind of event that an endpoint can take.
+type EventType struct {
+	Name string
+	When string // when it is emitted, as a sentence
+
+	example func(job.Job) Event
+}
+
+// EventTypes returns all kinds of events.
+func EventTypes() []EventType {
+	return []EventType{
+		{JobStatusChanged, "The status of a job has changed.", func(j job.Job) Event { return StatusChanged(j, job.Joining, j.Status) }},
+		{JobFinalized, "A job is completed and its manifest is written.", exampleFinalized},
+		{JobFailed, "A job has failed.", exampleFailed},
+		{JobTranscriptReady, "A transcript is attached to a recording.", func(j job.Job) Event {
+			return TranscriptReady(exampleCompleted(j), job.TranscriptResult{Revision: 2, Segments: 214})
+		}},
+		{BotPermissionResponse, "The host has answered a request to record, or has not answered in time.", func(j job.Job) Event {
+			return PermissionResponse(j, true, "")
+		}},
+		{BotCompetingDetected, "Another notetaker is in the meeting.", func(j job.Job) Event {
+			return CompetingBot(j, "Example Notetaker", false)
+		}},
+		{BotCommandOutcome, "A command to a bot was executed or has failed.", func(j job.Job) Event {
+			return CommandOutcome(j, exampleID(7).String(), ingest.SendChatMessage, "")
+		}},
+		{BotStreamChanged, "A stream of live sound was connected or lost, or is not connected again.", func(j job.Job) Event {
+			return StreamChanged(j, job.StreamChange{Stream: 0, Host: "sound.example.com", State: "connected"})
+		}},
+		{BotOutput, "What a bot plays has started, finished or failed.", func(j job.Job) Event {
+			return Output(j, "finished", ingest.EventData{CommandID: exampleID(8).String(), Command: string(ingest.Speak)})
+		}},
+		{ParticipantJoined, "Somebody has joined the meeting.", func(j job.Job) Event { return Joined(j, exampleParticipant()) }},
+		{ParticipantLeft, "Somebody has left the meeting.", func(j job.Job) Event { return Left(j, exampleParticipant()) }},
+		{ParticipantSpeaking, "Somebody has started or stopped speaking.", func(j job.Job) Event {
+			return Speaking(j, exampleParticipant(), true)
+		}},
+		{ChatMessage, "A chat message was written or edited.", func(j job.Job) Event {
+			return Chat(j, job.MeetingText{
+				ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime,
+			})
+		}},
+		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", func(job.Job) Event {
+			return CalendarChanged(CalendarEventScheduled, exampleMeeting())
+		}},
+		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", func(job.Job) Event {
+			return CalendarChanged(CalendarEventUpdated, exampleMeeting())
+		}},
+		{CalendarEventCancelled, "A meeting no longer gets a bot.", func(job.Job) Event {
+			meeting := exampleMeeting()
+			meeting.Record, meeting.Reason, meeting.JobID = false, "the meeting was cancelled", nil
+			return CalendarChanged(CalendarEventCancelled, meeting)
+		}},
+		{CalendarStateChanged, "A calendar can be read again, or cannot be read.", func(job.Job) Event {
+			problem := "the calendar server responded with status 404"
+			return CalendarStateOf(CalendarState{CalendarID: exampleID(2), Name: "Ada", State: "failing", Previous: "active", Error: &problem})
+		}},
+	}
+}
+
+// The longest choice of events, so that a choice has a bound.
+const maxEventPatterns = 50
+
+// CheckEvents returns a *job.Error if a choice of events is empty, or if one of it is neither
+// the name of an event, nor the beginning of one and a star as in bot.*, nor a star alone.
+func CheckEvents(patterns []string) error {
+	if len(patterns) == 0 || len(patterns) > maxEventPatterns {
+		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("choose 1 to %d events", maxEventPatterns), Path: []any{"events"}}
+	}
+	for i, pattern := range patterns {
+		if !slices.ContainsFunc(EventTypes(), func(e EventType) bool { return matches(pattern, e.Name) }) {
+			return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("there is no event %.100q", pattern), Path: []any{"events", i}}
+		}
+	}
+	return nil
+}
+
+// Takes reports whether a choice of events includes an event.
+func Takes(patterns []string, event string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, event) })
+}
+
+// FirstTaken returns the first event that a choice includes; JobStatusChanged for the URLs of
+// jobs, which have no choice.
+func FirstTaken(patterns []string) string {
+	for _, e := range EventTypes() {
+		if Takes(patterns, e.Name) {
+			return e.Name
+		}
+	}
+	return JobStatusChanged
+}
+
+// TakesLive reports whether a choice of events includes what the heartbeats of bots report.
+func TakesLive(patterns []string) bool {
+	return Takes(patterns, ParticipantJoined) || Takes(patterns, ParticipantLeft) || Takes(patterns, ParticipantSpeaking)
+}
+
+func matches(pattern, event string) bool {
+	if pattern == "*" {
+		return true
+	}
+	if group, ok := strings.CutSuffix(pattern, ".*"); ok {
+		return strings.HasPrefix(event, group+".")
+	}
+	return pattern == event
+}
+
+// Example returns an event of a type with made-up content, as test events and the
+// documentation show it. The metadata of its job have "testEvent". The error is a *job.Error
+// without such a type.
+func Example(name string) (Event, error) {
+	for _, e := range EventTypes() {
+		if e.Name == name {
+			return e.example(exampleJob()), nil
+		}
+	}
+	return Event{}, &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("there is no event %.100q", name), Path: []any{"event"}}
+}
+
+// ExampleBody returns the body of a request with an example.
+func ExampleBody(name string) ([]byte, error) {
+	e, err := Example(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := e.Data(3)
+	if err != nil {
+		return nil, err
+	}
+	return Body(Delivery{
+		ID: "dlv_0192f5c86911a7c1b0c86a7b8c9d0e1f", Event: name, EmittedAt: exampleTime, Attempt: 1, Version: Version2, Data: data,
+	})
+}
+
+// exampleTime is the time of all examples.
+var exampleTime = time.Date(2026, 11, 20, 13, 0, 3, 262e6, time.UTC)
+
+// exampleID returns the ID of one of the objects in the examples.
+func exampleID(n byte) uuid.UUID {
+	id := uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e00")
+	id[15] = n
+	return id
+}
+
+// exampleJob returns a job that records a meeting.
+func exampleJob() job.Job {
+	return job.Job{
+		ID: exampleID(1), Mode: job.Test, ExternalID: "test-event", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+		DisplayName: job.DefaultDisplayName, JoinAt: exampleTime, CreatedAt: exampleTime.Add(-time.Hour),
+		Metadata:  json.RawMessage(`{"testEvent":true}`),
+		AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.InMeeting, Attempts: 1, StartedAt: exampleTime},
+	}
+}
+
+// exampleCompleted returns the job with a recording.
+func exampleCompleted(j job.Job) job.Job {
+	j.Status, j.FinalizedAt = job.Completed, exampleTime.Add(time.Hour)
+	j.ManifestURI = "https://standin.example.com/api/v1/jobs/" + j.ID.String() + "/manifest"
+	return j
+}
+
+func exampleFinalized(j job.Job) Event { return Finalized(exampleCompleted(j)) }
+
+func exampleFailed(j job.Job) Event {
+	j.Status, j.FailureCode, j.FailureDetail = job.Failed, job.LobbyTimeout, "nobody admitted the bot within 10m0s"
+	return Failed(j)
+}
+
+func exampleParticipant() ingest.LiveParticipant {
+	return ingest.LiveParticipant{ID: "p1", Name: "Ada Lovelace"}
+}
+
+func exampleMeeting() CalendarMeeting {
+	link, id := "https://meet.google.com/abc-defg-hij", exampleID(1)
+	return CalendarMeeting{
+		CalendarID: exampleID(2), EventID: exampleID(3), ICalUID: "7kukuqrfedlm2f9t@google.com", Title: "Weekly review",
+		StartsAt: job.Timestamp(exampleTime.Add(time.Hour)), EndsAt: job.Timestamp(exampleTime.Add(2 * time.Hour)), MeetingURL: &link,
+		Record: true, Reason: "all meetings are recorded", JobID: &id,
+	}
+}

@@ -1,0 +1,173 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/base/dialguard"
+	"standin/internal/base/text"
+)
+
+// MaxResponseBody is how much of a response body is read and kept.
+const MaxResponseBody = 1 << 10
+
+const (
+	userAgent       = "Standin"
+	dialTimeout     = 5 * time.Second // leaves time for the request itself
+	maxError        = 500             // characters of an error: some quote what the receiver sent
+	tlsShare        = 3               // a handshake may take this fraction of a try
+	maxIdleConns    = 2048
+	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection
+	pingTimeout     = 5 * time.Second
+	writeBufferSize = 8 << 10
+)
+
+// poster makes single tries.
+type poster struct {
+	settings Settings
+	client   *http.Client
+	guard    *dialguard.Guard
+}
+
+// newPoster returns a poster that dials through the guard, follows no redirects and
+// requests no compression.
+func newPoster(settings Settings) *poster {
+	guard := &dialguard.Guard{Allow: settings.Allow, OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout}
+	transport := guard.Transport(settings.Proxy)
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs}
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
+	transport.DisableCompression = true
+	transport.TLSHandshakeTimeout = settings.TryTimeout / tlsShare
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = maxIdleConns, settings.MaxTriesPerHost
+	transport.WriteBufferSize = writeBufferSize // a webhook and its headers fit into one packet
+	return &poster{settings, &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects}, guard}
+}
+
+// close closes idle connections.
+func (p *poster) close() { p.client.CloseIdleConnections() }
+
+// post makes one try. It returns within the timeout.
+func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
+	ctx, cancel := context.WithTimeout(ctx, p.settings.TryTimeout)
+	defer cancel()
+	try := Try{DeliveryID: delivery.ID, Number: delivery.Attempt, StartedAt: p.settings.Now()}
+	started := time.Now() // the monotonic clock measures the latency
+
+	request, err := p.request(ctx, delivery, try.StartedAt)
+	if err != nil {
+		try.Error = dialguard.Public(err)
+		return try, response{unusable: errors.New(try.Error)}
+	}
+	public := false
+	httpResponse, err := p.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			public = p.settings.Proxy == nil && p.isPublic(ctx, info.Conn.RemoteAddr())
+		},
+	})))
+	if err != nil {
+		try.Latency, try.Error, try.LoggedError = time.Since(started), dialguard.Public(err), logText(err)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			try.Error = fmt.Sprintf("no response within %s", p.settings.TryTimeout)
+		}
+		return try, response{}
+	}
+	defer httpResponse.Body.Close()
+	// Only the status decides. A body that breaks off, or does not end in time, is kept as
+	// far as it was read.
+	// The body of an internal service is not shown to consumers (docs/internals/security.md).
+	body, _ := io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
+	if public || p.settings.PrivateBodies {
+		try.ResponseBody = body
+	}
+	try.Latency, try.StatusCode = time.Since(started), httpResponse.StatusCode
+	if httpResponse.StatusCode >= 300 && httpResponse.StatusCode < 400 {
+		try.Error = "redirects are not followed"
+	}
+	return try, response{status: httpResponse.StatusCode, retryAfter: httpResponse.Header.Get("Retry-After")}
+}
+
+// isPublic reports whether an address is public, and not one of this machine.
+func (p *poster) isPublic(ctx context.Context, address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && p.guard.IsPublic(ctx, tcp.AddrPort().Addr())
+}
+
+// request composes and signs the request. Its errors are permanent.
+func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (*http.Request, error) {
+	composed, err := RequestOf(delivery, at)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, composed.URL, bytes.NewReader(composed.Body))
+	if err != nil {
+		return nil, err
+	}
+	if scheme := request.URL.Scheme; scheme != "http" && scheme != "https" {
+		return nil, errors.New("the URL is neither http nor https")
+	}
+	if request.URL.Host == "" {
+		return nil, errors.New("the URL has no host")
+	}
+	request.Header = composed.Header
+	if p.settings.Tracer != nil && delivery.JobID != uuid.Nil {
+		request.Header.Set("Traceparent", p.settings.Tracer.Traceparent(delivery))
+	}
+	return request, nil
+}
+
+// Request is the POST request of a try.
+type Request struct {
+	URL    string
+	Header http.Header // without those of the connection, and without a trace
+	Body   []byte
+}
+
+// Curl returns a command for a POSIX shell that sends the request.
+func (r Request) Curl() string {
+	command := "curl -i -g " + shellQuoted(r.URL)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			command += " \\\n  -H " + shellQuoted(strings.ToLower(name)+": "+value)
+		}
+	}
+	return command + " \\\n  --data-raw " + shellQuoted(string(r.Body))
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// RequestOf returns the request of a try at a time.
+func RequestOf(delivery Delivery, at time.Time) (Request, error) {
+	body, err := Body(delivery)
+	if err != nil {
+		return Request{}, err
+	}
+	version := Version2
+	if delivery.Version == Version1 {
+		version = Version1
+	}
+	header := make(http.Header)
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", userAgent)
+	header.Set(VersionHeader, strconv.Itoa(version))
+	if err := Sign(header, delivery.Secrets, delivery.ID, at, body); err != nil {
+		return Request{}, err
+	}
+	return Request{delivery.URL, header, body}, nil
+}
+
+// logText describes to the operator why a try failed, with addresses and without the URL.
+func logText(err error) string { return text.CleanLine(dialguard.WithoutURL(err).Error(), maxError) }

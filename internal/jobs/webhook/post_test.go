@@ -1,0 +1,56 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/jobs/job"
+)
+
+// Over TLS the sender uses HTTP/2 and reuses connections.
+func TestConnectionsAreReused(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	protocols, connections := map[string]int{}, map[string]bool{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		protocols[r.Proto]++
+		connections[r.RemoteAddr] = true
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+
+	poster := newPoster(Settings{
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: 10 * time.Second, MaxTriesPerHost: 1, Now: time.Now,
+		RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+	})
+	t.Cleanup(poster.close)
+
+	event := Finalized(job.Job{Metadata: []byte("{}")})
+	data, err := event.Data(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const posts = 5
+	for range posts {
+		try, answer := poster.post(context.Background(), Delivery{
+			ID: NewDeliveryID(), URL: server.URL, Event: event.Name, Data: data, Attempt: 1,
+			Secrets: []Secret{{Value: NewSecret()}},
+		})
+		if !answer.acknowledged() {
+			t.Fatalf("try %+v", try)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if protocols["HTTP/2.0"] != posts || len(connections) != 1 {
+		t.Errorf("protocols %v over %d connections, want HTTP/2.0 over one", protocols, len(connections))
+	}
+}

@@ -1,0 +1,196 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/base/retry"
+)
+
+// maxRecorded limits how many results are stored in one transaction. A durable
+// commit waits for the disk, so results are stored in groups.
+const maxRecorded = 1024
+
+// maxUnrecorded limits how many results may wait to be stored before claiming
+// stops: deliveries often wait for an earlier one to be recorded.
+const maxUnrecorded = maxRecorded / 2
+
+// recordAll stores the results of tries until the channel is closed.
+func (s *Sender) recordAll() {
+	for first := range s.results {
+		group := s.gather(first)
+		lost, err := s.record(group)
+		s.unrecorded.Add(int64(-len(group)))
+		for _, result := range group {
+			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
+		}
+		if err != nil || !s.idle.Load() || slices.ContainsFunc(group, changesDue) {
+			s.Wake() // deliveries that wait for these may be due
+		}
+	}
+}
+
+// changesDue reports whether the record of a try may make a delivery due that does
+// not wait for the tried one: itself again, or those to an endpoint that responds
+// again.
+func changesDue(r Result) bool {
+	return r.Verdict.Outcome != Delivered || r.UpdateEndpoint || r.Resume
+}
+
+// gather returns the first result and those that are ready.
+func (s *Sender) gather(first *Result) []Result {
+	group := []Result{*first}
+	for len(group) < maxRecorded {
+		select {
+		case next, ok := <-s.results:
+			if !ok {
+				return group
+			}
+			group = append(group, *next)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// record stores a group. It retries while the leases are likely to be valid: a
+// result that is not recorded means that the delivery is sent again.
+func (s *Sender) record(group []Result) (lost []string, err error) {
+	retryCtx, cancel := context.WithTimeout(context.Background(), s.lease()-s.settings.TryTimeout)
+	defer cancel()
+	backoff := databaseBackoff()
+	for {
+		if lost, err = s.recordOnce(group); err == nil {
+			return lost, nil
+		}
+		if retry.Sleep(retryCtx, backoff.Next()) != nil {
+			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
+		}
+	}
+}
+
+func (s *Sender) recordOnce(group []Result) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	return s.outbox.RecordTries(ctx, group)
+}
+
+// logTry writes the log line of a try.
+func (s *Sender) logTry(result Result, err error, lost bool) {
+	delivery, try, verdict := result.Delivery, result.Try, result.Verdict
+	level := slog.LevelInfo
+	attributes := []slog.Attr{
+		slog.String("delivery", delivery.ID),
+		slog.String("event", delivery.Event),
+		slog.String("host", HostOf(delivery.URL)),
+		slog.Int("attempt", try.Number),
+		slog.Int("status", try.StatusCode),
+		slog.Duration("latency", try.Latency),
+		slog.String("verdict", string(verdict.Outcome)),
+	}
+	if delivery.JobID != uuid.Nil {
+		attributes = append(attributes, slog.String("job", delivery.JobID.String()))
+	}
+	if verdict.Outcome == Retry {
+		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
+	}
+	if verdict.Outcome == PermanentFailure {
+		attributes = append(attributes, slog.String("reason", verdict.Reason))
+	}
+	if text := cmp.Or(try.LoggedError, try.Error); text != "" {
+		attributes = append(attributes, slog.String("try_error", text))
+	}
+	if verdict.Outcome != Delivered {
+		level = slog.LevelWarn
+	}
+	if lost {
+		level = slog.LevelWarn
+		attributes = append(attributes, slog.String("error", "not recorded: the lease of the delivery was lost"))
+	}
+	if err != nil {
+		level = slog.LevelError
+		attributes = append(attributes, slog.String("error", "not recorded: "+err.Error()))
+	}
+	s.settings.Log.LogAttrs(context.Background(), level, "webhook try", attributes...)
+}
+
+// Schedule lists the delays before the second and each later try, counted from
+// the end of the try before. There is one try more than there are delays.
+type Schedule []time.Duration
+
+// DefaultSchedule makes eight tries in about 28 hours.
+func DefaultSchedule() Schedule {
+	return Schedule{
+		5 * time.Second,
+		5 * time.Minute,
+		30 * time.Minute,
+		2 * time.Hour,
+		5 * time.Hour,
+		10 * time.Hour,
+		10 * time.Hour,
+	}
+}
+
+// pause returns the time between two tries of a dead endpoint, whichever
+// deliveries they are for: the first delay of the schedule, doubled for each
+// probe, up to the second delay.
+func (s Schedule) pause(probes int) time.Duration {
+	first, longest := s[0], s[min(1, len(s)-1)]
+	return min(first<<min(probes, 10), max(first, longest))
+}
+
+// length returns how long all tries of a delivery take at most.
+func (s Schedule) length() (total time.Duration) {
+	for _, delay := range s {
+		total += delay
+	}
+	return time.Duration(float64(total) * (1 + jitter))
+}
+
+const (
+	jitter        = 0.1 // of a delay, in both directions
+	maxRetryAfter = 24 * time.Hour
+)
+
+// response is the part of a try that decides about its delivery.
+type response struct {
+	status     int    // 0: no response
+	retryAfter string // the header
+	unusable   error  // why no request can be made of the delivery
+}
+
+func (r response) acknowledged() bool { return r.status >= 200 && r.status < 300 }
+
+// decide returns the verdict on a try of a delivery. random is in [0, 1). A failed
+// probe that was not due by its schedule changes nothing about it.
+func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) Verdict {
+	early := d.DueAt.After(now)
+	failures := d.Failures + 1
+	switch {
+	case r.acknowledged():
+		return Verdict{Outcome: Delivered}
+	case r.status == http.StatusGone:
+		return Verdict{Outcome: PermanentFailure, Reason: "the receiver answered 410 Gone"}
+	case r.unusable != nil:
+		return Verdict{Outcome: PermanentFailure, Reason: r.unusable.Error()}
+	case failures > len(s) && !early:
+		return Verdict{Outcome: PermanentFailure, Reason: fmt.Sprintf("not acknowledged in %d tries", len(s)+1)}
+	}
+	verdict := Verdict{Outcome: Retry, Uncounted: early, RetryAt: d.DueAt}
+	if !early {
+		verdict.RetryAt = now.Add(time.Duration(float64(s[failures-1]) * (1 - jitter + 2*jitter*random)))
+	}
+	if pause := retry.After(r.retryAfter, now, maxRetryAfter); pause > 0 {
+		verdict.NotBefore = now.Add(pause)
+		verdict.RetryAt = slices.MaxFunc([]time.Time{verdict.RetryAt, verdict.NotBefore}, time.Time.Compare)
+	}
+	return verdict
+}

@@ -1,0 +1,275 @@
+// Package backup copies the state of a service to a folder, and restores it
+// (docs/backup.md). The folder contains
+//
+//	backup.json      the description, written last
+//	database/        the copy of the database
+//	ingest.key       the signing key of a data directory that has one
+//	recordings/      copies of recordings, on request, in the layout of storage.Recordings
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"standin/internal/base/fsutil"
+	"standin/internal/recording/storage"
+	"standin/internal/store/dump"
+	"standin/internal/store/migrations"
+)
+
+// Format is the version of the folder's layout.
+const Format = 1
+
+const (
+	descriptionFile = "backup.json"
+	databaseDir     = "database"
+	recordingsDir   = "recordings"
+	keyFile         = "ingest.key"
+)
+
+// Description is the content of backup.json.
+type Description struct {
+	Format        int            `json:"format"`
+	CreatedAt     time.Time      `json:"createdAt"` // time before the database was copied
+	CreatedBy     string         `json:"createdBy"` // the version of standin
+	Database      dump.Dump      `json:"database"`
+	Files         []File         `json:"files"` // all but backup.json and the recordings
+	Recordings    RecordingsMode `json:"recordings"`
+	Recorded      int            `json:"recorded"`           // jobs whose recordings were checked
+	Problems      []Problem      `json:"recordingsProblems"` // problems of the recordings
+	DurationMilli int64          `json:"durationMs"`
+}
+
+// File is a file of a backup.
+type File struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // hex
+}
+
+// Problem is a recording that does not match its manifest.
+type Problem struct {
+	JobID   string `json:"jobId"`
+	Problem string `json:"problem"`
+}
+
+// RecordingsMode says what a backup does with recordings.
+type RecordingsMode string
+
+// The modes.
+const (
+	CheckRecordings RecordingsMode = "check" // checks that the storage has the files of every manifest, with their sizes
+	CopyRecordings  RecordingsMode = "copy"  // copies them into the backup
+	SkipRecordings  RecordingsMode = "skip"
+)
+
+// Settings locate a service and a backup.
+type Settings struct {
+	Dir        string // directory of the backup
+	DataDir    string
+	Database   string // address for store.Open
+	Storage    string // address for storage.Open
+	OpenS3     storage.Opener
+	Recordings RecordingsMode
+	Version    string // version of standin
+	Force      bool   // Restore replaces a database that is not empty
+}
+
+// Create writes a backup. The service may be running. The folder must be empty or
+// missing. Problems with recordings are in the description and are no error.
+func Create(ctx context.Context, settings Settings) (Description, error) {
+	description := Description{
+		Format: Format, CreatedAt: time.Now().UTC(), CreatedBy: settings.Version, Recordings: settings.Recordings, Problems: []Problem{},
+	}
+	if err := checkSchema(ctx, settings); err != nil {
+		return Description{}, err
+	}
+	if err := prepare(settings.Dir); err != nil {
+		return Description{}, err
+	}
+	var err error
+	if description.Database, err = dump.Write(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir)); err != nil {
+		return Description{}, fmt.Errorf("copy the database: %w", err)
+	}
+	if err := saveKey(settings); err != nil {
+		return Description{}, err
+	}
+	if description.Files, err = listFiles(settings.Dir); err != nil {
+		return Description{}, err
+	}
+	if settings.Recordings != SkipRecordings {
+		if description.Recorded, description.Problems, err = checkRecordings(ctx, settings, settings.Recordings, false); err != nil {
+			return Description{}, err
+		}
+	}
+	description.DurationMilli = time.Since(description.CreatedAt).Milliseconds()
+	return description, writeDescription(settings.Dir, description)
+}
+
+// checkSchema returns an error if the database has an older schema, from which
+// the recordings cannot be read.
+func checkSchema(ctx context.Context, settings Settings) error {
+	if settings.Recordings == SkipRecordings {
+		return nil
+	}
+	version, err := dump.SchemaVersion(ctx, settings.Database)
+	if err != nil {
+		return err
+	}
+	if version != migrations.Newest {
+		return fmt.Errorf("the database has the schema version %d, and this version of standin %d: "+
+			"use the version that runs the service, or --recordings=skip", version, migrations.Newest)
+	}
+	return nil
+}
+
+// prepare creates the folder of a backup.
+func prepare(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("create the folder of the backup: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("the folder %s is not empty; give each backup a new one", dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, databaseDir), 0o700); err != nil {
+		return fmt.Errorf("create the folder of the backup: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("restrict access to the backup: %w", err)
+	}
+	return nil
+}
+
+// saveKey copies the signing key, if the data directory has one: with it, bots
+// that are in meetings reach a restored service.
+func saveKey(settings Settings) error {
+	key, err := os.ReadFile(filepath.Join(settings.DataDir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = fsutil.WriteFile(filepath.Join(settings.Dir, keyFile), key)
+	}
+	if err != nil {
+		return fmt.Errorf("copy the signing key: %w", err)
+	}
+	return nil
+}
+
+// listFiles returns the files of a backup with their checksums.
+func listFiles(dir string) ([]File, error) {
+	var files []File
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		file, err := describe(dir, filepath.ToSlash(relative))
+		files = append(files, file)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the backup: %w", err)
+	}
+	return files, nil
+}
+
+// describe reads a file of a backup.
+func describe(dir, path string) (File, error) {
+	size, sum, err := fsutil.HashFile(filepath.Join(dir, filepath.FromSlash(path)))
+	return File{Path: path, Bytes: size, SHA256: sum}, err
+}
+
+// writeDescription writes backup.json, completely or not at all.
+func writeDescription(dir string, description Description) error {
+	text, err := json.MarshalIndent(description, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the description of the backup: %w", err)
+	}
+	path := filepath.Join(dir, descriptionFile)
+	if err := fsutil.WriteFile(path, text); err != nil {
+		return fmt.Errorf("write the description of the backup: %w", err)
+	}
+	return nil
+}
+
+// maxDescriptionBytes bounds backup.json.
+const maxDescriptionBytes = 256 << 20
+
+// read reads backup.json and checks the other files.
+func read(dir string) (Description, error) {
+	file, err := os.Open(filepath.Join(dir, descriptionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Description{}, fmt.Errorf("%s is not a complete backup: it has no %s", dir, descriptionFile)
+	}
+	if err != nil {
+		return Description{}, fmt.Errorf("read the description of the backup: %w", err)
+	}
+	defer file.Close() // only read
+	text, err := io.ReadAll(io.LimitReader(file, maxDescriptionBytes))
+	if err != nil {
+		return Description{}, fmt.Errorf("read the description of the backup: %w", err)
+	}
+	description, err := decode(text)
+	if err != nil {
+		return Description{}, err
+	}
+	for _, want := range description.Files {
+		if !filepath.IsLocal(filepath.FromSlash(want.Path)) {
+			return Description{}, fmt.Errorf("the backup lists the file %q outside of its folder", want.Path)
+		}
+		if found, err := describe(dir, want.Path); err != nil || found != want {
+			return Description{},
+				errors.Join(fmt.Errorf("the file %s of the backup is damaged: it has %d bytes and the SHA-256 %s, and should have %d and %s",
+					want.Path, found.Bytes, found.SHA256, want.Bytes, want.SHA256), err)
+		}
+	}
+	return description, nil
+}
+
+// decode decodes backup.json.
+func decode(text []byte) (Description, error) {
+	var description Description
+	if err := json.Unmarshal(text, &description); err != nil {
+		return Description{}, fmt.Errorf("read the description of the backup: %w", err)
+	}
+	if description.Format != Format {
+		return Description{}, fmt.Errorf("the backup has the format %d, and this version of standin reads %d", description.Format, Format)
+	}
+	return description, nil
+}
+
+// has reports whether the backup has a file.
+func (d Description) has(path string) bool {
+	return slices.ContainsFunc(d.Files, func(f File) bool { return f.Path == path })
+}
+
+// Bytes returns the size of the backup without recordings.
+func (d Description) Bytes() (sum int64) {
+	for _, file := range d.Files {
+		sum += file.Bytes
+	}
+	return sum
+}
+
+// Rows returns the number of rows of a table.
+func (d Description) Rows(table string) int64 {
+	for _, t := range d.Database.Tables {
+		if t.Name == table {
+			return t.Rows
+		}
+	}
+	return 0
+}

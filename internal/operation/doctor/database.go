@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver named sqlite
+
+	"standin/internal/server/service"
+	"standin/internal/store"
+	"standin/internal/store/migrations"
+)
+
+// checkDatabase opens the database read-only and compares its schema with this
+// program's.
+func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReading) {
+	const name = checkName("database")
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	path := service.DatabaseAddress(settings.DatabaseURL, settings.DataDir)
+	if store.IsPostgres(path) {
+		return checkPostgres(ctx, name, path)
+	}
+	if strings.Contains(path, "://") {
+		return name.fail("STANDIN_DATABASE_URL is not a PostgreSQL address",
+			"give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return name.ok("SQLite %s does not exist yet; standin serve creates it", path), nil
+	}
+	db, err := openReadOnly(path)
+	if err != nil {
+		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "make sure that the file is a SQLite database that this user may read"), nil
+	}
+	defer db.Close() // only read
+	var version string
+	if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "make sure that the file is a SQLite database that this user may read"), nil
+	}
+	return checkSchema(ctx, name, db, fmt.Sprintf("SQLite %s, %s", version, path)), nil
+}
+
+// errNeedsRecovery reports that a process that was killed left a database that
+// cannot be read without recovery, which would change files.
+var errNeedsRecovery = errors.New("it has a write-ahead log without an index, which a killed process left behind")
+
+// openReadOnly opens a SQLite file without creating other files. SQLite creates
+// the files of a write-ahead log for readers too, unless they exist or the file
+// is declared immutable, which holds while no process has it open.
+func openReadOnly(path string) (*sql.DB, error) {
+	query := "mode=ro&_pragma=busy_timeout(5000)"
+	_, logged := os.Stat(path + "-wal")
+	_, indexed := os.Stat(path + "-shm")
+	switch {
+	case logged != nil:
+		query += "&immutable=1"
+	case indexed != nil:
+		return nil, errNeedsRecovery
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	return sql.Open("sqlite", "file:"+(&url.URL{Path: absolute}).EscapedPath()+"?"+query)
+}
+
+// checkPostgres connects to PostgreSQL with sessions that cannot write.
+func checkPostgres(ctx context.Context, name checkName, address string) (Check, []clockReading) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return name.fail("the PostgreSQL address cannot be read", "give it the form postgres://user@host:5432/database"), nil
+	}
+	config.RuntimeParams["default_transaction_read_only"] = "on"
+	where := fmt.Sprintf("database %q as %q at %s", config.Database, config.User,
+		net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
+	db := stdlib.OpenDB(*config)
+	defer db.Close() // only read
+	var version string
+	if err := db.QueryRowContext(ctx, `SHOW server_version`).Scan(&version); err != nil {
+		return name.fail(fmt.Sprintf("PostgreSQL, %s: %v", where, err),
+			"make sure that the server runs, that this machine reaches it, and that user, password and database are right"), nil
+	}
+	check := checkSchema(ctx, name, db, fmt.Sprintf("PostgreSQL %s, %s", version, where))
+	var theirs time.Time
+	asked := time.Now()
+	if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
+		return check, nil // nothing to compare with; the check already covers a server that does not answer
+	}
+	return check, []clockReading{newClockReading("PostgreSQL", asked, time.Now(), theirs, 0)}
+}
+
+// checkSchema compares a database's schema with this program's.
+func checkSchema(ctx context.Context, name checkName, db *sql.DB, description string) Check {
+	have, err := schemaOf(ctx, db)
+	if err != nil {
+		return name.fail(fmt.Sprintf("%s: %v", description, err), "make sure that this is Standin's database, and that this user may read it")
+	}
+	const want = migrations.Newest
+	switch {
+	case have == 0:
+		return name.ok("%s; empty: standin serve creates schema %d", description, want)
+	case have < want:
+		return name.warn(fmt.Sprintf("%s; schema %d, this program has %d", description, have, want),
+			"start standin serve of this version: it updates the schema")
+	case have > want && migrations.Usable(have):
+		return name.ok("%s; schema %d is that of the next release, and this program runs on it", description, have)
+	case have > want:
+		return name.fail(fmt.Sprintf("%s; schema %d is newer than this program's, %d", description, have, want),
+			"use the version of Standin that created it, or a newer one")
+	}
+	return name.ok("%s; schema %d, up to date", description, have)
+}
+
+// schemaOf returns the last migration that ran, 0 for none.
+func schemaOf(ctx context.Context, db *sql.DB) (version int64, err error) {
+	var tables int
+	query := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
+	if _, postgres := db.Driver().(*stdlib.Driver); postgres {
+		query = `SELECT count(*) FROM (SELECT to_regclass('goose_db_version') AS found) t WHERE found IS NOT NULL`
+	}
+	if err := db.QueryRowContext(ctx, query).Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&version)
+	return version, err
+}

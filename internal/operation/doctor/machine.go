@@ -1,0 +1,217 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"standin/internal/base/retry"
+	"standin/internal/bot/notetaker"
+	"standin/internal/operation/host"
+)
+
+const (
+	// An hour of recording at the recorder's default bit rates is about 0.6 GB.
+	minFreeGB         = 1.0
+	recommendedFreeGB = 10.0
+
+	// A bot in a small meeting of the replica fits into the minimum. Live pages use more.
+	minMemoryMB         = 512.0
+	recommendedMemoryMB = 1536.0
+)
+
+// checkDataDir checks that the data folder is writable, and not readable by
+// others, because it holds keys.
+func checkDataDir(settings Settings) Check {
+	const name = checkName("data folder")
+	dir, err := filepath.Abs(settings.DataDir)
+	if err != nil {
+		return name.fail(err.Error(), "give the data folder as an absolute path")
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := writable(existingParent(dir)); err != nil {
+			return name.fail(fmt.Sprintf("%s does not exist and cannot be created: %v", dir, err), createFolderFix(dir)+", or set STANDIN_DATA_DIR")
+		}
+		return name.ok("%s does not exist yet; standin serve creates it", dir)
+	case err != nil:
+		return name.fail(err.Error(), "give this user access to the folder")
+	case !info.IsDir():
+		return name.fail(dir+" is not a folder", "move the file away, or set STANDIN_DATA_DIR")
+	}
+	if err := writable(dir); err != nil {
+		return name.fail(fmt.Sprintf("%s is not writable: %v", dir, err), fmt.Sprintf("give it to this user: chown -R %d %s", os.Geteuid(), dir))
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return name.warn(fmt.Sprintf("%s is writable, but its mode is %#o: other users can read it", dir, mode), "chmod 700 "+dir)
+	}
+	return name.ok("%s is writable by its owner only", dir)
+}
+
+// writable creates and removes a file in a folder.
+func writable(dir string) error {
+	file, err := os.CreateTemp(dir, ".standin-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("standin doctor")
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+}
+
+// createFolderFix returns how to create a folder that this user cannot create.
+func createFolderFix(dir string) string {
+	return fmt.Sprintf("as root: install -d -m 700 -o %d %s", os.Geteuid(), dir)
+}
+
+// existingParent returns the closest existing folder of a path.
+func existingParent(path string) string {
+	for {
+		if info, err := os.Stat(path); err == nil && info.IsDir() || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// checkDisk checks the free space for recordings.
+func checkDisk(ctx context.Context, settings Settings) Check {
+	const name = checkName("disk")
+	const fix = "free some space, or move the data folder (STANDIN_DATA_DIR) to a larger disk"
+	dir, err := filepath.Abs(settings.DataDir)
+	if err != nil {
+		return name.fail(err.Error(), "give the data folder as an absolute path")
+	}
+	return evaluateDisk(host.NewReader(existingParent(dir)).Read(ctx).Disk, fix)
+}
+
+func evaluateDisk(disk *host.Disk, fix string) Check {
+	const name = checkName("disk")
+	if disk == nil {
+		return name.warn("the free space cannot be read on this system", fix)
+	}
+	found := fmt.Sprintf("%.1f GB free, %.0f %% used; an hour of recording takes about 0.6 GB", disk.FreeGB, disk.UsedPct)
+	switch {
+	case disk.FreeGB < minFreeGB:
+		return name.fail(found, fix)
+	case disk.FreeGB < recommendedFreeGB:
+		return name.warn(found, fix)
+	}
+	return name.ok("%s", found)
+}
+
+// checkMemory checks the memory for bots. In a container, its limit counts.
+func checkMemory(ctx context.Context, settings Settings) Check {
+	return evaluateMemory(host.NewReader(existingParent(settings.DataDir)).Read(ctx).RAM)
+}
+
+func evaluateMemory(memory *host.RAM) Check {
+	const name = checkName("memory")
+	const fix = "run fewer bots at a time, or give this machine or container more memory"
+	if memory == nil {
+		return name.warn("the memory cannot be read on this system", fix)
+	}
+	free := memory.TotalMB - memory.Used
+	found := fmt.Sprintf("%.0f MB of %.0f MB available", free, memory.TotalMB)
+	switch {
+	case free < minMemoryMB:
+		return name.fail(found, fix)
+	case free < recommendedMemoryMB:
+		return name.warn(found, fix)
+	}
+	return name.ok("%s", found)
+}
+
+const (
+	// noticeableSkew is a difference of clocks that causes a warning.
+	noticeableSkew = 2 * time.Second
+	// harmfulSkew is a difference that delays jobs and approaches the tolerance of
+	// five minutes of signed requests and webhooks.
+	harmfulSkew = time.Minute
+	// driftInterval is how long the wall clock is compared with the monotonic one.
+	driftInterval = 100 * time.Millisecond
+	// maxDrift is how much they may differ then. NTP slews a clock by far less.
+	maxDrift = 20 * time.Millisecond
+)
+
+// clockReading is the difference between another clock and this machine's.
+type clockReading struct {
+	source    string
+	ahead     time.Duration
+	tolerance time.Duration
+}
+
+// newClockReading returns the reading of a server's time that was requested
+// before and received after. step is the resolution of the server's time.
+func newClockReading(source string, before, after, theirs time.Time, step time.Duration) clockReading {
+	trip := after.Sub(before)
+	return clockReading{
+		source: source, ahead: theirs.Add(step / 2).Sub(before.Add(trip / 2)).Round(time.Millisecond), tolerance: (trip + step) / 2,
+	}
+}
+
+// skew returns the smallest possible difference of the clocks.
+func (r clockReading) skew() time.Duration { return max(r.ahead.Abs()-r.tolerance, 0) }
+
+// String returns the difference for people.
+func (r clockReading) String() string {
+	direction := "ahead of"
+	if r.ahead < 0 {
+		direction = "behind"
+	}
+	return fmt.Sprintf("%s's is %v %s this one, ± %v", r.source, r.ahead.Abs(), direction, r.tolerance.Round(time.Millisecond))
+}
+
+// checkClock checks this machine's clock and time zones.
+func checkClock(ctx context.Context, others []clockReading) Check {
+	const name = checkName("clock")
+	const fix = "keep the clock by NTP (timedatectl set-ntp true, or chrony)"
+	zone := "Europe/Berlin" // any that has summer time
+	if _, err := time.LoadLocation(zone); err != nil {
+		return name.fail("the time zone "+zone+" is unknown: "+err.Error(), "install the time zone database (tzdata)")
+	}
+	now := time.Now().UTC()
+	list, err := notetaker.Embedded()
+	if err != nil {
+		return name.fail("cannot read the age of this program: "+err.Error(), "reinstall the program: it is damaged")
+	}
+	if built, err := time.Parse(time.DateOnly, list.Date); err != nil || now.Before(built) {
+		return name.fail(fmt.Sprintf("it shows %s, which is before this program was built (%s)", now.Format(time.RFC3339), list.Date), fix)
+	}
+	if drift := drift(ctx); drift > maxDrift {
+		return name.warn(fmt.Sprintf("it was adjusted by %v within %v", drift, driftInterval), fix)
+	}
+	found := now.Format(time.RFC3339) + "; time zone data found; "
+	if len(others) == 0 {
+		return name.ok("%s", found+"no remote clock to compare with")
+	}
+	var texts []string
+	var worst time.Duration
+	for _, other := range others {
+		texts = append(texts, other.String())
+		worst = max(worst, other.skew())
+	}
+	found += strings.Join(texts, "; ")
+	switch {
+	case worst > harmfulSkew:
+		return name.fail(found, fix+", on both machines")
+	case worst > noticeableSkew:
+		return name.warn(found, fix+", on both machines")
+	}
+	return name.ok("%s", found)
+}
+
+// drift returns how much the wall clock and the monotonic clock differ over
+// driftInterval.
+func drift(ctx context.Context) time.Duration {
+	start := time.Now()
+	_ = retry.Sleep(ctx, driftInterval) // a shorter interval is no error
+	end := time.Now()
+	wall := end.Round(0).Sub(start.Round(0)) // without the monotonic reading
+	return (wall - end.Sub(start)).Abs()
+}

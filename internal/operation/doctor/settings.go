@@ -1,0 +1,224 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/notetaker"
+	"standin/internal/jobs/job"
+)
+
+// checkBaseURL checks that consumers can use the URLs that the service gives
+// them.
+func checkBaseURL(settings Settings) Check {
+	const name = checkName("base URL")
+	const fix = "set STANDIN_BASE_URL to the URL of the service for consumers, such as https://standin.example.com"
+	if settings.BaseURL == "" {
+		if host, _, err := net.SplitHostPort(settings.Listen); err != nil {
+			return name.fail(fmt.Sprintf("STANDIN_LISTEN is %q, which is not an address with a port", settings.Listen),
+				"give it the form 127.0.0.1:8080")
+		} else if !isLoopback(host) {
+			return name.warn(fmt.Sprintf("not set, and the service listens on %s: links in webhooks and manifests use that address",
+				settings.Listen), fix)
+		}
+		return name.ok("not set: http://%s, for programs on this machine", settings.Listen)
+	}
+	parsed, err := url.Parse(settings.BaseURL)
+	switch {
+	case err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "":
+		return name.fail("it is not an http or https address with a host", fix)
+	case parsed.User != nil:
+		return name.fail("it contains a user or password, which every program would see", fix)
+	case parsed.RawQuery != "" || parsed.Fragment != "":
+		return name.fail(settings.BaseURL+" has a query or fragment, but paths are appended to it", fix)
+	case isLoopback(parsed.Hostname()) && !isLoopback(hostOf(settings.Listen)):
+		return name.warn(fmt.Sprintf("%s is each consumer's own machine, but the service listens on %s", settings.BaseURL, settings.Listen), fix)
+	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
+		return name.warn(settings.BaseURL+" is not encrypted: keys and recordings can be read in transit",
+			"use https with a TLS proxy in front of the service")
+	}
+	return name.ok("%s", settings.BaseURL)
+}
+
+// hostOf returns the host of an address with a port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
+
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// checkProfiles loads the page profiles and the list of notetakers.
+func checkProfiles(settings Settings) Check {
+	const name = checkName("profiles")
+	source := "embedded"
+	if settings.Profiles != "" {
+		source = settings.Profiles + ", embedded for the rest"
+	}
+	fix := "fix the mistake, or remove the file from " + settings.Profiles
+	profiles, err := meeting.Load(settings.Profiles)
+	if err != nil {
+		return name.fail(err.Error(), fix)
+	}
+	var platforms []job.Platform
+	for platform := range profiles {
+		platforms = append(platforms, platform)
+	}
+	slices.Sort(platforms)
+	var versions []string
+	for _, platform := range platforms {
+		if _, err := meeting.New(platform, profiles); err != nil {
+			return name.fail(err.Error(), fix)
+		}
+		versions = append(versions, fmt.Sprintf("%s version %d of %s", platform, profiles[platform].Version, profiles[platform].Date))
+	}
+	list, err := notetaker.Load(settings.Profiles)
+	if err != nil {
+		return name.fail(err.Error(), fix)
+	}
+	versions = append(versions, fmt.Sprintf("notetakers version %d of %s", list.Version, list.Date))
+	return name.ok("%s (%s)", strings.Join(versions, ", "), source)
+}
+
+// checkMail reports the check of the mail worker's settings.
+func checkMail(settings Settings) Check {
+	const name = checkName("mail")
+	switch {
+	case !settings.Mail:
+		return name.ok("no mail worker is configured")
+	case settings.MailError != nil:
+		return name.fail(settings.MailError.Error(), "see /docs/guide/mail.html of the service for the settings")
+	}
+	return name.ok("the settings of the mail worker are complete")
+}
+
+// signInWarning is how long before its end a sign-in is worth a warning.
+const signInWarning = 14 * 24 * time.Hour
+
+// signInCookies returns the cookies that keep a user signed in to a platform, as
+// "name domain". Zoom's are session cookies without an expiry.
+func signInCookies(platform job.Platform) []string {
+	switch platform {
+	case job.Meet:
+		return []string{"SID google.com", "__Secure-1PSID google.com"}
+	case job.Teams:
+		return []string{"ESTSAUTHPERSISTENT login.microsoftonline.com", "MSPAuth login.live.com", "__Host-MSAAUTHP login.live.com"}
+	}
+	return nil
+}
+
+// checkSignIn reports until when bots are signed in to each platform.
+func checkSignIn(ctx context.Context, settings Settings, now time.Time) Check {
+	const name = checkName("sign-in")
+	if settings.SignIn == "" {
+		return name.ok("%s is not set: bots join anonymously", browser.SignInSetting)
+	}
+	fix := "sign in again as /docs/guide/signed-in.html of the service describes, and replace the files in " + settings.SignIn
+	var found []string
+	ends := false
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		account, err := browser.ReadAccount(settings.SignIn, platform)
+		if err == nil && account.Profile != "" {
+			var stored []browser.Cookie
+			stored, err = profileCookies(ctx, account.Profile)
+			account.Cookies = append(account.Cookies, stored...)
+		}
+		if err != nil {
+			return name.fail(fmt.Sprintf("%s: %v", platform, err), fix)
+		}
+		if account.Anonymous() {
+			continue
+		}
+		until, known := signedInUntil(platform, account.Cookies, now)
+		switch {
+		case !known:
+			found = append(found, fmt.Sprintf("%s: no cookie of a signed-in user that has not expired", platform))
+			ends = true
+		case until.IsZero():
+			found = append(found, fmt.Sprintf("%s: no known expiry", platform))
+		default:
+			found = append(found, fmt.Sprintf("%s until %s", platform, until.UTC().Format(time.DateOnly)))
+			ends = ends || until.Sub(now) < signInWarning
+		}
+	}
+	if len(found) == 0 {
+		return name.warn(settings.SignIn+" has no cookies and no profile of a platform: bots join anonymously", fix)
+	}
+	if ends {
+		return name.warn(strings.Join(found, "; "), fix)
+	}
+	return name.ok("%s", strings.Join(found, "; "))
+}
+
+// signedInUntil returns when the first sign-in cookie expires; zero if none of them
+// does. known is false if there is none.
+func signedInUntil(platform job.Platform, cookies []browser.Cookie, now time.Time) (until time.Time, known bool) {
+	names := signInCookies(platform)
+	if names == nil {
+		return time.Time{}, true
+	}
+	for _, cookie := range cookies {
+		if !slices.Contains(names, cookie.Name+" "+cookie.Domain) || !cookie.Expires.IsZero() && cookie.Expires.Before(now) {
+			continue
+		}
+		if known = true; until.IsZero() || !cookie.Expires.IsZero() && cookie.Expires.Before(until) {
+			until = cookie.Expires
+		}
+	}
+	return until, known
+}
+
+// profileCookies returns the names, hosts and expiry times of the cookies in a
+// browser profile. Their values are not read.
+func profileCookies(ctx context.Context, profile string) (cookies []browser.Cookie, err error) {
+	path := filepath.Join(profile, "Default", "Network", "Cookies")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(profile, "Default", "Cookies")
+	}
+	db, err := openReadOnly(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer db.Close() // only read
+	rows, err := db.QueryContext(ctx, `SELECT name, host_key, expires_utc FROM cookies LIMIT 5000`)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	defer func() { err = cmp.Or(err, rows.Err(), rows.Close()) }()
+	for rows.Next() {
+		var cookie browser.Cookie
+		var expires int64
+		if err := rows.Scan(&cookie.Name, &cookie.Domain, &expires); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		cookie.Domain = strings.TrimPrefix(cookie.Domain, ".")
+		if expires != 0 { // microseconds since 1601
+			cookie.Expires = time.UnixMicro(expires - unixEpochIn1601Microseconds)
+		}
+		cookies = append(cookies, cookie)
+	}
+	return cookies, nil
+}
+
+// unixEpochIn1601Microseconds is 1970-01-01 in Chromium's time.
+const unixEpochIn1601Microseconds = 11_644_473_600_000_000

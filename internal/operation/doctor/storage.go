@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+
+	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
+	"standin/internal/server/service"
+)
+
+// checkStorage writes, reads and deletes an object in the recordings' storage.
+func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading) {
+	const name = checkName("storage")
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	dir, err := filepath.Abs(settings.DataDir)
+	if err != nil {
+		return name.fail(err.Error(), "give the data folder as an absolute path"), nil
+	}
+	address := service.StorageAddress(settings.StorageURL, dir)
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return name.fail("the storage address is not a URL", "give it the form file:///absolute/folder or s3://bucket"), nil
+	}
+	if parsed.Scheme == fileblob.Scheme {
+		if parsed.User != nil || parsed.Host != "" && parsed.Host != "localhost" || parsed.RawQuery != "" {
+			return name.fail("the storage address contains more than a folder", "give it the form file:///absolute/folder"), nil
+		}
+		return checkFolderStorage(ctx, name, address, filepath.FromSlash(parsed.Path)), nil
+	}
+	where := parsed.Scheme + "://" + parsed.Host
+	bucket, err := openBucket(ctx, address)
+	if err != nil {
+		return name.fail(where+": "+err.Error(), "give it the form file:///absolute/folder or s3://bucket?region=…"), nil
+	}
+	defer bucket.Close() // everything is already written
+	written, finished, stored, err := probeBucket(ctx, bucket, "jobs/")
+	if err != nil {
+		return name.fail(where+": "+err.Error(),
+			"make sure that the bucket exists, that its endpoint and region are right, that this machine reaches it, "+
+				"that the clock is right, and that the credentials may put, get and delete objects under jobs/"), nil
+	}
+	// Object stores report whole seconds.
+	return name.ok("%s: an object was written, read and deleted", where),
+		[]clockReading{newClockReading(where, written, finished, stored, time.Second)}
+}
+
+// openBucket opens the address as the service does, which rejects credentials in
+// it, and then without the service's restrictions on object names.
+func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
+	checked, err := storage.Open(ctx, address, s3.Open)
+	if err != nil {
+		return nil, err
+	}
+	if err := checked.Close(); err != nil {
+		return nil, err
+	}
+	return blob.OpenBucket(ctx, address)
+}
+
+// checkFolderStorage is checkStorage for a folder, which it does not create.
+func checkFolderStorage(ctx context.Context, name checkName, address, folder string) Check {
+	info, err := os.Stat(folder)
+	if errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(folder) {
+		if err := writable(existingParent(folder)); err != nil {
+			return name.fail(fmt.Sprintf("the folder %s does not exist and cannot be created: %v", folder, err), createFolderFix(folder))
+		}
+		return name.ok("the folder %s does not exist yet; standin serve creates it", folder)
+	}
+	if err == nil && !info.IsDir() {
+		return name.fail(folder+" is not a folder", "choose another folder, or move the file away")
+	}
+	checked, err := storage.Open(ctx, address, nil) // the folder exists: nothing is created
+	if err == nil {
+		err = checked.Close()
+	}
+	if err != nil {
+		return name.fail(err.Error(), "give it the form file:///absolute/folder")
+	}
+	bucket, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
+	if err != nil {
+		return name.fail(err.Error(), "let this user read and write the folder")
+	}
+	defer bucket.Close()                        // everything is already written
+	_, _, _, err = probeBucket(ctx, bucket, "") // without a folder, which would stay
+	if err != nil {
+		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err),
+			"let this user read and write the folder, and make sure that its disk has free space")
+	}
+	return name.ok("the folder %s: an object was written, read and deleted", folder)
+}
+
+// probeBucket writes, reads and deletes an object with a prefix. It returns the
+// time before and after the write by this machine's clock, and the time of the
+// object by the store's.
+func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (written, finished, stored time.Time, err error) {
+	content := []byte("standin doctor: " + rand.Text())
+	key := prefix + "standin-doctor-" + strings.ToLower(rand.Text())
+	written = time.Now()
+	if err := bucket.WriteAll(ctx, key, content, nil); err != nil {
+		return written, finished, stored, fmt.Errorf("write an object: %w", err)
+	}
+	finished = time.Now()
+	read, readErr := bucket.ReadAll(ctx, key)
+	if readErr == nil && !bytes.Equal(read, content) {
+		readErr = errors.New("its content differs from what was written")
+	}
+	attributes, attributesErr := bucket.Attributes(ctx, key)
+	if attributesErr == nil {
+		stored = attributes.ModTime
+	}
+	deleteErr := bucket.Delete(ctx, key)
+	for _, step := range []struct {
+		action string
+		err    error
+	}{
+		{"read the object that was written", readErr}, {"get the attributes of the object that was written", attributesErr},
+		{"delete " + key, deleteErr},
+	} {
+		if step.err != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", step.action, step.err))
+		}
+	}
+	return written, finished, stored, err
+}

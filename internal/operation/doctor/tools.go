@@ -1,0 +1,242 @@
+package doctor
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
+	"standin/internal/recording/build"
+)
+
+// displayAdvice is how to get a virtual display.
+const displayAdvice = "install Xvfb (Debian and Ubuntu: apt-get install xvfb), or set " + browser.ModeSetting + "=headless"
+
+// recordingType is the format of recordings; see package recorder. Builds of
+// Chromium without H.264 do not support it.
+const recordingType = "video/mp4;codecs=avc1.42E01F,opus"
+
+// checkBrowser finds and starts the browser that bots use, and checks that it can
+// record.
+func checkBrowser(ctx context.Context, settings Settings) Check {
+	const name = checkName("browser")
+	if settings.Launcher == "docker" || settings.Launcher == "kubernetes" {
+		return name.ok("not checked: with the launcher %s bots run in containers with their own browser", settings.Launcher)
+	}
+	ctx, cancel := context.WithTimeout(ctx, browserTimeout)
+	defer cancel()
+	executable, err := browser.Find(settings.Browser)
+	if err != nil {
+		return name.fail("not found", err.Error())
+	}
+	mode, noDisplay := meeting.BrowserMode(settings.BrowserMode, job.Meet)
+	if err := browser.CheckMode(mode); err != nil {
+		return name.fail("headed, but there is no virtual display", displayAdvice)
+	}
+	description := fmt.Sprintf("%s (%s, %s)", browserVersion(ctx, executable), executable, mode)
+	running, err := browser.Launch(ctx, browser.Options{Executable: executable, Mode: mode})
+	if err != nil {
+		return name.fail(description+" does not start: "+err.Error(), startAdvice(executable))
+	}
+	canRecord, err := supportsRecording(ctx, running)
+	sandboxed, where := sandbox(host.NewProc(os.DirFS("/proc")), running.PID())
+	if err := errors.Join(err, running.Close()); err != nil {
+		return name.fail(description+" starts but does not work: "+err.Error(), startAdvice(executable))
+	}
+	switch {
+	case !canRecord:
+		return name.fail(description+" starts, but cannot record "+recordingType,
+			"install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
+	case !sandboxed:
+		return name.warn(description+" starts; sandbox off: "+where,
+			"run Standin as a non-root user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
+	case noDisplay:
+		return name.warn(description+" starts; it is headless on all platforms, because there is no virtual display: "+
+			"Meet and Zoom may refuse headless browsers", displayAdvice)
+	}
+	return name.ok("%s starts; sandbox enabled (%s)", description, where)
+}
+
+// supportsRecording opens a page and reports whether it can record: that takes the
+// encoder and MediaStreamTrackGenerator, which is not in any standard.
+func supportsRecording(ctx context.Context, running *browser.Browser) (canRecord bool, err error) {
+	page, err := running.NewPage(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer page.Close()
+	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recordingType)+`) && "MediaStreamTrackGenerator" in window`,
+		&canRecord)
+	return canRecord, err
+}
+
+// versionPattern matches the product and version in a browser's output.
+var versionPattern = regexp.MustCompile(`[A-Z][A-Za-z ]+ \d+(\.\d+)+`)
+
+// browserVersion returns the executable's product and version.
+func browserVersion(ctx context.Context, executable string) string {
+	out, err := exec.CommandContext(ctx, executable, "--version").Output()
+	if version := versionPattern.FindString(string(out)); err == nil && version != "" {
+		return version
+	}
+	return "a browser of unknown version"
+}
+
+// startAdvice returns how to find out why a browser does not start.
+func startAdvice(executable string) string {
+	return "check its own output: " + executable + " --headless=new --dump-dom about:blank; " + namespaceAdvice(os.DirFS("/"))
+}
+
+// namespaceAdvice returns which kernel setting denies ordinary users the user
+// namespaces that Chromium's sandbox needs. root is the machine's file tree.
+func namespaceAdvice(root fs.FS) string {
+	for setting, forbidden := range map[string]string{
+		"kernel.unprivileged_userns_clone":             "0",
+		"kernel.apparmor_restrict_unprivileged_userns": "1",
+		"user.max_user_namespaces":                     "0",
+	} {
+		value, err := fs.ReadFile(root, "proc/sys/"+strings.ReplaceAll(setting, ".", "/"))
+		if err == nil && strings.TrimSpace(string(value)) == forbidden {
+			return fmt.Sprintf("here %s is %s, which forbids it", setting, forbidden)
+		}
+	}
+	return "user namespaces are allowed here; inside a container, also check the seccomp profile"
+}
+
+// sandbox reports whether a running browser's pages are sandboxed, and the reason
+// for the answer.
+func sandbox(machine host.Proc, browserProcess int) (on bool, reason string) {
+	text := strings.Join(machine.CommandLine(browserProcess), " ")
+	switch {
+	case text == "":
+		return false, "the process cannot be inspected on this system"
+	case strings.Contains(text, "--no-sandbox") && os.Geteuid() == 0:
+		return false, "this process runs as root, where Chromium has none"
+	case strings.Contains(text, "--no-sandbox"):
+		return false, "it was started without it"
+	}
+	renderers := renderersOf(machine, browserProcess)
+	for _, process := range renderers {
+		if machine.Status(process)["Seccomp"] != "2" {
+			return false, "a page's process has no system call filter"
+		}
+	}
+	if len(renderers) == 0 {
+		return false, "no process of a page was found"
+	}
+	return true, "seccomp"
+}
+
+// renderersOf returns the processes of a browser that run pages.
+func renderersOf(machine host.Proc, browserProcess int) []int {
+	all, _ := machine.Processes() // none: there is no /proc
+	return slices.DeleteFunc(all, func(process int) bool {
+		renders := slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
+			return argument == "--type=renderer" || strings.Contains(argument, " --type=renderer ")
+		})
+		return !renders || !isDescendant(machine, process, browserProcess)
+	})
+}
+
+// isDescendant reports whether a process is a descendant of another.
+func isDescendant(machine host.Proc, process, ancestor int) bool {
+	const maxGenerations = 20
+	for range maxGenerations {
+		process, _ = strconv.Atoi(machine.Status(process)["PPid"]) // 0: there is none
+		if process == ancestor || process == 0 {
+			break
+		}
+	}
+	return process == ancestor
+}
+
+// sample is one second of a bot's recording: H.264 and Opus in a fragmented MP4.
+//
+//go:embed sample.mp4
+var sample []byte
+
+// checkFFmpeg finds ffmpeg and ffprobe, and packs a second of recording with them
+// as every recording is packed.
+func checkFFmpeg(ctx context.Context) Check {
+	const name = checkName("ffmpeg")
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
+	defer cancel()
+	tools, err := build.FindTools()
+	if err != nil {
+		return name.fail("not found", err.Error())
+	}
+	description := fmt.Sprintf("%s (%s)", ffmpegVersion(ctx, tools.FFmpeg), tools.FFmpeg)
+	if err := packSample(ctx); err != nil {
+		return name.fail(description+" cannot finish a recording: "+err.Error(),
+			"install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg), and make sure that the folder for temporary files is writable")
+	}
+	if missing := missingEncoders(ctx, tools.FFmpeg); len(missing) > 0 {
+		return name.warn(fmt.Sprintf("%s finishes recordings, but has no %s", description, strings.Join(missing, " and no ")),
+			"standin demo needs it for its meeting; install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg)")
+	}
+	return name.ok("%s finishes recordings and encodes for standin demo", description)
+}
+
+// packSample packs the sample and checks that all of it is there.
+func packSample(ctx context.Context) (err error) {
+	folder, err := os.MkdirTemp("", "standin-doctor-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	segment := filepath.Join(folder, "segment.mp4")
+	if err := os.WriteFile(segment, sample, 0o600); err != nil {
+		return err
+	}
+	packed, err := build.Pack(ctx, []build.SourcePart{{Segments: []string{segment}}}, folder)
+	if err != nil {
+		return err
+	}
+	const minLength = 900 * time.Millisecond // of a second
+	left := packed.Parts[0]
+	if packed.Partial() || left.Length < minLength || !strings.Contains(packed.Files[0].Codecs, "avc1") ||
+		!strings.Contains(packed.Files[0].Codecs, "opus") {
+		return fmt.Errorf("of a second of recording there is %v left, %s", left.Length, packed.Files[0].Codecs)
+	}
+	return nil
+}
+
+// ffmpegVersion returns ffmpeg's version.
+func ffmpegVersion(ctx context.Context, executable string) string {
+	out, err := exec.CommandContext(ctx, executable, "-version").Output()
+	words := strings.Fields(string(out))
+	if err != nil || len(words) < 3 || words[1] != "version" {
+		return "an ffmpeg of unknown version"
+	}
+	return "ffmpeg " + words[2]
+}
+
+// missingEncoders encodes a tenth of a second with each of the replica's encoders
+// and returns those that fail.
+func missingEncoders(ctx context.Context, executable string) []string {
+	var missing []string
+	for _, encoder := range []struct{ name, source, kind string }{
+		{"libvpx", "testsrc2=size=64x36:rate=10:duration=0.1", "-c:v"},
+		{"libopus", "sine=sample_rate=48000:duration=0.1", "-c:a"},
+	} {
+		command := exec.CommandContext(ctx, executable, "-nostdin", "-v", "error",
+			"-f", "lavfi", "-i", encoder.source, encoder.kind, encoder.name, "-f", "null", "-")
+		if command.Run() != nil {
+			missing = append(missing, encoder.name)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,108 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"standin/internal/bot/browser"
+	"standin/internal/operation/host"
+)
+
+func TestBrowserThatIsMissing(t *testing.T) {
+	t.Parallel()
+	expect(t, checkBrowser(limited(t), Settings{Browser: "/no/such/browser"}), Fail, "not found", "apt-get install chromium")
+}
+
+func TestBrowserThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	broken := filepath.Join(t.TempDir(), "chromium")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\ntest \"$1\" = --version && echo Chromium 1.2.3 && exit\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, checkBrowser(limited(t), Settings{Browser: broken}), Fail, "Chromium 1.2.3", "does not start", "--dump-dom")
+}
+
+// TestSandboxByProcesses checks that the sandbox is detected from the processes.
+func TestSandboxByProcesses(t *testing.T) {
+	t.Parallel()
+	process := func(parent, arguments, seccomp string) (text, status *fstest.MapFile) {
+		return &fstest.MapFile{Data: []byte(arguments)},
+			&fstest.MapFile{Data: []byte("Name:\tchromium\nPPid:\t" + parent + "\nSeccomp:\t" + seccomp + "\n")}
+	}
+	machine := func(browserLine, rendererParent, seccomp string) host.Proc {
+		files := fstest.MapFS{}
+		files["10/cmdline"], files["10/status"] = process("1", browserLine, "0")
+		files["11/cmdline"], files["11/status"] = process("10", "chromium\x00--type=zygote\x00", "0")
+		files["12/cmdline"], files["12/status"] = process(rendererParent, "chromium --type=renderer --lang=en\x00", seccomp)
+		files["20/cmdline"], files["20/status"] = process("1", "chromium\x00--type=renderer\x00", "0") // another browser's
+		return host.NewProc(files)
+	}
+	for name, test := range map[string]struct {
+		proc host.Proc
+		on   bool
+	}{
+		"locked in":         {machine("chromium\x00--headless\x00", "11", "2"), true},
+		"started without":   {machine("chromium\x00--no-sandbox\x00", "11", "2"), false},
+		"not filtered":      {machine("chromium\x00", "11", "0"), false},
+		"of another":        {machine("chromium\x00", "20", "2"), false},
+		"no such processes": {host.NewProc(fstest.MapFS{}), false},
+	} {
+		if on, where := sandbox(test.proc, 10); on != test.on || where == "" {
+			t.Errorf("%s: sandboxed is %t: %s", name, on, where)
+		}
+	}
+}
+
+// TestSandboxOfARealBrowser checks that a real browser's renderers are found.
+func TestSandboxOfARealBrowser(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	ctx := limited(t)
+	running, err := browser.Launch(ctx, browser.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Close()
+	page, err := running.NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close()
+	if len(renderersOf(host.NewProc(os.DirFS("/proc")), running.PID())) == 0 {
+		t.Error("no renderer is found among the browser's descendants")
+	}
+}
+
+func TestNamespaceAdviceNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	for setting, value := range map[string]string{
+		"kernel/unprivileged_userns_clone":             "0",
+		"kernel/apparmor_restrict_unprivileged_userns": "1",
+		"user/max_user_namespaces":                     "0",
+	} {
+		machine := fstest.MapFS{"proc/sys/" + setting: {Data: []byte(value + "\n")}}
+		if advice := namespaceAdvice(machine); advice != "here "+filepath.Dir(setting)+"."+filepath.Base(setting)+" is "+value+
+			", which forbids it" {
+			t.Errorf("%s: %s", setting, advice)
+		}
+	}
+	free := fstest.MapFS{"proc/sys/user/max_user_namespaces": {Data: []byte("15000\n")}}
+	if advice := namespaceAdvice(free); advice != namespaceAdvice(fstest.MapFS{}) {
+		t.Errorf("a system that allows it gets %q", advice)
+	}
+}
+
+// TestFFmpegMissingOrBroken changes PATH, so it does not run in parallel.
+func TestFFmpegMissingOrBroken(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	expect(t, checkFFmpeg(limited(t)), Fail, "not found", "apt-get install ffmpeg")
+	for _, tool := range []string{"ffmpeg", "ffprobe"} {
+		if err := os.WriteFile(filepath.Join(folder, tool), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, checkFFmpeg(limited(t)), Fail, "of unknown version", "cannot finish a recording")
+}

@@ -1,0 +1,239 @@
+// Package metrics counts what the service does, for Prometheus. The state of the
+// fleet, such as the number of waiting jobs, is read when the metrics are
+// requested.
+package metrics
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"standin/internal/jobs/job"
+)
+
+// The steps whose lateness is measured, each from joinAt.
+const (
+	untilLaunched = "launched" // the first attempt's bot was started
+	untilJoining  = "joining"  // the bot opens the meeting's page
+)
+
+// Metrics counts events. Its methods may be called from any goroutine.
+type Metrics struct {
+	registry       *prometheus.Registry
+	lateness       *prometheus.HistogramVec
+	transitions    *prometheus.CounterVec
+	failures       *prometheus.CounterVec
+	launchFailures prometheus.Counter
+	leaseLosses    prometheus.Counter
+	output         *prometheus.CounterVec
+	log            *slog.Logger
+}
+
+// New returns metrics that start at zero. readFleet returns the state of the
+// fleet.
+func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "standin_dispatch_lateness_seconds",
+			Help:    "Time from joinAt until the bot of the first attempt was launched, and until it was joining.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		}, []string{"until"}),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_job_transitions_total", Help: "Job status changes that this node applied, by new status.",
+		}, []string{"to"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_job_failures_total", Help: "Jobs that failed on this node, by failure code.",
+		}, []string{"code"}),
+		launchFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_launch_failures_total", Help: "Bot launches that failed and are retried.",
+		}),
+		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_lease_losses_total", Help: "Jobs that another dispatcher claimed while this node processed them.",
+		}),
+		output: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_bot_output_total",
+			Help: "Sounds and pictures that bots played and showed, by command and state, as received by this node.",
+		}, []string{"command", "state"}),
+		log: log,
+	}
+	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses, m.output,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newFleetCollector(readFleet, log))
+	for _, until := range []string{untilLaunched, untilJoining} {
+		m.lateness.WithLabelValues(until) // there from the start, so that rates have a beginning
+	}
+	return m
+}
+
+// Register adds what others count. A metric whose name is taken is left
+// out and logged.
+func (m *Metrics) Register(others ...prometheus.Collector) {
+	for _, other := range others {
+		if err := m.registry.Register(other); err != nil {
+			m.log.Error("cannot register metrics", "error", err)
+		}
+	}
+}
+
+// Launched counts a first attempt whose bot was started this long after joinAt.
+func (m *Metrics) Launched(late time.Duration) {
+	m.lateness.WithLabelValues(untilLaunched).Observe(late.Seconds())
+}
+
+// Joining counts a first attempt whose bot started to join this long after joinAt.
+func (m *Metrics) Joining(late time.Duration) {
+	m.lateness.WithLabelValues(untilJoining).Observe(late.Seconds())
+}
+
+// Transitioned counts a status change of a job. code is the failure code of a
+// failed job.
+func (m *Metrics) Transitioned(to job.Status, code job.FailureCode) {
+	m.transitions.WithLabelValues(string(to)).Inc()
+	if to == job.Failed {
+		m.failures.WithLabelValues(string(code)).Inc()
+	}
+}
+
+// OutputChanged counts what became of the output of a command.
+func (m *Metrics) OutputChanged(command, state string) {
+	m.output.WithLabelValues(command, state).Inc()
+}
+
+// LaunchFailed counts a bot that could not be started.
+func (m *Metrics) LaunchFailed() { m.launchFailures.Inc() }
+
+// LeaseLost counts a job that another dispatcher took over.
+func (m *Metrics) LeaseLost() { m.leaseLosses.Inc() }
+
+// Handler serves the metrics without authentication.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: errorLog{m.log}, ErrorHandling: promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4, Timeout: 20 * time.Second,
+	})
+}
+
+// errorLog writes the errors of a scrape to the service's log.
+type errorLog struct{ log *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (l errorLog) Println(about ...any) {
+	for _, one := range about {
+		if err, ok := one.(error); ok {
+			l.log.Error("cannot serve all metrics", "error", err)
+		}
+	}
+}
+
+// Fleet is the state of all nodes of a database.
+type Fleet struct {
+	Jobs            map[job.Status]int // that have not ended
+	Nodes           []Node
+	Next5Minutes    int           // live jobs that start in the next 5 minutes
+	Next24Hours     int           // in the next 24 hours
+	UntilShortage   time.Duration // until more bots start within 5 minutes than fit; 0 when all scheduled jobs fit
+	OldestHeartbeat time.Duration // age of the oldest last heartbeat of a bot
+}
+
+// Node is one of the services that share the database.
+type Node struct {
+	Name           string
+	Bots, Capacity int
+	Full           bool
+	HeartbeatAge   time.Duration
+	BotCores       float64 // average of its bots; 0 when none reports it
+	BotMemory      uint64  // bytes
+}
+
+// readTimeout bounds the reading of the fleet.
+const readTimeout = 10 * time.Second
+
+// fleetCollector reads the fleet for each request for the metrics.
+type fleetCollector struct {
+	read                                                                     func(context.Context) (Fleet, error)
+	log                                                                      *slog.Logger
+	jobs, bots, capacity, full, nodeAge, upcoming, shortage, oldestHeartbeat *prometheus.Desc
+	botCores, botMemory                                                      *prometheus.Desc
+}
+
+func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logger) *fleetCollector {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("standin_"+name, help, labels, nil)
+	}
+	return &fleetCollector{
+		read: read, log: log,
+		jobs:     describe("jobs", "Unfinished jobs on all nodes, by status.", "status"),
+		bots:     describe("node_bots", "Bots that use the capacity of a node.", "node"),
+		capacity: describe("node_capacity", "Number of bots that a node can run.", "node"),
+		full:     describe("node_full", "1 if a node has no capacity left, otherwise 0.", "node"),
+		nodeAge:  describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
+		botCores: describe("node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.",
+			"node"),
+		botMemory: describe("node_bot_memory_bytes",
+			"Average memory per bot on a node, including the browser, over the bots that report it.", "node"),
+		upcoming: describe("upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within"),
+		shortage: describe("capacity_shortage_seconds",
+			"Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit."),
+		oldestHeartbeat: describe("bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *fleetCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		c.jobs, c.bots, c.capacity, c.full, c.nodeAge, c.botCores, c.botMemory, c.upcoming, c.shortage, c.oldestHeartbeat,
+	} {
+		to <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout) // Collect is given none
+	defer cancel()
+	fleet, err := c.read(ctx)
+	if err != nil {
+		c.log.Error("cannot read the state of the fleet for the metrics", "error", err)
+		return
+	}
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	for _, status := range job.Statuses() {
+		if !status.Terminal() {
+			gauge(c.jobs, float64(fleet.Jobs[status]), string(status))
+		}
+	}
+	seen := map[string]bool{}
+	for _, node := range fleet.Nodes {
+		if seen[node.Name] {
+			continue // a duplicate name would fail the whole request
+		}
+		seen[node.Name] = true
+		full := 0.0
+		if node.Full {
+			full = 1
+		}
+		gauge(c.bots, float64(node.Bots), node.Name)
+		gauge(c.capacity, float64(node.Capacity), node.Name)
+		gauge(c.full, full, node.Name)
+		gauge(c.nodeAge, node.HeartbeatAge.Seconds(), node.Name)
+		if node.BotCores > 0 {
+			gauge(c.botCores, node.BotCores, node.Name)
+		}
+		if node.BotMemory > 0 {
+			gauge(c.botMemory, float64(node.BotMemory), node.Name)
+		}
+	}
+	gauge(c.upcoming, float64(fleet.Next5Minutes), "5m")
+	gauge(c.upcoming, float64(fleet.Next24Hours), "24h")
+	if fleet.UntilShortage > 0 {
+		gauge(c.shortage, fleet.UntilShortage.Seconds())
+	}
+	gauge(c.oldestHeartbeat, fleet.OldestHeartbeat.Seconds())
+}

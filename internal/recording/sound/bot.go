@@ -1,0 +1,234 @@
+package sound
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"standin/internal/base/retry"
+	"standin/internal/base/text"
+	"standin/internal/base/wsconn"
+	"standin/internal/bot/ingest"
+)
+
+const (
+	// maxBotMessage limits a message of a bot.
+	maxBotMessage = 16 << 10
+	// maxPlaying limits the messages with sound that wait for a bot: 20 ms each, usually.
+	maxPlaying = 500
+)
+
+// errReplaced means that another bot of the job has connected.
+var errReplaced = errors.New("another bot of the job has connected")
+
+// bot is the connection of a bot.
+type bot struct {
+	conn   *websocket.Conn
+	cancel context.CancelCauseFunc
+	wake   retry.Signal
+	served chan struct{} // closed when the connection and what it caused have ended
+
+	mu      sync.Mutex
+	wanted  *Wanted  // not sent yet
+	playing [][]byte // not sent yet
+	stop    bool     // StopPlaying was called before playing
+}
+
+// Callbacks are what a Hub asks and tells about the connection of a bot.
+type Callbacks struct {
+	// Origin returns the start of the job's recording, given the start that the bot reports.
+	Origin func(ctx context.Context, startedAt time.Time) (time.Time, error)
+	// Silent reports whether sound that arrives now is discarded. Nil discards none.
+	Silent func(context.Context) bool
+	// Connected is called once sound may arrive, with a context that ends with the connection.
+	// ServeBot waits until it has returned.
+	Connected func(context.Context)
+	// Announce is called before Connected, and with false once no bot of the job is connected
+	// any more. It may be nil.
+	Announce func(connected bool)
+}
+
+// ServeBot serves the connection of a bot, until it has left the meeting or the connection
+// ends. The connection of the job's previous bot, with what it has caused, ends before
+// anything is announced.
+func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID, on Callbacks) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	conn.SetReadLimit(maxBotMessage)
+	startedAt, err := readStart(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if startedAt, err = on.Origin(ctx, startedAt); err != nil {
+		return fmt.Errorf("find the start of the recording: %w", err)
+	}
+	b := &bot{conn: conn, cancel: cancel, wake: retry.NewSignal(), served: make(chan struct{})}
+	if previous := h.connect(job, b); previous != nil {
+		<-previous.served
+	}
+	defer h.finish(job, b)
+	if on.Announce != nil {
+		on.Announce(true)
+		defer func() {
+			if !h.Connected(job) { // a bot that connects from now on waits for this one
+				on.Announce(false)
+			}
+		}()
+	}
+	var running sync.WaitGroup
+	running.Go(func() { cancel(b.send(ctx)) })
+	running.Go(func() { cancel(wsconn.KeepAlive(ctx, conn)) })
+	streaming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	var streams sync.WaitGroup
+	streams.Go(func() { on.Connected(streaming) })
+	left, err := h.receive(ctx, job, b, startedAt, on.Silent)
+	h.disconnect(job, b, left)
+	if cause := context.Cause(ctx); cause != nil && !left {
+		err = cause
+	}
+	if left {
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+		late := time.AfterFunc(endTimeout, func() { stop(context.DeadlineExceeded) })
+		defer late.Stop()
+	} else {
+		stop(errBotLost)
+	}
+	cancel(nil)
+	_ = conn.CloseNow()
+	running.Wait()
+	streams.Wait()
+	stop(nil)
+	return err
+}
+
+// readStart reads the first message.
+func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, wsconn.PingTimeout)
+	defer cancel()
+	kind, data, err := conn.Read(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var message ingest.SoundMessage
+	if kind != websocket.MessageText || json.Unmarshal(data, &message) != nil || message.Type != ingest.SoundStart ||
+		message.StartedAt.IsZero() {
+		_ = conn.Close(websocket.StatusPolicyViolation, "the first message must be start")
+		return time.Time{}, errors.New("a bot did not begin with the message start")
+	}
+	return message.StartedAt, nil
+}
+
+// receive distributes the sound of a bot. It reports whether the bot has left the
+// meeting.
+func (h *Hub) receive(
+	ctx context.Context, job uuid.UUID, b *bot, origin time.Time, silent func(context.Context) bool,
+) (left bool, err error) {
+	participants := make(map[int]*Participant)
+	var speaker *Participant
+	for {
+		kind, data, err := b.conn.Read(ctx)
+		if err != nil {
+			return false, err
+		}
+		if kind == websocket.MessageBinary {
+			frame, err := ingest.DecodeSound(data)
+			if err != nil {
+				return false, err
+			}
+			if start := frame.At.Sub(origin); start >= 0 && (silent == nil || !silent(ctx)) {
+				published := Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, At: frame.At, PCM: frame.PCM}
+				if frame.Source == 0 {
+					published.Speaker = speaker
+				}
+				h.publish(job, b, published)
+			}
+			continue
+		}
+		var message ingest.SoundMessage
+		if err := json.Unmarshal(data, &message); err != nil {
+			return false, errors.New("a bot sent a text message that is not JSON")
+		}
+		switch {
+		case message.Type == ingest.SoundEnd:
+			return true, nil
+		case message.Type == ingest.SoundParticipant && message.Source > 0 && message.Source <= ingest.MaxSoundSources:
+			participants[message.Source] = nil
+			if message.ID != "" {
+				participants[message.Source] = newParticipant(message.ID, message.Name)
+			}
+		case message.Type == ingest.SoundSpeaking:
+			speaker = nil
+			if len(message.Speaking) == 1 {
+				speaker = newParticipant(message.Speaking[0].ID, message.Speaking[0].Name)
+			}
+		}
+	}
+}
+
+func newParticipant(id, name string) *Participant {
+	return &Participant{ID: text.CleanLine(id, ingest.MaxSoundText), Name: text.CleanLine(name, ingest.MaxSoundText)}
+}
+
+// want sends which sound the service wants.
+func (b *bot) want(wanted Wanted) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wanted = &wanted
+	b.wake.Send()
+}
+
+// play sends sound to play. It reports false if too much waits.
+func (b *bot) play(pcm []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.playing) >= maxPlaying {
+		return false
+	}
+	b.playing = append(b.playing, pcm)
+	b.wake.Send()
+	return true
+}
+
+// stopPlaying forgets what waits, here and in the bot.
+func (b *bot) stopPlaying() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.playing, b.stop = nil, true
+	b.wake.Send()
+}
+
+// send sends what waits until ctx ends.
+func (b *bot) send(ctx context.Context) error {
+	for {
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		b.mu.Lock()
+		wanted, stop, playing := b.wanted, b.stop, b.playing
+		b.wanted, b.stop, b.playing = nil, false, nil
+		b.mu.Unlock()
+		if wanted != nil {
+			if err := wsconn.WriteJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundWant, SoundWanted: *wanted}); err != nil {
+				return err
+			}
+		}
+		if stop {
+			if err := wsconn.WriteJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundStopPlaying}); err != nil {
+				return err
+			}
+		}
+		for _, pcm := range playing {
+			if err := wsconn.Write(ctx, b.conn, websocket.MessageBinary, pcm); err != nil {
+				return err
+			}
+		}
+	}
+}

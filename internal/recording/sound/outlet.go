@@ -1,0 +1,188 @@
+package sound
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"standin/internal/base/wsconn"
+	"standin/internal/server/live"
+)
+
+const (
+	// maxReceived limits a message of a receiver: a second of sound as base64 in JSON.
+	maxReceived = 256 << 10
+	// minJump is the shortest time without mixed sound that is told as a gap.
+	minJump = 100 * time.Millisecond
+)
+
+// ErrEnded as the cause of a context means that there will be no more sound.
+var ErrEnded = errors.New("the bot has left the meeting")
+
+// ErrMoved as the cause of a context means that another node has the sound. The listener
+// is told to connect again.
+var ErrMoved = errors.New("the bot is connected to another node")
+
+// Listen sends the sound of a subscription to a listener of the API until it ends, the
+// listener is gone, or ctx ends. It closes the connection.
+func Listen(ctx context.Context, conn *websocket.Conn, subscription *Subscription, stream Stream) error {
+	o := &outlet{
+		conn: conn, kind: kindListener, subscription: subscription, format: newStandinFormat(stream), rate: stream.SampleRate,
+		received: ignore,
+	}
+	return o.run(ctx)
+}
+
+// ignore ignores what a listener sends.
+func ignore(websocket.MessageType, []byte) {}
+
+// outlet sends sound over a connection.
+type outlet struct {
+	conn         *websocket.Conn
+	kind         string // of the receiver
+	subscription *Subscription
+	format       format
+	rate         int                                 // of the format
+	received     func(websocket.MessageType, []byte) // handles a message of the receiver
+	events       <-chan live.Event                   // to send beside the sound; nil for none
+
+	resamplers map[int]*downsampler // by source
+	mixedUntil time.Duration        // end of the last frame of the mixed sound
+}
+
+// run sends the sound until it ends, which is no error.
+func (o *outlet) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o.resamplers = make(map[int]*downsampler)
+	o.conn.SetReadLimit(maxReceived)
+	open := o.subscription.hub.metrics.receivers.WithLabelValues(o.kind)
+	open.Inc()
+	defer open.Dec()
+	// Reads and pings end when the connection is closed, so that a listener still gets the
+	// end after ctx has ended.
+	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { cancel(o.receive(connected)) })
+	running.Go(func() { cancel(wsconn.KeepAlive(connected, o.conn)) })
+	err := o.send(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, ErrEnded) {
+		if err = o.write(connected, o.format.end()); err == nil {
+			_ = o.conn.Close(websocket.StatusNormalClosure, "")
+		}
+	}
+	if errors.Is(err, ErrMoved) {
+		_ = o.conn.Close(websocket.StatusServiceRestart, "connect again: the bot is connected to another node")
+	}
+	if errors.Is(err, errBotLost) {
+		_ = o.conn.Close(websocket.StatusGoingAway, "")
+	}
+	disconnect()
+	_ = o.conn.CloseNow()
+	running.Wait()
+	return err
+}
+
+// send sends the sound. Its error is io.EOF at the end.
+func (o *outlet) send(ctx context.Context) error {
+	if err := o.write(ctx, o.format.start()); err != nil {
+		return err
+	}
+	metrics := o.subscription.hub.metrics
+	for {
+		select {
+		case event := <-o.events: // also while frames wait
+			if err := o.write(ctx, o.format.event(event)); err != nil {
+				return err
+			}
+		default:
+		}
+		frame, gap, ok := o.subscription.take()
+		if !ok {
+			if err := o.wait(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if gap != nil {
+			metrics.gap.Inc()
+			metrics.lost.Add(float64(gap.Frames))
+		} else {
+			gap = o.jump(frame)
+		}
+		if gap != nil {
+			if err := o.write(ctx, o.format.gap(*gap)); err != nil {
+				return err
+			}
+		}
+		if frame.Source == 0 {
+			o.mixedUntil = frame.Start + frameDuration
+		}
+		frame.PCM = o.resampler(frame.Source).convert(frame.PCM)
+		if err := o.write(ctx, o.format.frame(frame)); err != nil {
+			return err
+		}
+		metrics.frames.Inc()
+	}
+}
+
+// wait waits for a frame, and sends events. Its error is io.EOF at the end of the sound.
+func (o *outlet) wait(ctx context.Context) error {
+	if o.subscription.over() {
+		return io.EOF
+	}
+	select {
+	case event := <-o.events:
+		return o.write(ctx, o.format.event(event))
+	case <-o.subscription.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// jump returns the time without mixed sound before a frame, such as a pause of the
+// recording; nil if there is none.
+func (o *outlet) jump(frame Frame) *Gap {
+	if frame.Source != 0 || o.mixedUntil == 0 || frame.Start-o.mixedUntil < minJump {
+		return nil
+	}
+	return &Gap{From: o.mixedUntil, To: frame.Start}
+}
+
+// resampler returns the resampler of a source.
+func (o *outlet) resampler(source int) *downsampler {
+	r := o.resamplers[source]
+	if r == nil {
+		r = newDownsampler(o.rate)
+		o.resamplers[source] = r
+	}
+	return r
+}
+
+func (o *outlet) write(ctx context.Context, messages []message) error {
+	for _, m := range messages {
+		if err := wsconn.Write(ctx, o.conn, m.kind, m.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive handles what the receiver sends. It returns why it cannot any longer.
+func (o *outlet) receive(ctx context.Context) error {
+	for {
+		kind, data, err := o.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		o.received(kind, data)
+	}
+}

@@ -1,0 +1,228 @@
+package transcript
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"standin/internal/base/retry"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/runner"
+	"standin/internal/recording"
+)
+
+// task is a transcription whose lease this node has.
+type task struct {
+	*Worker
+
+	mu    sync.Mutex
+	state job.Transcription
+}
+
+// work makes the texts of the recording searchable, transcribes it, and attaches
+// the transcript.
+func (h *task) work(ctx context.Context) error {
+	id := h.state.JobID
+	r, err := h.Queue.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	manifest, err := h.manifest(ctx)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return h.end(ctx, nil) // deleted, or stored elsewhere
+	}
+	if err != nil {
+		return err
+	}
+	texts, err := h.Queue.Texts(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := h.storeTexts(ctx, manifest, texts); err != nil {
+		return err
+	}
+	wanted := r.Resolved().Transcript
+	options := job.TranscriptionOptions{Language: wanted.Language, Keyterms: wanted.Keyterms}
+	unwanted := wanted.Enabled != nil && !*wanted.Enabled
+	if again := h.state.Again; again != nil {
+		unwanted, options = false, again.Or(options)
+	}
+	if r.Mode == job.Test || unwanted {
+		return h.end(ctx, nil)
+	}
+	if h.state.Again == nil {
+		document, found, err := h.liveTranscript(ctx, manifest, texts)
+		if err != nil {
+			return err
+		}
+		if found && (h.Recognizer == nil || !document.Partial) {
+			document.Language = wanted.Language
+			return h.attach(ctx, manifest, document, 0)
+		}
+	}
+	if h.Recognizer == nil {
+		return h.end(ctx, nil)
+	}
+	document, audio, err := h.transcribe(ctx, manifest, options)
+	if err == nil && h.state.Again != nil && document.Partial {
+		err = errLimit
+	}
+	if err != nil {
+		return err
+	}
+	return h.attach(ctx, manifest, document, audio)
+}
+
+func (h *task) current() job.Transcription {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state
+}
+
+// save saves a change, and when the lease ends.
+func (h *task) save(ctx context.Context, until time.Time, change func(*job.Transcription)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.state)
+	valid, err := h.Queue.SaveTranscription(ctx, h.state, until)
+	if err == nil && !valid {
+		err = runner.ErrLost
+	}
+	return err
+}
+
+func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
+	text, err := h.Storage.Manifest(ctx, h.state.JobID)
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, permanentError{fmt.Errorf("read the manifest: %w", err)}
+	}
+	return m, nil
+}
+
+// storeTexts makes chat messages, captions and what the live transcriber has heard
+// searchable.
+func (h *task) storeTexts(ctx context.Context, m recording.Manifest, texts []job.MeetingText) error {
+	start := m.Timeline.Origin()
+	found := map[job.TextKind][]job.SearchText{}
+	for _, text := range texts {
+		if text.Text == "" || text.Speech != nil && !text.Speech.Final || text.Kind == job.TranscriptText && h.state.Again != nil {
+			continue // a correction left it empty, or there is a better text
+		}
+		at := int64(0)
+		if !start.IsZero() {
+			at = max(0, text.StartedAt.Sub(start).Milliseconds())
+		}
+		found[text.Kind] = append(found[text.Kind], job.SearchText{StartMs: at, Speaker: text.Author, Text: text.Text})
+	}
+	for kind, all := range found {
+		stored, err := h.Jobs.StoreSearchTexts(ctx, h.state.JobID, h.state.Lease, kind, all)
+		if err != nil {
+			return err
+		}
+		if !stored {
+			return runner.ErrLost
+		}
+	}
+	return nil
+}
+
+// attach stores the transcript with the recording.
+func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, audio time.Duration) error {
+	id := h.state.JobID
+	text, err := d.JSON()
+	if err != nil {
+		return err
+	}
+	revision, err := h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
+		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
+		{Name: vttFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
+	})
+	if err != nil {
+		return err
+	}
+	stored, err := h.Jobs.StoreSearchTexts(ctx, id, h.state.Lease, job.TranscriptText, d.searchTexts())
+	if err != nil {
+		return err
+	}
+	if !stored {
+		return h.removeDeleted(ctx)
+	}
+	h.outcomes.WithLabelValues(outcomeAttached).Inc()
+	h.Log.Info("recording transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
+	live := len(d.Segments) > 0 && d.Segments[0].Source == Live
+	return h.end(ctx, &job.TranscriptResult{
+		Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision,
+	})
+}
+
+// removeDeleted deletes what was attached to a recording that was deleted
+// meanwhile.
+func (h *task) removeDeleted(ctx context.Context) error {
+	r, err := h.Queue.Job(ctx, h.state.JobID)
+	switch {
+	case err != nil && !job.ErrorIs(err, job.NotFound):
+		return err
+	case err != nil || !r.RecordingDeletedAt.IsZero():
+		if err := h.Storage.DeleteRecording(ctx, h.state.JobID); err != nil {
+			return err
+		}
+	}
+	return runner.ErrLost
+}
+
+// end ends the transcription.
+func (h *task) end(ctx context.Context, result *job.TranscriptResult) error {
+	ended, err := h.Jobs.EndTranscription(ctx, h.state.JobID, h.state.Lease, result)
+	if err == nil && !ended {
+		return h.removeDeleted(ctx)
+	}
+	return err
+}
+
+// failed makes the transcription due again after a pause, or ends it.
+func (h *task) failed(ctx context.Context, err error) error {
+	t, w := h.current(), h.Worker
+	refused := new(Error)
+	isRefused, permanent := errors.As(err, &refused), errors.As(err, new(permanentError))
+	log := w.Log.With("job", t.JobID, "error", err)
+	detail := "the recording could not be read; the service's log has the reason"
+	switch {
+	case isRefused:
+		detail = refused.Public()
+	case errors.Is(err, errLimit):
+		detail = errLimit.Error()
+	}
+	if age := w.Now().Sub(t.CreatedAt); permanent || refused.Permanent || age >= w.GiveUpAfter {
+		log.Warn("transcription failed", "age", age)
+		w.outcomes.WithLabelValues(outcomeFailed).Inc()
+		_, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail})
+		return err
+	}
+	backoff := retry.Backoff{Min: minRetry, Max: maxRetry, Failures: t.Failures}
+	pause := max(backoff.Next(), refused.RetryAfter)
+	log.Warn("transcription failed; retrying", "failures", backoff.Failures, "retry_in", pause)
+	w.outcomes.WithLabelValues(outcomeRetrying).Inc()
+	if t.Failures == 0 {
+		retry := job.TranscriptRetry{Detail: detail, RetryAt: job.Timestamp(w.Now().Add(pause))}
+		if _, err := w.Jobs.ReportTranscriptRetry(ctx, t.JobID, t.Lease, retry); err != nil {
+			return err
+		}
+	}
+	t.Failures = backoff.Failures
+	_, err = w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause))
+	return err
+}
+
+// errLimit is the error of another transcription that would be partial.
+var errLimit = permanentError{errors.New("the job's limit of minutes is reached, counting all transcriptions")}
+
+// permanentError is an error that another attempt would not avoid.
+type permanentError struct{ error }
+
+func (e permanentError) Unwrap() error { return e.error }

@@ -1,0 +1,192 @@
+package transcript
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"standin/internal/base/fsutil"
+	"standin/internal/jobs/job"
+	"standin/internal/recording"
+	"standin/internal/recording/build"
+)
+
+// transcribe returns the transcript of a recording, and how much audio was sent
+// for it. It does not send pieces that an earlier attempt has transcribed.
+func (h *task) transcribe(ctx context.Context, m recording.Manifest,
+	options job.TranscriptionOptions) (d Document, audio time.Duration, err error) {
+	done, err := h.Queue.TranscriptionPieces(ctx, h.state.JobID)
+	if err != nil {
+		return Document{}, 0, err
+	}
+	tools, err := build.FindTools()
+	if err != nil {
+		return Document{}, 0, permanentError{err}
+	}
+	dir := filepath.Join(h.TempDir, recording.WorkPrefix(h.state.JobID)+"transcript")
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil { // an interrupted run may have left it
+		return Document{}, 0, fmt.Errorf("create a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID, Model: cmp.Or(options.Model, h.Recognizer.Model()), Segments: []Segment{}}
+	people := newSpeakers(m)
+	for _, t := range chooseTracks(m) {
+		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done, options: options}
+		err := file.transcribe(ctx, people, &d)
+		if err := errors.Join(err, file.remove()); err != nil {
+			return Document{}, 0, err
+		}
+	}
+	d.sortSegments()
+	return d, h.current().Sent, nil
+}
+
+// audioFile is a file of a recording whose audio is being transcribed.
+type audioFile struct {
+	*task
+	track
+	tools build.Tools
+	dir   string
+	done  map[string]string // responses by the key of their piece
+
+	options job.TranscriptionOptions
+}
+
+func (f *audioFile) path() string { return filepath.Join(f.dir, "media"+filepath.Ext(f.file.Name)) }
+func (f *audioFile) wav() string  { return filepath.Join(f.dir, "piece.wav") }
+
+// remove removes the files on this machine.
+func (f *audioFile) remove() error {
+	for _, path := range []string{f.path(), f.wav()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// transcribe adds what is said in the file to the document.
+func (f *audioFile) transcribe(ctx context.Context, people speakers, d *Document) error {
+	if err := f.fetch(ctx); err != nil {
+		return fmt.Errorf("read %s: %w", f.file.Name, err)
+	}
+	length := time.Duration(f.file.DurationMs) * time.Millisecond
+	silences, err := f.tools.Silences(ctx, f.path(), build.Span{End: length}, silenceMin, silenceLevel)
+	if err != nil {
+		return unreadable(err)
+	}
+	spans, err := planPieces(length, silences, f.MaxPiece, func(in build.Span) (time.Duration, error) {
+		pauses, err := f.tools.Silences(ctx, f.path(), in, pauseMin, pauseLevel)
+		return longestMiddle(in, pauses), err
+	})
+	if err != nil {
+		return unreadable(err)
+	}
+	for _, span := range spans {
+		p := piece{f.track, span}
+		recognized, ok, err := f.recognize(ctx, p)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			d.Partial = true
+			continue
+		}
+		if d.Language == "" {
+			d.Language = recognized.Language
+		}
+		d.Segments = append(d.Segments, p.segments(recognized, people)...)
+	}
+	return nil
+}
+
+// unreadable marks the error of a file that ffmpeg cannot read as permanent.
+func unreadable(err error) error {
+	if build.RejectedInput(err) {
+		return permanentError{err}
+	}
+	return err
+}
+
+// fetch copies the file to this machine.
+func (f *audioFile) fetch(ctx context.Context) error {
+	content, _, _, err := f.Storage.OpenMedia(ctx, f.state.JobID, f.file.Name)
+	if err != nil {
+		return err
+	}
+	defer content.Close() // read only
+	return fsutil.Save(f.path(), content)
+}
+
+// recognize returns what is said in a piece; false when the job's limit of audio
+// is reached.
+func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, ok bool, err error) {
+	if stored, known := f.done[p.key()]; known {
+		err := json.Unmarshal([]byte(stored), &result)
+		return result, err == nil, err
+	}
+	if f.current().Sent+p.Length() > time.Duration(f.MaxAudio) {
+		return Recognized{}, false, nil
+	}
+	if err := f.tools.ExtractSpeech(ctx, f.path(), p.Span, f.wav()); err != nil {
+		return Recognized{}, false, unreadable(err)
+	}
+	result, err = f.request(ctx, p.Length())
+	if refused := new(Error); errors.As(err, &refused) && refused.Accepted {
+		err = errors.Join(err, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent += p.Length() }))
+	}
+	if err != nil {
+		return Recognized{}, false, err
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		return Recognized{}, false, err
+	}
+	if err := f.Queue.SaveTranscriptionPiece(ctx, f.state.JobID, p.key(), string(text)); err != nil {
+		return Recognized{}, false, err
+	}
+	return result, true, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
+}
+
+// request sends the piece.
+func (f *audioFile) request(ctx context.Context, length time.Duration) (Recognized, error) {
+	wav, err := os.Open(f.wav())
+	if err != nil {
+		return Recognized{}, err
+	}
+	defer wav.Close() // read only
+	return f.Recognizer.Transcribe(ctx, Request{
+		WAV: wav, Length: length, Model: f.options.Model, Language: f.options.Language, Keyterms: f.options.Keyterms,
+	})
+}
+
+// segments converts what was recognized in the piece to segments of the
+// recording.
+func (p piece) segments(recognized Recognized, people speakers) []Segment {
+	start := p.Start.Milliseconds()
+	segments := make([]Segment, len(recognized.Segments))
+	for i, s := range recognized.Segments {
+		s.StartMs, s.EndMs = p.offset(start+s.StartMs), p.offset(start+s.EndMs)
+		words := make([]Word, len(s.Words))
+		for n, word := range s.Words {
+			word.StartMs, word.EndMs = p.offset(start+word.StartMs), p.offset(start+word.EndMs)
+			words[n] = word
+		}
+		s.Words = words
+		s.Source = Mixed
+		if p.participant != nil {
+			s.Source, s.ParticipantID, s.Speaker = ParticipantAudio, p.participant.ID, p.participant.Name
+		}
+		segments[i] = s
+	}
+	if p.participant == nil {
+		segments = people.attribute(segments, recognized.Timed)
+	}
+	people.confirm(segments)
+	return segments
+}

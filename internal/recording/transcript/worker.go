@@ -1,0 +1,150 @@
+package transcript
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/runner"
+	"standin/internal/recording"
+)
+
+const (
+	// lease is how long a transcription belongs to a node without a renewal.
+	lease = 2 * time.Minute
+	// pollInterval is how often a worker looks for transcriptions of other nodes
+	// and for those whose pause is over.
+	pollInterval = 15 * time.Second
+	// minRetry and maxRetry bound the pause after a failed attempt.
+	minRetry, maxRetry = 30 * time.Second, 15 * time.Minute
+)
+
+// Defaults of Settings.
+const (
+	defaultConcurrency = 2
+	defaultMaxAudio    = Minutes(10 * time.Hour)
+	defaultGiveUpAfter = 24 * time.Hour
+)
+
+// Queue stores the progress of transcriptions. It is implemented by store.Store.
+type Queue interface {
+	DueTranscriptions(ctx context.Context, now time.Time) (teams []string, err error)
+	ClaimTranscription(ctx context.Context, team string, now, until time.Time) (t job.Transcription, ok bool, err error)
+	SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error)
+	TranscriptionPieces(ctx context.Context, jobID uuid.UUID) (map[string]string, error)
+	SaveTranscriptionPiece(ctx context.Context, jobID uuid.UUID, piece, response string) error
+	Job(ctx context.Context, id uuid.UUID) (job.Record, error)
+	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
+}
+
+// Jobs records the results. It is implemented by lifecycle.Service. Each method
+// does nothing, and reports false, when the lease was lost or the recording was
+// deleted.
+type Jobs interface {
+	// StoreSearchTexts stores searchable texts.
+	StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
+	// LiveTranscripts returns what became of the live transcriptions of a job, oldest first.
+	LiveTranscripts(ctx context.Context, id uuid.UUID) ([]job.LiveTranscript, error)
+	// ReportTranscriptRetry adds to the timeline why the transcription is tried again.
+	ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string, retry job.TranscriptRetry) (valid bool, err error)
+	// EndTranscription ends the transcription. A result is added to the timeline.
+	EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error)
+}
+
+// Storage stores recordings. It is implemented by storage.Recordings.
+type Storage interface {
+	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) (revision int, err error)
+	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
+}
+
+// Recognizer recognizes speech. It is implemented by Client.
+type Recognizer interface {
+	// Transcribe returns what is said in the audio of a request.
+	Transcribe(ctx context.Context, r Request) (Recognized, error)
+	Model() string
+}
+
+// Settings configure a Worker.
+type Settings struct {
+	Config
+	Queue      Queue
+	Jobs       Jobs
+	Storage    Storage
+	Recognizer Recognizer // nil without a transcriber; only chat and captions become searchable then
+	BaseURL    string     // service URL, for the links in manifests
+	TempDir    string     // holds the audio of one file per running transcription
+
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Worker transcribes the recordings that are due.
+type Worker struct {
+	Settings
+	runner   *runner.Runner[*task]
+	outcomes *prometheus.CounterVec
+}
+
+// The outcomes of an attempt to transcribe a recording, as they are counted.
+const (
+	outcomeAttached = "attached"
+	outcomeRetrying = "retrying"
+	outcomeFailed   = "failed"
+)
+
+// NewWorker returns a Worker. It does nothing before Run.
+func NewWorker(settings Settings) *Worker {
+	settings.Concurrency = cmp.Or(settings.Concurrency, defaultConcurrency)
+	settings.MaxPiece = cmp.Or(settings.MaxPiece, defaultMaxPiece)
+	settings.MaxAudio = cmp.Or(settings.MaxAudio, defaultMaxAudio)
+	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, defaultGiveUpAfter)
+	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "standin_transcriptions_total", Help: "Transcription attempts on this node, by outcome (attached, retrying, failed).",
+	}, []string{"outcome"})
+	for _, outcome := range []string{outcomeAttached, outcomeRetrying, outcomeFailed} {
+		outcomes.WithLabelValues(outcome) // there from the start, so that rates have a beginning
+	}
+	w := &Worker{Settings: settings, outcomes: outcomes}
+	w.runner = &runner.Runner[*task]{
+		Name: "transcription", Slots: w.Concurrency, Share: max(1, w.Concurrency/2), Poll: pollInterval, Lease: lease,
+		Teams: func(ctx context.Context) ([]string, error) { return w.Queue.DueTranscriptions(ctx, w.Now()) },
+		ClaimOf: func(ctx context.Context, team string) (*task, bool, error) {
+			t, ok, err := w.Queue.ClaimTranscription(ctx, team, w.Now(), w.Now().Add(lease))
+			return &task{Worker: w, state: t}, ok, err
+		},
+		Extend: func(ctx context.Context, t *task, until time.Time) error {
+			return t.save(ctx, until, func(*job.Transcription) {})
+		},
+		Run: func(ctx context.Context, t *task, _ *runner.Lease) error {
+			err := t.work(ctx)
+			if err == nil || ctx.Err() != nil || errors.Is(err, runner.ErrLost) {
+				return err
+			}
+			return t.failed(ctx, err)
+		},
+		ID:  func(t *task) string { return t.state.JobID.String() },
+		Now: w.Now, Log: w.Log,
+	}
+	return w
+}
+
+// Collectors returns the metrics of the worker, for registration.
+func (w *Worker) Collectors() []prometheus.Collector { return []prometheus.Collector{w.outcomes} }
+
+// Wake reports that a transcription may be due. It does not block.
+func (w *Worker) Wake() { w.runner.Wake() }
+
+// Run works until ctx ends.
+func (w *Worker) Run(ctx context.Context) { w.runner.Work(ctx) }
+
+// RunNext works on a transcription that is due. It reports false when none is.
+func (w *Worker) RunNext(ctx context.Context) bool { return w.runner.RunNext(ctx) }

@@ -1,0 +1,62 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"standin/internal/account"
+	"standin/internal/base/text"
+	"standin/internal/jobs/webhook"
+	"standin/internal/operation/alert"
+)
+
+// alertsView is the data of the page of alerts: what alerts there are, and where they go.
+type alertsView struct {
+	Enabled bool
+	Webhook string   // host of the URL, which may have secrets; empty for none
+	Mail    []string // addresses
+	Every   string   // shortest time between two alerts of a rule
+	Rules   []alert.Status
+	Tested  []alertTest
+}
+
+// alertTest is the result of a test alert.
+type alertTest struct{ Way, Problem string }
+
+func (d *Dashboard) alertsPage(req *pageRequest, _ account.Session) error {
+	return d.showAlerts(req, nil)
+}
+
+func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
+	rules, err := d.settings.Alerts.Status(req.r.Context())
+	if err != nil {
+		return err
+	}
+	options := d.settings.Alerts.Options()
+	return req.show("alerts", "Alerts", alertsView{
+		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail,
+		Every: limitText(int(options.Cooldown.Seconds())),
+		Rules: rules, Tested: tested,
+	})
+}
+
+// testAlerts sends a test alert by all ways.
+func (d *Dashboard) testAlerts(req *pageRequest, _ account.Session) error {
+	if err := d.throttle(req); err != nil {
+		return err
+	}
+	results := d.settings.Alerts.Test(req.r.Context())
+	if len(results) == 0 {
+		return &pageError{http.StatusConflict, "Alerts go nowhere. Set STANDIN_ALERT_WEBHOOK or STANDIN_ALERT_MAIL first."}
+	}
+	var tested []alertTest
+	for _, way := range []string{"webhook", "mail"} {
+		err, used := results[way]
+		switch {
+		case used && err != nil:
+			tested = append(tested, alertTest{way, text.Sentence(err.Error())})
+		case used:
+			tested = append(tested, alertTest{Way: way})
+		}
+	}
+	return d.showAlerts(req, tested)
+}

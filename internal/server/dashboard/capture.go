@@ -1,0 +1,64 @@
+package dashboard
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+)
+
+// capture sends a capture of a page. Users get those of their own jobs. Operators,
+// who repair profiles, get those of all jobs.
+func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
+	missing := notFound("There is no such capture.")
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return missing
+	}
+	if !session.User.Operator {
+		if _, _, err := d.namedJob(req, session); err != nil {
+			return err
+		}
+	}
+	attempt, err := strconv.Atoi(req.r.PathValue("attempt"))
+	if err != nil {
+		return missing
+	}
+	content, size, err := d.settings.Recordings.OpenCapture(req.r.Context(), id, attempt, req.r.PathValue("name"))
+	if isMissing(err) {
+		return missing
+	}
+	if err != nil {
+		return fmt.Errorf("open a capture: %w", err)
+	}
+	defer content.Close() // read only
+	header := req.Header()
+	header.Set("Content-Type", "application/zip")
+	header.Set("Content-Length", strconv.FormatInt(size, 10))
+	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d-%s"`, id.String()[:8], attempt, req.r.PathValue("name")))
+	header.Set("Cache-Control", "private, no-cache")
+	req.WriteHeader(http.StatusOK)
+	_, _ = io.Copy(&stallWriter{req}, content) // the client may be gone
+	return nil
+}
+
+// screenshot sends the newest picture of the bot's meeting page.
+func (d *Dashboard) screenshot(req *pageRequest, found job.Job, as account.Caller) error {
+	newest, err := d.settings.Jobs.Screenshot(req.r.Context(), as, found.ID)
+	if err != nil {
+		return err
+	}
+	if newest.TakenAt.IsZero() {
+		return notFound("There is no picture of the page.")
+	}
+	header := req.Header()
+	header.Set("Content-Type", "image/jpeg")
+	header.Set("Content-Length", strconv.Itoa(len(newest.Image)))
+	_, _ = req.Write(newest.Image) // the client may be gone
+	return nil
+}

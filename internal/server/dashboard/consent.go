@@ -1,0 +1,143 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/oauth2"
+
+	"standin/internal/account"
+	"standin/internal/base/text"
+	"standin/internal/calendar/calendarapi"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/job"
+)
+
+const (
+	consentCookie   = "standin_calendar"
+	consentLifetime = 30 * time.Minute // of a visit at the provider
+	maxConsent      = 3500             // bytes of the cookie
+)
+
+// consentState is stored in a cookie while a user gives permission at a provider to read
+// a calendar. The callback must match it.
+type consentState struct {
+	State    string               `json:"state"`    // prevents forged callbacks
+	Verifier string               `json:"verifier"` // prevents stolen codes (RFC 7636)
+	Provider calendarapi.Provider `json:"provider"`
+	Calendar string               `json:"calendar"` // to connect again; empty for a new one
+	Form     calendarForm         `json:"form"`     // of a new one
+}
+
+// consentView is the data of the page that leads to the provider.
+type consentView struct{ Title, URL string }
+
+// askConsent leads to the page of a provider on which the user permits to read a
+// calendar. It does not redirect: policy keeps forms on this site, also by redirects.
+func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error {
+	form := req.r.PostForm
+	state := consentState{
+		State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Provider: calendarapi.Provider(form.Get("provider")),
+		Calendar: form.Get("calendar"),
+	}
+	if !slices.Contains(d.settings.Calendars.Providers(), state.Provider) {
+		return notFound("Calendars of this provider cannot be connected here.")
+	}
+	if state.Calendar == "" {
+		state.Form = readCalendarForm(form)
+		state.Form.Email = "" // the provider knows it
+		if _, problem := state.Form.rules(); problem != "" {
+			return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
+		}
+	}
+	value, err := d.sealState(consentCookie, session.Hash, state)
+	if err != nil {
+		return err
+	}
+	if len(value) > maxConsent {
+		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{
+			Form: state.Form, Problem: "Shorten the name or the pattern for titles.",
+		})
+	}
+	req.setCookie(consentCookie, value, consentLifetime)
+	address := d.settings.Calendars.ConsentURL(state.Provider, state.State, state.Verifier)
+	req.Header().Set("Refresh", "0; url="+address)
+	return req.showStatus(http.StatusOK, "consent", "Connect a calendar", consentView{state.Provider.Title(), address})
+}
+
+// finishConsent connects the calendar for which a user has given permission.
+func (d *Dashboard) finishConsent(req *pageRequest, session account.Session) error {
+	state, ok := d.consentStateOf(req.r, session)
+	req.setCookie(consentCookie, "", 0) // valid for one callback
+	query := req.r.URL.Query()
+	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
+		return &pageError{http.StatusBadRequest, "This connection was not started in this browser, or it expired. Connect the calendar again."}
+	}
+	if query.Get("code") == "" {
+		return d.refuseConsent(req, session, state, state.Provider.Title()+" gave no permission, so the calendar is not connected.")
+	}
+	refreshToken, err := d.settings.Calendars.Exchange(req.r.Context(), state.Provider, query.Get("code"), state.Verifier)
+	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
+		return d.refuseConsent(req, session, state, refused.Reason)
+	}
+	if err != nil {
+		return err
+	}
+	id, problem, err := d.connectConsented(req, session, state, refreshToken)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		return d.refuseConsent(req, session, state, problem)
+	}
+	return d.readCalendar(req, account.CallerOf(session.User, job.Live), id)
+}
+
+// refuseConsent shows why a calendar is not connected.
+func (d *Dashboard) refuseConsent(req *pageRequest, session account.Session, state consentState, problem string) error {
+	form := newCalendarForm(session)
+	if state.Calendar == "" {
+		state.Form.Email = form.Email
+		form = state.Form
+	}
+	return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: form, Problem: text.Sentence(problem)})
+}
+
+// connectConsented connects a new calendar, or a known one again. The problem is what the
+// user can correct.
+func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState,
+	refreshToken string) (id uuid.UUID, problem string, err error) {
+	calendars, as, none := d.settings.Calendars, account.CallerOf(session.User, job.Live), ""
+	var c calendarsync.Calendar
+	if state.Calendar == "" {
+		rules, problem := state.Form.rules()
+		if problem != "" {
+			return uuid.Nil, problem, nil
+		}
+		c, err = calendars.Connect(req.r.Context(), as, calendarsync.Connection{
+			Name: state.Form.Name, Email: state.Form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
+			Access: calendarapi.Access{Provider: state.Provider, RefreshToken: refreshToken},
+		})
+	} else {
+		if id, err = uuid.Parse(state.Calendar); err != nil {
+			return uuid.Nil, "", notFound("There is no such calendar.")
+		}
+		c, err = calendars.Change(req.r.Context(), as, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
+			RefreshToken: &refreshToken, ClientID: &none, ClientSecret: &none, Tenant: &none, // of the service's own client
+		}})
+	}
+	problem, err = calendarProblem(err)
+	return c.ID, problem, err
+}
+
+// consentStateOf reads the state from its cookie.
+func (d *Dashboard) consentStateOf(r *http.Request, session account.Session) (consentState, bool) {
+	var state consentState
+	ok := d.readState(r, consentCookie, session.Hash, &state)
+	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.settings.Calendars.Providers(), state.Provider)
+}

@@ -1,0 +1,240 @@
+// Package dashboard serves Standin's web interface. Users sign in, send bots,
+// follow jobs and play recordings; operators monitor the service.
+//
+// The server renders pages with html/template. Scripts only add what HTML cannot
+// do, and pages load nothing from other hosts. The package does not import the
+// store.
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/account/billing"
+	"standin/internal/account/device"
+	"standin/internal/base/budget"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/calendar/mail"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/operation/alert"
+	"standin/internal/operation/host"
+	"standin/internal/recording"
+	"standin/internal/server/httpmw"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+//go:embed assets/standin.css
+var styleCSS []byte
+
+//go:embed assets/standin.js
+var scriptJS []byte
+
+// Recordings reads stored recordings. It is implemented by storage.Recordings and
+// returns the errors of that package.
+type Recordings interface {
+	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	Captures(ctx context.Context, jobID uuid.UUID) ([]recording.Capture, error)
+	OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error)
+}
+
+// Accounts reads and changes the settings of consumers. It is implemented by
+// store.Store.
+type Accounts interface {
+	account.SecretStore
+	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
+	Consumers(ctx context.Context) ([]account.Consumer, error)
+	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
+	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
+	SetCommandEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
+	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
+}
+
+// Search finds jobs, and reads what was said in them. It is implemented by store.Store.
+type Search interface {
+	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
+	SearchTexts(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, filter job.TextFilter,
+		limit int) ([]job.SearchMatch, error)
+	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
+	LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error)
+}
+
+// Operator reads the state of the whole service, for operators. It is implemented
+// by store.Store.
+type Operator interface {
+	Overview(ctx context.Context, mode job.Mode, now time.Time) (job.Overview, error)
+	RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error)
+	FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error)
+}
+
+// Settings configure a Dashboard.
+type Settings struct {
+	Users      *account.Users
+	Jobs       *lifecycle.Service
+	Webhooks   *lifecycle.Service
+	Recordings Recordings
+	Accounts   Accounts
+	Keys       *account.Keys
+	Sealer     calendarsync.Key // of cookies with the state of a visit elsewhere
+	Audit      account.AuditStore
+	Search     Search
+	Usage      Usage
+	Shares     Shares
+	Operator   Operator
+	Flows      *device.Flows // of standin login
+	Host       *host.Reader
+	Tester     *lifecycle.EndpointTester
+	Mail       mail.Directory // of the mail worker of this machine
+	Calendars  *calendarsync.Service
+	System     System
+	Alerts     *alert.Watcher
+	Capacity   Capacity     // nil when it is unknown
+	OIDC       OIDCSettings // zero without OpenID Connect
+
+	ShareLifetime time.Duration // of links to recordings; 0 allows none
+
+	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
+
+	BaseURL        string // public; cookies are Secure when it is https
+	TrustedProxies httpmw.TrustedProxies
+	Bodies         *httpmw.Bodies // of this process
+	CostlyReads    *budget.Budget // by consumer
+	Revocations    *account.Revocations
+	Unavailable    func(error) bool // reports whether an error may end by itself
+	Now            func() time.Time
+	Log            *slog.Logger
+	Limits         Limits // zero fields have their defaults
+}
+
+// Limits bound sign-ins.
+type Limits struct {
+	Address  httpmw.Rate // sign-ins and invitations of one client address; 30 a minute
+	Account  httpmw.Rate // sign-ins of one client address to one account; 10 in 15 minutes
+	Failures httpmw.Rate // failed sign-ins of all client addresses; 600 a minute
+}
+
+func (l Limits) orDefaults() Limits {
+	return Limits{
+		Address:  cmp.Or(l.Address, httpmw.Rate{Requests: 30, Per: time.Minute}),
+		Account:  cmp.Or(l.Account, httpmw.Rate{Requests: 10, Per: 15 * time.Minute}),
+		Failures: cmp.Or(l.Failures, httpmw.Rate{Requests: 600, Per: time.Minute}),
+	}
+}
+
+// Dashboard serves the pages.
+type Dashboard struct {
+	settings  Settings
+	base      *url.URL
+	origins   *http.CrossOriginProtection
+	byAddress *httpmw.Limiter
+	byAccount *httpmw.Limiter
+	failures  *httpmw.Limiter
+	streams   *streams
+	oidc      *provider // nil without OpenID Connect
+	mux       *http.ServeMux
+	overviews map[job.Mode]*overviewCache
+
+	draining chan struct{} // closed by Drain
+	drain    sync.Once
+}
+
+// New returns a Dashboard.
+func New(settings Settings) (*Dashboard, error) {
+	base, err := url.Parse(settings.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse the base URL: %w", err)
+	}
+	limits := settings.Limits.orDefaults()
+	d := &Dashboard{
+		settings: settings, base: base, mux: http.NewServeMux(), draining: make(chan struct{}),
+		origins:   http.NewCrossOriginProtection(),
+		byAddress: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Address, Now: settings.Now}),
+		byAccount: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Account, Now: settings.Now}),
+		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
+		streams:   newStreams(),
+		overviews: map[job.Mode]*overviewCache{job.Live: {}, job.Test: {}},
+	}
+	// Behind a proxy the Host of a request may differ from its Origin.
+	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
+		return nil, fmt.Errorf("trust the service's own origin: %w", err)
+	}
+	if d.oidc, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
+		return nil, err
+	}
+	d.route()
+	return d, nil
+}
+
+// API serves the requests that are not for a page.
+type API interface {
+	http.Handler
+	// Serves reports whether there is something at the path of a request.
+	Serves(r *http.Request) bool
+}
+
+// Handler returns a handler that serves the pages, and passes every other request
+// to the API. Browsers get a page that says that there is none.
+func (d *Dashboard) Handler(api API) http.Handler {
+	missing := d.adapt(func(req *pageRequest) error {
+		if session, secret, err := d.sessionOf(req.r); err == nil {
+			req.session, req.secret = session, secret
+		}
+		return notFound("There is no such page.")
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") { // most requests
+			api.ServeHTTP(w, r)
+			return
+		}
+		_, pattern := d.mux.Handler(r)
+		switch {
+		case pattern != "":
+			d.mux.ServeHTTP(w, r)
+		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && !api.Serves(r):
+			missing.ServeHTTP(w, r)
+		default:
+			api.ServeHTTP(w, r)
+		}
+	})
+}
+
+// Drain ends the event streams of live pages, so that a server that shuts down
+// does not wait for them.
+func (d *Dashboard) Drain() { d.drain.Do(func() { close(d.draining) }) }
+
+// FirstUserLink returns the URL of the page that creates the first user, and
+// false when there is a user.
+func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
+	token, ok, err := d.settings.Users.FirstUserToken(ctx)
+	if err != nil || !ok {
+		return "", false, err
+	}
+	return d.invitationLink(token), true, nil
+}
+
+// SignInLink returns a URL that signs a user in and shows a page of the dashboard. It works once,
+// within account.SignInLinkLifetime and while this process runs.
+func (d *Dashboard) SignInLink(user account.User, page string) string {
+	return d.settings.BaseURL + "/signin/link?" + url.Values{"token": {d.settings.Users.SignInToken(user)}, "next": {page}}.Encode()
+}
+
+// invitationLink returns the URL of the page of an invitation. Its token cannot
+// leak to other sites, because pages send no referrer.
+func (d *Dashboard) invitationLink(token string) string {
+	return d.settings.BaseURL + "/welcome?token=" + url.QueryEscape(token)
+}

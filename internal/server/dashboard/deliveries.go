@@ -1,0 +1,138 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
+)
+
+// deliveriesView is the data of the log of deliveries.
+type deliveriesView struct {
+	Mode       job.Mode
+	Deliveries []webhook.DeliveryRecord
+	Events     []webhook.EventType
+	States     []webhook.DeliveryState
+	Endpoints  []webhook.Endpoint
+
+	Event, State, Endpoint, Job, From, To string // the filter
+	Filtered                              bool
+
+	Newest, Older string // URLs of pages
+}
+
+// deliveryLogPage shows the deliveries of the team.
+func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) error {
+	query := req.r.URL.Query()
+	shown := deliveriesView{
+		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{
+			webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed,
+		},
+		Event: query.Get("event"), State: query.Get("state"), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
+		From: query.Get("from"), To: query.Get("to"),
+	}
+	as := account.CallerOf(session.User, shown.Mode)
+	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State)}
+	var err error
+	if filter.From, filter.To, err = dayRange(shown.From, shown.To); err != nil {
+		return err
+	}
+	known := shown.State == "" || slices.Contains(shown.States, filter.State)
+	for text, id := range map[string]*uuid.UUID{shown.Endpoint: &filter.Endpoint, shown.Job: &filter.JobID} {
+		if text == "" {
+			continue
+		}
+		if *id, err = uuid.Parse(text); err != nil {
+			known = false
+		}
+	}
+	shown.Filtered = filter != (webhook.LogFilter{}) || !known
+	if shown.Endpoints, _, err = d.settings.Webhooks.Endpoints(req.r.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
+		return err
+	}
+	if !known { // nothing matches
+		return req.show("deliveries", "Webhook deliveries", shown)
+	}
+	page := lifecycle.Page{Cursor: query.Get("cursor"), Limit: listPage}
+	var next string
+	if shown.Deliveries, next, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, filter, page); err != nil {
+		return err
+	}
+	query.Del("note")
+	query.Del("cursor")
+	if page.Cursor != "" {
+		shown.Newest = "/webhooks/deliveries?" + query.Encode()
+	}
+	if next != "" {
+		query.Set("cursor", next)
+		shown.Older = "/webhooks/deliveries?" + query.Encode()
+	}
+	return req.show("deliveries", "Webhook deliveries", shown)
+}
+
+// deliveryView is the data of the page of a delivery.
+type deliveryView struct {
+	lifecycle.DeliveryDetails
+	Mode    job.Mode
+	Headers []headerView
+	Body    string // indented
+	Curl    string
+}
+
+// HasJob reports whether the delivery belongs to a job.
+func (v deliveryView) HasJob() bool { return v.JobID != uuid.Nil }
+
+// headerView is a header of a request.
+type headerView struct{ Name, Value string }
+
+// namedDelivery returns the delivery in the path, and its caller.
+func (d *Dashboard) namedDelivery(req *pageRequest, session account.Session) (lifecycle.DeliveryDetails, account.Caller, error) {
+	return inModes(session.User, notFound("There is no such webhook."), func(as account.Caller) (lifecycle.DeliveryDetails, error) {
+		return d.settings.Webhooks.Delivery(req.r.Context(), as, req.r.PathValue("delivery"))
+	}, job.Live, job.Test)
+}
+
+// deliveryPage shows the request and the attempts of a delivery.
+func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
+	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
+	for name, values := range found.Request.Header {
+		for _, value := range values {
+			shown.Headers = append(shown.Headers, headerView{strings.ToLower(name), value})
+		}
+	}
+	slices.SortStableFunc(shown.Headers, func(a, b headerView) int { return strings.Compare(a.Name, b.Name) })
+	return req.show("delivery", "Webhook", shown)
+}
+
+// replayDelivery sends a delivery again.
+func (d *Dashboard) replayDelivery(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
+	if _, err := d.settings.Webhooks.RedeliverOne(req.r.Context(), as, found.ID); err != nil {
+		return err
+	}
+	return req.redirect("/webhooks/deliveries/" + url.PathEscape(found.ID) + "?note=redelivered")
+}
+
+// exampleView is an event with an example.
+type exampleView struct {
+	webhook.EventType
+	Body string
+}
+
+// eventsPage shows what endpoints can take.
+func (d *Dashboard) eventsPage(req *pageRequest, _ account.Session) error {
+	var shown []exampleView
+	for _, e := range webhook.EventTypes() {
+		body, err := webhook.ExampleBody(e.Name)
+		if err != nil {
+			return err
+		}
+		shown = append(shown, exampleView{e, indented(body)})
+	}
+	return req.show("events", "Webhook events", shown)
+}

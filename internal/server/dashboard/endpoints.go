@@ -1,0 +1,208 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
+)
+
+// endpointView is a webhook endpoint, for people.
+type endpointView struct {
+	webhook.Endpoint
+	State   string // one or two words
+	Tone    string
+	Problem string // the last failure, while it fails
+	Next    string // what happens next; empty when nothing waits
+}
+
+func (d *Dashboard) viewEndpoint(e webhook.Endpoint) endpointView {
+	v := endpointView{Endpoint: e}
+	switch lifecycle.StateOf(e) {
+	case lifecycle.Untried:
+		v.State, v.Tone = "not tried", "still"
+	case lifecycle.Answering:
+		v.State, v.Tone = "responding", "good"
+	case lifecycle.Slow:
+		v.State, v.Tone = "slow", "busy"
+	case lifecycle.Failing:
+		v.State, v.Tone = "failing", "bad"
+	case lifecycle.Dead:
+		v.State, v.Tone = "dead", "bad"
+	}
+	if e.Registered && !e.Enabled {
+		v.State, v.Tone = "disabled", "still"
+	}
+	if e.Failures > 0 {
+		v.Problem = e.LastError
+		if e.LastStatus != 0 {
+			v.Problem = strings.TrimSuffix(fmt.Sprintf("status %d: %s", e.LastStatus, e.LastError), ": ")
+		}
+		v.Problem = text.Sentence(v.Problem)
+	}
+	if !e.NextTryAt.IsZero() {
+		v.Next = "next attempt"
+		if lifecycle.StateOf(e) == lifecycle.Dead {
+			v.Next = "paused; next probe"
+		}
+	}
+	return v
+}
+
+// eventChoice is an event that an endpoint can take.
+type eventChoice struct {
+	webhook.EventType
+	Chosen bool
+}
+
+// eventChoices returns all events with those of a choice marked.
+func eventChoices(chosen []string) []eventChoice {
+	var choices []eventChoice
+	for _, e := range webhook.EventTypes() {
+		choices = append(choices, eventChoice{e, webhook.Takes(chosen, e.Name)})
+	}
+	return choices
+}
+
+// endpointPageView is the data of the page of an endpoint, or of a new one.
+type endpointPageView struct {
+	Mode       job.Mode
+	Endpoint   endpointView
+	Events     []eventChoice
+	All        bool // all events, also later ones
+	Deliveries []webhook.DeliveryRecord
+	Log        string // URL of all deliveries of the endpoint
+	Tested     *webhook.Try
+	Problem    string
+}
+
+func (d *Dashboard) newEndpointPage(req *pageRequest, _ account.Session) error {
+	shown := endpointPageView{Mode: modeOf(req.r.URL.Query()), Events: eventChoices(nil)}
+	return req.show("endpoint-new", "Add an endpoint", shown)
+}
+
+// chosenEvents returns the choice of a form.
+func chosenEvents(form url.Values) []string {
+	if form.Get("all") == "on" {
+		return []string{"*"}
+	}
+	return form["events"]
+}
+
+func (d *Dashboard) createEndpoint(req *pageRequest, session account.Session) error {
+	form, mode := req.r.PostForm, modeOf(req.r.URL.Query())
+	created, err := d.settings.Webhooks.RegisterEndpoint(req.r.Context(), account.CallerOf(session.User, mode), lifecycle.NewEndpoint{
+		URL: strings.TrimSpace(form.Get("url")), Events: chosenEvents(form), Description: strings.TrimSpace(form.Get("description")),
+	})
+	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
+		_, message := req.describe(err)
+		shown := endpointPageView{Mode: mode, Events: eventChoices(chosenEvents(form)), All: form.Get("all") == "on", Problem: message}
+		shown.Endpoint.URL, shown.Endpoint.Description = form.Get("url"), form.Get("description")
+		return req.showStatus(http.StatusBadRequest, "endpoint-new", "Add an endpoint", shown)
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(endpointURL(created.ID, mode, "endpoint-added"))
+}
+
+// endpointURL returns the URL of the page of an endpoint, with a notice.
+func endpointURL(id uuid.UUID, mode job.Mode, notice string) string {
+	return "/webhooks/endpoints/" + id.String() + "?" + url.Values{"mode": {string(mode)}, "note": {notice}}.Encode()
+}
+
+// namedEndpoint returns the endpoint in the path, and the caller that may change it. URLs of
+// jobs belong to both modes: they are those of the mode in the query.
+func (d *Dashboard) namedEndpoint(req *pageRequest, session account.Session) (webhook.Endpoint, account.Caller, error) {
+	missing := notFound("There is no such endpoint.")
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return webhook.Endpoint{}, account.Caller{}, missing
+	}
+	return inModes(session.User, missing, func(as account.Caller) (webhook.Endpoint, error) {
+		return d.settings.Webhooks.Endpoint(req.r.Context(), as, id)
+	}, modeOf(req.r.URL.Query()), job.Live, job.Test)
+}
+
+func (d *Dashboard) endpointPage(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
+	return d.showEndpoint(req, found, as, http.StatusOK, endpointPageView{})
+}
+
+func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller, status int,
+	shown endpointPageView) (err error) {
+	shown.Mode, shown.Endpoint, shown.Events = as.Mode, d.viewEndpoint(found), eventChoices(found.Events)
+	shown.All = webhook.Takes(found.Events, "*")
+	page := lifecycle.Page{Limit: listPage}
+	if shown.Deliveries, _, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, webhook.LogFilter{Endpoint: found.ID},
+		page); err != nil {
+		return err
+	}
+	shown.Log = "/webhooks/deliveries?" + url.Values{"mode": {string(as.Mode)}, "endpoint": {found.ID.String()}}.Encode()
+	return req.showStatus(status, "endpoint", "Webhook endpoint", shown)
+}
+
+func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
+	form := req.r.PostForm
+	description, enabled := strings.TrimSpace(form.Get("description")), form.Get("enabled") == "on"
+	events := chosenEvents(form)
+	if events == nil {
+		events = []string{} // none is a mistake, not no change
+	}
+	_, err := d.settings.Webhooks.ChangeEndpoint(req.r.Context(), as, found.ID, lifecycle.EndpointPatch{
+		Events: events, Description: &description, Enabled: &enabled,
+	})
+	if job.ErrorIs(err, job.InvalidInput) {
+		_, message := req.describe(err)
+		return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: message})
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-changed"))
+}
+
+// endpointAction runs the action of a button on an endpoint's page.
+func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
+	ctx := req.r.Context()
+	switch req.r.PathValue("verb") {
+	case "delete":
+		if err := d.settings.Webhooks.DeleteEndpoint(ctx, as, found.ID); err != nil {
+			return err
+		}
+		return req.redirect("/webhooks?" + url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-deleted"}}.Encode())
+	case "retry":
+		if _, err := d.settings.Webhooks.RetryEndpoint(ctx, as, found.ID); err != nil {
+			return err
+		}
+		return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-retried"))
+	case "redeliver":
+		since, err := time.ParseInLocation("2006-01-02T15:04", req.r.PostForm.Get("since"), time.UTC)
+		if err != nil {
+			return d.showEndpoint(req, found, as, http.StatusBadRequest,
+				endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
+		}
+		if _, err := d.settings.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since}); err != nil {
+			return err
+		}
+		return req.redirect(endpointURL(found.ID, as.Mode, "redelivered-since"))
+	case "test":
+		if err := d.throttle(req); err != nil {
+			return err
+		}
+		result, err := d.settings.Tester.Test(ctx, as.ConsumerID, found.URL, req.r.PostForm.Get("event"))
+		if err != nil {
+			return err
+		}
+		return d.showEndpoint(req, found, as, http.StatusOK, endpointPageView{Tested: &result})
+	}
+	return notFound("There is no such action.")
+}

@@ -1,0 +1,236 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/outcome"
+	"standin/internal/jobs/webhook"
+	"standin/internal/recording"
+)
+
+// Bounds of a job's page. What is beyond them is on the pages of the timeline and
+// of the deliveries, and in the manifest.
+const (
+	shownEntries      = 500
+	shownData         = 4 << 10 // bytes of an entry's data
+	shownDeliveries   = 200
+	shownParticipants = 100
+	shownSpeech       = 2000 // of all participants
+	shownGaps         = 100
+	shownConsent      = 100
+	shownFiles        = 200
+)
+
+// jobView is the data of a job's page.
+type jobView struct {
+	job.Job
+	Explanation    outcome.Explanation
+	Entries        []entryView
+	MoreEntries    string // URL of the rest; empty when all are shown
+	Deliveries     []webhook.DeliveryRecord
+	MoreDeliveries string         // URL of the rest; empty when all are shown
+	Recording      *recordingView // nil without one
+	Captures       []recording.Capture
+	Links          []job.ShareLink // that show the recording, the newest first
+	Deleted        bool            // the recording was deleted
+	Controls       controls
+	Meeting        meetingView // while it runs
+	Detail         string      // of the failure, unless the explanation says it
+	Records        string      // what the bot keeps, in words
+	Sources        []string    // how the bot was asked for, if not only by a request for a job
+	Metadata       string      // indented
+}
+
+// controls are the actions that a job allows now.
+type controls struct {
+	Cancel, Command, InCall, Delete bool
+	Pause, Resume, Stop, Ask        bool
+	Again                           bool // the same bot can be sent again
+	Share                           bool // the recording can be shared
+}
+
+func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) error {
+	view, err := d.readJob(req.r.Context(), found, as, new(recordingCache))
+	if err != nil {
+		return err
+	}
+	return req.show("job", jobTitle(view.Job), view)
+}
+
+// namedJob returns the job in the path, live or test, and the caller to act as.
+func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job, account.Caller, error) {
+	return d.findJob(req, session, req.r.PathValue("id"))
+}
+
+// findJob returns a job of the user's team, live or test, and the caller to act as.
+func (d *Dashboard) findJob(req *pageRequest, session account.Session, text string) (job.Job, account.Caller, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return job.Job{}, account.Caller{}, notFound("There is no such job.")
+	}
+	missing := notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
+	return inModes(session.User, missing, func(as account.Caller) (job.Job, error) {
+		return d.settings.Jobs.Job(req.r.Context(), as, id)
+	}, job.Live, job.Test)
+}
+
+// recordingCache caches the recording of a job, because a live page is refreshed
+// often and the manifest of a long meeting is large.
+type recordingCache struct {
+	manifestURI string
+	deleted     bool
+	transcribed bool
+	view        *recordingView
+}
+
+// readJob reads the data of a job's page.
+func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Caller, cache *recordingCache) (jobView, error) {
+	view := jobView{Job: found, Metadata: indented(found.Metadata), Records: recordsText(found)}
+	entries, next, err := firstOf(shownEntries, func(page lifecycle.Page) ([]job.TimelineEntry, string, error) {
+		return d.settings.Jobs.Timeline(ctx, as, found.ID, page)
+	})
+	if err != nil {
+		return view, fmt.Errorf("read a timeline: %w", err)
+	}
+	transcribed := false
+	view.MoreEntries = restURL(found.ID, "timeline", next)
+	for _, e := range entries {
+		view.Entries = append(view.Entries, newEntryView(e, found, entries[0].ReceivedAt))
+		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
+		transcribed = transcribed || e.Kind == lifecycle.TranscriptAttached
+	}
+	view.Deliveries, next, err = firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
+		return d.settings.Jobs.Deliveries(ctx, as, found.ID, page)
+	})
+	if err != nil {
+		return view, fmt.Errorf("read deliveries: %w", err)
+	}
+	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
+	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted || cache.transcribed != transcribed {
+		if cache.view, err = d.recordingAt(ctx, found, "/jobs/"+found.ID.String(), ""); err != nil {
+			return view, err
+		}
+		cache.manifestURI, cache.deleted, cache.transcribed = found.ManifestURI, view.Deleted, transcribed
+	}
+	view.Recording = cache.view
+	if found.Status.Terminal() { // before, the job has many uploads
+		if view.Captures, err = d.settings.Recordings.Captures(ctx, found.ID); err != nil {
+			return view, fmt.Errorf("list captures: %w", err)
+		}
+	}
+	end, partial := "", false
+	if view.Recording != nil {
+		end, partial = view.Recording.End.Reason, view.Recording.Partial
+	}
+	view.Explanation = outcome.Explain(found, statusBefore(entries, job.Failed), end, partial)
+	view.Detail = detailOf(found.FailureDetail, view.Explanation)
+	details, err := d.settings.Jobs.Details(ctx, []job.Job{found})
+	if err != nil {
+		return view, fmt.Errorf("read the details of a job: %w", err)
+	}
+	if view.Sources = details[found.ID].Sources; slices.Equal(view.Sources, []string{"api"}) {
+		view.Sources = nil // as usual
+	}
+	if view.Meeting, err = d.readMeeting(ctx, as, found, details[found.ID], entries); err != nil {
+		return view, err
+	}
+	view.Controls = controlsOf(found, view.Recording != nil)
+	if view.Recording != nil {
+		view.Controls.Share = d.settings.ShareLifetime > 0
+		if view.Links, err = d.settings.Shares.ShareLinks(ctx, found.ID, shownLinks); err != nil {
+			return view, err
+		}
+	}
+	return view, nil
+}
+
+// controlsOf returns the actions that a job allows.
+func controlsOf(j job.Job, recorded bool) controls {
+	status := j.Status
+	return controls{
+		Cancel:  !status.Terminal(),
+		Command: status.Dispatched() && !status.Teardown(),
+		InCall:  status.InCall(),
+		Delete:  status.Terminal() && recorded,
+		Again:   status.Terminal(),
+		Pause:   status == job.RecordingStarted,
+		Resume:  status == job.RecordingPaused,
+		Stop:    status == job.RecordingStarted || status == job.RecordingPaused,
+		Ask:     status.InCall() && status != job.PermissionRequested,
+	}
+}
+
+// detailOf returns the detail of a failure, unless the explanation says the same.
+func detailOf(detail string, e outcome.Explanation) string {
+	same := func(text string) bool {
+		return strings.EqualFold(strings.TrimRight(detail, ". "), strings.TrimRight(text, ". "))
+	}
+	if same(e.Title) || same(e.Text) {
+		return ""
+	}
+	return detail
+}
+
+// recordsText says what the bot of a job keeps.
+func recordsText(j job.Job) string {
+	options := j.Resolved()
+	kept := []string{map[job.RecordingMode]string{job.RecordAudio: "audio", job.RecordNothing: "no recording"}[options.Recording.Mode]}
+	if kept[0] == "" {
+		kept[0] = "video"
+	}
+	for _, option := range []struct {
+		on   *bool
+		name string
+	}{
+		{options.Recording.ParticipantAudio, "audio per participant"}, {options.Captions.Enabled, "captions"},
+		{options.Chat, "chat"}, {options.Transcript.Live, "live transcript"}, {options.Consent.Required, "only with the host’s permission"},
+	} {
+		if option.on != nil && *option.on {
+			kept = append(kept, option.name)
+		}
+	}
+	return strings.Join(kept, " · ")
+}
+
+// restURL returns the URL of the page that starts at a cursor; empty without one.
+func restURL(id uuid.UUID, list, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return "/jobs/" + id.String() + "/" + list + "?cursor=" + url.QueryEscape(cursor)
+}
+
+// firstOf reads pages of a list until it has enough, and returns the cursor of the
+// rest; empty without a rest.
+func firstOf[T any](enough int, read func(lifecycle.Page) ([]T, string, error)) (all []T, cursor string, err error) {
+	for {
+		page, next, err := read(lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
+		if err != nil {
+			return nil, "", err
+		}
+		all, cursor = append(all, page...), next
+		if cursor == "" || len(all) >= enough {
+			return all, cursor, nil
+		}
+	}
+}
+
+// indented returns JSON over several lines.
+func indented(text json.RawMessage) string {
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return string(text)
+	}
+	return out.String()
+}

@@ -1,0 +1,278 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+)
+
+// listPage is the number of jobs on a page of the list.
+const listPage = 25
+
+// running is the filter for all statuses of jobs that have a bot.
+const running = "running"
+
+// jobList is the data of the list of jobs.
+type jobList struct {
+	Mode     job.Mode
+	Status   job.Status // or running
+	Platform job.Platform
+	From, To string // creation days (UTC), as date inputs format them
+	Search   string
+	Cursor   string
+
+	Jobs      []job.Job
+	Rows      []jobRow
+	Query     string // of the list's URL
+	Older     string // URL of the next page; empty on the last page
+	Newest    string // URL of the first page; empty on it
+	Live      string // URL of the event stream
+	Filtered  bool
+	Statuses  []job.Status
+	Platforms []job.Platform
+	Depth     int // number of jobs that a search examines
+
+	FormID string // of the form that sends a test bot
+}
+
+// Is reports whether the list is filtered by this status alone.
+func (l jobList) Is(status string) bool {
+	return string(l.Status) == status && l.Platform == "" && l.From == "" && l.To == "" && l.Search == ""
+}
+
+// jobRow is a row of the list.
+type jobRow struct {
+	job.Job
+	Title, Place string
+	Start        time.Time // when the bot was first heard of, or when it is to join
+	Length       string    // of the recording, or of the stay in the meeting; empty when unknown
+	Since        time.Time // when a bot that is in its meeting was first heard of, else zero
+	People       []string
+}
+
+// newJobRow returns the row of a job.
+func newJobRow(j job.Job, details lifecycle.Details) jobRow {
+	row := jobRow{Job: j, Title: jobTitle(j), Place: jobPlace(j), Start: j.JoinAt}
+	if !j.StartedAt.IsZero() {
+		row.Start = j.StartedAt
+	}
+	if details.DurationMs > 0 {
+		row.Length = clock(details.DurationMs)
+	} else if j.Status.InCall() {
+		row.Since = j.StartedAt
+	}
+	for _, p := range details.Participants {
+		row.People = append(row.People, p.Name)
+	}
+	return row
+}
+
+// inModes returns what read finds for a user in the first of some modes, and the caller to act
+// as. It returns missing if read finds nothing.
+func inModes[T any](user account.User, missing error, read func(account.Caller) (T, error),
+	modes ...job.Mode) (found T, as account.Caller, err error) {
+	for _, mode := range modes {
+		as = account.CallerOf(user, mode)
+		if found, err = read(as); !job.ErrorIs(err, job.NotFound) {
+			return found, as, err
+		}
+	}
+	return found, as, missing
+}
+
+// modeOf returns the mode in a query, live by default.
+func modeOf(query url.Values) job.Mode {
+	if query.Get("mode") == string(job.Test) {
+		return job.Test
+	}
+	return job.Live
+}
+
+// readList parses the query of the list.
+func readList(query url.Values) (jobList, job.Filter, error) {
+	list := jobList{
+		Mode: modeOf(query), Status: job.Status(query.Get("status")), Platform: job.Platform(query.Get("platform")),
+		From: query.Get("from"), To: query.Get("to"), Search: strings.TrimSpace(query.Get("search")), Cursor: query.Get("cursor"),
+		Statuses: job.Statuses(), Platforms: job.Platforms(), Depth: job.SearchDepth,
+	}
+	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
+	filter := job.Filter{Platform: list.Platform}
+	switch list.Status {
+	case "":
+	case running:
+		filter.Statuses = slices.DeleteFunc(job.Statuses(), func(s job.Status) bool { return !s.Dispatched() })
+	default:
+		filter.Statuses = []job.Status{list.Status}
+	}
+	// By creation, which is the order of the list: a filter by joinAt would make
+	// the database sort all jobs.
+	var err error
+	if filter.CreatedFrom, filter.CreatedTo, err = dayRange(list.From, list.To); err != nil {
+		return list, filter, err
+	}
+	const longestSearch = 500
+	list.Search = clip(list.Search, longestSearch)
+	return list, filter, nil
+}
+
+// dayRange returns the times from the first to the end of the last day (UTC), as date inputs
+// format them; zero ones for empty days.
+func dayRange(from, to string) (start, end time.Time, err error) {
+	if from != "" {
+		start, err = time.Parse(time.DateOnly, from)
+	}
+	if to != "" && err == nil {
+		end, err = time.Parse(time.DateOnly, to)
+		end = end.AddDate(0, 0, 1) // the last day is included
+	}
+	if err != nil {
+		err = &pageError{http.StatusBadRequest, "Dates must have the form 2026-11-20."}
+	}
+	return start, end, err
+}
+
+// clip shortens a text to a number of characters.
+func clip(text string, longest int) string {
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest])
+	}
+	return text
+}
+
+// readJobs returns the requested list.
+func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, error) {
+	query := req.r.URL.Query()
+	list, filter, err := readList(query)
+	if err != nil {
+		return list, err
+	}
+	var next string
+	if list.Search != "" {
+		release, err := req.costlyRead(user.ConsumerID)
+		if err != nil {
+			return list, err
+		}
+		list.Jobs, err = d.settings.Search.SearchJobs(req.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
+		release()
+		if err != nil {
+			return list, err
+		}
+		list.Jobs = matching(list.Jobs, filter)
+	} else {
+		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
+		list.Jobs, next, err = d.settings.Jobs.Jobs(req.r.Context(), account.CallerOf(user, list.Mode), filter, page)
+	}
+	if err != nil {
+		return list, err
+	}
+	details, err := d.settings.Jobs.Details(req.r.Context(), list.Jobs)
+	if err != nil {
+		return list, fmt.Errorf("read the details of jobs: %w", err)
+	}
+	for _, j := range list.Jobs {
+		list.Rows = append(list.Rows, newJobRow(j, details[j.ID]))
+	}
+	query.Del("note")
+	list.Query = query.Encode()
+	list.Live = "/jobs/live?" + query.Encode()
+	if next != "" {
+		query.Set("cursor", next)
+		list.Older = "/jobs?" + query.Encode()
+	}
+	if list.Cursor != "" {
+		query.Del("cursor")
+		list.Newest = "/jobs?" + query.Encode()
+	}
+	return list, nil
+}
+
+// matching returns the jobs that pass the filter.
+func matching(found []job.Job, filter job.Filter) []job.Job {
+	var kept []job.Job
+	for _, j := range found {
+		switch {
+		case len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, j.Status),
+			filter.Platform != "" && j.Platform != filter.Platform,
+			!filter.CreatedFrom.IsZero() && j.CreatedAt.Before(filter.CreatedFrom),
+			!filter.CreatedTo.IsZero() && !j.CreatedAt.Before(filter.CreatedTo):
+			continue
+		}
+		kept = append(kept, j)
+	}
+	return kept
+}
+
+func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
+	list, err := d.readJobs(req, session.User)
+	if err != nil {
+		return err
+	}
+	list.FormID = uuid.NewString()
+	return req.show("jobs", "Jobs", list)
+}
+
+// changeJobs cancels the selected jobs of the list, or sends their bots again.
+func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error {
+	ids, verb := req.r.PostForm["job"], req.r.PostForm.Get("verb")
+	change, notice := d.settings.Jobs.Cancel, "jobs-cancelled"
+	switch {
+	case verb == "again":
+		change, notice = d.sendAgain, "jobs-sent"
+	case verb != "cancel":
+		return notFound("There is no such action.")
+	}
+	if len(ids) == 0 {
+		notice = "none-selected"
+	}
+	for _, id := range ids {
+		found, as, err := d.findJob(req, session, id)
+		if err != nil {
+			return err
+		}
+		if err := change(req.r.Context(), as, found.ID); err != nil {
+			return err
+		}
+	}
+	back, err := url.ParseQuery(req.r.PostForm.Get("back"))
+	if err != nil {
+		back = url.Values{}
+	}
+	back.Set("note", notice)
+	return req.redirect("/jobs?" + back.Encode())
+}
+
+// sendAgain sends the bot of a job again, now.
+func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UUID) error {
+	j, err := d.settings.Jobs.Job(ctx, as, id)
+	if err != nil {
+		return err
+	}
+	_, _, err = d.settings.Jobs.Create(ctx, as, lifecycle.NewJob{
+		ExternalID: "dashboard-" + uuid.NewString(), MeetingURL: j.MeetingURL, Platform: j.Platform, DisplayName: j.DisplayName,
+		Webhooks: j.Webhooks, Metadata: j.Metadata, AutoLeave: j.AutoLeave, Options: j.Options,
+	})
+	if err != nil {
+		return fmt.Errorf("send a bot again: %w", err)
+	}
+	return nil
+}
+
+// liveJobs streams the changes of the list.
+func (d *Dashboard) liveJobs(req *pageRequest, session account.Session) error {
+	name := "jobs " + session.User.ConsumerID.String() + " " + req.r.URL.Query().Encode()
+	return req.stream(name, func(*topic) (any, error) {
+		return d.readJobs(req, session.User)
+	}, func(list any) (parts, error) {
+		return req.parts("jobs", list, "rows")
+	})
+}

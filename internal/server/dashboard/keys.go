@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/account/device"
+	"standin/internal/jobs/job"
+)
+
+// keysView is the data of the keys page.
+type keysView struct {
+	Keys    []account.Key
+	Now     time.Time
+	NewKey  string // a new key, shown only once
+	NewMode job.Mode
+	Problem string
+	Name    string // of the form
+	Command string // sends a bot with the new key
+}
+
+func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
+	return d.showKeys(req, session, http.StatusOK, keysView{})
+}
+
+func (d *Dashboard) showKeys(req *pageRequest, session account.Session, status int, shown keysView) (err error) {
+	if shown.Keys, err = d.settings.Keys.All(req.r.Context(), session.User.ConsumerID); err != nil {
+		return err
+	}
+	shown.Now = d.settings.Now()
+	shown.Keys = withoutExpired(shown.Keys, shown.Now)
+	return req.showStatus(status, "keys", "API keys", shown)
+}
+
+// keyOptions returns the options of a key in a form. Every key that people create has a name.
+func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
+	options := account.KeyOptions{Name: strings.TrimSpace(form.Get("name")), Scope: account.Scope(form.Get("scope"))}
+	if options.Name == "" {
+		return options, &job.Error{Code: job.InvalidInput, Message: "the name of the key is missing", Path: []any{"name"}}
+	}
+	if text := form.Get("days"); text != "" {
+		const longest = 10 * 365
+		days, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || days == 0 || days > longest {
+			return options, &job.Error{Code: job.InvalidInput, Message: "the expiry is not a number of days", Path: []any{"days"}}
+		}
+		options.ExpiresAt = d.settings.Now().AddDate(0, 0, int(days))
+	}
+	return options, nil
+}
+
+// createKey creates a key and shows it in the response to the form, and nowhere
+// else.
+func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
+	mode, secret := modeOf(req.r.PostForm), ""
+	options, err := d.keyOptions(req.r.PostForm)
+	if err == nil {
+		_, secret, err = d.settings.Keys.Create(req.r.Context(), account.CallerOf(session.User, mode), mode, options)
+	}
+	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
+		status, problem := req.describe(err)
+		return d.showKeys(req, session, status, keysView{Problem: problem, Name: options.Name})
+	}
+	if err != nil {
+		return err
+	}
+	command := fmt.Sprintf(`curl -fsS %s/api/v1/jobs \
+  -H "Authorization: Bearer %s" \
+  -H "Content-Type: application/json" \
+  -d '{"externalId": "first-meeting", "meetingUrl": "https://meet.google.com/abc-defg-hij", "captions": {"enabled": true}, "chat": true}'`,
+		d.settings.BaseURL, secret)
+	return d.showKeys(req, session, http.StatusOK, keysView{NewKey: secret, NewMode: mode, Command: command})
+}
+
+func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return notFound("There is no such key.")
+	}
+	if err := d.settings.Keys.Revoke(req.r.Context(), account.CallerOf(session.User, job.Live), id); err != nil {
+		return err
+	}
+	d.settings.Revocations.Announce()
+	return req.redirect("/keys?note=key-revoked")
+}
+
+// cliView is the data of the page that authorizes a command line.
+type cliView struct {
+	device.PendingFlow
+	Nonce string
+	Done  bool
+}
+
+// cliPage asks the user to authorize a command line.
+func (d *Dashboard) cliPage(req *pageRequest, _ account.Session) error {
+	nonce := req.r.URL.Query().Get("nonce")
+	waiting, ok, err := d.settings.Flows.Pending(req.r.Context(), nonce)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return expiredFlow()
+	}
+	return req.show("cli", "Authorize a command line", cliView{PendingFlow: waiting, Nonce: nonce})
+}
+
+func expiredFlow() error {
+	return &pageError{http.StatusGone, "This link is invalid, was already used, or is older than ten minutes. Run standin login again."}
+}
+
+// authorizeCLI creates a key for the user's consumer and passes it to the waiting
+// command line.
+func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) error {
+	nonce := req.r.PostForm.Get("nonce")
+	waiting, ok, err := d.settings.Flows.Pending(req.r.Context(), nonce)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return expiredFlow()
+	}
+	as := account.CallerOf(session.User, modeOf(req.r.PostForm))
+	key, secret, err := d.settings.Keys.Create(req.r.Context(), as, as.Mode, account.KeyOptions{Name: "standin login", Scope: as.Scope})
+	if err != nil {
+		return err
+	}
+	if err := d.settings.Flows.Complete(req.r.Context(), nonce, secret, session.User.Email); err != nil {
+		// Nobody received the key.
+		revokeErr := d.settings.Keys.Revoke(req.r.Context(), as, key.ID)
+		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
+			return expiredFlow()
+		}
+		return errors.Join(err, revokeErr)
+	}
+	return req.show("cli", "Command line authorized", cliView{PendingFlow: waiting, Done: true})
+}

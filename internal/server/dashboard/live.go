@@ -1,0 +1,164 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+)
+
+// Intervals of event streams. After streamLifetime the browser reconnects.
+const (
+	pollInterval      = time.Second
+	keepAliveInterval = 15 * time.Second
+	streamLifetime    = 10 * time.Minute
+)
+
+// parts are elements of a page as HTML, by their id.
+type parts map[string]string
+
+// parts renders elements of a page. The name of each template is the id of its
+// element.
+func (req *pageRequest) parts(page string, data any, names ...string) (parts, error) {
+	written := make(parts, len(names))
+	for _, name := range names {
+		text, err := req.render(page, name, "", data)
+		if err != nil {
+			return nil, err
+		}
+		written[name] = string(text)
+	}
+	return written, nil
+}
+
+// changedSince returns the parts that differ from those before.
+func (p parts) changedSince(before parts) parts {
+	changed := maps.Clone(p)
+	maps.DeleteFunc(changed, func(name, text string) bool { return before[name] == text })
+	return changed
+}
+
+// stream sends server-sent events: first all parts, then the parts that changed,
+// as a JSON object. It polls the database, because other nodes change jobs too. It ends
+// with the session.
+// Streams of the same topic share what read returns; each renders it for its user.
+func (req *pageRequest) stream(name string, read func(*topic) (any, error), render func(any) (parts, error)) error {
+	shared, leave, ok := req.d.streams.join(req.session.Hash, name)
+	if !ok {
+		return &pageError{http.StatusTooManyRequests, "Too many pages with live updates are open. Close one of them."}
+	}
+	defer leave()
+	current := func() (parts, error) {
+		view, err := shared.current(read)
+		if err != nil {
+			return nil, err
+		}
+		return render(view)
+	}
+	first, err := current()
+	if err != nil {
+		return err
+	}
+	header := req.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no") // or a proxy would buffer the stream
+	control := http.NewResponseController(req)
+	_ = control.SetReadDeadline(time.Time{}) // see adapt
+	req.WriteHeader(http.StatusOK)
+	if req.event(control, first) {
+		req.streamChanges(control, first, current)
+	}
+	return nil
+}
+
+// streamChanges sends the parts that differ from those sent before, until the session, the connection
+// or the lifetime of a stream ends.
+func (req *pageRequest) streamChanges(control *http.ResponseController, sent parts, current func() (parts, error)) {
+	poll, recheck, end := time.NewTicker(pollInterval), time.NewTicker(account.RecheckInterval), time.NewTimer(streamLifetime)
+	defer poll.Stop()
+	defer recheck.Stop()
+	defer end.Stop()
+	lastWrite, revoked := time.Now(), req.d.settings.Revocations.Next()
+	for {
+		select {
+		case <-poll.C:
+		case <-revoked:
+			revoked = req.d.settings.Revocations.Next()
+			if !req.stillSignedIn() {
+				return
+			}
+		case <-recheck.C:
+			if !req.stillSignedIn() {
+				return
+			}
+		case <-end.C:
+			return
+		case <-req.d.draining:
+			return
+		case <-req.r.Context().Done():
+			return
+		}
+		latest, err := current()
+		if err != nil {
+			req.Err = err // the browser reconnects and gets the error
+			return
+		}
+		connected := true
+		if changed := latest.changedSince(sent); len(changed) > 0 {
+			connected, lastWrite = req.event(control, changed), time.Now()
+		} else if time.Since(lastWrite) > keepAliveInterval {
+			connected, lastWrite = req.writeEvent(control, ":\n\n"), time.Now()
+		}
+		if !connected {
+			return
+		}
+		sent = latest
+	}
+}
+
+// stillSignedIn reports whether the session is still valid, and its user still has the
+// same rights.
+func (req *pageRequest) stillSignedIn() bool {
+	current, err := req.d.settings.Users.Session(req.r.Context(), req.secret)
+	if err != nil {
+		return !job.ErrorIs(err, job.Unauthorized)
+	}
+	before := req.session.User
+	return current.User.ConsumerID == before.ConsumerID && current.User.Operator == before.Operator && current.User.Role == before.Role
+}
+
+// event sends parts. It reports false when the client is gone.
+func (req *pageRequest) event(control *http.ResponseController, changed parts) bool {
+	text, err := json.Marshal(changed)
+	if err != nil {
+		req.Err = fmt.Errorf("encode the changed parts: %w", err)
+		return false
+	}
+	return req.writeEvent(control, "data: "+string(text)+"\n\n")
+}
+
+func (req *pageRequest) writeEvent(control *http.ResponseController, text string) bool {
+	_ = control.SetWriteDeadline(time.Now().Add(keepAliveInterval)) // see adapt
+	if _, err := req.Write([]byte(text)); err != nil {
+		return false
+	}
+	return control.Flush() == nil
+}
+
+// liveJob streams the changes of a job's page.
+func (d *Dashboard) liveJob(req *pageRequest, found job.Job, as account.Caller) error {
+	return req.stream("job "+found.ID.String(), func(shared *topic) (any, error) {
+		latest, err := d.settings.Jobs.Job(req.r.Context(), as, found.ID)
+		if err != nil {
+			return nil, err
+		}
+		return d.readJob(req.r.Context(), latest, as, &shared.recording)
+	}, func(view any) (parts, error) {
+		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures",
+			"timeline", "deliveries")
+	})
+}

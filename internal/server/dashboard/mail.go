@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"errors"
+	"strconv"
+
+	"standin/internal/account"
+	"standin/internal/calendar/mail"
+)
+
+// maxMails is the number of messages on a page.
+const maxMails = 50
+
+// mailView is the data of the mail page.
+type mailView struct {
+	Worker   bool // a worker has used the directory
+	Messages []mailMessage
+	Older    int64 // ID before which older messages are; 0 if there are none
+}
+
+// mailMessage is a received message.
+type mailMessage struct {
+	mail.Record
+	Tone string
+}
+
+func (d *Dashboard) mailPage(req *pageRequest, _ account.Session) error {
+	before, err := strconv.ParseInt("0"+req.r.URL.Query().Get("before"), 10, 64)
+	if err != nil {
+		return notFound("There is no such page.")
+	}
+	shown := mailView{Worker: d.settings.Mail.Exists()}
+	records, err := d.settings.Mail.Records(req.r.Context(), before, maxMails+1)
+	if err != nil {
+		return err
+	}
+	if len(records) > maxMails {
+		records = records[:maxMails]
+		shown.Older = records[maxMails-1].ID
+	}
+	tones := map[string]string{"waiting": "busy", "accepted": "good", "ignored": "still", "refused": "bad", "failed": "bad"}
+	for _, r := range records {
+		shown.Messages = append(shown.Messages, mailMessage{Record: r, Tone: tones[r.Verdict]})
+	}
+	return req.show("mail", "Mail", shown)
+}
+
+// retryMail processes a message again.
+func (d *Dashboard) retryMail(req *pageRequest, _ account.Session) error {
+	id, err := strconv.ParseInt(req.r.PathValue("id"), 10, 64)
+	if err == nil {
+		err = d.settings.Mail.Retry(req.r.Context(), id)
+	} else {
+		err = mail.ErrNoMessage
+	}
+	if errors.Is(err, mail.ErrNoMessage) {
+		return notFound("There is no such message.")
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect("/operator/mail?note=mail-retried")
+}

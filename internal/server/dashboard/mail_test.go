@@ -1,0 +1,74 @@
+package dashboard_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"standin/internal/calendar/mail"
+	"standin/internal/server/service"
+)
+
+// TestMailPage checks that operators see received messages and can process one
+// again, and that texts of the sender are escaped.
+func TestMailPage(t *testing.T) {
+	t.Parallel()
+	dir := ""
+	h := newHarness(t, func(s *service.Settings) { dir = service.MailDir(s.DataDir) })
+	h.ada()
+	ada := h.signedIn("ada@example.test")
+	ada.get("/operator/mail").want(t, "without a worker", http.StatusOK, "Email invitations are not set up")
+	w, err := mail.Open(t.Context(), mail.Settings{
+		Dir: dir, Log: slog.New(slog.DiscardHandler),
+		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
+		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := smtp.Dial(w.SMTPAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	message := strings.NewReader("From: <eve@example.test>\r\nSubject: <script>alert(1)</script>\r\n\r\nHello\r\n")
+	if err := c.SendMail("", []string{"notes@bots.example.test"}, message); err != nil {
+		t.Fatal(err)
+	}
+	var body string
+	for !strings.Contains(body, "is not authenticated: it has no DKIM signature") {
+		body = ada.get("/operator/mail").body
+		if ctx.Err() != nil {
+			t.Fatal(body)
+		}
+	}
+	if strings.Contains(body, "<script>alert") || !strings.Contains(body, "&lt;script&gt;alert(1)") ||
+		!strings.Contains(body, "eve@example.test") ||
+		!strings.Contains(body, `<span class="badge bad">refused</span>`) {
+		t.Errorf("the page is %s", body)
+	}
+	if got := ada.submit("/operator/mail", "/operator/mail/1/retry", nil); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/operator/mail?note=mail-retried" {
+		t.Errorf("retry: %d", got.status)
+	}
+	for _, path := range []string{"/operator/mail/2/retry", "/operator/mail/x/retry"} {
+		ada.submit("/operator/mail", path, nil).want(t, path, http.StatusNotFound)
+	}
+	ada.get("/operator/mail?before=1").want(t, "before the first message", http.StatusOK, "No messages.")
+}

@@ -1,0 +1,264 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
+)
+
+// Capacity reports where bots run, how many fit there, and how many will be
+// needed.
+type Capacity interface {
+	Capacity(ctx context.Context) (CapacityView, error)
+}
+
+// CapacityView is the bot capacity of all hosts.
+type CapacityView struct {
+	Hosts    []HostView
+	Capacity int // bots that all hosts can run
+	Bots     int // bots that run now
+	Forecast []Forecast
+	Problems []Problem // of this node
+}
+
+// Problem is something that a node needs and that does not work.
+type Problem struct {
+	Check  string // "database", "schema", "storage" or "launcher"
+	Detail string
+}
+
+// HostView is a machine that runs bots.
+type HostView struct {
+	Name            string
+	Bots            int // bots that run now
+	Capacity        int // bots that it can run
+	LastHeartbeatAt time.Time
+	FullReason      string // why it cannot run another bot; empty when it can
+}
+
+// Forecast is the number of bots that start in the five minutes after From.
+type Forecast struct {
+	From time.Time
+	Bots int
+}
+
+// operatorView is the data of the operator page.
+type operatorView struct {
+	job.Overview
+	Mode     job.Mode // of the failures
+	Now      time.Time
+	Host     host.Metrics
+	Uptime   time.Duration
+	Running  int
+	Queued   int // scheduled, or waiting for capacity
+	States   []stateCount
+	Bots     []botView
+	Capacity *CapacityView
+	Plot     failurePlot
+}
+
+type stateCount struct {
+	Status job.Status
+	Jobs   int
+}
+
+// botView is a running bot and the time since its last heartbeat.
+type botView struct {
+	job.RunningBot
+	Silent time.Duration
+	Tone   string
+	Never  bool // no heartbeat yet
+}
+
+// The time since the last heartbeat from which a bot is shown as late. Bots send
+// a heartbeat every few seconds.
+const (
+	silentWarn = 30 * time.Second
+	silentBad  = 2 * time.Minute
+)
+
+func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
+	shown, err := d.operatorView(req.r.Context(), modeOf(req.r.URL.Query()))
+	if err != nil {
+		return err
+	}
+	return req.show("operator", "Operator", shown)
+}
+
+// maxBots is the number of running bots on a page.
+const maxBots = 200
+
+// botsView is the data of a page of running bots.
+type botsView struct {
+	Bots []botView
+	More string // URL of the next page; empty on the last
+}
+
+// botsPage shows the running bots that do not fit on the operator page.
+func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
+	skip, err := strconv.ParseUint("0"+req.r.URL.Query().Get("skip"), 10, 31)
+	if err != nil {
+		return notFound("There is no such page.")
+	}
+	bots, err := d.settings.Operator.RunningBots(req.r.Context(), int(skip), maxBots+1)
+	if err != nil {
+		return err
+	}
+	var view botsView
+	if len(bots) > maxBots {
+		bots = bots[:maxBots]
+		view.More = fmt.Sprintf("/operator/bots?skip=%d", skip+maxBots)
+	}
+	now := d.settings.Now()
+	for _, b := range bots {
+		view.Bots = append(view.Bots, viewBot(b, now))
+	}
+	return req.show("bots", "Running bots", view)
+}
+
+// failuresView is the data of a page of failed jobs.
+type failuresView struct {
+	Mode      job.Mode
+	Code      job.FailureCode
+	Platform  job.Platform
+	Hours     int // within which they failed; 0 for any time
+	Periods   []period
+	Codes     []job.FailureCode
+	Platforms []job.Platform
+	Jobs      []job.FailedJob
+	Older     string // URL of the next page; empty on the last
+}
+
+// period is a time before now.
+type period struct {
+	Hours int
+	Name  string
+}
+
+// failuresPage shows failed jobs of all teams.
+func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
+	const shownJobs = 50
+	query := req.r.URL.Query()
+	shown := failuresView{
+		Mode: modeOf(query), Code: job.FailureCode(query.Get("code")), Platform: job.Platform(query.Get("platform")),
+		Periods: []period{{24, "24 hours"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}, Codes: job.FailureCodes(), Platforms: job.Platforms(),
+	}
+	filter := job.FailureFilter{Code: shown.Code, Platform: shown.Platform}
+	shown.Hours, _ = strconv.Atoi(query.Get("hours")) // anything else is any time
+	if shown.Hours > 0 {
+		filter.Since = d.settings.Now().Add(-time.Duration(min(shown.Hours, 10*365*24)) * time.Hour)
+	}
+	if at, id, found := strings.Cut(query.Get("after"), "."); found {
+		since, err := strconv.ParseInt(at, 10, 64)
+		last, wrong := uuid.Parse(id)
+		if err != nil || wrong != nil {
+			return notFound("There is no such page.")
+		}
+		filter.After = job.FailureCursor{At: time.UnixMilli(since), ID: last}
+	}
+	var err error
+	if shown.Jobs, err = d.settings.Operator.FailedJobs(req.r.Context(), shown.Mode, filter, shownJobs+1); err != nil {
+		return err
+	}
+	if len(shown.Jobs) > shownJobs {
+		shown.Jobs = shown.Jobs[:shownJobs]
+		last := shown.Jobs[shownJobs-1]
+		query.Set("after", fmt.Sprintf("%d.%s", last.At.UnixMilli(), last.JobID))
+		shown.Older = "/operator/failures?" + query.Encode()
+	}
+	return req.show("failures", "Failed jobs", shown)
+}
+
+// liveOperator streams the changes of the operator page.
+func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
+	mode := modeOf(req.r.URL.Query())
+	return req.stream("operator "+string(mode), func(*topic) (any, error) {
+		return d.operatorView(req.r.Context(), mode)
+	}, func(view any) (parts, error) {
+		return req.parts("operator", view, "figures", "bots", "failures", "reasons", "recent")
+	})
+}
+
+// maxOverviewAge bounds the age of the overview. It is read at most this often,
+// however many operators view it.
+const maxOverviewAge = 3 * time.Second
+
+// overviewCache caches the last overview.
+type overviewCache struct {
+	mu   sync.Mutex
+	view operatorView
+}
+
+func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (operatorView, error) {
+	cache := d.overviews[mode]
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if d.settings.Now().Sub(cache.view.Now) < maxOverviewAge {
+		return cache.view, nil
+	}
+	shown, err := d.readOverview(ctx, mode)
+	if err == nil {
+		cache.view = shown
+	}
+	return shown, err
+}
+
+func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
+	shown.Mode, shown.Now = mode, d.settings.Now()
+	if shown.Overview, err = d.settings.Operator.Overview(ctx, mode, shown.Now); err != nil {
+		return shown, err
+	}
+	shown.Host = d.settings.Host.Read(ctx)
+	if shown.Host.UptimeSec != nil {
+		shown.Uptime = time.Duration(*shown.Host.UptimeSec) * time.Second
+	}
+	for _, status := range job.Statuses() {
+		jobs := shown.Active[status]
+		if jobs == 0 {
+			continue
+		}
+		shown.States = append(shown.States, stateCount{status, jobs})
+		if status.Dispatched() {
+			shown.Running += jobs
+		} else {
+			shown.Queued += jobs
+		}
+	}
+	for _, b := range shown.Overview.Bots {
+		shown.Bots = append(shown.Bots, viewBot(b, shown.Now))
+	}
+	if d.settings.Capacity != nil {
+		capacity, err := d.settings.Capacity.Capacity(ctx)
+		if err != nil {
+			return shown, fmt.Errorf("read the capacity: %w", err)
+		}
+		shown.Capacity = &capacity
+	}
+	shown.Plot = plotFailures(shown.Failures, shown.Now)
+	return shown, nil
+}
+
+func viewBot(b job.RunningBot, now time.Time) botView {
+	shown := botView{RunningBot: b, Tone: "good", Never: b.HeartbeatAt.IsZero()}
+	since := b.HeartbeatAt
+	if shown.Never {
+		since = b.StatusSince
+	}
+	shown.Silent = now.Sub(since).Truncate(time.Second)
+	switch {
+	case shown.Silent > silentBad:
+		shown.Tone = "bad"
+	case shown.Silent > silentWarn || shown.Never:
+		shown.Tone = "busy"
+	}
+	return shown
+}

@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+)
+
+// Shares stores links that show a recording to people who are not signed in. It is implemented
+// by store.Store.
+type Shares interface {
+	InsertShareLink(ctx context.Context, link job.ShareLink) error
+	// ShareLink returns a link, or a *job.Error with NotFound.
+	ShareLink(ctx context.Context, hash string) (job.ShareLink, error)
+	ShareLinks(ctx context.Context, jobID uuid.UUID, limit int) ([]job.ShareLink, error)
+	DeleteShareLink(ctx context.Context, jobID uuid.UUID, hash string) error
+	JobView(ctx context.Context, id uuid.UUID) (job.Job, error)
+}
+
+// shownLinks is how many links a job's page lists.
+const shownLinks = 100
+
+// shareView is the data of the page with a new link.
+type shareView struct {
+	Job   job.Job
+	Link  string
+	Until time.Time
+}
+
+// share creates a link to a recording and shows it in the response, and nowhere else.
+func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) error {
+	if d.settings.ShareLifetime <= 0 {
+		return notFound("The operator of the service allows no links to recordings.")
+	}
+	if _, err := d.manifestOf(req.r.Context(), found); err != nil {
+		return err
+	}
+	token, now := account.NewToken(), d.settings.Now()
+	link := job.ShareLink{
+		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.session.User.Email,
+		ExpiresAt: now.Add(d.settings.ShareLifetime),
+	}
+	if err := d.settings.Shares.InsertShareLink(req.r.Context(), link); err != nil {
+		return err
+	}
+	address := d.settings.BaseURL + "/shared?token=" + url.QueryEscape(token)
+	return req.show("share", "Share", shareView{Job: found, Link: address, Until: link.ExpiresAt})
+}
+
+// revokeShare ends a link to a recording.
+func (d *Dashboard) revokeShare(req *pageRequest, found job.Job, _ account.Caller) error {
+	if err := d.settings.Shares.DeleteShareLink(req.r.Context(), found.ID, req.r.PostForm.Get("link")); err != nil {
+		return err
+	}
+	return req.redirect("/jobs/" + found.ID.String() + "?note=link-revoked")
+}
+
+// sharedJob returns the job of the link in the query.
+func (d *Dashboard) sharedJob(req *pageRequest) (job.Job, error) {
+	link, err := d.settings.Shares.ShareLink(req.r.Context(), account.Hash(req.r.URL.Query().Get("token")))
+	if job.ErrorIs(err, job.NotFound) {
+		return job.Job{}, notFound("There is no such link. It may have been revoked.")
+	}
+	if err != nil {
+		return job.Job{}, err
+	}
+	if d.settings.ShareLifetime <= 0 || !d.settings.Now().Before(link.ExpiresAt) {
+		return job.Job{}, &pageError{http.StatusGone, "This link has expired. Ask for a new one."}
+	}
+	return d.settings.Shares.JobView(req.r.Context(), link.JobID)
+}
+
+// sharedView is the data of the page of a shared recording.
+type sharedView struct {
+	Title     string // whoever has the link reads no other name of the job
+	Job       job.Job
+	Recording *recordingView
+}
+
+// sharedPage shows a recording to somebody with a link.
+func (d *Dashboard) sharedPage(req *pageRequest) error {
+	found, err := d.sharedJob(req)
+	if err != nil {
+		return err
+	}
+	release, err := req.costlyRead(found.ConsumerID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	shown, err := d.recordingAt(req.r.Context(), found, "/shared", "?token="+url.QueryEscape(req.r.URL.Query().Get("token")))
+	if err != nil {
+		return err
+	}
+	if shown == nil {
+		return notFound("The recording was deleted.")
+	}
+	req.Header().Set("X-Robots-Tag", "noindex")
+	title := cmp.Or(clip(strings.TrimSpace(found.Title()), maxTitle), "Recording")
+	return req.show("shared", title, sharedView{title, found, shown})
+}
+
+// sharedMedia sends a file of a shared recording.
+func (d *Dashboard) sharedMedia(req *pageRequest) error {
+	found, err := d.sharedJob(req)
+	if err != nil {
+		return err
+	}
+	return d.media(req, found, account.Caller{})
+}

@@ -1,0 +1,306 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/server/httpmw"
+)
+
+// cookieName returns the name of a cookie. Over https its prefix binds the cookie to this host.
+func (d *Dashboard) cookieName(name string) string {
+	if d.base.Scheme == "https" {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// setCookie sets a cookie that scripts and other sites cannot use. It is Lax and
+// not Strict, because the link of standin login is opened from outside.
+func (req *pageRequest) setCookie(name, value string, life time.Duration) {
+	cookie := &http.Cookie{
+		Name: req.d.cookieName(name), Value: value, Path: "/", HttpOnly: true,
+		Secure: req.d.base.Scheme == "https", SameSite: http.SameSiteLaxMode, MaxAge: int(life.Seconds()),
+	}
+	if life <= 0 {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(req, cookie)
+}
+
+// forUser serves signed-in users with a role and redirects others to the sign-in page, which
+// leads back. Requests that change something need the token of the form too.
+func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
+	return func(req *pageRequest) error {
+		session, secret, err := d.sessionOf(req.r)
+		if job.ErrorIs(err, job.Unauthorized) {
+			if req.r.Method != http.MethodGet || strings.HasSuffix(req.r.URL.Path, "/live") {
+				return &pageError{http.StatusUnauthorized, "You are signed out. Sign in and try again."}
+			}
+			return req.redirect("/signin?next=" + url.QueryEscape(req.r.URL.RequestURI()))
+		}
+		if err != nil {
+			return err
+		}
+		req.session, req.secret = session, secret
+		req.UserID, req.ConsumerID, req.Caller = session.User.ID, session.User.ConsumerID, session.User.ConsumerID.String()
+		if !session.User.Role.Allows(needed) {
+			return &pageError{
+				http.StatusForbidden,
+				fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed),
+			}
+		}
+		if !isRead(req.r.Method) {
+			if err := req.parseForm(maxForm); err != nil {
+				return err
+			}
+			if !account.FormTokenMatches(req.r.PostForm.Get("token"), secret) {
+				return &pageError{http.StatusForbidden, "This form belongs to another session, so nothing was done. Reload the page and try again."}
+			}
+		}
+		req.chooseMode()
+		err = handle(req, session)
+		if err == nil {
+			d.audit(req, session)
+		}
+		return err
+	}
+}
+
+// isRead reports whether requests with a method change nothing.
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// modeLifetime is how long a browser remembers the mode that its user chose.
+const modeLifetime = 365 * 24 * time.Hour
+
+// chooseMode makes live or test mode the one of all pages if the query names it, and otherwise
+// completes the query with the mode that was chosen before.
+func (req *pageRequest) chooseMode() {
+	query := req.r.URL.Query()
+	cookie, err := req.r.Cookie(req.d.cookieName("standin_mode"))
+	switch {
+	case query.Has("mode"):
+		if chosen := string(modeOf(query)); err != nil || cookie.Value != chosen {
+			req.setCookie("standin_mode", chosen, modeLifetime)
+		}
+	case err == nil && cookie.Value == string(job.Test):
+		query.Set("mode", cookie.Value)
+		req.r.URL.RawQuery = query.Encode()
+	}
+}
+
+// sessionOf returns the session of a request, and its secret.
+func (d *Dashboard) sessionOf(r *http.Request) (account.Session, string, error) {
+	cookie, err := r.Cookie(d.cookieName("standin_session"))
+	if err != nil {
+		return account.Session{}, "", &job.Error{Code: job.Unauthorized, Message: "not signed in"}
+	}
+	session, err := d.settings.Users.Session(r.Context(), cookie.Value)
+	return session, cookie.Value, err
+}
+
+// nextPage returns the page to show after sign-in, which is always on this
+// service.
+func nextPage(given string) string {
+	parsed, err := url.Parse(given)
+	if err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.Opaque != "" ||
+		!strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") || strings.ContainsAny(given, "\\\r\n\t") {
+		return "/jobs"
+	}
+	return given
+}
+
+// signInForm is the data of the sign-in page.
+type signInForm struct {
+	Next, Email, Problem string
+	OIDC                 bool
+	NoUsers              bool // nobody can sign in yet
+}
+
+func (d *Dashboard) signInPage(req *pageRequest) error {
+	next := nextPage(req.r.URL.Query().Get("next"))
+	if _, _, err := d.sessionOf(req.r); err == nil {
+		return req.redirect(next)
+	}
+	exist, err := d.settings.Users.Exist(req.r.Context())
+	if err != nil {
+		return err
+	}
+	return req.show("signin", "Sign in", signInForm{Next: next, OIDC: d.oidc != nil, NoUsers: !exist})
+}
+
+// throttle limits the sign-ins of each client address, and logs the address.
+func (d *Dashboard) throttle(req *pageRequest) error {
+	address := d.settings.TrustedProxies.ClientAddress(req.r)
+	req.Client = address.String()
+	return d.byAddress.Allow(httpmw.AddressKey(address))
+}
+
+// signIn starts a session for an email address and its password. Attempts are
+// limited before the password is checked.
+func (d *Dashboard) signIn(req *pageRequest) error {
+	if err := req.parseForm(maxPublicForm); err != nil {
+		return err
+	}
+	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
+	err := d.throttle(req)
+	if err == nil { // other addresses can still sign in to the account
+		err = d.byAccount.Allow(httpmw.AddressKey(d.settings.TrustedProxies.ClientAddress(req.r)) + " " +
+			strings.ToLower(strings.TrimSpace(form.Email)))
+	}
+	var user account.User
+	if err == nil {
+		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
+	}
+	if errors.Is(err, account.ErrBadCredentials) { // of all addresses; a correct password is accepted nevertheless
+		err = cmp.Or(d.failures.Allow("all"), err)
+	}
+	switch _, limited := errors.AsType[*httpmw.LimitedError](err); {
+	case err == nil:
+		return req.open(user, form.Next)
+	case limited:
+		status, problem := req.describe(err)
+		req.Err, form.Problem = err, problem
+		return req.showStatus(status, "signin", "Sign in", form)
+	case errors.Is(err, account.ErrBadCredentials):
+		req.Err, form.Problem = err, "Wrong email address or password."
+		return req.showStatus(http.StatusUnauthorized, "signin", "Sign in", form)
+	}
+	return err
+}
+
+// open starts a session and redirects to a page.
+func (req *pageRequest) open(user account.User, next string) error {
+	secret, session, err := req.d.settings.Users.Open(req.r.Context(), user)
+	if err != nil {
+		return err
+	}
+	req.setCookie("standin_session", secret, account.SessionLifetime)
+	req.session, req.secret = session, secret
+	req.UserID, req.ConsumerID = user.ID, user.ConsumerID
+	req.d.record(req, user, "signed in", "")
+	return req.redirect(next)
+}
+
+// signInWithLink signs in with a link of SignInLink. Who is signed in already keeps the session.
+func (d *Dashboard) signInWithLink(req *pageRequest) error {
+	if err := d.throttle(req); err != nil {
+		return err
+	}
+	query := req.r.URL.Query()
+	next := nextPage(query.Get("next"))
+	if _, _, err := d.sessionOf(req.r); err == nil {
+		return req.redirect(next)
+	}
+	user, err := d.settings.Users.SignInWithToken(query.Get("token"))
+	if errors.Is(err, account.ErrBadCredentials) {
+		return notFound("This link is invalid, was already used, or has expired.")
+	}
+	if err != nil {
+		return err
+	}
+	return req.open(user, next)
+}
+
+func (d *Dashboard) signOut(req *pageRequest, session account.Session) error {
+	if err := d.settings.Users.End(req.r.Context(), session); err != nil {
+		return err
+	}
+	req.setCookie("standin_session", "", 0)
+	return req.redirect("/signin?note=signed-out")
+}
+
+// invitationForm is the data of the page of an invitation.
+type invitationForm struct {
+	Token, Problem string
+	Invitation     account.Invitation
+	NewUser        account.NewUser
+	Teams          []string // that the first user can choose
+	MinPassword    int
+	OIDC           bool
+}
+
+// maxTeams is the number of teams that the first user can choose.
+const maxTeams = 20
+
+func (d *Dashboard) invitationPage(req *pageRequest) error {
+	if err := d.throttle(req); err != nil {
+		return err
+	}
+	token := req.r.URL.Query().Get("token")
+	invitation, err := d.settings.Users.Invitation(req.r.Context(), token)
+	if err != nil {
+		return expiredLink(err)
+	}
+	form, err := d.invitationForm(req, token, invitation)
+	if err != nil {
+		return err
+	}
+	return req.show("welcome", "Welcome", form)
+}
+
+func (d *Dashboard) invitationForm(req *pageRequest, token string, invitation account.Invitation) (invitationForm, error) {
+	form := invitationForm{Token: token, Invitation: invitation, MinPassword: account.MinPassword, OIDC: d.oidc != nil}
+	form.NewUser.Email = invitation.Email
+	if !invitation.First() {
+		return form, nil
+	}
+	teams, err := d.settings.Accounts.Consumers(req.r.Context())
+	for _, team := range teams[:min(len(teams), maxTeams)] {
+		form.Teams = append(form.Teams, team.Name)
+	}
+	return form, err
+}
+
+// expiredLink returns the error for an invitation that does not exist any more.
+func expiredLink(err error) error {
+	if job.ErrorIs(err, job.NotFound) {
+		return notFound("This link is invalid, was already used, or has expired. Sign in, or ask for a new link. Until there is a user, standin serve prints a link when it starts.")
+	}
+	return err
+}
+
+// acceptInvitation creates the user and signs in.
+func (d *Dashboard) acceptInvitation(req *pageRequest) error {
+	if err := d.throttle(req); err != nil {
+		return err
+	}
+	if err := req.parseForm(maxPublicForm); err != nil {
+		return err
+	}
+	values := req.r.PostForm
+	token := values.Get("invitation")
+	newUser := account.NewUser{
+		Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"),
+		Consumer: cmp.Or(values.Get("team"), values.Get("consumer")),
+	}
+	user, err := d.settings.Users.Accept(req.r.Context(), token, newUser)
+	if job.ErrorIs(err, job.InvalidInput) {
+		invitation, findErr := d.settings.Users.Invitation(req.r.Context(), token)
+		if findErr != nil {
+			return expiredLink(findErr)
+		}
+		form, formErr := d.invitationForm(req, token, invitation)
+		if formErr != nil {
+			return formErr
+		}
+		status, problem := req.describe(err)
+		req.Err, newUser.Password = err, ""
+		form.Problem, form.NewUser = problem, newUser
+		if !invitation.First() {
+			form.NewUser.Email = invitation.Email
+		}
+		return req.showStatus(status, "welcome", "Welcome", form)
+	}
+	if err != nil {
+		return expiredLink(fmt.Errorf("accept an invitation: %w", err))
+	}
+	return req.open(user, "/jobs")
+}

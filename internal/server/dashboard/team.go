@@ -1,0 +1,86 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+)
+
+// teamView is the data of the team page.
+type teamView struct {
+	Users       []account.User
+	Invitations []account.Invitation
+	Link        string // of a new invitation, shown only once
+	LinkFor     string
+	Days        int // for which the link is valid
+	Roles       []account.Role
+	Problem     string
+	Email       string
+}
+
+func (d *Dashboard) teamPage(req *pageRequest, session account.Session) error {
+	return d.showTeam(req, session, http.StatusOK, teamView{})
+}
+
+func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status int, shown teamView) (err error) {
+	if shown.Users, err = d.settings.Users.Of(req.r.Context(), session.User.ConsumerID); err != nil {
+		return err
+	}
+	if shown.Invitations, err = d.settings.Users.Invitations(req.r.Context(), session.User.ConsumerID); err != nil {
+		return err
+	}
+	shown.Roles = account.Roles()
+	shown.Days = int(account.InvitationLifetime / (24 * time.Hour))
+	return req.showStatus(status, "team", "Team", shown)
+}
+
+// invite creates an invitation and shows its link in the response, and nowhere
+// else.
+func (d *Dashboard) invite(req *pageRequest, session account.Session) error {
+	email := req.r.PostForm.Get("email")
+	role := account.Role(cmp.Or(req.r.PostForm.Get("role"), string(account.Member)))
+	token, err := d.settings.Users.InviteAs(req.r.Context(), session.User, email, role, req.r.PostForm.Get("operator") == "on")
+	if job.ErrorIs(err, job.InvalidInput) {
+		status, problem := req.describe(err)
+		return d.showTeam(req, session, status, teamView{Problem: problem, Email: email})
+	}
+	if err != nil {
+		return err
+	}
+	return d.showTeam(req, session, http.StatusOK, teamView{Link: d.invitationLink(token), LinkFor: email})
+}
+
+func (d *Dashboard) withdraw(req *pageRequest, session account.Session) error {
+	if err := d.settings.Users.Withdraw(req.r.Context(), session.User, req.r.PostForm.Get("invitation")); err != nil {
+		return err
+	}
+	return req.redirect("/team?note=withdrawn")
+}
+
+func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error {
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return notFound("There is no such user.")
+	}
+	if err := d.settings.Users.Remove(req.r.Context(), session.User, id, req.r.PostForm.Has("keepKeys")); err != nil {
+		return err
+	}
+	return req.redirect("/team?note=removed")
+}
+
+// setRole changes the role of a user.
+func (d *Dashboard) setRole(req *pageRequest, session account.Session) error {
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return notFound("There is no such user.")
+	}
+	if err := d.settings.Users.SetRole(req.r.Context(), session.User, id, account.Role(req.r.PostForm.Get("role"))); err != nil {
+		return err
+	}
+	return req.redirect("/team?note=role")
+}

@@ -1,0 +1,124 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
+)
+
+// webhooksView is the data of the webhooks page.
+type webhooksView struct {
+	Consumer account.Consumer
+	Secret   string    // only on request
+	OldUntil time.Time // end of the period in which the old secret signs too; zero when it is over
+	Tested   *webhook.Try
+	Problem  string
+
+	Mode      job.Mode
+	Endpoints []endpointView
+	More      string // URL of the next page of endpoints; empty on the last
+}
+
+func (d *Dashboard) webhooksPage(req *pageRequest, session account.Session) error {
+	return d.showWebhooks(req, session, http.StatusOK, webhooksView{})
+}
+
+func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, status int, shown webhooksView) error {
+	consumer, err := d.settings.Accounts.Consumer(req.r.Context(), session.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	if shown.Secret != "" {
+		shown.Secret = consumer.WebhookSecret
+	}
+	address := shown.Consumer.WebhookURL
+	shown.Consumer = consumer
+	if shown.Problem != "" {
+		shown.Consumer.WebhookURL = address // the text of the form
+	}
+	if consumer.PreviousWebhookSecret != "" && consumer.PreviousSecretExpires.After(d.settings.Now()) {
+		shown.OldUntil = consumer.PreviousSecretExpires
+	}
+	shown.Mode = modeOf(req.r.URL.Query())
+	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	endpoints, next, err := d.settings.Webhooks.Endpoints(req.r.Context(), account.CallerOf(session.User, shown.Mode), page)
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		shown.Endpoints = append(shown.Endpoints, d.viewEndpoint(e))
+	}
+	if next != "" {
+		shown.More = "/webhooks?" + url.Values{"mode": {string(shown.Mode)}, "cursor": {next}}.Encode()
+	}
+	return req.showStatus(status, "webhooks", "Webhooks", shown)
+}
+
+// setEndpoint sets the default webhook URL.
+func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error {
+	const longest = 2000
+	address := strings.TrimSpace(req.r.PostForm.Get("url"))
+	if address != "" && (!isHTTPURL(address) || len(address) > longest) {
+		form := webhooksView{Problem: "The URL must start with https:// or http:// and include a host."}
+		form.Consumer.WebhookURL = address
+		return d.showWebhooks(req, session, http.StatusBadRequest, form)
+	}
+	if err := d.settings.Accounts.SetWebhookURL(req.r.Context(), session.User.ConsumerID, address); err != nil {
+		return err
+	}
+	return req.redirect("/webhooks?note=endpoint")
+}
+
+// setEvents sets which optional events the consumer receives.
+func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
+	for name, set := range map[string]func(context.Context, uuid.UUID, bool) error{
+		"transcript": d.settings.Accounts.SetTranscriptEvent, "commands": d.settings.Accounts.SetCommandEvent,
+	} {
+		if err := set(req.r.Context(), session.User.ConsumerID, req.r.PostForm.Get(name) == "on"); err != nil {
+			return err
+		}
+	}
+	return req.redirect("/webhooks?note=events")
+}
+
+// testEndpoint posts a test event to the default endpoint and shows the result.
+func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) error {
+	if err := d.throttle(req); err != nil {
+		return err
+	}
+	consumer, err := d.settings.Accounts.Consumer(req.r.Context(), session.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	if consumer.WebhookURL == "" {
+		return d.showWebhooks(req, session, http.StatusBadRequest, webhooksView{Problem: "Save a default endpoint first."})
+	}
+	result, err := d.settings.Tester.Test(req.r.Context(), consumer.ID, consumer.WebhookURL, webhook.JobStatusChanged)
+	if err != nil {
+		return err
+	}
+	return d.showWebhooks(req, session, http.StatusOK, webhooksView{Tested: &result})
+}
+
+// revealSecret shows the secret in the response to a form, and nowhere else.
+func (d *Dashboard) revealSecret(req *pageRequest, session account.Session) error {
+	return d.showWebhooks(req, session, http.StatusOK, webhooksView{Secret: "requested"})
+}
+
+// rotateSecret replaces the secret. The old one also signs for a day.
+func (d *Dashboard) rotateSecret(req *pageRequest, session account.Session) error {
+	_, _, err := account.RotateSecret(req.r.Context(), d.settings.Accounts, session.User.ConsumerID, d.settings.Now())
+	if err != nil {
+		return err
+	}
+	return req.redirect("/webhooks?note=rotated")
+}

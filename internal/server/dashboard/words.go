@@ -1,0 +1,193 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/recording"
+	"standin/internal/recording/transcript"
+)
+
+const (
+	// shownWords bounds the segments and the messages of a job's page. All of
+	// them are in the files.
+	shownWords = 3000
+	// shownMatches bounds the results of a search.
+	shownMatches = 100
+	// maxTranscript bounds a transcript that is read into memory, in bytes.
+	maxTranscript = 64 << 20
+)
+
+// wordsView is what was said and written during a recording, in the order of its times.
+type wordsView struct {
+	Lines    []wordView
+	Spoken   bool // there is a transcript, or captions
+	Captions bool // there are captions and no transcript
+	Partial  bool // the transcript lacks audio beyond the limit
+	More     bool // there is more than is shown
+}
+
+// wordView is a passage of speech, or a message of the chat.
+type wordView struct {
+	AtMs, UntilMs int64
+	Chat          bool
+	Speaker, Text string
+}
+
+// wordsOf reads what was said and written during a recording.
+func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest) (wordsView, error) {
+	texts, err := d.settings.Search.Texts(ctx, j.ID)
+	if err != nil {
+		return wordsView{}, fmt.Errorf("read texts: %w", err)
+	}
+	document, captions, err := d.spokenIn(ctx, j, m, texts)
+	if err != nil {
+		return wordsView{}, err
+	}
+	start := m.Timeline.Origin()
+	view := wordsView{Spoken: len(document.Segments) > 0, Captions: captions, Partial: document.Partial}
+	for _, segment := range document.Segments {
+		view.Lines = append(view.Lines, wordView{AtMs: segment.StartMs, UntilMs: segment.EndMs, Speaker: segment.Speaker, Text: segment.Text})
+	}
+	for _, text := range texts {
+		if text.Kind == job.ChatText && text.Text != "" {
+			at := max(0, text.StartedAt.Sub(start).Milliseconds())
+			view.Lines = append(view.Lines, wordView{AtMs: at, UntilMs: at, Chat: true, Speaker: text.Author, Text: text.Text})
+		}
+	}
+	slices.SortStableFunc(view.Lines, func(a, b wordView) int { return cmp.Compare(a.AtMs, b.AtMs) })
+	view.More = len(view.Lines) > shownWords
+	view.Lines = view.Lines[:min(len(view.Lines), shownWords)]
+	return view, nil
+}
+
+// spokenIn reads the transcript of a job. If there is none, it is made of the captions in the
+// texts of the job.
+func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest,
+	texts []job.MeetingText) (document transcript.Document, captions bool, err error) {
+	content, _, _, err := d.settings.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
+	if isMissing(err) {
+		return transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
+	}
+	if err != nil {
+		return transcript.Document{}, false, fmt.Errorf("open a transcript: %w", err)
+	}
+	defer content.Close() // read only
+	text, err := io.ReadAll(io.LimitReader(content, maxTranscript))
+	if err != nil {
+		return transcript.Document{}, false, fmt.Errorf("read a transcript: %w", err)
+	}
+	document, err = transcript.Parse(text)
+	return document, false, err
+}
+
+// transcriptFile sends what was said in a recording as text, or as subtitles.
+func (d *Dashboard) transcriptFile(req *pageRequest, found job.Job, as account.Caller) error {
+	release, err := req.costlyRead(as.ConsumerID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	manifest, err := d.manifestOf(req.r.Context(), found)
+	if err != nil {
+		return err
+	}
+	texts, err := d.settings.Search.Texts(req.r.Context(), found.ID)
+	if err != nil {
+		return fmt.Errorf("read texts: %w", err)
+	}
+	document, _, err := d.spokenIn(req.r.Context(), found, manifest, texts)
+	if err != nil {
+		return err
+	}
+	content, kind, suffix := document.Text(), "text/plain", "txt"
+	if req.r.URL.Query().Get("format") == "vtt" {
+		content, kind, suffix = document.VTT(manifest.Gaps), "text/vtt", "vtt"
+	}
+	return req.download(kind+"; charset=utf-8", found.ID.String()[:8]+"-transcript."+suffix, content)
+}
+
+// isMissing reports whether an error says that a recording, or a file of it, does not exist.
+func isMissing(err error) bool {
+	_, missing := errors.AsType[*recording.NotFoundError](err)
+	return missing
+}
+
+// errNoRecording is the error of manifestOf for a job without a recording in this storage.
+var errNoRecording = notFound("The job has no recording.")
+
+// manifestOf reads the manifest of a job.
+func (d *Dashboard) manifestOf(ctx context.Context, j job.Job) (m recording.Manifest, err error) {
+	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
+	if isMissing(err) {
+		return m, errNoRecording
+	}
+	if err != nil {
+		return m, fmt.Errorf("read a manifest: %w", err)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("read a manifest: %w", err)
+	}
+	return m, nil
+}
+
+// searchView is the data of the page that searches words.
+type searchView struct {
+	Mode     job.Mode
+	Query    string
+	Speaker  string
+	From, To string // days (UTC) on which jobs were created, as date inputs format them
+	Matches  []job.SearchMatch
+	Limit    int // of the matches
+}
+
+// Filtered reports whether there is a filter beside the words.
+func (v searchView) Filtered() bool { return v.Speaker != "" || v.From != "" || v.To != "" }
+
+// searchPage searches what was said and written in the recordings of the user's
+// consumer.
+func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error {
+	query := req.r.URL.Query()
+	view := searchView{
+		Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Speaker: clip(strings.TrimSpace(query.Get("speaker")), 200),
+		From: query.Get("from"), To: query.Get("to"), Limit: shownMatches,
+	}
+	filter := job.TextFilter{Speaker: view.Speaker}
+	var err error
+	if filter.From, filter.To, err = dayRange(view.From, view.To); err != nil {
+		return err
+	}
+	if view.Query != "" {
+		release, err := req.costlyRead(session.User.ConsumerID)
+		if err != nil {
+			return err
+		}
+		view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
+		release()
+		if err != nil {
+			return err
+		}
+	}
+	return req.show("search", "Search", view)
+}
+
+// sourcesText names where a meeting is known from.
+func sourcesText(sources []string) string {
+	names := map[string]string{
+		"api": "API or dashboard", "feed": "iCal address", "google": "Google Calendar", "intake": "calendar intake", "mail": "mail",
+		"microsoft": "Microsoft 365",
+	}
+	var found []string
+	for _, source := range sources {
+		found = append(found, names[source])
+	}
+	return strings.Join(found, ", ")
+}

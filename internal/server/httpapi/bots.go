@@ -1,0 +1,286 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/recording"
+	"standin/internal/server/httpmw"
+)
+
+// Bots serves bots. A job that does not exist results in a *job.Error with InvalidInput and
+// the path jobId.
+type Bots interface {
+	Ingest(ctx context.Context, bot ingest.Bot, event ingest.Event) (ingest.EventResponse, error)
+	IngestTexts(ctx context.Context, bot ingest.Bot, texts ingest.Texts) (ingest.TextsResponse, error)
+	// Heartbeat holds its response for up to wait. When ctx ends earlier, it
+	// returns the error of ctx.
+	Heartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
+	// AdmitUpload returns what the bots of the job may upload in all, if media of this one may
+	// be stored.
+	AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error)
+	// AdmitSound returns nil when the bot may send live sound.
+	AdmitSound(ctx context.Context, bot ingest.Bot) error
+	// AdmitOutput returns the job's team and options of output, which may be nil, when the bot may read
+	// what it plays and shows.
+	AdmitOutput(ctx context.Context, bot ingest.Bot) (team uuid.UUID, options *job.OutputOptions, err error)
+	// SaveScreenshot replaces the picture of the bot's meeting page.
+	SaveScreenshot(ctx context.Context, bot ingest.Bot, image []byte) error
+}
+
+// maxWait bounds how long the response to a heartbeat is held.
+const maxWait = 60 * time.Second
+
+func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
+	event := ingest.Event{Data: json.RawMessage("{}")}
+	bot, err := a.readBotMessage(w, r, "ingestEvent", &event)
+	if err != nil {
+		return err
+	}
+	response, err := a.settings.Bots.Ingest(r.Context(), bot, event)
+	return a.respond(w, http.StatusOK, response, err)
+}
+
+func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
+	var texts ingest.Texts
+	bot, err := a.readBotMessage(w, r, "ingestTexts", &texts)
+	if err != nil {
+		return err
+	}
+	response, err := a.settings.Bots.IngestTexts(r.Context(), bot, texts)
+	return a.respond(w, http.StatusOK, response, err)
+}
+
+func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
+	var query struct {
+		Wait float64 `json:"wait"` // seconds
+	}
+	httpmw.RecordOf(r).Level = slog.LevelDebug
+	var beat ingest.Heartbeat
+	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
+	bot, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)
+	if err != nil {
+		return err
+	}
+	if err := parameters.Decode(&query); err != nil {
+		return err
+	}
+	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
+	response, err := a.holdHeartbeat(r.Context(), bot, beat, wait)
+	return a.respond(w, http.StatusOK, response, err)
+}
+
+// maxUnidentified is the size of the largest message that is decoded to list all of its
+// issues although it does not name its sender.
+const maxUnidentified = 64 << 10
+
+// readBotMessage reads and checks the message of a bot, and decodes it into the struct
+// that into points to. It returns the bot. more are issues of the rest of the
+// request.
+//
+// The token is bound to the job and the attempt in the message, so the order of the
+// checks is: no bearer 401; unreadable JSON, or jobId or attempt missing or malformed
+// 400; wrong token 401; other issues 400. The message is decoded after its token was
+// checked, because a decoded message takes much more memory.
+func (a *API) readBotMessage(
+	w http.ResponseWriter, r *http.Request, operationID string, into any, more ...api.Issue,
+) (bot ingest.Bot, err error) {
+	token, ok := bearer(r)
+	if !ok {
+		return bot, invalidToken()
+	}
+	// A bot that says who it is in a header does not compete with strangers.
+	id, number, _ := strings.Cut(r.Header.Get(ingest.AttemptHeader), ":")
+	attempt, _ := strconv.Atoi(number)
+	if jobID, ok := parseID(id); ok {
+		_, _ = a.authenticateBot(r, jobID, attempt, token)
+	}
+	body, done, err := a.readBody(w, r, maxBodyBytes)
+	if err != nil {
+		return bot, err
+	}
+	defer done()
+	identity := a.settings.Description.FindIdentity(body)
+	identified := len(identity.Issues) == 0
+	if !identified && len(body) > maxUnidentified {
+		return bot, invalid(identity.Issues)
+	}
+	if identified {
+		if bot, err = a.checkToken(r, identity, token); err != nil {
+			return bot, err
+		}
+	}
+	checked := a.settings.Description.CheckRequest(operationID, body)
+	if !identified {
+		if len(checked.Issues) == 0 {
+			checked = identity
+		}
+		return bot, invalid(checked.Issues)
+	}
+	checked.Issues = append(checked.Issues, more...)
+	return bot, decode(w, checked, into)
+}
+
+// checkToken checks the token of a bot's message against the job and the attempt that the
+// message names, and returns the bot.
+func (a *API) checkToken(r *http.Request, identity api.Checked, token string) (ingest.Bot, error) {
+	var sender struct {
+		JobID   uuid.UUID `json:"jobId"`
+		Attempt int       `json:"attempt"`
+	}
+	if err := identity.Decode(&sender); err != nil {
+		return ingest.Bot{}, err
+	}
+	return a.authenticateBot(r, sender.JobID, sender.Attempt, token)
+}
+
+// authenticateBot returns the bot whose token this is.
+func (a *API) authenticateBot(r *http.Request, jobID uuid.UUID, attempt int, token string) (ingest.Bot, error) {
+	httpmw.RecordOf(r).JobID = jobID
+	bot, ok := ingest.Authenticate(a.settings.SigningKey, jobID, attempt, token)
+	if !ok {
+		return bot, invalidToken()
+	}
+	httpmw.RecordOf(r).Caller = jobID.String()
+	return bot, nil
+}
+
+// holdHeartbeat waits for the response to a heartbeat. When the service shuts
+// down, it repeats the heartbeat without waiting.
+func (a *API) holdHeartbeat(
+	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration,
+) (ingest.HeartbeatResponse, error) {
+	if wait == 0 {
+		return a.settings.Bots.Heartbeat(ctx, bot, beat, 0)
+	}
+	holding, stop := a.untilDrain(ctx)
+	response, err := a.settings.Bots.Heartbeat(holding, bot, beat, wait)
+	stop()
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return a.settings.Bots.Heartbeat(ctx, bot, beat, 0)
+	}
+	return response, err
+}
+
+func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
+	bot, err := a.botInPath(r, uploadIssues(r))
+	if err != nil {
+		return err
+	}
+	if r.ContentLength > a.settings.MaxUploadBytes {
+		return tooLarge(a.settings.MaxUploadBytes)
+	}
+	quota, err := a.settings.Bots.AdmitUpload(r.Context(), bot)
+	if err != nil {
+		return fmt.Errorf("admit an upload: %w", err)
+	}
+	done, err := a.reserveUpload(r, bot.JobID(), quota)
+	if err != nil {
+		return err
+	}
+	stall := a.settings.Timeouts.Stall
+	content := httpmw.NewPacedReader(w, r.Body, stall, stall, a.settings.Timeouts.Upload)
+	stored, err := a.settings.Recordings.PutUpload(
+		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.settings.MaxUploadBytes)
+	done(err == nil && stored.New)
+	if err != nil {
+		return uploadError(err, content.Err)
+	}
+	// The recording may have been deleted meanwhile.
+	if _, err := a.settings.Bots.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
+		return errors.Join(err, a.settings.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
+	}
+	a.writeJSON(w, http.StatusOK, okBody{true})
+	return nil
+}
+
+// reserveUpload reserves an upload in its job's quota. One of unknown length
+// counts with the maximum.
+func (a *API) reserveUpload(r *http.Request, id uuid.UUID, quota recording.UploadQuota) (done func(stored bool), err error) {
+	size := r.ContentLength
+	if size < 0 {
+		size = a.settings.MaxUploadBytes
+	}
+	done, err = a.settings.Recordings.ReserveUpload(r.Context(), id, size, quota)
+	if exceeded := (*recording.QuotaError)(nil); errors.As(err, &exceeded) {
+		return nil, &job.Error{Code: job.OverQuota, Message: exceeded.Error()}
+	}
+	return done, err
+}
+
+// botInPath returns the bot of the job and the attempt in the path, whose token it checks.
+// rest are the issues of the rest of the request.
+func (a *API) botInPath(r *http.Request, rest []api.Issue) (bot ingest.Bot, err error) {
+	token, ok := bearer(r)
+	if !ok {
+		return bot, invalidToken()
+	}
+	var issues []api.Issue
+	jobID, ok := parseID(r.PathValue("jobId"))
+	if !ok {
+		issues = append(issues, issue("format", "must be a UUID", "jobId")...)
+	}
+	attempt, err := strconv.ParseUint(r.PathValue("attempt"), 10, 31)
+	if err != nil {
+		issues = append(issues, issue("type", "must be an integer from 0 to 2147483647", "attempt")...)
+	}
+	if len(issues) > 0 {
+		return bot, invalid(append(issues, rest...))
+	}
+	if bot, err = a.authenticateBot(r, jobID, int(attempt), token); err == nil && len(rest) > 0 {
+		err = invalid(rest)
+	}
+	return bot, err
+}
+
+// checksumForm is the form of a SHA-256 in hex.
+var checksumForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+// uploadIssues checks the other parameters of an upload.
+func uploadIssues(r *http.Request) []api.Issue {
+	var issues []api.Issue
+	if !ingest.ValidMediaName(r.PathValue("name")) {
+		issues = append(issues, issue("pattern", "must be a plain file name in lower case", "name")...)
+	}
+	switch sum := r.Header.Get(ingest.ChecksumHeader); {
+	case sum == "":
+		issues = append(issues, issue("required", "is required", ingest.ChecksumHeader)...)
+	case !checksumForm.MatchString(sum):
+		issues = append(issues, issue("pattern", "must be the SHA-256 of the body in hex", ingest.ChecksumHeader)...)
+	}
+	return issues
+}
+
+// uploadError returns the error for an upload that was not stored. readErr is
+// the error of reading its body, if any.
+func uploadError(err, readErr error) error {
+	if large := (*recording.TooLargeError)(nil); errors.As(err, &large) {
+		return tooLarge(large.MaxBytes)
+	}
+	if readErr != nil {
+		return bodyError(readErr)
+	}
+	if sum := (*recording.ChecksumError)(nil); errors.As(err, &sum) {
+		return invalid(issue(api.CodeChecksum, sum.Error(), ingest.ChecksumHeader))
+	}
+	if name := (*recording.NameError)(nil); errors.As(err, &name) {
+		return invalid(issue("pattern", name.Error(), "name"))
+	}
+	if conflict := (*recording.ConflictError)(nil); errors.As(err, &conflict) {
+		return &job.Error{Code: job.InvalidState, Message: conflict.Error()}
+	}
+	return fmt.Errorf("store an upload: %w", err)
+}

@@ -1,0 +1,345 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/calendar/calendarapi"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/server/httpmw"
+)
+
+// Calendars connects and reads the calendars of consumers. It is implemented by
+// calendarsync.Service. A calendar that does not exist or belongs to another consumer
+// results in a *job.Error with NotFound.
+type Calendars interface {
+	Connect(ctx context.Context, caller account.Caller, request calendarsync.Connection) (calendarsync.Calendar, error)
+	Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error)
+	Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error)
+	Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch calendarsync.Patch) (calendarsync.Calendar, error)
+	Disconnect(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
+	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
+	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
+	IsNotifySecret(id uuid.UUID, secret string) bool
+	Notify(ctx context.Context, id uuid.UUID, lapsed bool) error
+}
+
+// calendarRequest is the CalendarCreate schema of api/openapi.yaml.
+type calendarRequest struct {
+	Name   string `json:"name"`
+	ICSURL string `json:"icsUrl"`
+	calendarapi.Access
+	Email       string             `json:"email"`
+	Rules       calendarsync.Rules `json:"rules"`
+	Job         calendarJob        `json:"job"`
+	PollSeconds int                `json:"pollSeconds"`
+}
+
+// calendarPatch is the CalendarPatch schema of api/openapi.yaml. A nil field does not
+// change. An empty email, null in JSON, removes it.
+type calendarPatch struct {
+	Name         *string      `json:"name"`
+	ICSURL       *string      `json:"icsUrl"`
+	RefreshToken *string      `json:"refreshToken"`
+	ClientID     *string      `json:"clientId"`
+	ClientSecret *string      `json:"clientSecret"`
+	Tenant       *string      `json:"tenant"`
+	CalendarID   *string      `json:"calendarId"`
+	Email        nullableText `json:"email"`
+	Rules        struct {
+		Record          *calendarsync.Record `json:"record"`
+		TitleMatches    *string              `json:"titleMatches"`
+		MinParticipants *int                 `json:"minParticipants"`
+		OptOut          *string              `json:"optOut"`
+	} `json:"rules"`
+	Job         *calendarJob `json:"job"`
+	PollSeconds *int         `json:"pollSeconds"`
+}
+
+// calendarJob is the CalendarJob schema of api/openapi.yaml.
+type calendarJob struct {
+	DisplayName string             `json:"displayName"`
+	Webhooks    job.Webhooks       `json:"webhooks"`
+	AutoLeave   *completeAutoLeave `json:"autoLeave"`
+	job.Options
+}
+
+// completeAutoLeave has the defaults in place of missing fields.
+type completeAutoLeave job.AutoLeave
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *completeAutoLeave) UnmarshalJSON(encoded []byte) error {
+	complete := job.DefaultAutoLeave()
+	err := json.Unmarshal(encoded, &complete)
+	*c = completeAutoLeave(complete)
+	return err
+}
+
+// check checks what the schema cannot.
+func (c calendarJob) check() error {
+	if issues := checkOptions(c.Options, "job"); len(issues) > 0 {
+		return invalid(issues)
+	}
+	return nil
+}
+
+func (c calendarJob) options() calendarsync.JobOptions {
+	options := calendarsync.JobOptions{Webhooks: c.Webhooks, AutoLeave: (*job.AutoLeave)(c.AutoLeave), Options: c.Options}
+	if c.DisplayName != "" {
+		options.DisplayName = displayName(c.DisplayName)
+	}
+	return options
+}
+
+// calendarBody is the Calendar schema of api/openapi.yaml.
+type calendarBody struct {
+	ID          uuid.UUID               `json:"id"`
+	Provider    calendarapi.Provider    `json:"provider"`
+	Name        string                  `json:"name"`
+	Address     string                  `json:"address"`
+	Email       *string                 `json:"email"`
+	Rules       calendarsync.Rules      `json:"rules"`
+	Job         calendarsync.JobOptions `json:"job"`
+	PollSeconds int                     `json:"pollSeconds"`
+	State       calendarsync.State      `json:"state"`
+	Error       *string                 `json:"error"`
+	SyncedAt    *job.Timestamp          `json:"syncedAt"`
+	NextSyncAt  job.Timestamp           `json:"nextSyncAt"`
+	CreatedAt   job.Timestamp           `json:"createdAt"`
+}
+
+func newCalendarBody(c calendarsync.Calendar) calendarBody {
+	return calendarBody{
+		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job,
+		PollSeconds: int(c.Poll / time.Second),
+		State:       c.State, Error: nullText(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt),
+		CreatedAt: job.Timestamp(c.CreatedAt),
+	}
+}
+
+// calendarEventBody is the CalendarEvent schema of api/openapi.yaml.
+type calendarEventBody struct {
+	ID            uuid.UUID      `json:"id"`
+	ICalUID       string         `json:"icalUid"`
+	OriginalStart *job.Timestamp `json:"originalStart"`
+	Title         string         `json:"title"`
+	Organizer     *string        `json:"organizer"`
+	StartsAt      job.Timestamp  `json:"startsAt"`
+	EndsAt        job.Timestamp  `json:"endsAt"`
+	TimeZone      *string        `json:"timeZone"`
+	MeetingURL    *string        `json:"meetingUrl"`
+	Platform      *string        `json:"platform"`
+	Participants  int            `json:"participants"`
+	Response      *string        `json:"response"`
+	Record        bool           `json:"record"`
+	Reason        string         `json:"reason"`
+	Override      *bool          `json:"override"`
+	JobID         *uuid.UUID     `json:"jobId"`
+	JobStatus     *string        `json:"jobStatus"`
+	Sources       []string       `json:"sources"`
+}
+
+func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
+	body := calendarEventBody{
+		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: nullText(e.Organizer),
+		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: nullText(e.Zone), MeetingURL: nullText(e.MeetingURL),
+		Platform: nullText(string(e.Platform)), Participants: e.Attendees, Response: nullText(e.Response),
+		Record: e.Record, Reason: e.Reason, Override: e.Override, JobStatus: nullText(string(e.Job)), Sources: e.Sources,
+	}
+	if e.JobID != uuid.Nil {
+		body.JobID = &e.JobID
+	}
+	return body
+}
+
+func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	request := calendarRequest{Rules: calendarsync.DefaultRules(), PollSeconds: int(calendarsync.DefaultPoll / time.Second)}
+	if err := a.readRequest(w, r, "createCalendar", &request); err != nil {
+		return err
+	}
+	if err := request.Job.check(); err != nil {
+		return err
+	}
+	c, err := a.settings.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
+		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules,
+		Job:  request.Job.options(),
+		Poll: time.Duration(request.PollSeconds) * time.Second,
+	})
+	if err != nil {
+		return fmt.Errorf("connect a calendar: %w", err)
+	}
+	w.Header().Set("Location", "/api/v1/calendars/"+c.ID.String())
+	a.writeJSON(w, http.StatusCreated, newCalendarBody(c))
+	return nil
+}
+
+func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listCalendars", &query); err != nil {
+		return err
+	}
+	found, err := a.settings.Calendars.Calendars(r.Context(), caller)
+	if err != nil {
+		return err
+	}
+	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) {
+		return c.CreatedAt.UnixMilli(), c.ID
+	})
+	return a.respond(w, http.StatusOK, struct {
+		Calendars []calendarBody `json:"calendars"`
+		Next      *string        `json:"nextCursor"`
+	}{bodiesOf(found, newCalendarBody), nullText(next)}, err)
+}
+
+func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	c, err := a.settings.Calendars.Calendar(r.Context(), caller, id)
+	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
+}
+
+func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var request calendarPatch
+	if err := a.readRequest(w, r, "patchCalendar", &request); err != nil {
+		return err
+	}
+	patch := calendarsync.Patch{
+		Name: request.Name, Address: request.ICSURL, Email: request.Email.text,
+		Access: calendarsync.AccessPatch{
+			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant,
+			CalendarID: request.CalendarID,
+		},
+		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants,
+		OptOut: request.Rules.OptOut,
+	}
+	if request.Name != nil {
+		*patch.Name = title(*request.Name)
+	}
+	if request.Job != nil {
+		if err := request.Job.check(); err != nil {
+			return err
+		}
+		options := request.Job.options()
+		patch.Job = &options
+	}
+	if request.PollSeconds != nil {
+		poll := time.Duration(*request.PollSeconds) * time.Second
+		patch.Poll = &poll
+	}
+	c, err := a.settings.Calendars.Change(r.Context(), caller, id, patch)
+	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
+}
+
+func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Calendars.Disconnect(r.Context(), caller, id))
+}
+
+func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	c, changes, err := a.settings.Calendars.SyncNow(r.Context(), caller, id)
+	return a.respond(w, http.StatusOK, struct {
+		calendarsync.Changes
+		Calendar calendarBody `json:"calendar"`
+	}{changes, newCalendarBody(c)}, err)
+}
+
+func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var query struct {
+		pageQuery
+		From time.Time `json:"from"`
+		To   time.Time `json:"to"`
+	}
+	if err := a.readQuery(w, r, "listCalendarEvents", &query); err != nil {
+		return err
+	}
+	if isUnset(query.From) {
+		query.From = time.Now()
+	}
+	if isUnset(query.To) {
+		query.To = time.Now().Add(2 * calendarsync.Window)
+	}
+	found, err := a.settings.Calendars.Events(r.Context(), caller, id, query.From, query.To)
+	if err != nil {
+		return err
+	}
+	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) {
+		return e.Start.UnixMilli(), e.ID
+	})
+	return a.respond(w, http.StatusOK, struct {
+		Events []calendarEventBody `json:"events"`
+		Next   *string             `json:"nextCursor"`
+	}{bodiesOf(found, newCalendarEventBody), nullText(next)}, err)
+}
+
+func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	event, err := pathID(r, "eventId", "event")
+	if err != nil {
+		return err
+	}
+	var request struct {
+		Override *bool `json:"override"`
+	}
+	if err := a.readRequest(w, r, "patchCalendarEvent", &request); err != nil {
+		return err
+	}
+	e, err := a.settings.Calendars.Override(r.Context(), caller, id, event, request.Override)
+	return a.respond(w, http.StatusOK, newCalendarEventBody(e), err)
+}
+
+// maxNotification bounds the notification of a provider in bytes.
+const maxNotification = 64 << 10
+
+// calendarNotification receives the notifications of providers about changed calendars
+// (https://developers.google.com/workspace/calendar/api/guides/push,
+// https://learn.microsoft.com/graph/change-notifications-delivery-webhooks).
+func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r, "id", "calendar")
+	if err != nil {
+		return err
+	}
+	if !a.settings.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
+		return &job.Error{Code: job.NotFound, Message: "no such calendar"}
+	}
+	httpmw.RecordOf(r).Caller = id.String()
+	if token := r.URL.Query().Get("validationToken"); token != "" { // Microsoft tests the URL
+		a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(token))
+		return nil
+	}
+	lapsed := false
+	if r.Header.Get("X-Goog-Channel-Id") == "" {
+		if lapsed, err = a.microsoftNotification(w, r); err != nil {
+			return err
+		}
+	}
+	if err := a.settings.Calendars.Notify(r.Context(), id, lapsed); err != nil {
+		return fmt.Errorf("note that a calendar has changed: %w", err)
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// microsoftNotification reads from a notification of Microsoft whether the subscription has
+// lapsed, or notifications were missed.
+func (a *API) microsoftNotification(w http.ResponseWriter, r *http.Request) (lapsed bool, err error) {
+	body, done, err := a.readBody(w, r, maxNotification)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	var notifications struct {
+		Value []struct{ LifecycleEvent string }
+	}
+	if json.Unmarshal(body, &notifications) != nil || len(notifications.Value) == 0 {
+		return false, &job.Error{Code: job.InvalidInput, Message: "the body is not a notification"}
+	}
+	for _, n := range notifications.Value {
+		lapsed = lapsed || n.LifecycleEvent != ""
+	}
+	return lapsed, nil
+}

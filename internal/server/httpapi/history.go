@@ -1,0 +1,247 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
+)
+
+// History lists the timeline and the webhook deliveries of jobs. A job that
+// does not exist or belongs to another consumer results in a *job.Error with
+// NotFound.
+type History interface {
+	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID,
+		page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
+	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID,
+		page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	// TranscriptProblem returns why a job has no transcript, as a sentence; empty when
+	// nothing has failed.
+	TranscriptProblem(ctx context.Context, id uuid.UUID) (string, error)
+	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
+}
+
+// entryBody is the TimelineEntry schema of api/openapi.yaml.
+type entryBody struct {
+	ID         uuid.UUID       `json:"id"`
+	Attempt    int             `json:"attempt"`
+	Source     job.Source      `json:"source"`
+	Kind       string          `json:"kind"`
+	EmittedAt  job.Timestamp   `json:"emittedAt"`
+	ReceivedAt job.Timestamp   `json:"receivedAt"`
+	Applied    bool            `json:"applied"`
+	Reason     *string         `json:"reason"`
+	From       job.Status      `json:"from"`
+	To         job.Status      `json:"to"`
+	Data       json.RawMessage `json:"data"`
+}
+
+func newEntryBody(e job.TimelineEntry) entryBody {
+	body := entryBody{
+		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
+		Kind:      string(e.Kind),
+		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
+		Applied: e.Applied, Reason: nullText(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
+	}
+	if len(body.Data) == 0 {
+		body.Data = json.RawMessage("{}")
+	}
+	return body
+}
+
+func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listTimeline", &query); err != nil {
+		return err
+	}
+	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, query.page())
+	return a.respond(w, http.StatusOK, struct {
+		Entries []entryBody `json:"entries"`
+		Next    *string     `json:"nextCursor"`
+	}{bodiesOf(entries, newEntryBody), nullText(next)}, err)
+}
+
+// deliveryBody is the Delivery schema of api/openapi.yaml.
+type deliveryBody struct {
+	ID        string                `json:"deliveryId"`
+	JobID     *uuid.UUID            `json:"jobId"`
+	Event     string                `json:"event"`
+	URL       string                `json:"url"`
+	Sequence  int64                 `json:"sequence"`
+	EmittedAt job.Timestamp         `json:"emittedAt"`
+	Version   int                   `json:"version"`
+	State     webhook.DeliveryState `json:"state"`
+	Attempt   int                   `json:"attempt"`
+	NextTryAt *job.Timestamp        `json:"nextTryAt"`
+	EndedAt   *job.Timestamp        `json:"endedAt"`
+	EndReason *string               `json:"endReason"`
+	Tries     []tryBody             `json:"tries"`
+}
+
+// tryBody is the DeliveryTry schema of api/openapi.yaml.
+type tryBody struct {
+	Number       int           `json:"number"`
+	StartedAt    job.Timestamp `json:"startedAt"`
+	LatencyMS    int64         `json:"latencyMs"`
+	Status       *int          `json:"status"`
+	Error        *string       `json:"error"`
+	ResponseBody string        `json:"responseBody"`
+}
+
+func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
+	body := deliveryBody{
+		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
+		Version: d.Version, State: d.State, Attempt: d.Attempt,
+		NextTryAt: job.NullTimestamp(d.NextTryAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: nullText(d.EndReason),
+		Tries: make([]tryBody, len(d.Tries)),
+	}
+	if d.JobID != uuid.Nil {
+		body.JobID = &d.JobID
+	}
+	for i, t := range d.Tries {
+		body.Tries[i] = tryBody{
+			Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
+			Error: nullText(t.Error), ResponseBody: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
+		}
+		if t.StatusCode != 0 {
+			body.Tries[i].Status = &t.StatusCode
+		}
+	}
+	return body
+}
+
+func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listDeliveries", &query); err != nil {
+		return err
+	}
+	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, query.page())
+	return a.writeDeliveries(w, deliveries, next, err)
+}
+
+// writeDeliveries responds with a page of deliveries.
+func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.DeliveryRecord, next string, err error) error {
+	return a.respond(w, http.StatusOK, struct {
+		Deliveries []deliveryBody `json:"deliveries"`
+		Next       *string        `json:"nextCursor"`
+	}{bodiesOf(deliveries, newDeliveryBody), nullText(next)}, err)
+}
+
+func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	delivery, err := a.settings.History.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
+	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
+}
+
+// defaultMatches is the number of matches of a search that names no limit.
+const defaultMatches = 50
+
+// matchBody is the TextMatch schema of api/openapi.yaml.
+type matchBody struct {
+	JobID        uuid.UUID     `json:"jobId"`
+	JobCreatedAt job.Timestamp `json:"jobCreatedAt"`
+	MeetingURL   string        `json:"meetingUrl"`
+	Kind         job.TextKind  `json:"kind"`
+	StartMs      int64         `json:"startMs"`
+	Speaker      string        `json:"speaker"`
+	Text         string        `json:"text"`
+}
+
+func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query struct {
+		Words       string    `json:"q"`
+		Speaker     string    `json:"speaker"`
+		CreatedFrom time.Time `json:"createdFrom"`
+		CreatedTo   time.Time `json:"createdTo"`
+		Limit       int       `json:"limit"`
+	}
+	if err := a.readQuery(w, r, "searchTexts", &query); err != nil {
+		return err
+	}
+	if query.Words == "" {
+		return invalid(issue("required", "is missing", "q"))
+	}
+	release, err := a.costlyRead(r, caller)
+	if err != nil {
+		return err
+	}
+	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
+	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter,
+		cmp.Or(query.Limit, defaultMatches))
+	release()
+	if err != nil {
+		return fmt.Errorf("search texts: %w", err)
+	}
+	bodies := make([]matchBody, len(matches))
+	for i, m := range matches {
+		bodies[i] = matchBody{
+			JobID: m.JobID, JobCreatedAt: job.Timestamp(m.CreatedAt), MeetingURL: m.MeetingURL,
+			Kind: m.Kind, StartMs: max(0, m.StartMs), Speaker: m.Speaker, Text: m.Text,
+		}
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Matches []matchBody `json:"matches"`
+	}{bodies})
+	return nil
+}
+
+// Usage reads what jobs have used. It is implemented by store.Store.
+type Usage interface {
+	Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error)
+}
+
+// usageBody is the UsageReport schema of api/openapi.yaml.
+type usageBody struct {
+	From  string          `json:"from"`
+	To    string          `json:"to"`
+	Total job.UsageFields `json:"total"`
+	Days  []usageDayBody  `json:"days"`
+	Kept  int64           `json:"keptBytes"`
+}
+
+// usageDayBody is the UsageDay schema of api/openapi.yaml.
+type usageDayBody struct {
+	Date string `json:"date"`
+	job.UsageFields
+}
+
+func (a *API) getUsage(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query struct {
+		From   string `json:"from"`
+		To     string `json:"to"`
+		Format string `json:"format"`
+	}
+	if err := a.readQuery(w, r, "getUsage", &query); err != nil {
+		return err
+	}
+	from, to, err := job.UsageDays(query.From, query.To, time.Now())
+	if err != nil {
+		return err
+	}
+	report, err := a.settings.Usage.Usage(r.Context(), caller.ConsumerID, caller.Mode, from, to)
+	if err != nil {
+		return fmt.Errorf("read the usage: %w", err)
+	}
+	if query.Format == "csv" {
+		a.write(w, http.StatusOK, "text/csv; charset=utf-8", report.CSV())
+		return nil
+	}
+	body := usageBody{
+		From: report.From.Format(time.DateOnly), To: report.To.Format(time.DateOnly),
+		Total: report.Total.Fields(), Days: make([]usageDayBody, len(report.Days)), Kept: max(0, report.Kept),
+	}
+	for i, day := range report.Days {
+		body.Days[i] = usageDayBody{day.Day.Format(time.DateOnly), day.Fields()}
+	}
+	a.writeJSON(w, http.StatusOK, body)
+	return nil
+}

@@ -1,0 +1,296 @@
+// Package httpapi serves Standin's HTTP API. It authenticates and decodes
+// requests, calls the service, and encodes responses.
+//
+// api/openapi.yaml describes every operation. Each has a handler here, and each
+// request body is checked against its schema before it is decoded. The package
+// does not import the store.
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"standin/api"
+	"standin/internal/account"
+	"standin/internal/account/billing"
+	"standin/internal/base/budget"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/server/httpmw"
+	"standin/internal/server/mcpserver"
+)
+
+// Options are the settings of the API that operators choose, and limits that tests
+// change.
+type Options struct {
+	IntakeSecret    string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. If unset, calendar intake returns 401. Prefer the environment variable."`
+	AdminSecret     string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. If unset, these endpoints return 401. Prefer the environment variable."`
+	MetricsSecret   string                `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
+	RateLimit       httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
+	TrustedProxies  httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
+	CORSOrigins     []string              `env:"STANDIN_CORS_ORIGINS" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, comma-separated. Default: none."`
+	SecurityContact string                `env:"STANDIN_SECURITY_CONTACT" help:"Where to report vulnerabilities, such as mailto:security@example.com or an https URL, for /.well-known/security.txt. Default: none; the file does not exist."`
+
+	Timeouts Timeouts `kong:"-"`
+}
+
+// Settings configure an API.
+type Settings struct {
+	Options
+	Description *api.Description
+	BaseURL     string // where consumers reach the service
+	Version     string // of this program
+	Keys        Keys
+	Audit       account.AuditStore
+	Jobs        Jobs
+	Controls    Controls
+	Output      OutputMaker
+	History     History
+	Webhooks    Webhooks
+	Tester      Tester
+	Recordings  Recordings
+	Formats     Formats // nil when none can be made
+	Texts       Texts
+	Usage       Usage
+	Live        Live
+	Sound       Sound
+	Agents      *mcpserver.Tools // nil when agents are not served
+	Bots        Bots
+	Invites     Invites
+	Calendars   Calendars
+	Logins      Logins
+	Payments    Payments // nil when no payment secret is configured
+	Host        HostReader
+	JobCounts   JobCounts
+	Metrics     http.Handler // nil when there are no metrics
+	Readiness   Readiness
+	Tracer      Tracer // nil when there are no traces
+
+	Requests Requests
+	Sealer   calendarsync.Key // of answers that are kept
+
+	Revocations *account.Revocations // nil when there are none
+	SigningKey  []byte               // signs the bots' tokens
+
+	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
+
+	Bodies         *httpmw.Bodies   // of this process; new when nil
+	CostlyReads    *budget.Budget   // by consumer; new when nil
+	Streams        *budget.Budget   // live ones of this node, by consumer; new when nil
+	MaxUploadBytes int64            // of a file; 32 GiB when 0, far more than a recording of a day
+	Unavailable    func(error) bool // reports whether an error may end by itself; nil: none may
+	Log            *slog.Logger
+}
+
+// Tracer records requests in traces. Its methods must not block.
+type Tracer interface {
+	Request(r *http.Request, ended httpmw.RequestSummary)
+}
+
+// API serves every operation of the API description.
+type API struct {
+	settings  Settings
+	keys      *httpmw.Limiter // of the requests with a key
+	guesses   *httpmw.Limiter // of shared secrets, which people choose, by address
+	listeners *budget.Budget  // of live sound
+	agents    *budget.Budget  // the messages of agents that are being answered: some wait for minutes
+
+	description     []byte                 // as this service serves it
+	descriptionYAML func() ([]byte, error) // made on the first request, because it takes a while
+
+	mux      *http.ServeMux
+	draining chan struct{} // closed by Drain
+	drain    sync.Once
+	sockets  sync.WaitGroup // WebSockets, which a server that shuts down does not wait for
+}
+
+// New returns an API. It fails when an operation of the description has no
+// handler, or a handler no operation.
+func New(settings Settings) (*API, error) {
+	if len(settings.SigningKey) == 0 {
+		return nil, errors.New("the ingest signing key is empty: anybody could forge bot tokens")
+	}
+	settings.MaxUploadBytes = cmp.Or(settings.MaxUploadBytes, 32<<30)
+	settings.Bodies = cmp.Or(settings.Bodies, httpmw.NewBodies())
+	settings.CostlyReads = cmp.Or(settings.CostlyReads, NewCostlyReads())
+	settings.Streams = cmp.Or(settings.Streams, budget.New(1000, 100, 0))
+	if settings.Unavailable == nil {
+		settings.Unavailable = func(error) bool { return false }
+	}
+	settings.Timeouts = settings.Timeouts.orDefaults()
+	description, err := settings.Description.ServedAt(settings.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{
+		settings: settings, keys: newLimiter(settings.RateLimit), guesses: perMinute(60),
+		listeners: budget.New(1000, 100, 0), agents: budget.New(500, 50, 0),
+		description: description, descriptionYAML: sync.OnceValues(func() ([]byte, error) { return api.YAML(description) }),
+		mux: http.NewServeMux(), draining: make(chan struct{}),
+	}
+	return a, a.route()
+}
+
+// Drain ends held heartbeat requests, live streams and WebSockets, so that a server that shuts down does not
+// wait for them. The servers of NewServer call it on shutdown.
+func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
+
+// untilDrain returns a context that ends with ctx, when the API is drained, or when stop is
+// called, as the caller must.
+func (a *API) untilDrain(ctx context.Context) (draining context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-a.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(); watching.Wait() }
+}
+
+// Wait waits until all WebSockets have ended, after Drain.
+func (a *API) Wait() { a.sockets.Wait() }
+
+// ServeHTTP serves a request and writes its line to the log.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	record, r := httpmw.StartRecord(w, r)
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+
+	// Deadlines of the previous request on this connection would still apply.
+	// Writers without deadlines return an error, which is of no consequence.
+	control := http.NewResponseController(record)
+	_ = control.SetWriteDeadline(time.Time{})
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = control.SetReadDeadline(started.Add(a.settings.Timeouts.ReadJSON))
+	}
+
+	defer func() {
+		record.Log(a.settings.Log, "request", r)
+		if a.settings.Tracer != nil {
+			a.settings.Tracer.Request(r, record.Summary(r))
+		}
+	}()
+	defer record.Recover(func(err error) { a.fail(record, r, err) })
+	if !isClean(r.URL.Path) {
+		a.adapt(noSuchPath).ServeHTTP(record, r) // ServeMux would redirect it
+		return
+	}
+	a.mux.ServeHTTP(record, r)
+}
+
+// Serves reports whether the API has an operation at the path of a request.
+func (a *API) Serves(r *http.Request) bool {
+	_, pattern := a.mux.Handler(r)
+	return pattern != "/" && isClean(r.URL.Path)
+}
+
+// isClean reports whether ServeMux accepts a path without a redirect.
+func isClean(p string) bool {
+	clean := path.Clean(p)
+	return strings.HasPrefix(p, "/") && (p == clean || p == clean+"/" && clean != "/")
+}
+
+// handler serves an operation. A returned error becomes an error response. A
+// handler that has started its response returns nil.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// adapt turns a handler into an http.Handler.
+func (a *API) adapt(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := handle(w, r); err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+// fixedPaths returns the paths that are the path of another operation with an ID, too.
+func fixedPaths() []string { return []string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"} }
+
+// route registers a handler for every operation of the description, 405 for
+// the other methods of their paths, and 404 for all other paths.
+func (a *API) route() error {
+	handlers := a.handlers()
+	allowed := map[string][]string{}
+	security := map[string]string{} // security scheme by path
+	shared, err := newCORS(a.settings.CORSOrigins)
+	if err != nil {
+		return err
+	}
+	if err := checkSecurityContact(a.settings.SecurityContact); err != nil {
+		return err
+	}
+	for _, operation := range a.settings.Description.Operations() {
+		handle, ok := handlers[operation.ID]
+		if !ok {
+			return fmt.Errorf("operation %s has no handler", operation.ID)
+		}
+		delete(handlers, operation.ID)
+		a.mux.Handle(operation.Method+" "+operation.Path, forPages(shared, operation.Path, operation.Security, a.adapt(handle)))
+		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
+		security[operation.Path] = operation.Security
+	}
+	for id := range handlers {
+		return fmt.Errorf("handler %s has no operation", id)
+	}
+	if a.settings.Metrics != nil { // not part of the description: it changes with the version
+		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
+		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
+	}
+	if a.settings.Agents != nil { // the Model Context Protocol describes itself
+		a.mux.Handle("POST /mcp", a.adapt(a.forScope(account.ReadScope, a.mcp))) // each tool sends requests with the same key
+		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
+	}
+	// Not part of the description: Google and Microsoft describe what they send.
+	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt(a.calendarNotification))
+	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
+	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(perMinute(600), a.referenceAsset)))
+	for path, methods := range allowed {
+		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
+			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
+		}
+		slices.Sort(methods)
+		handle := a.authenticated(security[path], methodNotAllowed(methods))
+		if security[path] == "paymentSignature" {
+			handle = a.signed(methodNotAllowed(methods))
+		}
+		refuse := forPages(shared, path, security[path], a.adapt(handle))
+		if !slices.Contains(fixedPaths(), path) {
+			a.mux.Handle(path, refuse)
+			continue
+		}
+		for _, method := range api.Methods() { // without a method, it would conflict with GET of the other path
+			if !slices.Contains(methods, method) {
+				a.mux.Handle(method+" "+path, refuse)
+			}
+		}
+	}
+	a.mux.Handle("/", a.adapt(noSuchPath))
+	return nil
+}
+
+// signed serves a request whose payment signature is that of an empty body.
+func (a *API) signed(handle handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if a.settings.Payments == nil {
+			return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
+		}
+		signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
+		if _, err := a.settings.Payments.Decode(signature, nil); errors.Is(err, billing.ErrSignature) {
+			return failWithoutBody(w, r, http.StatusBadRequest, err)
+		}
+		return handle(w, r)
+	}
+}

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
+)
+
+// Requests keeps requests with an Idempotency-Key and their answers. It is implemented by
+// store.Store.
+type Requests interface {
+	// ClaimRequest claims a request that is new, that was kept long enough, or whose claim before
+	// a time has no answer. Otherwise it returns what is kept under the key.
+	ClaimRequest(ctx context.Context, r account.KeptRequest, abandoned time.Time) (kept account.KeptRequest, claimed bool, err error)
+	KeepAnswer(ctx context.Context, r account.KeptRequest) error
+	// ForgetRequest removes a claim, so that the request can be repeated.
+	ForgetRequest(ctx context.Context, r account.KeptRequest) error
+}
+
+const (
+	idempotencyHeader = "Idempotency-Key"
+	replayedHeader    = "Idempotent-Replayed"
+	maxIdempotencyKey = 255
+	// answerTime is after how long a request without an answer counts as interrupted.
+	answerTime = 5 * time.Minute
+	// maxKeptAnswer bounds an answer that is kept.
+	maxKeptAnswer = 1 << 20
+)
+
+// keptAnswer is the answer to a request, as it is kept.
+type keptAnswer struct {
+	Status int         `json:"status"`
+	Header http.Header `json:"header"`
+	Body   []byte      `json:"body"`
+}
+
+// once serves a POST of a caller. One with an Idempotency-Key is executed once: when it is repeated
+// within a day, the answer is repeated. Only what was executed is kept, so that a request that
+// was refused can be corrected, and one that failed can be repeated.
+func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller, handle consumerHandler) error {
+	key := r.Header.Get(idempotencyHeader)
+	if r.Method != http.MethodPost || key == "" || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
+		return handle(w, r, caller)
+	}
+	if err := text.CheckLine(key, maxIdempotencyKey); err != nil {
+		return invalid(issue("format", err.Error(), idempotencyHeader))
+	}
+	body, err := a.settings.Bodies.Read(w, r, a.addressKey(r), maxBodyBytes, a.settings.Timeouts.ReadJSON)
+	if err != nil {
+		return bodyError(err)
+	}
+	defer body.Close()
+	r.Body = body // the handler reads it again
+	hash := body.Sum(r.URL.RequestURI() + "\n")
+	kept, claimed, err := a.settings.Requests.ClaimRequest(r.Context(), account.KeptRequest{
+		ConsumerID: caller.ConsumerID, Mode: caller.Mode, Key: key, Hash: hash, At: time.Now(),
+	}, time.Now().Add(-answerTime))
+	switch {
+	case err != nil:
+		return fmt.Errorf("claim a request: %w", err)
+	case !claimed && kept.Hash != hash:
+		return &job.Error{Code: job.InvalidState, Message: "this Idempotency-Key was used with another request"}
+	case !claimed && kept.Answer == "":
+		return &job.Error{Code: job.Unavailable, Message: "a request with this Idempotency-Key is being answered"}
+	case !claimed:
+		return a.repeatAnswer(w, kept)
+	}
+	recorder := &answerRecorder{ResponseWriter: w}
+	defer func() { // also after a panic
+		answer, keep := recorder.answer, a.settings.Requests.KeepAnswer
+		if answer.Status == 0 || answer.Status >= http.StatusMultipleChoices || len(answer.Body) > maxKeptAnswer {
+			keep = a.settings.Requests.ForgetRequest
+		}
+		answer.Header = w.Header().Clone()
+		var err error
+		if kept.Answer, err = a.sealAnswer(kept, answer); err == nil {
+			err = keep(context.WithoutCancel(r.Context()), kept)
+		}
+		if err != nil {
+			a.settings.Log.Error("cannot keep the answer to a request with an Idempotency-Key", "error", err)
+		}
+	}()
+	return handle(recorder, r, caller)
+}
+
+// sealAnswer encrypts an answer, which may contain a new secret.
+func (a *API) sealAnswer(kept account.KeptRequest, answer keptAnswer) (string, error) {
+	encoded, err := json.Marshal(answer)
+	return a.settings.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)), err
+}
+
+// repeatAnswer responds with an answer that was kept.
+func (a *API) repeatAnswer(w http.ResponseWriter, kept account.KeptRequest) error {
+	opened, err := a.settings.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
+	if err != nil {
+		return fmt.Errorf("open a kept answer: %w", err)
+	}
+	var answer keptAnswer
+	if err := json.Unmarshal([]byte(opened), &answer); err != nil {
+		return fmt.Errorf("decode a kept answer: %w", err)
+	}
+	for _, name := range []string{"Location", warningHeader, ignoredFieldsHeader} {
+		if value := answer.Header.Get(name); value != "" {
+			w.Header().Set(name, value)
+		}
+	}
+	w.Header().Set(replayedHeader, "true")
+	if len(answer.Body) == 0 {
+		w.WriteHeader(answer.Status)
+		return nil
+	}
+	a.write(w, answer.Status, answer.Header.Get("Content-Type"), answer.Body)
+	return nil
+}
+
+// answerRecorder remembers the response that it writes.
+type answerRecorder struct {
+	http.ResponseWriter
+	answer keptAnswer
+}
+
+// Unwrap returns the writer of the connection, for http.ResponseController.
+func (r *answerRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *answerRecorder) WriteHeader(status int) {
+	r.answer.Status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *answerRecorder) Write(data []byte) (int, error) {
+	if len(r.answer.Body) <= maxKeptAnswer {
+		r.answer.Body = append(r.answer.Body, data...)
+	}
+	return r.ResponseWriter.Write(data)
+}

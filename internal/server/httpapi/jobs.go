@@ -1,0 +1,340 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/account"
+	"standin/internal/base/meetinglink"
+	"standin/internal/base/text"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/server/httpmw"
+)
+
+// Jobs manages the jobs of consumers. A job that does not exist or belongs to
+// another consumer results in a *job.Error with NotFound.
+type Jobs interface {
+	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
+	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
+	// OtherJob returns the ID of another job that sends a bot into the same meeting at about
+	// the same time; false if there is none.
+	OtherJob(ctx context.Context, j job.Job) (uuid.UUID, bool, error)
+	JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error)
+	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
+	// Details returns what is known about jobs beside their fields.
+	Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]lifecycle.Details, error)
+	// Screenshot returns the newest picture of the bot's meeting page; the zero Screenshot
+	// if there is none yet.
+	Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error)
+	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
+	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	RequestTranscription(ctx context.Context, caller account.Caller, id uuid.UUID, options job.TranscriptionOptions) error
+}
+
+// createRequest is the JobCreate schema of api/openapi.yaml.
+type createRequest struct {
+	ExternalID  string          `json:"externalId"`
+	MeetingURL  string          `json:"meetingUrl"`
+	Platform    job.Platform    `json:"platform"`
+	JoinAt      time.Time       `json:"joinAt"`
+	DisplayName string          `json:"displayName"`
+	Webhooks    job.Webhooks    `json:"webhooks"`
+	Metadata    json.RawMessage `json:"metadata"`
+	AutoLeave   job.AutoLeave   `json:"autoLeave"`
+	job.Options
+	Dedupe bool `json:"dedupe"`
+}
+
+// emptyRequest returns a request with the defaults.
+func emptyRequest() createRequest {
+	return createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
+}
+
+func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	request := emptyRequest()
+	checked, err := a.readChecked(w, r, "createJob", &request)
+	created, err := a.create(r.Context(), caller, checked, request, err)
+	if err != nil {
+		return err
+	}
+	warn(w, created.warnings...)
+	httpmw.RecordOf(r).JobID = created.ID
+	status := http.StatusCreated
+	if created.replayed {
+		w.Header().Set(replayedHeader, "true")
+		status = http.StatusOK
+	} else {
+		w.Header().Set("Location", "/api/v1/jobs/"+created.ID.String())
+	}
+	a.writeJob(w, status, created.Job)
+	return nil
+}
+
+// createdJob is the result of a request for a job.
+type createdJob struct {
+	job.Job
+	replayed bool // the job existed
+	warnings []string
+}
+
+// create creates the job of a request. If the request is invalid, as err says, or cannot
+// be used, the result is the job that has its externalId, or the error.
+func (a *API) create(ctx context.Context, caller account.Caller, checked api.Checked, request createRequest,
+	err error) (createdJob, error) {
+	if err == nil {
+		err = request.check(caller)
+	}
+	if err != nil {
+		return a.replay(ctx, caller, checked, err)
+	}
+	link := a.describeLink(request.MeetingURL)
+	j, replayed, err := a.settings.Jobs.Create(ctx, caller, request.newJob(link.platform))
+	if err != nil {
+		return createdJob{}, fmt.Errorf("create a job: %w", err)
+	}
+	return a.describeCreated(ctx, j, replayed, link)
+}
+
+// replay returns the job that has the externalId of an invalid request, or the error of
+// the request when there is no such job.
+func (a *API) replay(ctx context.Context, caller account.Caller, checked api.Checked, invalid error) (createdJob, error) {
+	externalID, _ := checked.Field("externalId").(string)
+	if externalID == "" || slices.ContainsFunc(checked.Issues, func(i api.Issue) bool { return slices.Equal(i.Path, []any{"externalId"}) }) {
+		return createdJob{}, invalid
+	}
+	found, err := a.settings.Jobs.JobByExternalID(ctx, caller, externalID)
+	if job.ErrorIs(err, job.NotFound) {
+		return createdJob{}, invalid
+	}
+	if err != nil {
+		return createdJob{}, fmt.Errorf("find a job by externalId: %w", err)
+	}
+	return a.describeCreated(ctx, found, true, meetingLink{})
+}
+
+// meetingLink is what is known about the link to a meeting.
+type meetingLink struct {
+	text     string
+	platform job.Platform
+	warning  string // why it cannot lead to a meeting; empty if it may
+}
+
+func (a *API) describeLink(text string) meetingLink {
+	platform, warning := meetinglink.Describe(text, a.settings.AllowedMeetingHosts...)
+	return meetingLink{text, platform, warning}
+}
+
+// describeCreated returns a job with the warnings about it. link is the link of the
+// request.
+func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool, link meetingLink) (createdJob, error) {
+	warnings := j.UnusableMetadata()
+	if j.Mode == job.Live { // the simulator opens no link
+		if link.text != j.MeetingURL {
+			link = a.describeLink(j.MeetingURL)
+		}
+		warnings = append(warnings, link.warning)
+	}
+	if !j.Status.Terminal() {
+		other, found, err := a.settings.Jobs.OtherJob(ctx, j)
+		if err != nil {
+			return createdJob{}, fmt.Errorf("find other jobs for the meeting: %w", err)
+		}
+		if found {
+			warnings = append(warnings, "Job "+other.String()+" is for the same meeting at this time: both send a bot.")
+		}
+	}
+	return createdJob{j, replayed, warnings}, nil
+}
+
+// warningHeader has a sentence for each part of a request that will not work.
+const warningHeader = "X-Standin-Warning"
+
+// warn adds sentences to the warnings of a response.
+func warn(w http.ResponseWriter, sentences ...string) {
+	if text := joinSentences(append([]string{w.Header().Get(warningHeader)}, sentences...)); text != "" {
+		w.Header().Set(warningHeader, text)
+	}
+}
+
+// joinSentences joins the sentences that are not empty.
+func joinSentences(sentences []string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+}
+
+// check checks what the schema of the request cannot.
+func (c createRequest) check(caller account.Caller) error {
+	return checkMore(caller, c.Metadata, c.Options)
+}
+
+// checkMore checks what the schemas of jobs cannot.
+func checkMore(caller account.Caller, metadata json.RawMessage, options job.Options) error {
+	var issues []api.Issue
+	if len(metadata) > job.MaxMetadata {
+		issues = append(issues, issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", job.MaxMetadata), "metadata")...)
+	}
+	if options.Simulate != nil && caller.Mode != job.Test {
+		issues = append(issues, issue("not", "needs a test key", "simulate")...)
+	}
+	issues = append(issues, checkOptions(options)...)
+	if len(issues) > 0 {
+		return invalid(issues)
+	}
+	return nil
+}
+
+// checkOptions checks what the schemas of options cannot. path is that of the options.
+func checkOptions(options job.Options, path ...any) (issues []api.Issue) {
+	for i, stream := range options.Streams {
+		if name, problem := stream.Check(); name != "" {
+			issues = append(issues, issue("enum", problem, append(path, "streams", i, name)...)...)
+		}
+	}
+	if options.Output != nil {
+		if within, problem := options.Output.Check(); within != nil {
+			issues = append(issues, issue("oneOf", problem, append(append(path, "output"), within...)...)...)
+		}
+	}
+	return issues
+}
+
+// newJob returns the job of the request. platform is that of its link.
+func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
+	c.Title = title(c.Title)
+	return lifecycle.NewJob{
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt.Truncate(time.Millisecond),
+		DisplayName: displayName(c.DisplayName), Webhooks: c.Webhooks,
+		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.Options, Dedupe: c.Dedupe,
+	}
+}
+
+// displayName returns a name on one line, as meeting pages need it. An empty name
+// becomes the default.
+func displayName(name string) string {
+	return cmp.Or(text.CleanLine(name, maxDisplayName), job.DefaultDisplayName)
+}
+
+// title returns a title on one line.
+func title(given string) string { return text.CleanLine(given, len(given)) }
+
+// maxDisplayName is the number of characters to which display names are cut.
+const maxDisplayName = 1000
+
+func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return err
+	}
+	a.writeJob(w, http.StatusOK, j)
+	return nil
+}
+
+// namedJob returns the job in the path.
+func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) {
+	id, err := jobID(r)
+	if err != nil {
+		return job.Job{}, err
+	}
+	j, err := a.settings.Jobs.Job(r.Context(), caller, id)
+	if err != nil {
+		return job.Job{}, fmt.Errorf("read a job: %w", err)
+	}
+	return j, nil
+}
+
+// settingsBody is the JobSettings schema of api/openapi.yaml.
+type settingsBody struct {
+	DisplayName string       `json:"displayName"`
+	Webhooks    webhooksBody `json:"webhooks"`
+	job.Options
+}
+
+func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	return a.respond(w, http.StatusOK, settingsBody{
+		DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options,
+	}, err)
+}
+
+func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Jobs.Cancel(r.Context(), caller, id))
+}
+
+func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Jobs.DeleteRecording(r.Context(), caller, id))
+}
+
+// patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
+// does not change. An empty webhook URL, null in JSON, removes the URL.
+type patchRequest struct {
+	JoinAt      *time.Time               `json:"joinAt"`
+	DisplayName *string                  `json:"displayName"`
+	Metadata    json.RawMessage          `json:"metadata"`
+	AutoLeave   lifecycle.AutoLeavePatch `json:"autoLeave"`
+	Webhooks    jobWebhooksPatch         `json:"webhooks"`
+	Title       nullableText             `json:"title"`
+	job.Options
+}
+
+type jobWebhooksPatch struct {
+	OnStatusChange nullableText `json:"onStatusChange"`
+	OnFinalize     nullableText `json:"onFinalize"`
+}
+
+// nullableText is a text that a patch can set and remove. Its zero value leaves the
+// text as it is.
+type nullableText struct {
+	text *string // the empty string removes the text
+}
+
+// UnmarshalJSON decodes a string, or null as the empty string.
+func (n *nullableText) UnmarshalJSON(encoded []byte) error {
+	n.text = new(string)
+	return json.Unmarshal(encoded, n.text)
+}
+
+func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var request patchRequest
+	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
+		return err
+	}
+	if err := checkMore(caller, request.Metadata, request.Options); err != nil {
+		return err
+	}
+	if request.Title.text != nil {
+		*request.Title.text = title(*request.Title.text)
+	}
+	if request.JoinAt != nil && isUnset(*request.JoinAt) {
+		request.JoinAt = nil
+	}
+	if request.DisplayName != nil {
+		*request.DisplayName = displayName(*request.DisplayName)
+	}
+	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
+		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata, AutoLeave: request.AutoLeave,
+		Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
+		Title:    request.Title.text, Options: request.Options,
+	})
+	if err != nil {
+		return fmt.Errorf("change a job: %w", err)
+	}
+	if request.Metadata != nil {
+		warn(w, j.UnusableMetadata()...)
+	}
+	a.writeJob(w, http.StatusOK, j)
+	return nil
+}
+
+// isUnset reports whether a time is the zero value that clients in Go and .NET send for
+// a time that was not set, to the millisecond.
+func isUnset(t time.Time) bool { return t.Truncate(time.Millisecond).IsZero() }

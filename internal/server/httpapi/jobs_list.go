@@ -1,0 +1,283 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"standin/api"
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/outcome"
+	"standin/internal/server/httpmw"
+)
+
+// listQuery is the query of listJobs.
+type listQuery struct {
+	pageQuery
+	Status        []job.Status `json:"status"`
+	Platform      job.Platform `json:"platform"`
+	ExternalID    string       `json:"externalId"`
+	CreatedFrom   time.Time    `json:"createdFrom"`
+	CreatedTo     time.Time    `json:"createdTo"`
+	CreatedAfter  time.Time    `json:"createdAfter"`
+	CreatedBefore time.Time    `json:"createdBefore"`
+	JoinFrom      time.Time    `json:"joinFrom"`
+	JoinTo        time.Time    `json:"joinTo"`
+	Expand        []string     `json:"expand"`
+
+	Metadata map[string]string `json:"metadata"`
+}
+
+func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query listQuery
+	if err := a.readQuery(w, r, "listJobs", &query); err != nil {
+		return err
+	}
+	filter := query.filter()
+	release := func() {}
+	if len(filter.Metadata) > 0 {
+		var err error
+		if release, err = a.costlyRead(r, caller); err != nil {
+			return err
+		}
+	}
+	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, filter, query.page())
+	release()
+	if err != nil {
+		return fmt.Errorf("list jobs: %w", err)
+	}
+	views := make([]any, len(jobs))
+	for i, j := range jobs {
+		views[i] = job.NewView(j)
+	}
+	if len(query.Expand) > 0 {
+		details, err := a.settings.Jobs.Details(r.Context(), jobs)
+		if err != nil {
+			return fmt.Errorf("read the details of jobs: %w", err)
+		}
+		for i, j := range jobs {
+			views[i] = newDetailedJob(j, details[j.ID])
+		}
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Jobs []any   `json:"jobs"`
+		Next *string `json:"nextCursor"`
+	}{views, nullText(next)})
+	return nil
+}
+
+// filter returns the filter of a query.
+func (q listQuery) filter() job.Filter {
+	filter := job.Filter{
+		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID, Metadata: q.Metadata,
+		CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo, JoinFrom: q.JoinFrom, JoinTo: q.JoinTo,
+	}
+	if !q.CreatedAfter.IsZero() {
+		after := q.CreatedAfter.Truncate(time.Millisecond).Add(time.Millisecond) // times are stored with milliseconds
+		if after.After(filter.CreatedFrom) {
+			filter.CreatedFrom = after
+		}
+	}
+	if !q.CreatedBefore.IsZero() && (filter.CreatedTo.IsZero() || q.CreatedBefore.Before(filter.CreatedTo)) {
+		filter.CreatedTo = q.CreatedBefore
+	}
+	return filter
+}
+
+// detailedJob is the JobDetails schema of api/openapi.yaml.
+type detailedJob struct {
+	job.View
+	Title           *string           `json:"title"`
+	DisplayName     string            `json:"displayName"`
+	Webhooks        webhooksBody      `json:"webhooks"`
+	Options         job.Options       `json:"options"`
+	EndedAt         *job.Timestamp    `json:"endedAt"`
+	DurationSeconds *float64          `json:"durationSeconds"`
+	Participants    []job.Participant `json:"participants"`
+	Sources         []string          `json:"sources"`
+	Outcome         outcomeBody       `json:"outcome"`
+	Recording       *recordingBody    `json:"recording,omitempty"`
+	Transcript      *transcriptBody   `json:"transcript,omitempty"`
+}
+
+// webhooksBody has the webhook URLs of a job.
+type webhooksBody struct {
+	OnStatusChange *string `json:"onStatusChange"`
+	OnFinalize     *string `json:"onFinalize"`
+}
+
+func newWebhooksBody(w job.Webhooks) webhooksBody {
+	return webhooksBody{nullText(w.OnStatusChange), nullText(w.OnFinalize)}
+}
+
+// outcomeBody is the Outcome schema of api/openapi.yaml.
+type outcomeBody struct {
+	Title     string  `json:"title"`
+	Text      string  `json:"text"`
+	Cause     *string `json:"cause"`
+	Action    *string `json:"action"`
+	Stage     *string `json:"stage"`
+	EndReason *string `json:"endReason"`
+	DocURL    *string `json:"docUrl"`
+}
+
+// runbook returns the section of the guide about a failure; "" for a job that did not fail.
+func runbook(code job.FailureCode) string {
+	if code == "" {
+		return ""
+	}
+	return "/docs/guide/runbook.html#" + string(code)
+}
+
+// recordingBody has the links of a recording.
+type recordingBody struct {
+	ManifestURI string  `json:"manifestUri"`
+	MediaURI    *string `json:"mediaUri"`
+	Partial     bool    `json:"partial"`
+}
+
+// transcriptBody has the link of a transcript.
+type transcriptBody struct {
+	URI    string `json:"uri"`
+	Source string `json:"source"`
+}
+
+// causes are the sides of failures as the API names them.
+var causes = map[outcome.Side]string{outcome.MeetingSide: "meeting", outcome.YourSide: "request", outcome.OurSide: "service"}
+
+func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
+	explained := outcome.Explain(j, d.FailedIn, d.EndReason, d.Partial)
+	body := detailedJob{
+		View: job.NewView(j), Title: nullText(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
+		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{},
+			d.Participants...), Sources: append([]string{}, d.Sources...),
+		Outcome: outcomeBody{
+			Title: explained.Title, Text: explained.Text, Cause: nullText(causes[explained.Side]), Action: nullText(explained.Action),
+			Stage: nullText(explained.Stage), EndReason: nullText(d.EndReason), DocURL: nullText(runbook(j.FailureCode)),
+		},
+	}
+	if d.DurationMs > 0 {
+		seconds := float64(d.DurationMs) / 1000
+		body.DurationSeconds = &seconds
+	}
+	if j.ManifestURI != "" && !d.Deleted {
+		body.Recording = &recordingBody{ManifestURI: j.ManifestURI, MediaURI: nullText(d.MediaURI), Partial: d.Partial}
+	}
+	if d.TranscriptURI != "" {
+		body.Transcript = &transcriptBody{URI: d.TranscriptURI, Source: "captions"}
+		if d.Transcript {
+			body.Transcript.Source = "transcriber"
+		}
+	}
+	return body
+}
+
+func (a *API) getJobDetails(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return err
+	}
+	details, err := a.settings.Jobs.Details(r.Context(), []job.Job{j})
+	return a.respond(w, http.StatusOK, newDetailedJob(j, details[j.ID]), err)
+}
+
+// batchResult is the JobBatchItem schema of api/openapi.yaml.
+type batchResult struct {
+	Status   int        `json:"status"`
+	Job      *job.View  `json:"job,omitempty"`
+	Replayed bool       `json:"replayed,omitempty"`
+	Warning  string     `json:"warning,omitempty"`
+	Error    *errorBody `json:"error,omitempty"`
+}
+
+// createJobs creates jobs one after the other. The result of each is that of createJob.
+// When the time is over, the items that are left are refused.
+func (a *API) createJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	items, err := a.readBatch(w, r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.Batch)
+	defer cancel()
+	results := make([]batchResult, len(items))
+	for i, item := range items {
+		results[i] = a.createItem(ctx, r, caller, item)
+	}
+	a.writeJSON(w, http.StatusOK, map[string][]batchResult{"results": results})
+	return nil
+}
+
+// batchItem is the request for one job of a batch, as it was checked.
+type batchItem struct {
+	api.Checked
+	request createRequest
+	err     error
+}
+
+// readBatch reads the items of a batch.
+func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, error) {
+	body, done, err := a.readBody(w, r, maxBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	value, issues := api.Parse(body)
+	if issues != nil {
+		return nil, invalid(issues)
+	}
+	batch := a.settings.Description.CheckValue("createJobs", value)
+	batch.Issues = slices.DeleteFunc(batch.Issues, func(i api.Issue) bool { return len(i.Path) > 1 }) // of single items
+	if err := decode(w, batch, &struct{}{}); err != nil {
+		return nil, err
+	}
+	given := value.(map[string]any)["jobs"].([]any) // as the schema says
+	items := make([]batchItem, len(given))
+	for i, request := range given {
+		item := batchItem{Checked: a.settings.Description.CheckValue("createJob", request)}
+		item.request, item.err = newCreateRequest(item.Checked)
+		items[i] = item
+	}
+	return items, nil
+}
+
+// createItem creates one job of a batch.
+func (a *API) createItem(ctx context.Context, r *http.Request, caller account.Caller, item batchItem) batchResult {
+	var created createdJob
+	err := ctx.Err()
+	if err == nil {
+		created, err = a.create(ctx, caller, item.Checked, item.request, item.err)
+	}
+	if ctx.Err() != nil && err != nil {
+		err = &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The batch took too long. Send this item again."}
+	}
+	if err != nil {
+		record := httpmw.RecordOf(r)
+		status, body, _ := a.errorResponse(err, record)
+		if status == http.StatusInternalServerError {
+			a.settings.Log.Error("cannot create a job of a batch", "request", record.ID, "error", err)
+		}
+		return batchResult{Status: status, Error: &body}
+	}
+	view := job.NewView(created.Job)
+	result := batchResult{Status: http.StatusCreated, Job: &view, Replayed: created.replayed, Warning: joinSentences(created.warnings)}
+	if created.replayed {
+		result.Status = http.StatusOK
+	}
+	return result
+}
+
+// newCreateRequest decodes a checked request for a job.
+func newCreateRequest(checked api.Checked) (createRequest, error) {
+	request := emptyRequest()
+	if len(checked.Issues) > 0 {
+		return request, invalid(checked.Issues)
+	}
+	if err := checked.Decode(&request); err != nil {
+		return request, fmt.Errorf("decode a job of a batch: %w", err)
+	}
+	return request, nil
+}

@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"standin/api"
+	"standin/internal/account"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/recording"
+	"standin/internal/recording/speech"
+)
+
+// OutputMaker makes what bots play and show, in the forms of ingest.OutputPath.
+type OutputMaker interface {
+	Sound(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
+	Speak(ctx context.Context, team uuid.UUID, say speech.Text) ([]byte, error)
+	Image(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
+	Video(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
+}
+
+// outputFile is a file by its URI or with its content: the OutputFile schema of
+// api/openapi.yaml.
+type outputFile struct {
+	URI  string `json:"uri"`
+	Data string `json:"data"`
+}
+
+// file returns the file, which is at a path in the request.
+func (f outputFile) file(path ...any) (speech.File, error) {
+	if (f.URI == "") == (f.Data == "") {
+		return speech.File{}, &job.Error{
+			Code: job.InvalidInput, Message: "exactly one of uri and data is required", Path: append([]any{}, path...),
+		}
+	}
+	content, err := base64.StdEncoding.DecodeString(f.Data)
+	if err != nil {
+		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "data is not base64", Path: append(append([]any{}, path...), "data")}
+	}
+	return speech.File{URI: f.URI, Data: content, Path: path}, nil
+}
+
+func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var request struct { // the PlayAudio schema of api/openapi.yaml
+		outputFile
+		Interrupt bool `json:"interrupt"`
+	}
+	if err := a.readRequest(w, r, "playAudio", &request); err != nil {
+		return err
+	}
+	file, err := request.file()
+	if err != nil {
+		return err
+	}
+	return a.output(w, r, caller, id, lifecycle.Output{
+		Kind: ingest.PlayAudio, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
+		Make: func(ctx context.Context) ([]byte, error) {
+			return a.settings.Output.Sound(ctx, caller.ConsumerID, file)
+		},
+	})
+}
+
+// speakRequest is the SpeakText schema of api/openapi.yaml.
+type speakRequest struct {
+	Text      string `json:"text"`
+	Voice     string `json:"voice"`
+	Language  string `json:"language"`
+	Interrupt bool   `json:"interrupt"`
+}
+
+func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var request speakRequest
+	if err := a.readRequest(w, r, "speak", &request); err != nil {
+		return err
+	}
+	say := speech.Text{Text: request.Text, Voice: request.Voice, Language: request.Language}
+	return a.output(w, r, caller, id, lifecycle.Output{
+		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
+		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Speak(ctx, caller.ConsumerID, say) },
+	})
+}
+
+// pictureRequest is the Camera or ScreenShare schema of api/openapi.yaml.
+type pictureRequest struct {
+	Image *outputFile `json:"image"`
+	Video *outputFile `json:"video"` // of a camera
+	Page  *outputPage `json:"page"`
+	None  bool        `json:"none"`
+}
+
+// outputPage is the OutputPage schema of api/openapi.yaml.
+type outputPage struct {
+	URI string `json:"uri"`
+}
+
+func (a *API) setCamera(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return a.showPicture(w, r, caller, id, "setCamera", ingest.SetCamera)
+}
+
+func (a *API) shareScreen(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return a.showPicture(w, r, caller, id, "shareScreen", ingest.ShareScreen)
+}
+
+// showPicture serves an operation that shows a picture.
+func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, operation string,
+	kind ingest.CommandKind) error {
+	var request pictureRequest
+	if err := a.readRequest(w, r, operation, &request); err != nil {
+		return err
+	}
+	kinds := "image, video, page and none"
+	if kind == ingest.ShareScreen {
+		request.Video, kinds = nil, "image, page and none"
+	}
+	args, content, err := a.picture(caller.ConsumerID, request, kinds)
+	if err != nil {
+		return err
+	}
+	return a.output(w, r, caller, id, lifecycle.Output{Kind: kind, Args: args, Make: content})
+}
+
+// picture returns what a request shows, and what makes its content, if it has any. kinds
+// lists the fields that it may have.
+func (a *API) picture(team uuid.UUID, request pictureRequest,
+	kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
+	chosen := 0
+	for _, set := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
+		if set {
+			chosen++
+		}
+	}
+	if chosen != 1 {
+		return args, nil, &job.Error{Code: job.InvalidInput, Message: "exactly one of " + kinds + " is required", Path: []any{}}
+	}
+	var file speech.File
+	switch {
+	case request.Image != nil:
+		args.Show = ingest.ShowImage
+		file, err = request.Image.file("image")
+		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Image(ctx, team, file) }
+	case request.Video != nil:
+		args.Show = ingest.ShowVideo
+		file, err = request.Video.file("video")
+		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Video(ctx, team, file) }
+	case request.Page != nil:
+		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
+		if !job.IsWebAddress(args.URI) {
+			err = &job.Error{Code: job.InvalidInput, Message: "it is not an http or https URL without credentials", Path: []any{"page", "uri"}}
+		}
+	default:
+		args.Show = ingest.ShowNone
+	}
+	return args, content, err
+}
+
+// output queues output for the job's bot.
+func (a *API) output(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, output lifecycle.Output) error {
+	command, err := a.settings.Controls.Output(r.Context(), caller, id, output)
+	return a.writeQueued(w, command, err)
+}
+
+// readOutput serves what a command or the job itself plays or shows to the job's bot.
+func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("commandId")
+	own := name == ingest.OnJoinOutput || name == ingest.CameraOutput
+	var issues []api.Issue
+	command, err := uuid.Parse(name)
+	if err != nil && !own {
+		issues = issue("format", "must be a UUID", "commandId")
+	}
+	bot, err := a.botInPath(r, issues)
+	if err != nil {
+		return err
+	}
+	team, options, err := a.settings.Bots.AdmitOutput(r.Context(), bot)
+	if err != nil {
+		return fmt.Errorf("admit a bot: %w", err)
+	}
+	var content io.ReadCloser
+	var size int64
+	if own {
+		content, size, err = a.ownOutput(r.Context(), team, name, options)
+	} else {
+		content, size, err = a.settings.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
+	}
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return &job.Error{Code: job.NotFound, Message: "no such output"}
+	}
+	if err != nil {
+		return fmt.Errorf("read output: %w", err)
+	}
+	defer content.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	_, _ = io.Copy(&stallWriter{ResponseWriter: w, api: a}, content) // the bot notices that it is incomplete
+	return nil
+}
+
+// ownOutput makes what a job's options play or show.
+func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string,
+	options *job.OutputOptions) (content io.ReadCloser, size int64, err error) {
+	var made []byte
+	switch {
+	case options == nil:
+		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
+	case name == ingest.CameraOutput && options.Camera != nil && options.Camera.Image != nil:
+		made, err = a.settings.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
+	case name == ingest.OnJoinOutput && options.OnJoin != nil && options.OnJoin.URI != "":
+		made, err = a.settings.Output.Sound(ctx, team, speech.File{URI: options.OnJoin.URI})
+	case name == ingest.OnJoinOutput && options.OnJoin != nil:
+		say := options.OnJoin
+		made, err = a.settings.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
+	default:
+		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
+	}
+	return io.NopCloser(bytes.NewReader(made)), int64(len(made)), err
+}

@@ -1,0 +1,343 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/recording"
+	"standin/internal/recording/build"
+	"standin/internal/recording/transcript"
+)
+
+// Recordings stores media. It is implemented by storage.Recordings and returns the
+// errors of that package.
+type Recordings interface {
+	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (signedURL string, ok bool, err error)
+	OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error)
+	ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error)
+	DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) error
+	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string,
+		maxBytes int64) (recording.StoredObject, error)
+}
+
+// Formats makes files from recordings; see package formats.
+type Formats interface {
+	Make(ctx context.Context, consumer, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error)
+}
+
+// conversionWait is how long a request for a file waits while it is made.
+const conversionWait = 20 * time.Second
+
+// signedURLExpiry is how long a signed URL of a media file is valid: long enough
+// to download hours of video once, too short to be shared.
+const signedURLExpiry = 15 * time.Minute
+
+func (a *API) getManifest(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	_, manifest, err := a.namedManifest(r, caller)
+	if err != nil {
+		return err
+	}
+	a.write(w, http.StatusOK, "application/json", manifest)
+	return nil
+}
+
+// namedManifest returns the manifest of the job in the path.
+func (a *API) namedManifest(r *http.Request, caller account.Caller) (uuid.UUID, []byte, error) {
+	none := &job.Error{Code: job.NotFound, Message: "The job has no recording."}
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return uuid.Nil, nil, err
+	}
+	if j.ManifestURI == "" {
+		return uuid.Nil, nil, none
+	}
+	manifest, err := a.settings.Recordings.Manifest(r.Context(), j.ID)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return uuid.Nil, nil, none // stored elsewhere, or deleted
+	}
+	if err != nil {
+		return uuid.Nil, nil, fmt.Errorf("read a manifest: %w", err)
+	}
+	return j.ID, manifest, nil
+}
+
+// mediaFile is the entry of a file in a manifest.
+type mediaFile struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+	SHA256      string `json:"sha256"`
+}
+
+// namedMedia returns the file of a manifest that has the name.
+func namedMedia(manifest []byte, name string) (mediaFile, error) {
+	var listed struct {
+		Media []mediaFile `json:"media"`
+	}
+	if err := json.Unmarshal(manifest, &listed); err != nil {
+		return mediaFile{}, fmt.Errorf("read a manifest: %w", err)
+	}
+	for _, file := range listed.Media {
+		if file.Name == name {
+			return file, nil
+		}
+	}
+	return mediaFile{}, noSuchFile()
+}
+
+func noSuchFile() error {
+	return &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
+}
+
+func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, manifest, err := a.namedManifest(r, caller)
+	if err != nil {
+		return err
+	}
+	file, err := namedMedia(manifest, r.PathValue("name"))
+	if job.ErrorIs(err, job.NotFound) {
+		var made bool
+		if file, made, err = a.convert(r.Context(), caller.ConsumerID, id, manifest, r.PathValue("name")); err == nil && !made {
+			w.Header().Set("Retry-After", "5")
+			a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "processing"})
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodGet { // a URL is signed for one method
+		signedURL, signed, err := a.settings.Recordings.SignedURL(r.Context(), id, file.Name, signedURLExpiry)
+		if err != nil {
+			return fmt.Errorf("sign a URL: %w", err)
+		}
+		if signed {
+			w.Header().Set("Location", signedURL)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return nil
+		}
+	}
+	content, _, modified, err := a.settings.Recordings.OpenMedia(r.Context(), id, file.Name)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return noSuchFile()
+	}
+	if err != nil {
+		return fmt.Errorf("open a media file: %w", err)
+	}
+	defer content.Close() // read only
+	a.serveContent(w, r, file, content, modified)
+	return nil
+}
+
+// convert makes a file that is not in the manifest. made is false while it is being made.
+func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
+	how, known := build.ConversionNamed(name)
+	if !known || a.settings.Formats == nil {
+		return mediaFile{}, false, noSuchFile()
+	}
+	var m recording.Manifest
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return mediaFile{}, false, fmt.Errorf("read a manifest: %w", err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, conversionWait)
+	defer cancel()
+	ok, err := a.settings.Formats.Make(waiting, consumer, id, m.Media, name)
+	file = mediaFile{Name: name, ContentType: how.ContentType}
+	missing := (*recording.NotFoundError)(nil)
+	switch {
+	case ok:
+		return file, true, nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return file, false, nil
+	case err == nil || errors.As(err, &missing):
+		return file, false, noSuchFile()
+	}
+	return file, false, fmt.Errorf("make %s: %w", name, err)
+}
+
+func (a *API) serveContent(w http.ResponseWriter, r *http.Request, file mediaFile, content io.ReadSeeker, modified time.Time) {
+	header := w.Header()
+	header.Set("Cache-Control", "private, no-cache") // caches must revalidate
+	header.Set("Content-Type", file.ContentType)
+	if file.SHA256 != "" {
+		header.Set("ETag", `"`+file.SHA256+`"`)
+	}
+	if !byteRanges.MatchString(r.Header.Get("Range")) {
+		r.Header.Del("Range") // a malformed one is ignored (RFC 9110, section 14.2)
+	}
+	http.ServeContent(&stallWriter{ResponseWriter: w, api: a}, r, file.Name, modified, content)
+}
+
+// byteRanges matches a well-formed Range header in bytes (RFC 9110, section 14.1.2).
+var byteRanges = regexp.MustCompile(`^bytes=[ \t]*(\d+-\d*|-\d+)([ \t]*,[ \t]*(\d+-\d*|-\d+))*[ \t]*$`)
+
+// stallWriter lets a client pause for the stall timeout between two reads. An
+// error that http.ServeContent would write as text becomes an Error body.
+type stallWriter struct {
+	http.ResponseWriter
+	api    *API
+	failed bool // an error was written, and the rest is dropped
+}
+
+func (w *stallWriter) WriteHeader(status int) {
+	if status < http.StatusBadRequest || status == http.StatusPreconditionFailed {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.failed = true
+	body := errorBody{Error: "range_not_satisfiable", Message: "The file has no such range.", DocURL: errorsPage}
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		body = errorBody{Error: "internal_server_error", Message: "The file could not be read.", DocURL: errorsPage}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.api.writeJSON(w.ResponseWriter, status, body)
+}
+
+func (w *stallWriter) Write(data []byte) (int, error) {
+	if w.failed {
+		return len(data), nil
+	}
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.api.settings.Timeouts.Stall)) // see ServeHTTP
+	return w.ResponseWriter.Write(data)
+}
+
+// Texts returns the chat messages and captions of a job, and searches the texts of a
+// consumer's recordings.
+type Texts interface {
+	Texts(ctx context.Context, id uuid.UUID) ([]job.MeetingText, error)
+	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, filter job.TextFilter,
+		limit int) ([]job.SearchMatch, error)
+}
+
+// maxTranscript bounds a transcript that is read into memory.
+const maxTranscript = 256 << 20
+
+// transcriptFormats are the formats of a transcript, by media type.
+var transcriptFormats = map[string]string{
+	"application/json": "json", "text/vtt": "vtt", "text/plain": "text", "*/*": "json", "text/*": "text", "application/*": "json",
+}
+
+func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query struct {
+		Format string `json:"format"`
+	}
+	if err := a.readQuery(w, r, "getTranscript", &query); err != nil {
+		return err
+	}
+	m, document, err := a.namedTranscript(r, caller)
+	if err != nil {
+		return err
+	}
+	if query.Format == "" {
+		query.Format = acceptedFormat(r.Header.Get("Accept"))
+		w.Header().Set("Vary", "Accept")
+	}
+	switch query.Format {
+	case "vtt":
+		a.write(w, http.StatusOK, "text/vtt; charset=utf-8", document.VTT(m.Gaps))
+	case "text":
+		a.write(w, http.StatusOK, "text/plain; charset=utf-8", document.Text())
+	default:
+		a.writeJSON(w, http.StatusOK, document)
+	}
+	return nil
+}
+
+func (a *API) transcribeAgain(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var options job.TranscriptionOptions
+	if err := a.readRequest(w, r, "transcribeAgain", &options); err != nil {
+		return err
+	}
+	if err := a.settings.Jobs.RequestTranscription(r.Context(), caller, id, options); err != nil {
+		return fmt.Errorf("request a transcription: %w", err)
+	}
+	a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "queued"})
+	return nil
+}
+
+// namedTranscript returns the manifest and the transcript of the job in the path.
+func (a *API) namedTranscript(r *http.Request, caller account.Caller) (m recording.Manifest, document transcript.Document, err error) {
+	release, err := a.costlyRead(r, caller)
+	if err != nil {
+		return m, document, err
+	}
+	defer release()
+	id, manifest, err := a.namedManifest(r, caller)
+	if err != nil {
+		return m, document, err
+	}
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return m, document, fmt.Errorf("read a manifest: %w", err)
+	}
+	document, err = a.transcript(r.Context(), id, m)
+	return m, document, err
+}
+
+// transcript returns the transcript of a recording, or else its captions.
+func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
+	content, _, _, err := a.settings.Recordings.OpenMedia(ctx, id, transcript.FileName)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return a.captions(ctx, id, m)
+	}
+	if err != nil {
+		return transcript.Document{}, fmt.Errorf("open a transcript: %w", err)
+	}
+	defer content.Close() // read only
+	text, err := io.ReadAll(io.LimitReader(content, maxTranscript))
+	if err != nil {
+		return transcript.Document{}, fmt.Errorf("read a transcript: %w", err)
+	}
+	return transcript.Parse(text)
+}
+
+func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
+	texts, err := a.settings.Texts.Texts(ctx, id)
+	if err != nil {
+		return transcript.Document{}, err
+	}
+	document := transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants)
+	if len(document.Segments) > 0 {
+		return document, nil
+	}
+	problem, err := a.settings.History.TranscriptProblem(ctx, id)
+	if err != nil {
+		return transcript.Document{}, err
+	}
+	return document, &job.Error{Code: job.NotFound, Message: strings.TrimSpace("The recording has no transcript and no captions. " + problem)}
+}
+
+// acceptedFormat returns the format with the highest quality in an Accept header
+// (RFC 9110, section 12.5.1), the first of several. Without a known one it is
+// json.
+func acceptedFormat(accept string) string {
+	format, best := "json", 0.0
+	for part := range strings.SplitSeq(accept, ",") {
+		mediaType, params, err := mime.ParseMediaType(part)
+		known, ok := transcriptFormats[mediaType]
+		if err != nil || !ok {
+			continue
+		}
+		quality := 1.0
+		if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+			quality = q
+		}
+		if quality > best {
+			format, best = known, quality
+		}
+	}
+	return format
+}

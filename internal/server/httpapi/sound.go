@@ -1,0 +1,172 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/base/retry"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/recording/sound"
+	"standin/internal/server/httpmw"
+)
+
+// Sound serves the live sound of meetings. It is implemented by sound.Service.
+type Sound interface {
+	// ServeBot serves the connection of a bot until it ends.
+	ServeBot(ctx context.Context, conn *websocket.Conn, bot ingest.Bot)
+	// Subscribe returns the sound of a job from now on.
+	Subscribe(jobID uuid.UUID, wanted sound.Wanted) *sound.Subscription
+	// OtherNode returns the URL of the node to which the bot of a job is connected; empty if
+	// it is this one, or none.
+	OtherNode(ctx context.Context, jobID uuid.UUID) (string, error)
+}
+
+// soundRecheck is how often a listener's job and API key are checked.
+const soundRecheck = 5 * time.Second
+
+// ingestSound accepts the connection of a bot for live sound.
+func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
+	bot, err := a.botInPath(r, nil)
+	if err != nil {
+		return err
+	}
+	httpmw.RecordOf(r).Level = slog.LevelDebug
+	if err := a.settings.Bots.AdmitSound(r.Context(), bot); err != nil {
+		return fmt.Errorf("admit the sound of a bot: %w", err)
+	}
+	conn, err := accept(w, r)
+	if err != nil {
+		return err
+	}
+	a.untilDrained(r, func(ctx context.Context) { a.settings.Sound.ServeBot(ctx, conn, bot) })
+	return nil
+}
+
+// listenToJob sends the live sound of a job to a WebSocket.
+func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return err
+	}
+	query := struct {
+		Audio      job.StreamAudio `json:"audio"`
+		SampleRate int             `json:"sampleRate"`
+	}{job.StreamMixed, job.DefaultSampleRate}
+	if err := a.readQuery(w, r, "listenToJob", &query); err != nil {
+		return err
+	}
+	if j.Status.Terminal() || j.Status.Teardown() {
+		return &job.Error{Code: job.InvalidState, Message: "there is no more sound: the job is " + string(j.Status)}
+	}
+	done, err := a.listeners.TryAcquire(caller.ConsumerID.String(), 1)
+	if err != nil {
+		return err
+	}
+	defer done()
+	node, err := a.settings.Sound.OtherNode(r.Context(), j.ID)
+	if err != nil {
+		return fmt.Errorf("find the node with the sound of a job: %w", err)
+	}
+	if node != "" && r.Header.Get(forwardedHeader) == "" {
+		return a.forward(w, r, node)
+	}
+	conn, err := accept(w, r)
+	if err != nil {
+		return err
+	}
+	a.untilDrained(r, func(ctx context.Context) {
+		subscription := a.settings.Sound.Subscribe(j.ID, sound.WantedBy(query.Audio))
+		defer subscription.Close()
+		listening, end := context.WithCancelCause(ctx)
+		var checking sync.WaitGroup
+		checking.Go(func() { end(a.waitForSoundEnd(listening, r, caller, j.ID)) })
+		err := sound.Listen(listening, conn, subscription, sound.Stream{JobID: j.ID, Audio: query.Audio, SampleRate: query.SampleRate})
+		end(nil)
+		checking.Wait()
+		a.settings.Log.Debug("listener disconnected", "job", j.ID, "error", err)
+	})
+	return nil
+}
+
+// forwardedHeader marks a request of another node, which is not forwarded again.
+const forwardedHeader = "x-standin-forwarded"
+
+// forward lets another node serve a request.
+func (a *API) forward(w http.ResponseWriter, r *http.Request, node string) error {
+	target, err := url.Parse(node)
+	if err != nil {
+		return fmt.Errorf("parse the URL of a node: %w", err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(request *httputil.ProxyRequest) {
+			request.SetURL(target)
+			request.Out.Header.Set(forwardedHeader, "1")
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			a.fail(w, r, fmt.Errorf("reach the node with the sound of a job: %w", err))
+		},
+		ErrorLog: slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
+	}
+	a.untilDrained(r, func(ctx context.Context) { proxy.ServeHTTP(w, r.WithContext(ctx)) })
+	return nil
+}
+
+// waitForSoundEnd waits until the job has ended, another node has its sound, the API key is no longer valid, or ctx
+// has ended, and returns which of them.
+func (a *API) waitForSoundEnd(ctx context.Context, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	for {
+		if err := retry.Sleep(ctx, soundRecheck); err != nil {
+			return err
+		}
+		token, _ := bearer(r)
+		if _, err := a.settings.Keys.Authenticate(ctx, token); job.ErrorIs(err, job.Unauthorized) {
+			return err
+		}
+		j, err := a.settings.Jobs.Job(ctx, caller, id)
+		if node, err := a.settings.Sound.OtherNode(ctx, id); err == nil && node != "" {
+			return sound.ErrMoved
+		}
+		if job.ErrorIs(err, job.NotFound) || err == nil && (j.Status.Terminal() || j.Status.Teardown()) {
+			return sound.ErrEnded
+		}
+	}
+}
+
+// accept turns a request into a WebSocket. Its error is for the response.
+func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
+	if r.Header.Get("Sec-WebSocket-Key") == "" || r.ProtoMajor != 1 {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "websocket")
+		return nil, &failure{
+			status: http.StatusUpgradeRequired, code: "upgrade_required",
+			message: "This path is a WebSocket. Connect with HTTP/1.1 and upgrade the connection.",
+		}
+	}
+	// The API key is in a header that no page can set, so that any origin may connect.
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return nil, http.ErrAbortHandler // Accept has responded
+	}
+	return conn, nil
+}
+
+// untilDrained calls do with a context that ends when the service shuts down. That of the
+// request ends when its connection is taken over.
+func (a *API) untilDrained(r *http.Request, do func(context.Context)) {
+	a.sockets.Add(1)
+	defer a.sockets.Done()
+	ctx, stop := a.untilDrain(context.WithoutCancel(r.Context()))
+	defer stop()
+	do(ctx)
+}

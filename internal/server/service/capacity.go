@@ -1,0 +1,101 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"standin/internal/jobs/dispatch"
+	"standin/internal/operation/host"
+	"standin/internal/operation/metrics"
+	"standin/internal/server/dashboard"
+)
+
+// resourcesAge is how old the resources of the machine may be.
+const resourcesAge = time.Second
+
+// newCapacity returns the capacity for the bots that this node launches. Bots
+// that run elsewhere use nothing of this machine.
+func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
+	settings := dispatch.CapacitySettings{
+		MaxBots: s.settings.MaxBots,
+		PerBot:  dispatch.BotResources{Cores: s.settings.BotCores, Memory: uint64(s.settings.BotMemory * (1 << 30))},
+	}
+	switch s.settings.Launcher {
+	case "", "process":
+		settings.Machine = cached(machine.Resources)
+	}
+	return dispatch.NewCapacity(settings)
+}
+
+// cached returns read with results that are at most resourcesAge old.
+func cached(read func(context.Context) host.Resources) func(context.Context) host.Resources {
+	var mu sync.Mutex
+	var last host.Resources
+	var at time.Time
+	return func(ctx context.Context) host.Resources {
+		mu.Lock()
+		defer mu.Unlock()
+		if at.IsZero() || time.Since(at) > resourcesAge {
+			last, at = read(ctx), time.Now()
+		}
+		return last
+	}
+}
+
+// newMetrics returns the metrics of this node and of the fleet.
+func newMetrics(fleet *dispatch.FleetReader, log *slog.Logger) *metrics.Metrics {
+	return metrics.New(func(ctx context.Context) (metrics.Fleet, error) {
+		f, err := fleet.Fleet(ctx)
+		if err != nil {
+			return metrics.Fleet{}, err
+		}
+		return fleetMetrics(f, time.Now()), nil
+	}, log)
+}
+
+// fleetMetrics converts a fleet for the metrics.
+func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
+	converted := metrics.Fleet{Jobs: f.Jobs, OldestHeartbeat: f.OldestHeartbeat}
+	for _, n := range f.Nodes {
+		converted.Nodes = append(converted.Nodes, metrics.Node{
+			Name: n.Name, Bots: n.Bots, Capacity: n.Capacity, Full: n.FullReason != "", HeartbeatAge: max(0, now.Sub(n.HeartbeatAt)),
+			BotCores: f.BotUsage[n.ID].Cores, BotMemory: f.BotUsage[n.ID].Memory,
+		})
+	}
+	for _, interval := range f.Upcoming {
+		converted.Next24Hours += interval.Jobs
+		if interval.From.Before(now.Add(5 * time.Minute)) {
+			converted.Next5Minutes += interval.Jobs
+		}
+	}
+	if shortage, found := f.FirstShortage(); found {
+		converted.UntilShortage = max(time.Second, shortage.From.Sub(now))
+	}
+	return converted
+}
+
+// fleetView converts the fleet for the dashboard.
+type fleetView struct {
+	reader *dispatch.FleetReader
+	health *health
+}
+
+// Capacity implements dashboard.Capacity.
+func (v fleetView) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
+	f, err := v.reader.Fleet(ctx)
+	if err != nil {
+		return dashboard.CapacityView{}, err
+	}
+	view := dashboard.CapacityView{Capacity: f.Capacity, Bots: f.Bots, Problems: v.health.problems()}
+	for _, node := range f.Nodes {
+		view.Hosts = append(view.Hosts, dashboard.HostView{
+			Name: node.Name, Bots: node.Bots, Capacity: node.Capacity, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullReason,
+		})
+	}
+	for _, interval := range f.Upcoming {
+		view.Forecast = append(view.Forecast, dashboard.Forecast{From: interval.From, Bots: interval.Jobs})
+	}
+	return view, nil
+}

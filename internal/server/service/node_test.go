@@ -1,0 +1,180 @@
+package service
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/event"
+	"standin/internal/jobs/job"
+	"standin/internal/testing/storetest"
+)
+
+// get fetches a page.
+func get(t *testing.T, url, bearer string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+bearer)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(content)
+}
+
+// TestMetrics checks that the metrics require the secret on the main address, and that
+// the metrics address serves only the metrics, without credentials.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	with := settings(storetest.FreshDataDir(t))
+	with.HTTP.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
+	s := start(t, with)
+	defer closeService(t, s)
+	awaitNode(t, s)
+	if status, _ := get(t, s.BaseURL()+"/metrics", "guess"); status != http.StatusUnauthorized {
+		t.Errorf("wrong secret: status %d", status)
+	}
+	own := "http://" + s.metricsListener.Addr().String()
+	if status, _ := get(t, own+"/healthz", ""); status != http.StatusNotFound {
+		t.Errorf("the metrics address returned %d for another path", status)
+	}
+	if status, _ := get(t, own+"/debug/pprof/goroutine", ""); status != http.StatusNotFound {
+		t.Errorf("profiles are served without their setting: status %d", status)
+	}
+	untilTrue(t, "the node", func() bool {
+		_, text := get(t, own+"/metrics", "")
+		return strings.Contains(text, `standin_node_capacity{node="first"} 7`+"\n")
+	})
+	_, text := get(t, s.BaseURL()+"/metrics", "scrape me")
+	for _, row := range []string{
+		`standin_jobs{status="pending"} 0`, `standin_upcoming_bots{within="24h"} 0`, `standin_dispatch_lateness_seconds_count{until="joining"} 0`,
+		"# TYPE standin_webhook_",
+	} {
+		if !strings.Contains(text, row) {
+			t.Errorf("missing line %q", row)
+		}
+	}
+}
+
+// TestProfiles checks that profiles are served on the metrics address alone, and
+// without the command line.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	with := settings(storetest.FreshDataDir(t))
+	with.Profiling = true
+	if _, err := Start(t.Context(), with); err == nil {
+		t.Fatal("started with profiles and without an address for them")
+	}
+	with.MetricsListen = "127.0.0.1:0"
+	s := start(t, with)
+	defer closeService(t, s)
+	own := "http://" + s.metricsListener.Addr().String()
+	if status, text := get(t, own+"/debug/pprof/goroutine?debug=1", ""); status != http.StatusOK || !strings.Contains(text, "TestProfiles") {
+		t.Errorf("goroutines: status %d\n%s", status, text)
+	}
+	if status, _ := get(t, own+"/debug/pprof/cmdline", ""); status != http.StatusNotFound {
+		t.Errorf("command line: status %d", status)
+	}
+	if status, _ := get(t, s.BaseURL()+"/debug/pprof/goroutine", ""); status != http.StatusNotFound {
+		t.Errorf("main address: status %d", status)
+	}
+}
+
+// untilTrue waits until a condition is true.
+func untilTrue(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(60 * time.Second)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("timeout waiting for %s", what)
+		}
+	}
+}
+
+// awaitNode returns the only node when it has sent its first heartbeat. It does not read
+// the fleet, which is cached.
+func awaitNode(t *testing.T, s *Service) job.Node {
+	t.Helper()
+	var nodes []job.Node
+	untilTrue(t, "the node", func() bool {
+		var err error
+		if nodes, err = s.store.Nodes(t.Context(), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(nodes) == 1
+	})
+	return nodes[0]
+}
+
+// TestNodeIDPersists checks that a node keeps its ID across restarts on its data
+// folder.
+func TestNodeIDPersists(t *testing.T) {
+	t.Parallel()
+	dir := storetest.FreshDataDir(t)
+	var ids []string
+	for range 2 {
+		s := start(t, settings(dir))
+		ids = append(ids, awaitNode(t, s).ID)
+		closeService(t, s)
+	}
+	if ids[0] != ids[1] || ids[0] == "" {
+		t.Errorf("node IDs %s", fmt.Sprint(ids))
+	}
+}
+
+// TestMeasureStartTime checks that the start time that a bot reports is recorded only
+// on its own node.
+func TestMeasureStartTime(t *testing.T) {
+	t.Parallel()
+	s := start(t, settings(storetest.FreshDataDir(t)))
+	defer closeService(t, s)
+	var took []time.Duration
+	for _, node := range []string{"mine", "other"} {
+		for _, data := range []string{`{"readyMs": 2500}`, `{"readyMs": "soon"}`, ``} {
+			e := event.StateApplied{
+				Job:     job.Record{Node: node, Job: job.Job{Mode: job.Live}},
+				Trigger: job.BotJoined, Data: []byte(data), Result: job.Result{Applied: true, From: job.Dispatching, To: job.Joining},
+			}
+			measure(e, "mine", s.metrics, func(one time.Duration) { took = append(took, one) })
+		}
+	}
+	if want := fmt.Sprint([]time.Duration{2500 * time.Millisecond, 0, 0}); fmt.Sprint(took) != want {
+		t.Errorf("recorded %v, want %s", took, want)
+	}
+}
+
+// TestFleetMetrics checks the metrics of a fleet whose capacity will be exceeded.
+func TestFleetMetrics(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 9, 58, 0, 0, time.UTC)
+	f := dispatch.Fleet{
+		BotUsage: map[string]dispatch.BotResources{"1": {Cores: 1.5, Memory: 1 << 29}},
+		Nodes:    []job.Node{{ID: "1", Name: "a", Capacity: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullReason: "no memory"}},
+		Capacity: 2,
+		Upcoming: []job.UpcomingCount{
+			{From: now.Add(-3 * time.Minute), Jobs: 1}, {From: now.Add(2 * time.Minute), Jobs: 3}, {From: now.Add(time.Hour), Jobs: 5},
+		},
+	}
+	got := fleetMetrics(f, now)
+	if got.Next5Minutes != 4 || got.Next24Hours != 9 || got.UntilShortage != 2*time.Minute || len(got.Nodes) != 1 || !got.Nodes[0].Full ||
+		got.Nodes[0].HeartbeatAge != time.Second ||
+		got.Nodes[0].BotCores != 1.5 || got.Nodes[0].BotMemory != 1<<29 {
+		t.Errorf("got %+v", got)
+	}
+}

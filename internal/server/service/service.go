@@ -1,0 +1,306 @@
+// Package service assembles the parts of Standin: database, storage, launchers,
+// dispatcher, webhook sender, accounts, calendar intake, payments, HTTP API and
+// dashboard. All wiring is here, so that serve, the demo and the end-to-end tests
+// run the same program. The rules of each part are in its own package.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/account/device"
+	"standin/internal/base/dialguard"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/runner"
+	"standin/internal/jobs/webhook"
+	"standin/internal/launch"
+	"standin/internal/launch/process"
+	"standin/internal/launch/simulator"
+	"standin/internal/operation/alert"
+	"standin/internal/operation/metrics"
+	"standin/internal/operation/tracing"
+	"standin/internal/recording/formats"
+	"standin/internal/recording/retention"
+	"standin/internal/recording/sound"
+	"standin/internal/recording/storage"
+	"standin/internal/recording/transcript"
+	"standin/internal/recording/transcript/streaming"
+	"standin/internal/server/dashboard"
+	"standin/internal/server/httpapi"
+	"standin/internal/server/live"
+	"standin/internal/store"
+	"standin/internal/store/postgres"
+	"standin/internal/store/sqlite"
+)
+
+// drainTime is how long requests may take to finish when the service stops.
+const drainTime = 20 * time.Second
+
+// Service is a running service.
+type Service struct {
+	Keys *account.Keys // creates keys without the HTTP API
+
+	settings Settings
+	key      []byte // of ingest tokens
+
+	// Opened by open.
+	lock      *os.File
+	listener  net.Listener
+	store     *store.Store
+	unchecked bool // the database is checked while the service runs
+	jobs      *lifecycle.Service
+	storage   *storage.Recordings
+
+	// Built by build.
+	network     dialguard.Network     // that webhooks, calendars and files may be in
+	process     *process.Launcher     // nil with another launcher
+	engine      launch.RemoteLauncher // nil unless bots run in containers
+	simulator   *simulator.Launcher   // of the jobs of test keys
+	dispatcher  *dispatch.Dispatcher
+	fleet       *dispatch.FleetReader
+	sender      *webhook.Sender
+	notifier    *postgres.Notifier
+	cleaner     *retention.Cleaner
+	transcripts *transcript.Worker
+	meetings    *streaming.Meetings // nil without a live transcriber
+	formats     *formats.Maker
+	live        *live.Hub
+	sound       *sound.Service
+	health      *health
+	capacity    *dispatch.Capacity
+	invites     *lifecycle.InviteScheduler
+	calendars   *calendarsync.Service
+	metrics     *metrics.Metrics
+	alerts      *alert.Watcher
+	tracer      *tracing.Tracer // nil without a collector
+	flows       *device.Flows   // of command line logins
+	users       *account.Users  // of the dashboard
+	dashboard   *dashboard.Dashboard
+	api         *httpapi.API
+	server      *http.Server
+
+	metricsServer   *http.Server // nil when metrics have no address of their own
+	metricsListener net.Listener
+
+	stop   context.CancelFunc
+	parts  sync.WaitGroup
+	failed chan error
+}
+
+// Start opens everything and starts the service. ctx bounds only the start.
+func Start(ctx context.Context, settings Settings) (*Service, error) {
+	if err := errors.Join(settings.check(), settings.readSecrets()); err != nil {
+		return nil, err
+	}
+	s := &Service{settings: settings, failed: make(chan error, 1)}
+	running, stop := context.WithCancel(context.Background()) // until Close
+	s.stop = stop
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	if err := s.build(running); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	s.health.update(ctx)
+	s.run(running)
+	return s, nil
+}
+
+// open opens the data folder, the listeners, the database and the storage.
+func (s *Service) open(ctx context.Context) (err error) {
+	if s.settings.DataDir, err = filepath.Abs(s.settings.DataDir); err != nil {
+		return fmt.Errorf("find the data folder: %w", err)
+	}
+	if err := PrepareDataDir(s.settings.DataDir); err != nil {
+		return err
+	}
+	if s.lock, err = lockDataDir(s.settings.DataDir); err != nil {
+		return err
+	}
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.settings.Listen); err != nil {
+		return fmt.Errorf("listen on %s: %w", s.settings.Listen, err)
+	}
+	s.settings.complete(s.listener.Addr())
+	if s.settings.MetricsListen != "" {
+		if s.metricsListener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.settings.MetricsListen); err != nil {
+			return fmt.Errorf("listen for metrics on %s: %w", s.settings.MetricsListen, err)
+		}
+	}
+	if s.key, err = signingKey(s.settings); err != nil {
+		return err
+	}
+	database := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
+	closedCleanly := store.IsPostgres(s.settings.DatabaseURL) || sqlite.ClosedCleanly(database)
+	if s.store, err = store.Open(ctx, database); err != nil {
+		return err
+	}
+	if s.unchecked = closedCleanly; !closedCleanly {
+		s.settings.Log.Warn("the database was not closed cleanly; checking it", "path", database)
+		if err := s.store.Check(ctx); err != nil {
+			return err
+		}
+	}
+	if s.storage, err = storage.Open(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir), s.settings.OpenS3); err != nil {
+		return fmt.Errorf("open the storage: %w", err)
+	}
+	return s.checkStorage(ctx)
+}
+
+// storageCheckTimeout bounds the check of the storage at the start.
+const storageCheckTimeout = 15 * time.Second
+
+// checkStorage returns an error if no recording can be stored until an operator changes
+// something. The health checks tell that the store is unavailable.
+func (s *Service) checkStorage(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storageCheckTimeout)
+	defer cancel()
+	err := s.storage.Check(ctx)
+	if err != nil && !storage.IsUnavailable(err) {
+		return fmt.Errorf("recordings cannot be stored; standin doctor, with the same settings, checks the storage: %w", err)
+	}
+	return nil
+}
+
+// run starts the parts. The first one that fails is reported by Failed.
+func (s *Service) run(ctx context.Context) {
+	fail := func(part string, err error) {
+		select {
+		case s.failed <- fmt.Errorf("%s: %w", part, err):
+		default: // another part has failed already
+		}
+	}
+	s.parts.Go(func() { s.dispatcher.Run(ctx) })
+	if s.unchecked {
+		s.parts.Go(func() {
+			if err := s.store.Check(ctx); err != nil && ctx.Err() == nil {
+				fail("database", err)
+			}
+		})
+	}
+	s.parts.Go(func() { s.health.run(ctx) })
+	s.parts.Go(func() { s.notifier.Run(ctx) })
+	s.parts.Go(func() { s.sender.Run(ctx) })
+	s.parts.Go(func() { s.cleaner.Run(ctx) })
+	s.parts.Go(func() { s.transcripts.Run(ctx) })
+	if s.meetings != nil {
+		s.parts.Go(func() { s.meetings.Run(ctx) })
+	}
+	s.parts.Go(func() { s.formats.Run(ctx) })
+	s.parts.Go(func() { s.live.Run(ctx) })
+	s.parts.Go(func() { s.calendars.Run(ctx) })
+	s.parts.Go(func() {
+		runner.Repeat(ctx, time.Now, s.settings.Log, append(s.alerts.Tasks(), runner.Task{
+			Name: "delete what has expired", Every: time.Minute,
+			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
+		})...)
+	})
+	s.parts.Go(func() {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			fail("HTTP server", err)
+		}
+	})
+	if s.metricsServer != nil {
+		s.settings.Log.Info("metrics are served without credentials", "address", s.metricsListener.Addr())
+		s.parts.Go(func() {
+			if err := s.metricsServer.Serve(s.metricsListener); !errors.Is(err, http.ErrServerClosed) {
+				s.settings.Log.Error("metrics server stopped", "error", err)
+			}
+		})
+	}
+}
+
+// Addr returns the address that the service listens on.
+func (s *Service) Addr() string { return s.listener.Addr().String() }
+
+// BaseURL returns where consumers reach the service.
+func (s *Service) BaseURL() string { return s.settings.BaseURL }
+
+// Store returns the service's database.
+func (s *Service) Store() *store.Store { return s.store }
+
+// BytesReceived returns how much of a job's recording its bots have uploaded so
+// far. Uploads are deleted once the recording is finalized.
+func (s *Service) BytesReceived(ctx context.Context, jobID uuid.UUID) (int64, error) {
+	attempts, err := s.storage.Uploads(ctx, jobID)
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, attempt := range attempts {
+		for _, file := range attempt.Files {
+			sum += file.Bytes
+		}
+	}
+	return sum, nil
+}
+
+// Failed returns a channel with the error of a part that cannot continue; the
+// service should be closed then.
+func (s *Service) Failed() <-chan error { return s.failed }
+
+// Close drains the service: it accepts no new work and finishes the running
+// requests. Bots continue to run.
+func (s *Service) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err := s.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("finish the running requests: %w", err), s.server.Close())
+	}
+	s.api.Wait()
+	s.stop()
+	if s.metricsServer != nil {
+		err = errors.Join(err, s.metricsServer.Close())
+	}
+	s.parts.Wait()
+	return errors.Join(err, s.release())
+}
+
+// release closes what open and build have opened so far.
+func (s *Service) release() error {
+	var errs []error
+	s.stop()
+	s.tracer.Close()
+	if s.simulator != nil {
+		s.simulator.Close()
+	}
+	if s.process != nil {
+		s.process.Close()
+	}
+	if s.engine != nil {
+		s.engine.Close()
+	}
+	if s.jobs != nil {
+		s.jobs.Close()
+	}
+	if s.storage != nil {
+		errs = append(errs, s.storage.Close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	for _, listener := range []net.Listener{s.listener, s.metricsListener} {
+		if listener == nil {
+			continue
+		}
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,231 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"standin/internal/base/dialguard"
+	"standin/internal/calendar/calendarapi"
+	"standin/internal/calendar/mail"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/launch"
+	"standin/internal/operation/alert"
+	"standin/internal/operation/tracing"
+	"standin/internal/recording/retention"
+	"standin/internal/recording/speech"
+	"standin/internal/recording/storage"
+	"standin/internal/recording/transcript"
+	"standin/internal/recording/transcript/streaming"
+	"standin/internal/server/dashboard"
+	"standin/internal/server/httpapi"
+	"standin/internal/store"
+)
+
+const (
+	// minLease is the shortest lease: a busy machine must not lose leases.
+	minLease = time.Second
+	// minEncryptionKey is the length of the shortest encryption key, in bytes.
+	minEncryptionKey = 16
+)
+
+// DataSettings locate the data of a service.
+type DataSettings struct {
+	DataDir     string `env:"STANDIN_DATA_DIR" default:"./data" help:"Directory for the database, recordings and bots; created with mode 0700."`
+	DatabaseURL string `env:"STANDIN_DATABASE_URL" placeholder:"postgres://…" help:"PostgreSQL database, for several nodes. Default: a SQLite file in the data directory."`
+}
+
+// StorageSettings locate the recordings.
+type StorageSettings struct {
+	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings: file:///directory or s3://bucket. Default: a directory in the data directory."`
+}
+
+// Settings configure the service. Tags describe the flags and environment variables
+// of package main. Zero values have defaults unless a comment says otherwise.
+type Settings struct {
+	DataSettings
+	Bots    launch.BotSettings `embed:"" group:"Bots:"` // of all bots
+	Listen  string             `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
+	BaseURL string             `env:"STANDIN_BASE_URL" help:"Public URL of the service. Default: http://<listen>."`
+	StorageSettings
+	LauncherSettings
+	Dispatch  dispatch.Options  `embed:"" group:"Jobs:"`
+	Lifecycle lifecycle.Options `embed:"" group:"Jobs:"`
+	Retention retention.Options `embed:"" group:"Retention:"`
+	HTTP      httpapi.Options   `embed:"" group:"API:"`
+
+	NodeName  string  `env:"STANDIN_NODE_NAME" group:"Capacity:" help:"Display name of this node. Default: the host name."`
+	NodeURL   string  `env:"STANDIN_NODE_URL" placeholder:"http://…" group:"Capacity:" help:"URL at which other nodes reach this one, for live sound. Default: http://<listen>, with the machine's first address if it listens on all."`
+	MaxBots   int     `env:"STANDIN_MAX_BOTS" default:"0" group:"Capacity:" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
+	BotCores  float64 `env:"STANDIN_BOT_CORES" default:"1.0" group:"Capacity:" help:"CPU cores reserved per bot when the node's capacity is derived."`
+	BotMemory float64 `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" group:"Capacity:" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
+
+	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" group:"Metrics:" help:"Separate address that serves only /metrics, without authentication."`
+	Profiling     bool   `env:"STANDIN_PROFILING" group:"Metrics:" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
+
+	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
+	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts calendar addresses and tokens, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
+	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new teams. Default: a random secret for each. Prefer the environment variable."`
+	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" group:"Webhooks:" help:"Networks that webhooks, connected calendars and requests for audio files may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
+	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" group:"Webhooks:" help:"Also store response bodies of private webhook destinations. By default, only status and latency are stored."`
+	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" group:"Webhooks:" help:"Forward proxy for webhooks, connected calendars and files that bots play or show; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
+
+	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" group:"Payments:" help:"Signing secret of the payment provider's webhooks. If unset, the endpoint returns 503. Prefer the environment variable."`
+	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`
+
+	ShareLinks  time.Duration          `env:"STANDIN_SHARE_LINKS" default:"0s" group:"Sign-in:" help:"How long links work that show a recording to people who are not signed in, such as 168h; 0 allows none."`
+	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
+	Calendars   calendarapi.Settings   `embed:"" group:"Calendars:"`
+	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`
+	Speech      speech.Config          `embed:"" prefix:"speech-" group:"Speech:"`
+	Live        streaming.Config       `embed:"" prefix:"live-" group:"Transcripts:"`
+	// Diagnose checks this machine, for the page of operators; may be nil.
+	Diagnose func(ctx context.Context) []dashboard.Finding `kong:"-"`
+
+	Tracing tracing.Settings `embed:"" group:"Traces:"` // the service completes it
+	Alerts  alert.Options    `embed:"" prefix:"alert-" group:"Alerts:"`
+
+	OpenEngine      OpenEngine         `kong:"-"` // for launchers whose bots run in containers; may be nil
+	OpenS3          storage.Opener     `kong:"-"` // opens s3:// storage; may be nil
+	Executable      string             `kong:"-"` // the standin binary, to start bots with
+	Log             *slog.Logger       `kong:"-"` // must be set
+	AlertMail       mail.ReplySettings `kong:"-"` // the mail host of alerts
+	WebhookTimeout  time.Duration      `kong:"-"` // of one attempt
+	DashboardLimits dashboard.Limits   `kong:"-"` // of sign-ins
+	Timeouts        dispatch.Timeouts  `kong:"-"`
+}
+
+// check returns an error for settings that cannot work, before anything is
+// opened.
+func (s Settings) check() error {
+	switch {
+	case s.Listen == "": // would be all interfaces
+		return errors.New("STANDIN_LISTEN must name an address and a port")
+	case s.DataDir == "": // would be the current directory
+		return errors.New("STANDIN_DATA_DIR must name a directory")
+	case s.MaxBots < 0:
+		return errors.New("STANDIN_MAX_BOTS must not be negative")
+	case s.Dispatch.MaxBotsPerConsumer < 0:
+		return errors.New("STANDIN_MAX_BOTS_PER_CONSUMER must not be negative")
+	case s.BotCores < 0:
+		return errors.New("STANDIN_BOT_CORES must not be negative")
+	case s.BotMemory < 0:
+		return errors.New("STANDIN_BOT_MEMORY_GB must not be negative")
+	case s.Dispatch.Lease != 0 && s.Dispatch.Lease < minLease:
+		return fmt.Errorf("STANDIN_LEASE must be at least %s", minLease)
+	case s.Profiling && s.MetricsListen == "":
+		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
+	case s.EncryptionKey != "" && len(s.EncryptionKey) < minEncryptionKey:
+		return fmt.Errorf("STANDIN_ENCRYPTION_KEY must have at least %d characters", minEncryptionKey)
+	case s.FreeTierJobs < 0:
+		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
+	}
+	if err := s.Transcriber.Check(); err != nil {
+		return err
+	}
+	if err := s.AlertMail.Check(); err != nil {
+		return err
+	}
+	if err := s.Alerts.Check(s.AlertMail.URL != nil && !s.AlertMail.OAuth); err != nil {
+		return err
+	}
+	if err := s.Calendars.Check(); err != nil {
+		return err
+	}
+	return s.HTTP.TrustedProxies.Check()
+}
+
+// readSecrets reads the secrets that are in files.
+func (s *Settings) readSecrets() error {
+	if err := readKey(&s.OIDC.ClientSecret, s.OIDC.ClientSecretFile); err != nil {
+		return fmt.Errorf("read a secret: %w", err)
+	}
+	return nil
+}
+
+// complete derives the URLs that are not set from where the service listens.
+func (s *Settings) complete(listen net.Addr) {
+	local := "http://" + reachable(listen.String())
+	s.BaseURL = strings.TrimRight(cmp.Or(s.BaseURL, local), "/")
+	s.BotServiceURL = cmp.Or(s.BotServiceURL, local)
+	if store.IsPostgres(s.DatabaseURL) { // otherwise there are no other nodes
+		s.NodeURL = strings.TrimRight(cmp.Or(s.NodeURL, "http://"+reachableFromOthers(listen.String())), "/")
+	}
+}
+
+// reachableFromOthers converts the address that a service listens on into one that other
+// machines can connect to.
+func reachableFromOthers(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	addresses, _ := net.InterfaceAddrs() // without any, only this machine reaches the service
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		for _, local := range addresses {
+			if prefix, err := netip.ParsePrefix(local.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
+				return net.JoinHostPort(prefix.Addr().String(), port)
+			}
+		}
+	}
+	return reachable(address)
+}
+
+// reachable converts the address that a service listens on into one that a
+// process of this machine can connect to.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// webhookAllow returns the networks that webhooks may be sent to in addition to
+// the public internet. By default that is loopback if both the listener and the
+// host of the base URL are loopback addresses. Behind a TLS proxy the listener
+// is on loopback too, and the internal services of that machine must not be
+// reachable.
+func (s *Service) webhookAllow() ([]netip.Prefix, error) {
+	if s.settings.WebhookAllowCIDRs != "" {
+		allow, err := dialguard.ParseNetworks(s.settings.WebhookAllowCIDRs)
+		if err != nil {
+			return nil, fmt.Errorf("STANDIN_WEBHOOK_ALLOW_CIDRS: %w", err)
+		}
+		return allow, nil
+	}
+	base, err := url.Parse(s.settings.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse the base URL: %w", err)
+	}
+	if listen, _, err := net.SplitHostPort(s.Addr()); err == nil && isLoopback(listen) && isLoopback(base.Hostname()) {
+		return dialguard.ParseNetworks("127.0.0.0/8,::1/128")
+	}
+	return nil, nil
+}
+
+// ownHosts returns the names of the service's machine, whose addresses neither
+// webhooks nor meeting pages may reach.
+func (s *Service) ownHosts() []string {
+	if base, err := url.Parse(s.settings.BaseURL); err == nil && base.Hostname() != "" {
+		return []string{base.Hostname()}
+	}
+	return nil
+}
+
+// isLoopback reports whether a host is a loopback address or localhost.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,100 @@
+package service
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"standin/internal/base/dialguard"
+	"standin/internal/base/fsutil"
+	"standin/internal/recording/speech"
+	"standin/internal/recording/transcript"
+	"standin/internal/recording/transcript/streaming"
+)
+
+// NewRecognizer returns the client of the transcriber in the settings, or nil if they
+// name none.
+func NewRecognizer(config transcript.Config) (*transcript.Client, error) {
+	if config.URL == "" {
+		return nil, nil
+	}
+	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
+		return nil, fmt.Errorf("read the API key of the transcriber: %w", err)
+	}
+	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("STANDIN_TRANSCRIBER_ALLOW_CIDRS: %w", err)
+	}
+	return transcript.NewClient(config, allow)
+}
+
+// NewLiveRecognizer returns the live transcriber in the settings, or nil if they name none.
+func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
+	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
+		return nil, fmt.Errorf("read the API key of the live transcriber: %w", err)
+	}
+	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER_ALLOW_CIDRS: %w", err)
+	}
+	return streaming.New(config, allow)
+}
+
+// newLiveTranscriber makes the live transcriber, if the settings name one.
+func (s *Service) newLiveTranscriber() error {
+	recognizer, err := NewLiveRecognizer(s.settings.Live)
+	if err != nil || recognizer == nil {
+		return err
+	}
+	s.meetings = streaming.NewMeetings(streaming.Settings{
+		Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: s.settings.Log,
+	})
+	s.sound.Connected = s.meetings.Begin
+	s.metrics.Register(s.meetings.Collectors()...)
+	return nil
+}
+
+// readKey replaces a key with that of a file, if there is one.
+func readKey(key *string, file string) error {
+	if file == "" {
+		return nil
+	}
+	secret, err := fsutil.ReadSecret(file)
+	if err == nil {
+		*key = secret
+	}
+	return err
+}
+
+// newTranscriber returns the worker that transcribes recordings.
+func (s *Service) newTranscriber() (*transcript.Worker, error) {
+	settings := transcript.Settings{
+		Config: s.settings.Transcriber,
+		Queue:  s.store, Jobs: s.jobs, Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir,
+		Now: time.Now, Log: s.settings.Log,
+	}
+	recognizer, err := NewRecognizer(settings.Config)
+	if err != nil {
+		return nil, err
+	}
+	if recognizer != nil { // a nil *Client is not a nil Recognizer
+		settings.Recognizer = recognizer
+	}
+	return transcript.NewWorker(settings), nil
+}
+
+// newOutputMaker returns the maker of what bots play and show. It fetches files from
+// where webhooks may be sent.
+func (s *Service) newOutputMaker() (*speech.Maker, error) {
+	server, err := dialguard.ParseNetworks(s.settings.Speech.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("STANDIN_SPEECH_ALLOW_CIDRS: %w", err)
+	}
+	maker, err := speech.NewMaker(speech.Settings{
+		Config: s.settings.Speech, AllowSpeech: server, Files: s.network, Dir: filepath.Join(s.settings.DataDir, "sounds"),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configure speech: %w", err)
+	}
+	return maker, nil
+}

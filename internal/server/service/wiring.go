@@ -1,0 +1,281 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account/device"
+	"standin/internal/base/dialguard"
+	"standin/internal/bot/ingest"
+	"standin/internal/bot/zoomsdk"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/event"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/jobfiles"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
+	"standin/internal/launch/simulator"
+	"standin/internal/operation/host"
+	"standin/internal/operation/metrics"
+	"standin/internal/operation/tracing"
+	"standin/internal/recording/build"
+	"standin/internal/recording/formats"
+	"standin/internal/recording/retention"
+	"standin/internal/recording/sound"
+	"standin/internal/server/live"
+	"standin/internal/store"
+	"standin/internal/store/postgres"
+)
+
+// maxConnections bounds the open connections of clients.
+const maxConnections = 10_000
+
+// build builds the parts of the service, each from those before it. ctx ends
+// when the service stops.
+func (s *Service) build(ctx context.Context) error {
+	settings, log := s.settings, s.settings.Log
+	node, err := loadNode(settings)
+	if err != nil {
+		return err
+	}
+	if s.tracer, err = s.newTracer(node.ID); err != nil {
+		return err
+	}
+	if s.network, err = s.newNetwork(); err != nil {
+		return err
+	}
+	events, machine, ended := new(event.Publisher), host.NewReader(settings.DataDir), new(endedJobs)
+	s.sender = s.newSender()
+	if err := s.buildJobs(events, machine, node); err != nil {
+		return err
+	}
+	s.notifier = s.store.NewNotifier(publishRemote(events), log)
+	s.alerts = s.newAlerts(machine, ended, node.Name)
+	s.subscribe(ctx, events, node, ended)
+	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now})
+	if s.transcripts, err = s.newTranscriber(); err != nil {
+		return err
+	}
+	s.metrics.Register(s.transcripts.Collectors()...)
+	if err := s.newLiveTranscriber(); err != nil {
+		return err
+	}
+	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
+	s.invites = &lifecycle.InviteScheduler{
+		Jobs: s.jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
+	}
+	if s.calendars, err = s.newCalendars(); err != nil {
+		return err
+	}
+	return s.buildServer(machine)
+}
+
+// buildJobs builds the parts that start the bots of jobs, hear from them, and keep what they record.
+func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node dispatch.Node) error {
+	settings, log := s.settings, s.settings.Log
+	launcher, timeouts, check, err := s.newLauncher(events)
+	if err != nil {
+		return err
+	}
+	s.health = s.newHealth(check)
+	if settings.Launcher == "manual" {
+		settings.Dispatch.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
+	}
+	files := jobfiles.Files{Recordings: s.storage, DataDir: settings.DataDir}
+	files.Volumes, _ = launcher.(jobfiles.Volumes) // of the Docker launcher
+	finisher := &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log}
+	finalizer := &dispatch.Finalizer{Store: s.store, Finisher: finisher, Files: files}
+	s.jobs = lifecycle.New(lifecycle.Settings{
+		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
+	})
+	s.cleaner = retention.New(retention.Settings{
+		Store: s.store, Recordings: s.jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,
+	})
+	s.live = live.NewHub(s.store, log)
+	s.sound = &sound.Service{
+		Hub: sound.NewHub(), Recordings: finisher, Jobs: s.jobs, Live: s.live, Client: s.sender.Client(), NodeURL: settings.NodeURL,
+		Nodes: s.store, Log: log,
+	}
+	s.simulator = simulator.New(simulator.Settings{Service: s.jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
+	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
+	s.metrics = newMetrics(s.fleet, log)
+	s.metrics.Register(s.sender.Collectors()...)
+	s.metrics.Register(s.sound.Collectors()...)
+	s.metrics.Register(s.tracer.Collectors()...)
+	s.metricsServer = s.newMetricsServer()
+	s.capacity = s.newCapacity(machine)
+	s.dispatcher = dispatch.New(dispatch.Settings{
+		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
+		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
+		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL),
+		Node:     node,
+		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
+	})
+	return nil
+}
+
+// newCalendars returns the worker that reads connected calendars.
+func (s *Service) newCalendars() (*calendarsync.Service, error) {
+	secret := s.key
+	if s.settings.EncryptionKey != "" {
+		secret = []byte(s.settings.EncryptionKey)
+	}
+	key, err := calendarsync.NewKey(secret)
+	if err != nil {
+		return nil, err
+	}
+	return calendarsync.New(calendarsync.Settings{
+		Store: s.store, Jobs: s.invites, Key: key, Network: s.network,
+		APIs: s.settings.Calendars, BaseURL: s.settings.BaseURL, MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now,
+		Log: s.settings.Log,
+	}), nil
+}
+
+// newNetwork returns what the service may reach for its consumers.
+func (s *Service) newNetwork() (dialguard.Network, error) {
+	allow, err := s.webhookAllow()
+	if err != nil {
+		return dialguard.Network{}, err
+	}
+	s.settings.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
+	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
+	if err != nil {
+		return dialguard.Network{}, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
+	}
+	return dialguard.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy}, nil
+}
+
+// newSender returns the sender of webhooks.
+func (s *Service) newSender() *webhook.Sender {
+	settings := webhook.Settings{
+		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.settings.WebhookPrivateResponses,
+		TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+	}
+	if s.tracer != nil {
+		settings.Tracer = s.tracer
+	}
+	return webhook.NewSender(s.store, settings)
+}
+
+// newTracer returns the exporter of traces; nil without a collector.
+func (s *Service) newTracer(node string) (*tracing.Tracer, error) {
+	settings := s.settings.Tracing
+	settings.Node, settings.Timeline, settings.Log = node, s.store, s.settings.Log
+	tracer, err := tracing.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("export traces: %w", err)
+	}
+	return tracer, nil
+}
+
+// noZoomSDK returns why bots cannot join with Zoom's Meeting SDK; empty when
+// they can.
+func (s *Service) noZoomSDK() string {
+	if err := zoomsdk.Settings(s.settings.Bots.ZoomSDK).Validate(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// subscribe connects the events of this process to the parts that handle them,
+// and to the other nodes. ctx ends when the service stops: simulated bots end
+// with it, and their jobs get another attempt after the restart.
+func (s *Service) subscribe(ctx context.Context, events *event.Publisher, node dispatch.Node, ended *endedJobs) {
+	events.Subscribe(func(e event.Event) {
+		switch e := e.(type) {
+		case event.JobDue:
+			if !dispatch.DueSoon(e.At, e.Waiting, time.Now()) {
+				return
+			}
+			s.dispatcher.Wake()
+			if !e.Remote {
+				s.notifier.Notify(postgres.Notification{Jobs: true})
+			}
+		case event.DeliveryDue:
+			s.sender.Wake()
+			if !e.Remote {
+				s.notifier.Notify(postgres.Notification{Deliveries: true})
+			}
+		case event.CommandQueued:
+			if e.Remote {
+				s.jobs.NotifyCommand(e.JobID)
+			} else {
+				s.notifier.Notify(postgres.Notification{Commands: []uuid.UUID{e.JobID}})
+			}
+		case event.BotChanged:
+			if ctx.Err() == nil {
+				s.dispatcher.BotStateChanged(ctx, e.JobID)
+			}
+		case event.TextsStored:
+			s.live.Wake(e.JobID)
+		case event.TranscriptionDue:
+			s.transcripts.Wake()
+		case event.CommandSettled:
+			s.live.Wake(e.JobID)
+		case event.StreamChanged:
+			s.live.Wake(e.JobID)
+		case event.StateApplied:
+			s.live.Wake(e.Job.ID)
+			if e.Result.Changed() && e.Result.To.Terminal() {
+				s.tracer.JobEnded(e.Job)
+			}
+			if e.Trigger == job.ManifestFinalized {
+				s.transcripts.Wake()
+			}
+			ended.add(e)
+			measure(e, node.ID, s.metrics, s.dispatcher.RecordStart)
+		}
+	})
+}
+
+// publishRemote publishes the notifications of other nodes.
+func publishRemote(events *event.Publisher) func(postgres.Notification) {
+	return func(n postgres.Notification) {
+		if n.Jobs {
+			events.Publish(event.JobDue{Remote: true})
+		}
+		if n.Deliveries {
+			events.Publish(event.DeliveryDue{Remote: true})
+		}
+		for _, id := range n.Commands {
+			events.Publish(event.CommandQueued{JobID: id, Remote: true})
+		}
+	}
+}
+
+// botChanged publishes the starts and exits that a launcher reports.
+func botChanged(events *event.Publisher) func(uuid.UUID, int) {
+	return func(jobID uuid.UUID, attempt int) { events.Publish(event.BotChanged{JobID: jobID, Attempt: attempt}) }
+}
+
+// measure counts state changes, and records how long the bots of this node take
+// to start.
+func measure(e event.StateApplied, node string, m *metrics.Metrics, recordStart func(time.Duration)) {
+	r := e.Job
+	if e.Result.Changed() {
+		m.Transitioned(e.Result.To, r.FailureCode)
+	}
+	if state, ok := ingest.OutputStates[e.Trigger]; ok && e.Result.Applied {
+		m.OutputChanged(ingest.KnownOutput(ingest.ParseEventData(e.Data).Command), state)
+	}
+	if e.Trigger != job.BotJoined || r.Mode == job.Test {
+		return
+	}
+	if r.Attempts <= 1 && !r.JoinAt.Before(r.CreatedAt) {
+		m.Joining(max(0, r.HeartbeatAt.Sub(r.JoinAt)))
+	}
+	if r.Node != node {
+		return
+	}
+	var data struct {
+		ReadyMS int64 `json:"readyMs"`
+	}
+	_ = json.Unmarshal(e.Data, &data) // a bot need not report it
+	recordStart(time.Duration(max(0, data.ReadyMS)) * time.Millisecond)
+}
