@@ -118,20 +118,28 @@ func TestSharedMeeting(t *testing.T) {
 }
 
 // TestLostLease checks that a node saves nothing of a calendar that another node has
-// claimed while it was read.
+// claimed while it was read, whether it could be read or not.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		h.set("/ann.ics", planning+friday+meet)
-		id := h.connect(t, "/ann.ics", nil)
-		h.reading = func() {
-			if _, ok, err := h.store.ClaimCalendar(context.Background(), h.caller, id, h.time().Add(time.Hour)); !ok || err != nil {
-				t.Errorf("claim the calendar: %t, %v", ok, err)
+		for _, feed := range []string{"/ann.ics", "/none.ics"} {
+			id := h.connect(t, feed, nil)
+			var claimed calendarsync.Calendar
+			h.reading = func() {
+				var ok bool
+				var err error
+				if claimed, ok, err = h.store.ClaimCalendar(context.Background(), h.caller, id, h.time().Add(time.Hour)); !ok || err != nil {
+					t.Errorf("claim the calendar: %t, %v", ok, err)
+				}
 			}
-		}
-		h.RunNext(t.Context())
-		if events := h.events(t, id); len(events) > 0 {
-			t.Errorf("saved events: %+v", events)
+			h.RunNext(t.Context())
+			if events := h.events(t, id); len(events) > 0 {
+				t.Errorf("saved events: %+v", events)
+			}
+			if held, err := h.store.ExtendSync(t.Context(), claimed, h.time().Add(time.Hour)); !held || err != nil {
+				t.Errorf("%s: the other node has lost its lease (%v)", feed, err)
+			}
 		}
 	})
 }
