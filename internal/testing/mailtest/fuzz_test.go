@@ -24,7 +24,7 @@ const maxFuzzTime = 20 * time.Second
 // FuzzMessage checks that any message is explained or malformed, within time and
 // memory bounds.
 func FuzzMessage(f *testing.F) {
-	samples, err := filepath.Glob("../../mail/testdata/*.eml")
+	samples, err := filepath.Glob("../../calendar/mail/testdata/*.eml")
 	if err != nil || len(samples) == 0 {
 		f.Fatal("no samples")
 	}
