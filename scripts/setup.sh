@@ -83,6 +83,7 @@ if [ "${1:-run}" = test ]; then
 	need pocketsphinx_continuous "pocketsphinx pocketsphinx-en-us" "speech recognition for the test of transcripts"
 	need npm "nodejs npm" "the TypeScript client of the test of agents"
 	need runc runc "for the test of the seccomp profile"
+	need pgbouncer pgbouncer "for the test of poolers"
 	need systemd-analyze systemd "for the test of the units"
 	has_postgres || {
 		echo "setup: PostgreSQL is missing (tests run on a private cluster)"

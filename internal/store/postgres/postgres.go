@@ -41,7 +41,8 @@ const (
 	deadTimeout = 20 * time.Second
 )
 
-// parameters are the settings of each connection.
+// parameters are the settings of each connection. They are set by a statement: poolers refuse them
+// when a connection starts.
 var parameters = map[string]string{
 	"application_name":                    ApplicationName,
 	"statement_timeout":                   "30000",              // in milliseconds: writes are not interrupted when their caller gives up
@@ -62,8 +63,15 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	migrating := config.ConnConfig.Copy()
 	config.MaxConns = maxConnections
 	connection := config.ConnConfig
+	settings := ""
 	for name, value := range parameters {
-		connection.RuntimeParams[name] = cmp.Or(connection.RuntimeParams[name], value)
+		if connection.RuntimeParams[name] == "" {
+			settings += fmt.Sprintf("SET %s = '%s';", name, value)
+		}
+	}
+	connection.AfterConnect = func(ctx context.Context, server *pgconn.PgConn) error { return server.Exec(ctx, settings).Close() }
+	if connection.ValidateConnect == nil { // after a failover, an address may lead to the old primary for a while
+		connection.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	connection.ConnectTimeout = cmp.Or(connection.ConnectTimeout, deadTimeout)
 	connection.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
@@ -73,6 +81,10 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
+	if err := checkSession(ctx, pool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("PostgreSQL database: %w", err)
+	}
 	if !migrations.IsNewest(pool.QueryRow(ctx, migrations.VersionQuery)) {
 		if err := migrate(ctx, *migrating); err != nil {
 			pool.Close()
@@ -80,6 +92,39 @@ func Open(ctx context.Context, address string) (*DB, error) {
 		}
 	}
 	return &DB{pool: pool}, nil
+}
+
+// checkSession returns an error if a pooler gives the server of a connection to another one
+// between two statements: prepared statements, settings and LISTEN need a session.
+func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
+	ctx, cancel := context.WithTimeout(ctx, deadTimeout)
+	defer cancel()
+	const simply = pgx.QueryExecModeSimpleProtocol // without a prepared statement
+	first, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer first.Release()
+	second, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer second.Release()
+	if _, err := first.Exec(ctx, `SELECT set_config('standin.session', 'kept', false)`, simply); err != nil {
+		return err
+	}
+	// A pooler gives the second connection the server that the first one has just used.
+	_, err = second.Exec(ctx, `BEGIN`, simply)
+	kept := ""
+	if err == nil {
+		defer func() { _, _ = second.Exec(ctx, `ROLLBACK`, simply) }()
+		err = first.QueryRow(ctx, `SELECT coalesce(current_setting('standin.session', true), '')`, simply).Scan(&kept)
+	}
+	if pg, refused := errors.AsType[*pgconn.PgError](err); kept == "" && (err == nil || refused && pg.Code == "08P01") {
+		return errors.New("the address leads to a connection pooler in transaction or statement mode: " +
+			"use session mode (PgBouncer: pool_mode = session), or connect to PostgreSQL directly")
+	}
+	return err
 }
 
 // migrate migrates the schema. Its statements have no timeout: their duration grows
@@ -121,7 +166,10 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	backoff := retry.Backoff{Min: time.Millisecond, Max: time.Second}
 	for {
 		err := db.transact(ctx, fn)
-		if backoff.Failures == maxRetries || !isConflict(err) && !pgconn.SafeToRetry(err) || retry.Sleep(ctx, backoff.Next()) != nil {
+		if isReadOnly(err) {
+			db.pool.Reset() // the connections lead to a server that was the primary before
+		}
+		if backoff.Failures == maxRetries || !isConflict(err) && !isReadOnly(err) && !pgconn.SafeToRetry(err) || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
 		}
 	}
@@ -141,6 +189,13 @@ func isConflict(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
+// isReadOnly reports whether a server refused a write because it is a standby
+// (read_only_sql_transaction, 25006).
+func isReadOnly(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "25006"
+}
+
 // IsDiskFull reports whether a write failed because the disk of the database is full
 // (disk_full, 53100).
 func IsDiskFull(err error) bool {
@@ -154,7 +209,7 @@ func IsDiskFull(err error) bool {
 func IsUnavailable(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
+		return isReadOnly(err) || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
 	}
 	var connecting *pgconn.ConnectError
 	var network net.Error

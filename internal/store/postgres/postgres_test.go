@@ -27,6 +27,12 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
+// touch writes something.
+func touch(ctx context.Context, tx sqldb.Conn) error {
+	_, err := tx.Exec(ctx, sqldb.Statement{Query: `DELETE FROM jobs WHERE external_id = $1`, Args: []any{"none"}})
+	return err
+}
+
 func open(t *testing.T, address string) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), address)
@@ -58,6 +64,29 @@ func TestConflict(t *testing.T) {
 		if (err == nil) != repeated || (calls == 3) != repeated {
 			t.Errorf("%s: %d calls, %v", code, calls, err)
 		}
+	}
+}
+
+// TestReadOnly checks that writes go on at once when the server becomes the primary again that
+// connections of the pool lead to, and that no connection to a standby is kept.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	address := cluster.Fresh(t)
+	db := open(t, address)
+	for range 5 { // connections that stay
+		if _, err := db.Reader().Exec(t.Context(), sqldb.Statement{Query: `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 50 {
+		if err := db.Write(t.Context(), touch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	standby, err := postgres.Open(t.Context(), address+"&default_transaction_read_only=on")
+	if err == nil {
+		_ = standby.Close()
+		t.Error("a standby was accepted")
 	}
 }
 
