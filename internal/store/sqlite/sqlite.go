@@ -61,6 +61,8 @@ func Open(ctx context.Context, path string, prepare []string) (*DB, error) {
 func openPool(path, parameters string, connections int) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
 		"?_pragma=busy_timeout(15000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		// A long read lets the -wal file grow; without a limit it keeps its size for ever.
+		"&_pragma=journal_size_limit(33554432)"+
 		"&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)"+parameters)
 	if err == nil {
 		db.SetMaxOpenConns(connections)

@@ -47,6 +47,50 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestLogShrinks checks that the -wal file shrinks that has grown while a read lasted.
+func TestLogShrinks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "standin.db")
+	db := open(t, path)
+	write := func(query string, args ...any) {
+		t.Helper()
+		if err := db.Write(t.Context(), func(ctx context.Context, tx sqldb.Conn) error {
+			_, err := tx.Exec(ctx, sqldb.Statement{Query: query, Args: args})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size() >> 20
+	}
+	write(`CREATE TABLE things (name BLOB)`)
+	write(`INSERT INTO things VALUES ('read')`)
+	rows, err := db.Reader().Query(t.Context(), `SELECT name FROM things`)
+	if err != nil || !rows.Next() {
+		t.Fatal(err)
+	}
+	for range 50 {
+		write(`INSERT INTO things VALUES ($1)`, make([]byte, 1<<20))
+	}
+	if size() < 40 {
+		t.Fatalf("the file has %d MiB: this test shows nothing", size())
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		write(`INSERT INTO things VALUES ('later')`)
+	}
+	if size() > 32 {
+		t.Errorf("the file still has %d MiB", size())
+	}
+}
+
 // TestDamagedFile checks that the error of a damaged file says what to do.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
