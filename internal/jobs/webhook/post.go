@@ -123,6 +123,9 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 		return nil, errors.New("the URL has no host")
 	}
 	request.Header = composed.Header
+	// The transport repeats the request on a new connection if the receiver closes an idle one at
+	// that moment. The empty key is not sent.
+	request.Header["Idempotency-Key"] = []string{}
 	if p.settings.Tracer != nil && delivery.JobID != uuid.Nil {
 		request.Header.Set("Traceparent", p.settings.Tracer.Traceparent(delivery))
 	}
