@@ -91,6 +91,8 @@ type Dispatcher struct {
 	startedAt  time.Time
 	reachable  atomic.Int64 // since when every bot could reach the service, in Unix nanoseconds
 	startTimes startTimes
+
+	heartbeatError atomic.Pointer[error] // of the last heartbeat
 }
 
 // New returns a Dispatcher. It does nothing before Run.

@@ -66,6 +66,7 @@ func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 	last := time.Now()
 	for {
 		err := d.sendHeartbeat(ctx)
+		d.heartbeatError.Store(&err)
 		switch away := time.Since(last); {
 		case ctx.Err() != nil:
 			return
@@ -88,6 +89,14 @@ func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// HeartbeatError returns why this node's last heartbeat was not recorded; nil if it was.
+func (d *Dispatcher) HeartbeatError() error {
+	if err := d.heartbeatError.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // sendHeartbeat writes this node's row.

@@ -21,7 +21,7 @@ import (
 const (
 	// healthInterval is the time between two checks of a node, and healthRetry while
 	// one fails.
-	healthInterval = 30 * time.Second
+	healthInterval = 10 * time.Second
 	healthRetry    = 5 * time.Second
 	// healthTimeout bounds each check.
 	healthTimeout = 10 * time.Second
@@ -130,7 +130,10 @@ func (h *health) problems() []dashboard.Problem {
 // newHealth returns the checks of this node. launcher checks the launcher; it is nil if there is
 // nothing to check.
 func (s *Service) newHealth(launcher func(context.Context) error) *health {
-	checks := []healthCheck{{checkDatabase, s.store.Ping}, {checkSchema, s.store.CheckSchema}, {checkStorage, s.storage.Check}}
+	database := func(ctx context.Context) error {
+		return cmp.Or(s.store.Ping(ctx), s.dispatcher.HeartbeatError()) // a standby and a full disk can be read
+	}
+	checks := []healthCheck{{checkDatabase, database}, {checkSchema, s.store.CheckSchema}, {checkStorage, s.storage.Check}}
 	if launcher != nil {
 		checks = append(checks, healthCheck{checkLauncher, launcher})
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"standin/internal/testing/storetest"
 )
@@ -73,6 +75,43 @@ func TestNotReady(t *testing.T) {
 		return err == nil && view.Capacity == 0 && len(view.Problems) == 1 && len(view.Hosts) == 1 &&
 			strings.Contains(view.Hosts[0].FullReason, "no bot can be launched: ")
 	})
+}
+
+// TestReadOnlyDatabase checks that a service whose database can be read and not written is not ready.
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	with := settings(storetest.FreshDataDir(t))
+	with.Dispatch.Lease = time.Second // which the heartbeats follow
+	s := start(t, with)
+	defer closeService(t, s)
+	ready := func() bool {
+		s.health.update(t.Context())
+		answer, err := http.Get(s.BaseURL() + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(with.DataDir, "standin.db")+"?_pragma=busy_timeout(15000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if !ready() {
+		t.Error("not ready at the start")
+	}
+	for _, step := range []struct {
+		statement string
+		ready     bool
+	}{
+		{`CREATE TRIGGER full BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'full'); END`, false}, {`DROP TRIGGER full`, true},
+	} {
+		if _, err := db.ExecContext(t.Context(), step.statement); err != nil {
+			t.Fatal(err)
+		}
+		untilTrue(t, fmt.Sprintf("ready is %t", step.ready), func() bool { return ready() == step.ready })
+	}
 }
 
 // TestAddresses checks that addresses that are not set are derived from the listening
