@@ -210,23 +210,19 @@ func (r *Remote) cleanUp(ctx context.Context) {
 			}
 			last = r.settings.Now()
 			for _, key := range keys {
-				r.removeUnwanted(ctx, key)
+				log := r.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
+				wanted, err := r.settings.IsWanted(ctx, key.JobID, key.Attempt)
+				if err == nil && !wanted {
+					if err = r.engine.Remove(ctx, key); err == nil {
+						log.Info("removed the bot of an attempt that is over")
+					}
+				}
+				if err != nil && ctx.Err() == nil {
+					log.Warn("cannot check whether an attempt is over, or remove its bot", "error", err)
+				}
 			}
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-func (r *Remote) removeUnwanted(ctx context.Context, key Key) {
-	log := r.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
-	wanted, err := r.settings.IsWanted(ctx, key.JobID, key.Attempt)
-	if err == nil && !wanted {
-		if err = r.engine.Remove(ctx, key); err == nil {
-			log.Info("removed the bot of an attempt that is over")
-		}
-	}
-	if err != nil && ctx.Err() == nil {
-		log.Warn("cannot check whether an attempt is over, or remove its bot", "error", err)
 	}
 }

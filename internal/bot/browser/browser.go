@@ -140,7 +140,13 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 			return nil, errors.Join(err, RemoveProfile(options.ProfileDir))
 		}
 	}
-	warnUnsandboxed(options)
+	switch {
+	case sandboxed(options):
+	case options.runsAsRoot:
+		options.Log.Warn("Chromium runs without its own sandbox, because it has none as root: run bots as another user")
+	default:
+		options.Log.Warn("Chromium runs without its own sandbox", "setting", NoSandboxSetting)
+	}
 	if options.Mode == Headed {
 		width, height := screenSize(options)
 		if options.display, err = startDisplay(ctx, options.ProfileDir, width, height); err != nil {

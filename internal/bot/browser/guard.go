@@ -89,22 +89,19 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 			if err != nil {
 				break // later requests stay paused and are never sent
 			}
-			p.decide(listening, request)
+			var err error
+			if request.FrameID == cdp.FrameID(p.session.TargetID) && p.guard.check(request.Request.URL) != nil {
+				// With this reason, the current document stays.
+				_, err = send(listening, p, fetch.FailRequest, fetch.FailRequestParams{
+					RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted,
+				})
+			} else {
+				_, err = send(listening, p, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})
+			}
+			if err != nil {
+				p.browser.options.Log.Debug("paused request is gone", "error", err)
+			}
 		}
 	})
 	return nil
-}
-
-// decide continues or fails a paused request for a document.
-func (p *Page) decide(ctx context.Context, request fetch.EventRequestPaused) {
-	var err error
-	if request.FrameID == cdp.FrameID(p.session.TargetID) && p.guard.check(request.Request.URL) != nil {
-		// With this reason, the current document stays.
-		_, err = send(ctx, p, fetch.FailRequest, fetch.FailRequestParams{RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted})
-	} else {
-		_, err = send(ctx, p, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})
-	}
-	if err != nil {
-		p.browser.options.Log.Debug("paused request is gone", "error", err)
-	}
 }

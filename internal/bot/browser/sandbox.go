@@ -64,14 +64,3 @@ func CheckSandbox(noSandbox bool) error {
 func sandboxed(options Options) bool {
 	return !options.runsAsRoot && !options.NoSandbox
 }
-
-// warnUnsandboxed logs a warning if Chromium runs without its sandbox.
-func warnUnsandboxed(options Options) {
-	switch {
-	case sandboxed(options):
-	case options.runsAsRoot:
-		options.Log.Warn("Chromium runs without its own sandbox, because it has none as root: run bots as another user")
-	default:
-		options.Log.Warn("Chromium runs without its own sandbox", "setting", NoSandboxSetting)
-	}
-}

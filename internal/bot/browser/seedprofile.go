@@ -76,55 +76,46 @@ func (s *seedCopy) copyTree(from, to string) error {
 		if err != nil {
 			return fmt.Errorf("read the browser profile %s: %w", s.source, err)
 		}
-		return s.copyEntry(path, filepath.Join(to, relative), entry)
-	})
-}
-
-// copyEntry copies one file, or creates one directory.
-func (s *seedCopy) copyEntry(from, to string, entry fs.DirEntry) error {
-	switch {
-	case entry.IsDir():
-		if err := os.MkdirAll(to, 0o700); err != nil {
+		copied := filepath.Join(to, relative)
+		switch {
+		case entry.IsDir():
+			if err := os.MkdirAll(copied, 0o700); err != nil {
+				return fmt.Errorf("copy the browser profile: %w", err)
+			}
+			return nil
+		case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
+			return nil // a lock of the browser that used the profile
+		case !entry.Type().IsRegular():
+			return unusable(s.source, entry.Name()+" in it is not a regular file")
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return fmt.Errorf("read the browser profile: %w", err)
+		}
+		if s.files++; s.files > maxSeedFiles {
+			return unusable(s.source, fmt.Sprintf("it has more than %d files", maxSeedFiles))
+		}
+		if s.bytes += info.Size(); s.bytes > maxSeedBytes {
+			return unusable(s.source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
+		}
+		source, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("read the browser profile: %w", err)
+		}
+		defer source.Close()
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+			return fmt.Errorf("copy the browser profile: %w", err)
+		}
+		target, err := os.OpenFile(copied, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("copy the browser profile: %w", err)
+		}
+		_, err = io.Copy(target, io.LimitReader(source, info.Size()))
+		if err = errors.Join(err, target.Close()); err != nil {
 			return fmt.Errorf("copy the browser profile: %w", err)
 		}
 		return nil
-	case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
-		return nil // a lock of the browser that used the profile
-	case !entry.Type().IsRegular():
-		return unusable(s.source, entry.Name()+" in it is not a regular file")
-	}
-	info, err := entry.Info()
-	if err != nil {
-		return fmt.Errorf("read the browser profile: %w", err)
-	}
-	if s.files++; s.files > maxSeedFiles {
-		return unusable(s.source, fmt.Sprintf("it has more than %d files", maxSeedFiles))
-	}
-	if s.bytes += info.Size(); s.bytes > maxSeedBytes {
-		return unusable(s.source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
-	}
-	return copyFile(from, to, info.Size())
-}
-
-// copyFile copies at most size bytes of a file.
-func copyFile(from, to string, size int64) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return fmt.Errorf("read the browser profile: %w", err)
-	}
-	defer source.Close()
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("copy the browser profile: %w", err)
-	}
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("copy the browser profile: %w", err)
-	}
-	_, err = io.Copy(target, io.LimitReader(source, size))
-	if err = errors.Join(err, target.Close()); err != nil {
-		return fmt.Errorf("copy the browser profile: %w", err)
-	}
-	return nil
+	})
 }
 
 // reason returns a file error without its path.

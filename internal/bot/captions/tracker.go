@@ -179,11 +179,6 @@ func (u *utterance) setShown(words []string, at time.Time) {
 		}
 	}
 	u.shown, u.changedAt = words, at
-	u.divide(at)
-}
-
-// divide updates the segments. Those that a correction removed become empty.
-func (u *utterance) divide(at time.Time) {
 	texts := divideText(strings.Join(slices.Concat(u.hidden, u.shown), " "))
 	for len(u.segments) < len(texts) {
 		startedAt := at

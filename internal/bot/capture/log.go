@@ -33,8 +33,26 @@ func (l *Log) Add(seen meeting.Observation) {
 	decision := seen.Decision(seen.Captured.At)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.addNames(seen.Captured.Snapshot)
-	if last := len(l.snapshots) - 1; last > 0 && l.repeats(last) &&
+	if l.names == nil {
+		l.names = make(map[string]bool)
+	}
+	add := func(name string) {
+		if name != "" && len(l.names) < maxNames {
+			l.names[name] = true
+		}
+	}
+	for _, entries := range [][]meeting.RosterEntry{seen.Captured.Snapshot.Tiles, seen.Captured.Snapshot.Rows} {
+		for _, entry := range entries {
+			for _, name := range entry.Names {
+				add(name)
+			}
+		}
+	}
+	for _, message := range seen.Captured.Snapshot.Chat {
+		add(message.Author)
+	}
+	if last := len(l.snapshots) - 1; last > 0 &&
+		sameResult(l.decisions[last-1], l.snapshots[last-1], l.decisions[last], l.snapshots[last]) &&
 		sameResult(l.decisions[last], l.snapshots[last], decision, *seen.Captured) {
 		l.snapshots[last], l.decisions[last] = *seen.Captured, decision
 		return
@@ -46,11 +64,6 @@ func (l *Log) Add(seen meeting.Observation) {
 	l.snapshots, l.decisions = append(l.snapshots, *seen.Captured), append(l.decisions, decision)
 }
 
-// repeats reports whether a snapshot has the same result as the one before it.
-func (l *Log) repeats(i int) bool {
-	return sameResult(l.decisions[i-1], l.snapshots[i-1], l.decisions[i], l.snapshots[i])
-}
-
 // sameResult reports whether two snapshots have the same decision, history and
 // elements.
 func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, otherDecision meeting.Decision,
@@ -60,28 +73,6 @@ func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, ot
 		maps.EqualFunc(snapshot.Snapshot.Elements, other.Snapshot.Elements, func(a, b meeting.VisibleElement) bool {
 			return a.Candidate == b.Candidate && a.Disabled == b.Disabled
 		})
-}
-
-// addNames collects the names that a snapshot shows.
-func (l *Log) addNames(snapshot meeting.Snapshot) {
-	if l.names == nil {
-		l.names = make(map[string]bool)
-	}
-	add := func(name string) {
-		if name != "" && len(l.names) < maxNames {
-			l.names[name] = true
-		}
-	}
-	for _, entries := range [][]meeting.RosterEntry{snapshot.Tiles, snapshot.Rows} {
-		for _, entry := range entries {
-			for _, name := range entry.Names {
-				add(name)
-			}
-		}
-	}
-	for _, message := range snapshot.Chat {
-		add(message.Author)
-	}
 }
 
 // Content returns copies of the snapshots and of their decisions.

@@ -327,35 +327,30 @@ func (s *sanitizer) value(path string, value any, ids map[string]string) any {
 		}
 		return clean
 	case string:
-		return s.field(path, value, ids)
+		if value == "" {
+			return ""
+		}
+		ends := func(suffixes ...string) bool {
+			return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
+		}
+		switch {
+		case ends(".at", ".host", ".scheme"):
+			return value
+		case ends(".elements.*.value"):
+			return "x"
+		case ends(".names", ".author", ".ownName"):
+			return s.name(value)
+		case ends(".chat.text"):
+			return mask(value)
+		case ends(".id", ".tracks"):
+			if ids[value] == "" {
+				ids[value] = fmt.Sprintf("id-%d", len(ids)+1)
+			}
+			return ids[value]
+		case ends(".elements.*.text", ".mark", ".markText"):
+			return s.withoutOthers(value)
+		}
+		return s.text(value)
 	}
 	return value
-}
-
-// field returns a text of a snapshot without what identifies people.
-func (s *sanitizer) field(path, text string, ids map[string]string) string {
-	if text == "" {
-		return ""
-	}
-	ends := func(suffixes ...string) bool {
-		return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
-	}
-	switch {
-	case ends(".at", ".host", ".scheme"):
-		return text
-	case ends(".elements.*.value"):
-		return "x"
-	case ends(".names", ".author", ".ownName"):
-		return s.name(text)
-	case ends(".chat.text"):
-		return mask(text)
-	case ends(".id", ".tracks"):
-		if ids[text] == "" {
-			ids[text] = fmt.Sprintf("id-%d", len(ids)+1)
-		}
-		return ids[text]
-	case ends(".elements.*.text", ".mark", ".markText"):
-		return s.withoutOthers(text)
-	}
-	return s.text(text)
 }

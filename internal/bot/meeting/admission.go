@@ -113,13 +113,6 @@ func (p *Profile) callIsGone(snapshot Snapshot) bool {
 	return len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.present(leaveButton)
 }
 
-// pageClosedCall reports whether the page ended a call by itself: nothing of the call is
-// left, no connection failed, and the page says something. A page that lost its
-// connection keeps it, and one that crashed says nothing.
-func (p *Profile) pageClosedCall(snapshot Snapshot) bool {
-	return p.callIsGone(snapshot) && snapshot.Media == 0 && snapshot.Open == 0 && len(snapshot.Outline.Texts) > 0
-}
-
 // onlyWaits reports whether a page asks for nothing and shows nothing of a call. Its
 // button to leave says neither.
 func (p *Profile) onlyWaits(snapshot Snapshot) bool {

@@ -14,12 +14,6 @@ const (
 	rememberTime = 20 * time.Second
 )
 
-// refusals are the screens that a dialog may announce before admission, by the words of
-// words.yaml.
-func refusals() []Screen {
-	return []Screen{Denied, Removed, LobbyTimedOut, Ended, NotFound, SignInWall, BotWall, HostAbsent, CannotConnect}
-}
-
 // isAnnouncement reports whether a dialog asks for nothing but to be acknowledged. It may
 // offer links and upgrades beside that.
 func (d Dialog) isAnnouncement() bool {
@@ -61,7 +55,7 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 		return classification{}, false
 	}
 	text := textEvidence(announced, "a dialog", weakWeight)
-	for _, screen := range refusals() {
+	for _, screen := range []Screen{Denied, Removed, LobbyTimedOut, Ended, NotFound, SignInWall, BotWall, HostAbsent, CannotConnect} {
 		if hasPhraseOf(announced, screen) {
 			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
 		}

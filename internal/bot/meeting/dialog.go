@@ -52,17 +52,6 @@ func (d *dialogState) recentlyAcknowledged(now time.Time) (text string, since ti
 	return known.text, now.Sub(known.at), known.times
 }
 
-// acknowledge remembers a dialog that is about to be acknowledged.
-func (d *dialogState) acknowledge(text string, now time.Time) {
-	_, _, times := d.recentlyAcknowledged(now)
-	switch {
-	case times == 0 || !sameDialog(d.acknowledged.text, text):
-		d.acknowledged = acknowledgement{text: text, at: now, times: 1}
-	case d.tries == 1: // it came back
-		d.acknowledged.times++
-	}
-}
-
 // next returns how to close the dialog that a snapshot shows, or nil while it is
 // not time or when nothing is safe. Dialogs that the profile knows are left to it.
 func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *DialogAction {
@@ -88,7 +77,13 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 	}
 	if index := safestButton(*over, stage); index != noButton && d.tries < maxDialogTries {
 		if over.isAnnouncement() {
-			d.acknowledge(over.Text, now)
+			_, _, times := d.recentlyAcknowledged(now)
+			switch {
+			case times == 0 || !sameDialog(d.acknowledged.text, over.Text):
+				d.acknowledged = acknowledgement{text: over.Text, at: now, times: 1}
+			case d.tries == 1: // it came back
+				d.acknowledged.times++
+			}
 		}
 		return &DialogAction{Button: index, Label: over.Buttons[index].Label}
 	}

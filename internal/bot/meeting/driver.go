@@ -86,12 +86,6 @@ func (d driver) click(ctx context.Context, page Page, element string) error {
 	return page.ClickElement(ctx, d.probe.element(element))
 }
 
-// clickByScript clicks an element through the page's own method, which works under
-// something that lies over it.
-func (d driver) clickByScript(ctx context.Context, page Page, element string) error {
-	return clickScript(ctx, page, element, d.probe.element(element))
-}
-
 // clickScript clicks the element that an expression yields.
 func clickScript(ctx context.Context, page Page, element, expression string) error {
 	if err := page.Eval(ctx, "(element => { if (element) element.click(); })("+expression+")", nil); err != nil {

@@ -26,14 +26,15 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 	var last Observation
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		now := time.Now()
-		if field, visible := snapshot.Elements[nameInput]; visible && isCutFrom(field.Value, name) {
+		if field, visible := snapshot.Elements[nameInput]; visible && field.Value != "" &&
+			strings.HasPrefix(withoutFormatting(name), withoutFormatting(field.Value)) {
 			s.visit.setName(field.Value) // the page may have cut it
 		}
 		last = s.observe(snapshot, now)
 		if observed(last); last.Pending != "" {
 			return false, nil
 		}
-		if IsHomePage(snapshot.Host) || isProductPage(snapshot.Path) {
+		if IsHomePage(snapshot.Host) || strings.HasPrefix(snapshot.Path, "/products/meet") {
 			return false, ErrHomePage
 		}
 		if last.CloseDialog != nil {
@@ -62,10 +63,13 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) error {
 	switch next.kind {
 	case stepPress:
-		return s.pressBeforeMeeting(ctx, page, next.element)
+		if next.element == joinButton || next.element == joinInDialog {
+			s.visit.request(time.Now())
+		}
+		return s.press(ctx, page, next.element)
 	case stepClick:
 		s.visit.request(now)
-		return s.clickByScript(ctx, page, next.element)
+		return clickScript(ctx, page, next.element, s.probe.element(next.element))
 	case stepType:
 		return page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
 	case stepEnter:
@@ -75,19 +79,6 @@ func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) 
 	default:
 		return nil
 	}
-}
-
-// isCutFrom reports whether a field's value is a name, or its start.
-func isCutFrom(value, name string) bool {
-	return value != "" && strings.HasPrefix(withoutFormatting(name), withoutFormatting(value))
-}
-
-// pressBeforeMeeting presses an element, and records that joining was requested.
-func (s *site) pressBeforeMeeting(ctx context.Context, page Page, element string) error {
-	if element == joinButton || element == joinInDialog {
-		s.visit.request(time.Now())
-	}
-	return s.press(ctx, page, element)
 }
 
 // joinAudioTimeout limits the search for the control, which may be in a hidden toolbar.

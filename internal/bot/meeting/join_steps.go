@@ -80,7 +80,38 @@ func (j *joinSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
 			return next
 		}
 	}
-	return j.pressJoin(snapshot, now)
+	// A button that disappeared after it was pressed is not the end yet: dialogs may follow before
+	// the lobby. One that stays, under something that cannot be read, may need another document:
+	// Zoom's wall for bots, in a closed shadow root, does not come again.
+	button, visible := snapshot.Elements[joinButton]
+	if !visible {
+		if !j.pressedAt.IsZero() && now.Sub(j.pressedAt) >= arriveTime {
+			return step{kind: stepDone}
+		}
+		return step{kind: stepWait}
+	}
+	if j.offeredAt.IsZero() {
+		j.offeredAt = now
+	}
+	offered := now.Sub(j.offeredAt)
+	complete := snapshot.Visible(nameInput) && !j.devicesOffAt.IsZero() && now.Sub(j.devicesOffAt) >= quietTime
+	switch {
+	case button.Disabled,
+		!complete && offered < settleTime,
+		button.Covered && offered < coveredTime,
+		!j.pressedAt.IsZero() && now.Sub(j.pressedAt) < pressAgainTime:
+		return step{kind: stepWait}
+	}
+	if button.Covered && snapshot.Over == nil && j.presses > maxTries && !j.reloaded {
+		j.reloaded = true
+		return step{kind: stepReload}
+	}
+	j.pressedAt = now
+	j.presses++
+	if button.Covered || j.presses > mousePresses {
+		return step{kind: stepClick, element: joinButton}
+	}
+	return step{kind: stepPress, element: joinButton}
 }
 
 // passLauncher continues in the browser. The link for it may appear only after
@@ -161,42 +192,6 @@ func (j *joinSteps) setDevices(snapshot Snapshot, now time.Time) (step, bool) {
 		}
 	}
 	return step{kind: stepWait}, slow
-}
-
-// pressJoin presses the join button when the page is ready. A button that
-// disappeared after it was pressed is not the end yet: dialogs may follow before
-// the lobby. One that stays, under something that cannot be read, may need another
-// document: Zoom's wall for bots, in a closed shadow root, does not come again.
-func (j *joinSteps) pressJoin(snapshot Snapshot, now time.Time) step {
-	button, visible := snapshot.Elements[joinButton]
-	if !visible {
-		if !j.pressedAt.IsZero() && now.Sub(j.pressedAt) >= arriveTime {
-			return step{kind: stepDone}
-		}
-		return step{kind: stepWait}
-	}
-	if j.offeredAt.IsZero() {
-		j.offeredAt = now
-	}
-	offered := now.Sub(j.offeredAt)
-	complete := snapshot.Visible(nameInput) && !j.devicesOffAt.IsZero() && now.Sub(j.devicesOffAt) >= quietTime
-	switch {
-	case button.Disabled,
-		!complete && offered < settleTime,
-		button.Covered && offered < coveredTime,
-		!j.pressedAt.IsZero() && now.Sub(j.pressedAt) < pressAgainTime:
-		return step{kind: stepWait}
-	}
-	if button.Covered && snapshot.Over == nil && j.presses > maxTries && !j.reloaded {
-		j.reloaded = true
-		return step{kind: stepReload}
-	}
-	j.pressedAt = now
-	j.presses++
-	if button.Covered || j.presses > mousePresses {
-		return step{kind: stepClick, element: joinButton}
-	}
-	return step{kind: stepPress, element: joinButton}
 }
 
 // fill types a text into a field until the field holds it: pages that are still

@@ -20,17 +20,13 @@ func teams() platform {
 	}
 }
 
-// teamsHosts are the domains of Microsoft Teams. The government clouds are
-// subdomains of the last, and teams.cloud.microsoft is the new host of the web client.
-func teamsHosts() []string {
-	return []string{"teams.cloud.microsoft", "teams.microsoft.com", "teams.live.com", "teams.microsoftonline.cn", "teams.microsoft.us"}
-}
-
 // resolveTeams takes the meeting out of the URL of Teams' launcher page, whose
 // parameter holds it as a path on the same host, and removes repeated
 // percent-encoding from paths. Other forms are opened unchanged.
 func resolveTeams(address *url.URL) (Address, error) {
-	own := meetinglink.InDomain(meetinglink.HostOf(address), teamsHosts()...)
+	// The government clouds are subdomains of the last, and the first is the new host of the web client.
+	own := meetinglink.InDomain(meetinglink.HostOf(address),
+		"teams.cloud.microsoft", "teams.microsoft.com", "teams.live.com", "teams.microsoftonline.cn", "teams.microsoft.us")
 	if own {
 		address.Scheme, address.Host = "https", meetinglink.HostOf(address)
 	}
@@ -137,27 +133,21 @@ func teamsPasscode(address *url.URL) (string, error) {
 		return passcode, nil
 	}
 	if coordinates := query.Get("coords"); coordinates != "" {
-		return coordinatesPasscode(coordinates)
+		// In a query a plus sign means a space, and padding may be lost.
+		plain := strings.NewReplacer(" ", "+", "-", "+", "_", "/").Replace(strings.TrimRight(coordinates, "="))
+		decoded, err := base64.RawStdEncoding.DecodeString(plain)
+		var meeting struct {
+			Passcode string `json:"passcode"`
+		}
+		if err != nil || json.Unmarshal(decoded, &meeting) != nil {
+			return "", &AddressError{Reason: "the coordinates in it cannot be read"}
+		}
+		return meeting.Passcode, nil
 	}
 	if inner, err := url.Parse(address.Fragment); err == nil {
 		return firstValue(inner.Query(), "p"), nil
 	}
 	return "", nil
-}
-
-// coordinatesPasscode decodes a light meeting's coordinates, which are JSON in
-// any of the alphabets of base64.
-func coordinatesPasscode(coordinates string) (string, error) {
-	// In a query a plus sign means a space, and padding may be lost.
-	plain := strings.NewReplacer(" ", "+", "-", "+", "_", "/").Replace(strings.TrimRight(coordinates, "="))
-	decoded, err := base64.RawStdEncoding.DecodeString(plain)
-	var meeting struct {
-		Passcode string `json:"passcode"`
-	}
-	if err != nil || json.Unmarshal(decoded, &meeting) != nil {
-		return "", &AddressError{Reason: "the coordinates in it cannot be read"}
-	}
-	return meeting.Passcode, nil
 }
 
 // meetHost is the host of Google Meet.
@@ -188,9 +178,6 @@ func resolveMeet(address *url.URL) (Address, error) {
 // meeting pages send visitors whom they do not serve at the moment.
 func IsHomePage(host string) bool { return host == "workspace.google.com" }
 
-// isProductPage reports whether a path is that of Google Meet's product page.
-func isProductPage(path string) bool { return strings.HasPrefix(path, "/products/meet") }
-
 const (
 	// zoomClientHost is the host of Zoom's web client.
 	zoomClientHost = "app.zoom.us"
@@ -206,9 +193,6 @@ func zoom() platform {
 		resolve:  resolveZoom,
 	}
 }
-
-// zoomHosts are Zoom's domains. Customers' names are subdomains.
-func zoomHosts() []string { return []string{"zoom.us", "zoom.com"} }
 
 // zoomNumberPattern matches the meeting's number in a path: /j/<number>, /w/ for
 // webinars, /s/ for those who may start it, and the web client's own forms.
@@ -232,7 +216,7 @@ func resolveZoom(address *url.URL) (Address, error) {
 	host := meetinglink.HostOf(address)
 	query := address.Query()
 	passcode := firstValue(query, "pwd")
-	if !meetinglink.InDomain(host, zoomHosts()...) {
+	if !meetinglink.InDomain(host, "zoom.us", "zoom.com") {
 		return newAddress(address, passcode)
 	}
 	address.Scheme, address.Host = "https", host

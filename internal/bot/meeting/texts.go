@@ -52,27 +52,20 @@ func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) er
 		}
 	}
 	if options.Captions {
-		return s.showCaptions(ctx, page, options.Language)
+		snapshot, err := s.probe.snapshot(ctx, page)
+		if err != nil {
+			return err
+		}
+		var languageError error
+		if options.Language != "" && s.profile.Captions.Language.Options != "" && !s.profile.captionsOn(snapshot) {
+			languageError = s.chooseLanguage(ctx, page, options.Language)
+		}
+		if err := s.turnOnCaptions(ctx, page); err != nil {
+			return err
+		}
+		return languageError
 	}
 	return nil
-}
-
-// showCaptions turns on captions if they are off, in a language if the platform
-// lets one participant choose it. If only the choice fails, the error is a
-// *LanguageError.
-func (s *site) showCaptions(ctx context.Context, page Page, language string) error {
-	snapshot, err := s.probe.snapshot(ctx, page)
-	if err != nil {
-		return err
-	}
-	var languageError error
-	if language != "" && s.profile.Captions.Language.Options != "" && !s.profile.captionsOn(snapshot) {
-		languageError = s.chooseLanguage(ctx, page, language)
-	}
-	if err := s.turnOnCaptions(ctx, page); err != nil {
-		return err
-	}
-	return languageError
 }
 
 // turnOnCaptions presses the elements that turn on captions until the page shows

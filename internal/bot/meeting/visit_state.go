@@ -99,7 +99,10 @@ func (v *visitState) inMeeting() bool {
 func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time) Observation {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.measure(profile, snapshot, now)
+	v.past.AloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.OwnName), now)
+	v.past.JoinedFor = lasting(&v.joinSince, v.past.Requested && snapshot.Elements[joinButton].Disabled, now)
+	v.past.RequestedFor = lasting(&v.askedAt, v.past.Requested, now)
+	v.past.Acknowledged, v.past.AcknowledgedFor, v.past.AcknowledgedTimes = v.over.recentlyAcknowledged(now)
 	v.connected = profile.isConnected(snapshot)
 	past := v.past
 	found := profile.classify(snapshot, past)
@@ -111,7 +114,11 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 	if found.screen == InMeeting {
 		v.document = snapshot.Document
 	}
-	observation.Closed = found.screen == Unknown && past.Admitted && snapshot.Document == v.document && profile.pageClosedCall(snapshot)
+	// The page ended the call by itself if nothing of the call is left, no connection failed, and
+	// the page says something. A page that lost its connection keeps it, and one that crashed says
+	// nothing.
+	observation.Closed = found.screen == Unknown && past.Admitted && snapshot.Document == v.document &&
+		profile.callIsGone(snapshot) && snapshot.Media == 0 && snapshot.Open == 0 && len(snapshot.Outline.Texts) > 0
 	explains := found.screen == HostAbsent && snapshot.Over != nil && snapshot.Over.isAnnouncement() // the page would ask to join again
 	if !found.screen.Terminal() && !explains {
 		observation.CloseDialog = v.over.next(snapshot, v.stage(found.screen), now)
@@ -128,14 +135,6 @@ func (v *visitState) stage(screen Screen) stage {
 		return inLobby
 	}
 	return beforeEntry
-}
-
-// measure updates how long the conditions of the history have held.
-func (v *visitState) measure(profile *Profile, snapshot Snapshot, now time.Time) {
-	v.past.AloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.OwnName), now)
-	v.past.JoinedFor = lasting(&v.joinSince, v.past.Requested && snapshot.Elements[joinButton].Disabled, now)
-	v.past.RequestedFor = lasting(&v.askedAt, v.past.Requested, now)
-	v.past.Acknowledged, v.past.AcknowledgedFor, v.past.AcknowledgedTimes = v.over.recentlyAcknowledged(now)
 }
 
 // lasting returns how long a condition has held since it first did.
@@ -164,7 +163,16 @@ func (v *visitState) update(found classification, observation *Observation, now 
 		v.reloadSince, v.reloadedAt = time.Time{}, time.Time{}
 	}
 	if found.reload {
-		v.needReload(observation, now)
+		if v.reloadSince.IsZero() {
+			v.reloadSince, v.reloadedAt = now, now
+		}
+		switch {
+		case now.Sub(v.reloadSince) >= reloadTimeout:
+			observation.Screen = NotFound
+		case now.Sub(v.reloadedAt) >= reloadInterval:
+			v.reloadedAt = now
+			observation.Reload = true
+		}
 	}
 	if v.pending != observation.Screen {
 		v.pending, v.pendingSince = observation.Screen, now
@@ -181,18 +189,4 @@ func confirmTime(found classification) time.Duration {
 		return ConfirmTime
 	}
 	return 500 * time.Millisecond
-}
-
-// needReload decides whether it is time to load the page again.
-func (v *visitState) needReload(observation *Observation, now time.Time) {
-	if v.reloadSince.IsZero() {
-		v.reloadSince, v.reloadedAt = now, now
-	}
-	switch {
-	case now.Sub(v.reloadSince) >= reloadTimeout:
-		observation.Screen = NotFound
-	case now.Sub(v.reloadedAt) >= reloadInterval:
-		v.reloadedAt = now
-		observation.Reload = true
-	}
 }

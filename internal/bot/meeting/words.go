@@ -227,7 +227,7 @@ func (p *Profile) screenOfPhrase(phrase Screen, past History) (screen Screen, re
 		return Denied, false
 	case phrase == notStartedPhrase:
 		return HostAbsent, false
-	case phrase == invalidPhrase && p.reloads(HostAbsent):
+	case phrase == invalidPhrase && slices.ContainsFunc(p.Screens[HostAbsent], func(rule Rule) bool { return rule.Reload }):
 		return HostAbsent, true
 	case phrase == invalidPhrase:
 		return NotFound, false
@@ -275,11 +275,6 @@ func (o Outline) messages() (texts []string, where string) {
 		return o.all(), "a page with a single message"
 	}
 	return slices.Concat(o.Headings, o.Notices), "headings and notices"
-}
-
-// reloads reports whether a screen needs reloads on the platform.
-func (p *Profile) reloads(screen Screen) bool {
-	return slices.ContainsFunc(p.Screens[screen], func(rule Rule) bool { return rule.Reload })
 }
 
 // signInForm returns the evidence of a page for signing in or registering in any

@@ -98,27 +98,6 @@ func parse(source string, data []byte) (*List, error) {
 		return nil, fmt.Errorf("list of notetakers %s: more than one document", source)
 	}
 	b := &builder{list: &List{Version: read.Version, Date: read.Date, fold: newFolding()}}
-	b.build(read)
-	if len(b.issues) > 0 {
-		return nil, fmt.Errorf("list of notetakers %s: %s", source, strings.Join(b.issues, "; "))
-	}
-	return b.list, nil
-}
-
-// builder converts a document to a list and collects its mistakes.
-type builder struct {
-	list     *List
-	patterns int
-	issues   []string
-}
-
-func (b *builder) expect(ok bool, position, format string, args ...any) {
-	if !ok {
-		b.issues = append(b.issues, position+": "+fmt.Sprintf(format, args...))
-	}
-}
-
-func (b *builder) build(read document) {
 	b.expect(read.Version > 0, "version", "must be 1 or more")
 	b.expect(datePattern.MatchString(read.Date), "date", "must be a date such as 2026-11-21")
 	b.expect(len(read.Notetakers) > 0, "notetakers", "must name at least one")
@@ -143,6 +122,23 @@ func (b *builder) build(read document) {
 		})
 	}
 	b.expect(b.patterns <= maxPatterns, "notetakers", "have %d patterns; the maximum is %d", b.patterns, maxPatterns)
+	if len(b.issues) > 0 {
+		return nil, fmt.Errorf("list of notetakers %s: %s", source, strings.Join(b.issues, "; "))
+	}
+	return b.list, nil
+}
+
+// builder converts a document to a list and collects its mistakes.
+type builder struct {
+	list     *List
+	patterns int
+	issues   []string
+}
+
+func (b *builder) expect(ok bool, position, format string, args ...any) {
+	if !ok {
+		b.issues = append(b.issues, position+": "+fmt.Sprintf(format, args...))
+	}
 }
 
 // fold splits and folds patterns like names.

@@ -176,12 +176,8 @@ func (s *chunkServer) routes() http.Handler {
 	mux.HandleFunc("POST /{token}/chunks/{sequence}", s.handleChunk)
 	mux.HandleFunc("POST /{token}/status", s.handleStatus)
 	mux.HandleFunc("POST /{token}/end", s.handleEnd)
-	return s.onlyRecorderTab(mux)
-}
-
-// onlyRecorderTab rejects requests without the secret, requests of other origins, and
-// requests with another Host header (DNS rebinding).
-func (s *chunkServer) onlyRecorderTab(next http.Handler) http.Handler {
+	// Requests are rejected without the secret, from other origins, and with another Host header
+	// (DNS rebinding).
 	token := []byte(s.path())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := []byte(r.URL.Path)
@@ -196,7 +192,7 @@ func (s *chunkServer) onlyRecorderTab(next http.Handler) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		next.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r)
 	})
 }
 

@@ -30,16 +30,38 @@ type Delivery struct {
 // Deliver returns when the service has everything.
 func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	if end.Reason == ReasonShutdown {
-		return d.deliverStop(ctx, end)
+		// The meeting may go on, and the service decides whether another bot continues: this one
+		// reports neither a failure nor the end of the recording, and packs nothing.
+		if d.Report.HasResult() {
+			if err := d.Report.Save(); err != nil {
+				return fmt.Errorf("save the report: %w", err)
+			}
+			if err := d.flushMedia(ctx); err != nil {
+				return err
+			}
+		}
+		return d.exit(ctx, ingest.EventData{EndReason: end.Reason, Detail: end.Detail})
 	}
 	if !d.Report.HasResult() {
-		return d.deliverFailure(ctx, end)
+		code := cmp.Or(end.Code, job.MeetingEnded) // without a code, the bot left before anything could be recorded
+		return d.exit(ctx, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail})
 	}
 	if err := d.Report.Save(); err != nil {
 		return fmt.Errorf("save the report: %w", err)
 	}
 	if !d.Report.HasRecording() {
-		return d.deliverAttendance(ctx, end)
+		if err := d.flushMedia(ctx); err != nil {
+			return err
+		}
+		if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
+			return err
+		}
+		if end.Reason != ReasonSuperseded {
+			if err := d.Events.Emit(job.ManifestFinalized, nil); err != nil {
+				return err
+			}
+		}
+		return d.flush(ctx)
 	}
 	if err := d.Events.Emit(job.BotRecordingStopped, nil); err != nil {
 		return err
@@ -58,43 +80,6 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	}
 	// If packing fails, the service packs the segments.
 	return errors.Join(d.finalize(ctx), d.flush(ctx))
-}
-
-// deliverStop reports that the bot's process was stopped while the meeting may go on.
-// The service decides whether another bot continues, so this one reports neither a
-// failure nor the end of the recording, and packs nothing.
-func (d *Delivery) deliverStop(ctx context.Context, end End) error {
-	if d.Report.HasResult() {
-		if err := d.Report.Save(); err != nil {
-			return fmt.Errorf("save the report: %w", err)
-		}
-		if err := d.flushMedia(ctx); err != nil {
-			return err
-		}
-	}
-	return d.exit(ctx, ingest.EventData{EndReason: end.Reason, Detail: end.Detail})
-}
-
-// deliverAttendance ends a job of which nothing was to be recorded.
-func (d *Delivery) deliverAttendance(ctx context.Context, end End) error {
-	if err := d.flushMedia(ctx); err != nil {
-		return err
-	}
-	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
-		return err
-	}
-	if end.Reason != ReasonSuperseded {
-		if err := d.Events.Emit(job.ManifestFinalized, nil); err != nil {
-			return err
-		}
-	}
-	return d.flush(ctx)
-}
-
-// deliverFailure ends a job of which nothing was recorded.
-func (d *Delivery) deliverFailure(ctx context.Context, end End) error {
-	code := cmp.Or(end.Code, job.MeetingEnded) // without a code, the bot left before anything could be recorded
-	return d.exit(ctx, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail})
 }
 
 // finalize packs the recording and uploads it.

@@ -110,7 +110,9 @@ func (r *Report) SetLeft(at time.Time, end End) {
 	at = r.clock.Convert(at)
 	r.update(func(c *ingest.Report) {
 		c.LeftAt, c.EndReason, c.EndDetail = at, end.Reason, end.Detail
-		r.roster.endAllSpeech()
+		for _, id := range r.roster.ids {
+			r.roster.endSpeech(r.roster.byID[id])
+		}
 		r.endGap(&r.pausedAt, at, recording.GapPaused)
 		r.endGap(&r.fullAt, at, recording.GapDiskFull)
 		for i := range c.MediaFaults {

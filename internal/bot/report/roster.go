@@ -122,13 +122,6 @@ func (r *roster) endSpeech(p *participant) {
 	p.speaking = false
 }
 
-// endAllSpeech ends every current speech.
-func (r *roster) endAllSpeech() {
-	for _, id := range r.ids {
-		r.endSpeech(r.byID[id])
-	}
-}
-
 // people returns everybody who was in the meeting, in the order of joining.
 func (r *roster) people() []ingest.Person {
 	var people []ingest.Person

@@ -90,7 +90,7 @@ func New(settings Settings) (*Client, error) {
 		log:      settings.Log.With("job_id", settings.JobID, "attempt", settings.Attempt),
 		http:     newHTTPClient(settings.Transport),
 		base:     base,
-		commands: newCommandQueue(),
+		commands: commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)},
 		uploads:  uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}},
 		end:      end{done: make(chan struct{}), refused: make(chan struct{})},
 	}

@@ -73,10 +73,6 @@ type commandQueue struct {
 	out       chan ingest.Command
 }
 
-func newCommandQueue() commandQueue {
-	return commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)}
-}
-
 // add queues a command unless it was queued before. It returns false when the queue is full.
 func (q *commandQueue) add(command ingest.Command) bool {
 	q.mutex.Lock()

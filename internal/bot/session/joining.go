@@ -47,9 +47,27 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil {
-				return openFailed(err)
+				var refused *browser.NavigationBlockedError
+				if errors.As(err, &refused) && meeting.IsHomePage(refused.Host) {
+					end := failed(job.NetworkLoss, fmt.Sprintf(
+						"The platform sent the bot to its home page, %s, instead of the meeting.", refused.Host))
+					end.retry = true
+					return end
+				}
+				if errors.As(err, &refused) {
+					return failed(job.MeetingNotFound, fmt.Sprintf(
+						"The meeting's address leads to %s, which does not belong to a meeting platform. "+
+							"If you trust it, add it to %s.", refused.Host, network.AllowedHostsSetting))
+				}
+				end := internalError(err)
+				var navigation *browser.NavigationError
+				if errors.As(err, &navigation) {
+					end.code = job.NetworkLoss
+				}
+				end.retry = true
+				return end
 			}
-			page.attach(j.opener.adapter, chromium, tab)
+			page.adapter, page.browser, page.tab = j.opener.adapter, chromium, tab
 			j.join(ctx, page)
 			return nil
 		},
@@ -68,27 +86,6 @@ func (j *joining) waitForJoinTime(ctx context.Context) error {
 		}
 	}
 	return j.events.Emit(job.BotJoined, data)
-}
-
-// openFailed returns the result for a page that could not be opened.
-func openFailed(err error) *exitResult {
-	var refused *browser.NavigationBlockedError
-	if errors.As(err, &refused) && meeting.IsHomePage(refused.Host) {
-		end := failed(job.NetworkLoss, fmt.Sprintf("The platform sent the bot to its home page, %s, instead of the meeting.", refused.Host))
-		end.retry = true
-		return end
-	}
-	if errors.As(err, &refused) {
-		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which does not belong to a meeting platform. "+
-			"If you trust it, add it to %s.", refused.Host, network.AllowedHostsSetting))
-	}
-	end := internalError(err)
-	var navigation *browser.NavigationError
-	if errors.As(err, &navigation) {
-		end.code = job.NetworkLoss
-	}
-	end.retry = true
-	return end
 }
 
 // join presses the join button and starts to wait for admission.
@@ -150,12 +147,6 @@ func joinFailed(err error, page *meetingPage) *exitResult {
 	}
 	end.needsDiagnostics = !page.last.seen.Screen.Terminal()
 	return end
-}
-
-// waitAgain waits for admission in a page that moved the bot back to the lobby.
-func (j *joining) waitAgain(ctx context.Context, page *meetingPage) {
-	j.requestedAt = time.Now()
-	page.startWaiting(ctx, j.requestedAt)
 }
 
 // handleSnapshot handles what the page shows before admission, and returns the

@@ -53,14 +53,8 @@ func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 	case p.isAlone && p.aloneSince.IsZero():
 		p.aloneSince = s.at
 	}
-	return p.checkNotetakers(s.seen.Participants)
-}
-
-// checkNotetakers reports each notetaker of another service once, and ends the
-// session if the job wants that.
-func (p *leavePolicy) checkNotetakers(participants []meeting.Participant) *exitResult {
 	found := ""
-	for _, participant := range participants {
+	for _, participant := range s.seen.Participants {
 		name, ok := p.notetakers.Match(participant.Name)
 		if !ok {
 			continue

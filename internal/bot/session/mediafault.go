@@ -162,7 +162,21 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 	switch action {
 	case repairFault:
 		m.report.StartFault(string(kind), watch.since)
-		m.repair(ctx, kind, watch.repaired, now)
+		// The page is repaired first. If that does not apply or did not help, the capture is
+		// restarted, and the audio joined again: on a busy machine the page may have shown the
+		// control too late.
+		joiner, joins := m.page.adapter.(audioJoiner)
+		joins = joins && kind == faultNoSound
+		if joins {
+			m.joinAudio(ctx, joiner)
+		}
+		switch {
+		case joins && watch.repaired == 1:
+		case kind == faultFrozenPicture && watch.repaired == 1:
+			m.resumeVideos(ctx)
+		default:
+			m.restartCapture(ctx, now)
+		}
 		return m.emit(kind, "repairing", now)
 	case markFault:
 		return m.emit(kind, "not_repaired", now)
@@ -171,24 +185,6 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 		return m.emit(kind, "ended", now)
 	}
 	return nil
-}
-
-// repair acts on the page first, and restarts the capture if that does not apply or did
-// not help. It joins the audio again then: on a busy machine the page may have shown
-// the control too late.
-func (m *mediaFaults) repair(ctx context.Context, kind faultKind, number int, now time.Time) {
-	joiner, joins := m.page.adapter.(audioJoiner)
-	joins = joins && kind == faultNoSound
-	if joins {
-		m.joinAudio(ctx, joiner)
-	}
-	switch {
-	case joins && number == 1:
-	case kind == faultFrozenPicture && number == 1:
-		m.resumeVideos(ctx)
-	default:
-		m.restartCapture(ctx, now)
-	}
 }
 
 // joinAudio joins the page's audio.

@@ -279,18 +279,13 @@ func (s *speaker) handleSnapshot(ctx context.Context, snap snapshot) {
 	}
 }
 
-// attribute tells the report which track is the bot's own.
-func (s *speaker) attribute() {
+// check turns the microphone off when nothing was played for a while.
+func (s *speaker) check(ctx context.Context, now time.Time) {
 	if recording := s.record.Load(); recording != nil {
 		if track := recording.OwnTrack(); track != "" {
 			s.report.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: report.OwnID}})
 		}
 	}
-}
-
-// check turns the microphone off when nothing was played for a while.
-func (s *speaker) check(ctx context.Context, now time.Time) {
-	s.attribute()
 	if s.on && s.queue.idle() && now.Sub(s.quietSince) >= muteDelay {
 		s.mute(ctx)
 	}

@@ -57,11 +57,6 @@ func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, set
 	}
 }
 
-// attach sets the browser and its open page.
-func (p *meetingPage) attach(adapter meeting.Adapter, browser *browser.Browser, tab *browser.Page) {
-	p.adapter, p.browser, p.tab = adapter, browser, tab
-}
-
 // gone is closed when the browser has ended.
 func (p *meetingPage) gone() <-chan struct{} {
 	if p.browser == nil {

@@ -125,19 +125,6 @@ func (r *recordingSession) ended() <-chan struct{} {
 	return r.recorder.Done()
 }
 
-// handleEnd starts a new part after the recorder ended without being stopped.
-func (r *recordingSession) handleEnd(ctx context.Context) *exitResult {
-	err := r.recorder.Err()
-	r.endPart(err)
-	if browserLost(err) {
-		return pageFailed(err)
-	}
-	if err == nil {
-		err = errors.New("the recorder ended unexpectedly")
-	}
-	return r.handleFailure(ctx, err)
-}
-
 // handleFailure starts another recorder, or another browser if this one does
 // not record.
 func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitResult {

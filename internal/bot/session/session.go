@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -95,7 +96,15 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 	case <-s.page.crashed():
 		return pageFailed(browser.ErrPageCrashed)
 	case <-s.recording.ended():
-		return s.recording.handleEnd(ctx)
+		err := s.recording.recorder.Err()
+		s.recording.endPart(err)
+		if browserLost(err) {
+			return pageFailed(err)
+		}
+		if err == nil {
+			err = errors.New("the recorder ended unexpectedly")
+		}
+		return s.recording.handleFailure(ctx, err)
 	case <-tick:
 		return s.check(ctx, time.Now())
 	}
@@ -204,7 +213,9 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 	if end := s.policy.checkMaximum(now); end != nil {
 		return end
 	}
-	if s.client.Watched() && s.mayShowPage() {
+	// Pictures of the page are taken before the meeting, and while its words are kept. A bot that
+	// needs permission takes none without it, not even in the lobby: a host may admit it at any moment.
+	if s.client.Watched() && s.consent.allowsRecording() && (s.page.phase != phaseAdmitted || s.recording.keepsTexts()) {
 		s.screenshots.take(ctx, now)
 	}
 	if s.page.phase == phaseJoining {
@@ -219,18 +230,6 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 		}
 		return s.recover(ctx, now, true)
 	}
-	return s.checkMeeting(ctx, now)
-}
-
-// mayShowPage reports whether pictures of the page may be taken: before the meeting, and while
-// its words are kept. A bot that needs permission takes none without it, not even in the
-// lobby: a host may admit it at any moment.
-func (s *session) mayShowPage() bool {
-	return s.consent.allowsRecording() && (s.page.phase != phaseAdmitted || s.recording.keepsTexts())
-}
-
-// checkMeeting is check for an admitted session.
-func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
 	audio := s.recording.audio(now)
 	audio.faulty = s.faults.soundFaulty()
 	s.client.SetRecordedDuration(s.recording.length())
@@ -317,7 +316,8 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 	s.screen.leave(ctx)
 	s.page.pageQueue.clear(ctx)
 	if reason == report.ReasonRemoved {
-		s.joining.waitAgain(ctx, s.page)
+		s.joining.requestedAt = time.Now()
+		s.page.startWaiting(ctx, s.joining.requestedAt)
 	} else {
 		s.joining.join(ctx, s.page)
 	}
@@ -340,33 +340,28 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
 			end = s.diagnostics.save(ctx, s.page, end)
 		}
-		s.closeBrowser(ctx, ended, end)
+		var leaving sync.WaitGroup
+		if s.page.canLeave(end) {
+			leaving.Go(func() { s.page.leave(ctx) })
+		}
+		s.recording.recordingQueue.close(ended)
+		s.recording.close(ctx, end)
+		if !end.retry && s.report.HasRecording() { // else another browser may continue
+			if err := s.events.Emit(job.BotRecordingStopped, nil); err != nil {
+				s.log.Error("cannot report that the recording stopped", "error", err)
+			}
+		}
+		leaving.Wait()
+		s.page.polling.Wait()
+		if s.wasAdmitted {
+			s.report.SetLeft(time.Now(), end.end())
+			if end.retry && end.reason != "" {
+				s.interrupted = end
+			}
+		}
+		if err := s.page.browser.Close(); err != nil {
+			s.log.Warn("cannot close the browser", "error", err)
+		}
 	}
 	return end
-}
-
-// closeBrowser leaves the meeting, ends the recording and closes the browser.
-func (s *session) closeBrowser(ctx, ended context.Context, end exitResult) {
-	var leaving sync.WaitGroup
-	if s.page.canLeave(end) {
-		leaving.Go(func() { s.page.leave(ctx) })
-	}
-	s.recording.recordingQueue.close(ended)
-	s.recording.close(ctx, end)
-	if !end.retry && s.report.HasRecording() { // else another browser may continue
-		if err := s.events.Emit(job.BotRecordingStopped, nil); err != nil {
-			s.log.Error("cannot report that the recording stopped", "error", err)
-		}
-	}
-	leaving.Wait()
-	s.page.polling.Wait()
-	if s.wasAdmitted {
-		s.report.SetLeft(time.Now(), end.end())
-		if end.retry && end.reason != "" {
-			s.interrupted = end
-		}
-	}
-	if err := s.page.browser.Close(); err != nil {
-		s.log.Warn("cannot close the browser", "error", err)
-	}
 }

@@ -127,7 +127,12 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 	defer l.mu.Unlock()
 	for _, s := range sound {
 		if s.TrackID == "" {
-			l.sendListeners(s.PCM)
+			for listener := range l.listeners {
+				select {
+				case listener <- s.PCM:
+				default: // it is too slow
+				}
+			}
 		}
 		number, ok := l.number(s.TrackID)
 		if !ok || number == 0 && !l.wanted.Mixed {
@@ -139,16 +144,6 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 		l.waiting = l.waiting[extra:]
 	}
 	l.wake.Send()
-}
-
-// sendListeners sends a frame of the mixed sound to the listeners that have room for it.
-func (l *Link) sendListeners(pcm []byte) {
-	for listener := range l.listeners {
-		select {
-		case listener <- pcm:
-		default: // it is too slow
-		}
-	}
 }
 
 // number returns the number of a track, 0 for the mixed sound. It returns false if all

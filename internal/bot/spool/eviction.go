@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-
-	"standin/internal/bot/ingest"
 )
 
 // A full spool evicts segments that the service has, the oldest first. After that
@@ -98,16 +96,4 @@ func (s *Spool) evict(wanted int64) (bool, error) {
 		freed += f.size
 	}
 	return freed > 0, nil
-}
-
-// recoverEvicted finds the uploaded segments that are no longer on the disk.
-func (f *files) recoverEvicted(marks marks) {
-	for name, mark := range marks {
-		_, _, segment := ingest.ParseSegmentName(name)
-		if _, there := f.byName[name]; segment && !there && mark.Refusal == "" {
-			f.evicted[name] = mark.Sum
-			f.recorded += mark.Size
-			f.uploaded += mark.Size
-		}
-	}
 }

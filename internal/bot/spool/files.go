@@ -202,31 +202,6 @@ func (s *Spool) FinalBytes() (total, settled int64) {
 	return total, settled
 }
 
-// recoverFiles reads the media folder when the spool is opened.
-func (s *Spool) recoverFiles(marks marks) error {
-	s.files.byName, s.files.evicted = map[string]*file{}, map[string]string{}
-	entries, err := os.ReadDir(s.mediaDir())
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if !entry.Type().IsRegular() || !ingest.ValidMediaName(entry.Name()) {
-			continue
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		found := &file{name: entry.Name(), size: info.Size(), segment: isSegment(entry.Name())}
-		if mark, ok := marks[found.name]; ok && mark.Size == found.size {
-			found.settled, found.sum, found.refusal = true, mark.Sum, mark.Refusal
-		}
-		s.files.add(found)
-	}
-	s.files.recoverEvicted(marks)
-	return nil
-}
-
 // reserve reserves space for a segment until release is called.
 func (f *files) reserve(limit, wanted int64) (release func(), err error) {
 	f.mutex.Lock()

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 )
 
 // DefaultLimit is the default of Settings.Limit: about fourteen hours at the
@@ -87,7 +88,34 @@ func (s *Spool) open() (err error) {
 	if err := fsutil.Sync(filepath.Dir(s.dir)); err != nil { // s.dir may be new
 		return err
 	}
-	return s.recoverFiles(marks)
+	s.files.byName, s.files.evicted = map[string]*file{}, map[string]string{}
+	entries, err := os.ReadDir(s.mediaDir())
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || !ingest.ValidMediaName(entry.Name()) {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		found := &file{name: entry.Name(), size: info.Size(), segment: isSegment(entry.Name())}
+		if mark, ok := marks[found.name]; ok && mark.Size == found.size {
+			found.settled, found.sum, found.refusal = true, mark.Sum, mark.Refusal
+		}
+		s.files.add(found)
+	}
+	for name, mark := range marks {
+		_, _, segment := ingest.ParseSegmentName(name)
+		if _, there := s.files.byName[name]; segment && !there && mark.Refusal == "" {
+			s.files.evicted[name] = mark.Sum
+			s.files.recorded += mark.Size
+			s.files.uploaded += mark.Size
+		}
+	}
+	return nil
 }
 
 // compact leaves out of the journal what is acknowledged.

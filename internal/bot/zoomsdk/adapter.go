@@ -107,7 +107,7 @@ func (a *Adapter) Address(meetingURL string) (meeting.Address, error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.target = target
-	return meeting.Address{URL: a.server.pageURL(), Passcode: target.passcode}, nil
+	return meeting.Address{URL: a.server.origin() + joinPath + a.server.secret + "/", Passcode: target.passcode}, nil
 }
 
 // currentTarget returns the meeting of the last Address.

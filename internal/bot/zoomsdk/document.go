@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"net/http"
 	"path"
 	"strings"
 )
@@ -68,30 +67,4 @@ func zoomSources(schemes ...string) string {
 		}
 	}
 	return strings.Join(sources, " ")
-}
-
-// setPolicy sets the security headers of a response. Pages may load scripts only
-// from the bot, and may connect to the bot and to Zoom. The SDK needs
-// unsafe-eval to join (seen in version 6.2.0) and for WebAssembly. Pages are
-// isolated from other origins, because the SDK has no shared memory otherwise;
-// credentialless isolation loads images of other origins without cookies.
-func setPolicy(header http.Header) {
-	header.Set("Content-Security-Policy", strings.Join([]string{
-		"default-src 'none'",
-		"script-src 'self' blob: 'unsafe-eval'",
-		"worker-src 'self' blob:",
-		"connect-src 'self' blob: data: " + zoomSources("https", "wss"),
-		"style-src 'self' 'unsafe-inline'",
-		"img-src 'self' blob: data: " + zoomSources("https"),
-		"media-src 'self' blob: data:",
-		"font-src 'self' data:",
-		"base-uri 'none'",
-		"form-action 'none'",
-		"frame-ancestors 'none'",
-	}, "; "))
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Cross-Origin-Embedder-Policy", "credentialless")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Referrer-Policy", "origin") // the path holds a secret
-	header.Set("X-Content-Type-Options", "nosniff")
 }

@@ -114,8 +114,14 @@ func readReport(ctx context.Context, page meeting.Page) (report, error) {
 // classify returns the screen that a report means, and its evidence. An end comes
 // before the state that preceded it, and the waiting room before the meeting.
 func (r report) classify() (meeting.Screen, string) {
-	if r.Scheme != "" {
-		return r.foreignPage()
+	if r.Scheme != "" { // the SDK opens other pages, such as a survey, only after a meeting
+		switch r.Scheme {
+		case "chrome-error:":
+			return meeting.CannotConnect, "the browser's own error page"
+		case "https:":
+			return meeting.Ended, "the SDK opened a page of " + r.Host
+		}
+		return meeting.Unknown, ""
 	}
 	if screen, evidence := r.ended(); screen != meeting.Unknown {
 		return screen, evidence
@@ -139,18 +145,6 @@ func (r report) classify() (meeting.Screen, string) {
 		return meeting.BotWall, fmt.Sprintf("a form of the SDK that requires a person, %q", r.Shown.Heading)
 	case r.Ready && !r.Joining:
 		return meeting.PreJoin, "the SDK has started"
-	}
-	return meeting.Unknown, ""
-}
-
-// foreignPage classifies a page that is not the bot's own. The SDK opens other
-// pages, such as a survey, only after a meeting.
-func (r report) foreignPage() (meeting.Screen, string) {
-	switch r.Scheme {
-	case "chrome-error:":
-		return meeting.CannotConnect, "the browser's own error page"
-	case "https:":
-		return meeting.Ended, "the SDK opened a page of " + r.Host
 	}
 	return meeting.Unknown, ""
 }
@@ -197,23 +191,18 @@ func (r report) observation() meeting.Observation {
 		})
 	}
 	if o.Screen == meeting.InMeeting {
-		r.addMeeting(&o)
+		o.Others = len(r.People)
+		o.SpeechSources = []meeting.SpeechSource{meeting.SpeechByPage} // the SDK reports active speakers
+		for _, p := range r.People {
+			o.Participants = append(o.Participants, meeting.Participant{ID: p.ID, Name: p.Name, Speaking: p.Speaking})
+		}
+		if r.Shown.AudioButton {
+			o.Notices = append(o.Notices, noticeAudio)
+		}
+		if r.Unmuted {
+			o.Notices = append(o.Notices, noticeUnmuted)
+		}
 	}
 	o.Clean()
 	return o
-}
-
-// addMeeting adds who is in the meeting, and what its page needs.
-func (r report) addMeeting(o *meeting.Observation) {
-	o.Others = len(r.People)
-	o.SpeechSources = []meeting.SpeechSource{meeting.SpeechByPage} // the SDK reports active speakers
-	for _, p := range r.People {
-		o.Participants = append(o.Participants, meeting.Participant{ID: p.ID, Name: p.Name, Speaking: p.Speaking})
-	}
-	if r.Shown.AudioButton {
-		o.Notices = append(o.Notices, noticeAudio)
-	}
-	if r.Unmuted {
-		o.Notices = append(o.Notices, noticeUnmuted)
-	}
 }

@@ -90,9 +90,6 @@ func (s *server) close() error {
 // origin returns the scheme, host and port of the server.
 func (s *server) origin() string { return "http://" + s.listener.Addr().String() }
 
-// pageURL returns the URL of the page.
-func (s *server) pageURL() string { return s.origin() + joinPath + s.secret + "/" }
-
 // routes returns the handler of all requests.
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -106,20 +103,35 @@ func (s *server) routes() http.Handler {
 	if files, err := fs.Sub(s.library.root.FS(), distDir); err == nil { // fails only for an invalid path
 		mux.Handle("GET "+filesPath, http.StripPrefix(filesPath, filesOnly(http.FileServerFS(files))))
 	}
-	return s.secure(mux)
-}
-
-// secure rejects requests from pages of other origins and requests for another
-// host name that resolves to this machine, and sets the security headers.
-func (s *server) secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setPolicy(w.Header())
+		// Pages may load scripts only from the bot, and may connect to the bot and to Zoom. The SDK
+		// needs unsafe-eval to join (seen in version 6.2.0) and for WebAssembly, and shared memory,
+		// which only pages isolated from other origins have. Credentialless isolation loads images of
+		// other origins without cookies.
+		w.Header().Set("Content-Security-Policy", strings.Join([]string{
+			"default-src 'none'",
+			"script-src 'self' blob: 'unsafe-eval'",
+			"worker-src 'self' blob:",
+			"connect-src 'self' blob: data: " + zoomSources("https", "wss"),
+			"style-src 'self' 'unsafe-inline'",
+			"img-src 'self' blob: data: " + zoomSources("https"),
+			"media-src 'self' blob: data:",
+			"font-src 'self' data:",
+			"base-uri 'none'",
+			"form-action 'none'",
+			"frame-ancestors 'none'",
+		}, "; "))
+		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+		w.Header().Set("Cross-Origin-Embedder-Policy", "credentialless")
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		w.Header().Set("Referrer-Policy", "origin") // the path holds a secret
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		foreign := r.Method != http.MethodGet && r.Header.Get("Origin") != s.origin()
 		if r.Host != s.listener.Addr().String() || foreign {
 			http.Error(w, "forbidden", http.StatusForbidden)
 			return
 		}
-		next.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r)
 	})
 }
 

@@ -123,12 +123,6 @@ func (l *Launcher) fetchImage(ctx context.Context) error {
 	defer cancel()
 	l.pull.setPulling(true)
 	defer l.pull.setPulling(false)
-	return l.pullImage(ctx)
-}
-
-// pullImage pulls the image. Engines report most errors in the progress stream,
-// after a successful status code.
-func (l *Launcher) pullImage(ctx context.Context) error {
 	action := "pull the bots' image " + l.settings.Image
 	auth, err := l.registryAuth()
 	if err != nil {
@@ -139,6 +133,7 @@ func (l *Launcher) pullImage(ctx context.Context) error {
 		return engineError(action, err)
 	}
 	defer stream.Close()
+	// Engines report most errors in the progress stream, after a successful status code.
 	for message, err := range stream.JSONMessages(ctx) {
 		switch {
 		case err != nil:

@@ -106,24 +106,19 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 	case err == nil || errdefs.IsNotFound(err):
 		return nil
 	case errdefs.IsConflict(err): // another call removes it already
-		return e.waitRemoved(ctx, name)
+		ticker := time.NewTicker(removalPollInterval)
+		defer ticker.Stop()
+		for {
+			_, err := e.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+			if errdefs.IsNotFound(err) {
+				return nil
+			}
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return engineError("wait for the removal of the bot's container", ctx.Err())
+			}
+		}
 	}
 	return engineError("remove the bot's container", err)
-}
-
-// waitRemoved waits until a container no longer exists.
-func (l *Launcher) waitRemoved(ctx context.Context, name string) error {
-	ticker := time.NewTicker(removalPollInterval)
-	defer ticker.Stop()
-	for {
-		_, err := l.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
-		if errdefs.IsNotFound(err) {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return engineError("wait for the removal of the bot's container", ctx.Err())
-		}
-	}
 }

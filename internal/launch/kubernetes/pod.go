@@ -112,13 +112,7 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 		at = len(spec.Containers)
 		spec.Containers = append(spec.Containers, corev1.Container{Name: containerName})
 	}
-	l.completeContainer(&spec.Containers[at])
-	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: base.Annotations}, Spec: spec}
-}
-
-// completeContainer sets everything but what the operator may choose in the bot's
-// container.
-func (l *Launcher) completeContainer(c *corev1.Container) {
+	c := &spec.Containers[at]
 	c.Image, c.ImagePullPolicy = l.settings.Image, l.settings.Pull
 	c.Args = append(slices.Clone(l.settings.Command), "--config", path.Join(configDir, launch.ConfigFile))
 	c.Env = append(c.Env, corev1.EnvVar{Name: "HOME", Value: "/tmp"}, corev1.EnvVar{Name: "TMPDIR", Value: "/tmp"})
@@ -138,6 +132,7 @@ func (l *Launcher) completeContainer(c *corev1.Container) {
 	limits := l.settings.Resources
 	c.Resources.Requests = withQuantities(c.Resources.Requests, limits.CPURequest, limits.MemoryRequest)
 	c.Resources.Limits = withQuantities(c.Resources.Limits, limits.CPULimit, limits.MemoryLimit)
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: base.Annotations}, Spec: spec}
 }
 
 // withQuantities replaces the quantities of a template that are set.

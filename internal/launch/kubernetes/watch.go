@@ -134,21 +134,16 @@ func (l *Launcher) watch(ctx context.Context, current *snapshot) error {
 		case event.Type == watch.Error:
 			return apierrors.FromObject(event.Object)
 		case event.Type != watch.Bookmark:
-			l.handle(current, event)
-		}
-	}
-}
-
-// handle updates the tracker with one change.
-func (l *Launcher) handle(current *snapshot, event watch.Event) {
-	switch changed := event.Object.(type) {
-	case *batchv1.Job:
-		if key, ours := l.settings.ParseLabels(changed.Labels); ours {
-			l.handleJob(current, key, changed, event.Type == watch.Deleted)
-		}
-	case *corev1.Pod:
-		if key, ours := l.settings.ParseLabels(changed.Labels); ours {
-			l.handlePod(current, key, changed, event.Type == watch.Deleted)
+			switch changed := event.Object.(type) {
+			case *batchv1.Job:
+				if key, ours := l.settings.ParseLabels(changed.Labels); ours {
+					l.handleJob(current, key, changed, event.Type == watch.Deleted)
+				}
+			case *corev1.Pod:
+				if key, ours := l.settings.ParseLabels(changed.Labels); ours {
+					l.handlePod(current, key, changed, event.Type == watch.Deleted)
+				}
+			}
 		}
 	}
 }

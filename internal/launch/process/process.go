@@ -75,7 +75,7 @@ func New(settings Settings) (*Launcher, error) {
 			log.Error("cannot determine whether a bot runs", "error", err)
 		case pid != 0:
 			log.Info("found a running bot")
-			l.watch(key, pid, l.isUnlocked(key))
+			l.watch(key, pid, func() (string, bool) { return "", l.State(key.JobID, key.Attempt) == launch.Gone })
 		}
 	}
 	return l, nil
@@ -275,11 +275,6 @@ func hasExited(pid int) exitCheck {
 		}
 		return fmt.Sprintf("exit status %d", status.ExitStatus()), true
 	}
-}
-
-// isUnlocked returns the check of a bot that an earlier service started.
-func (l *Launcher) isUnlocked(key launch.Key) exitCheck {
-	return func() (string, bool) { return "", l.State(key.JobID, key.Attempt) == launch.Gone }
 }
 
 // watch reports the exit of a bot.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/launch"
@@ -69,9 +70,8 @@ func newBot(a launch.Assignment, opts options, settings Settings) *bot {
 	isTrue := func(option *bool) bool { return option != nil && *option }
 	return &bot{
 		assignment: a, options: opts, settings: settings,
-		clock: botClock{
-			clock: settings.Clock, speed: opts.speed,
-		}, commandQueue: newCommandQueue(), shown: make(map[ingest.CommandKind]ingest.EventData),
+		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: &commandQueue{added: retry.NewSignal(), seen: make(map[string]bool)},
+		shown:   make(map[ingest.CommandKind]ingest.EventData),
 		rosters: make(chan *ingest.LiveRoster, 1), chat: isTrue(a.Options.Chat), captions: isTrue(a.Options.Captions.Enabled),
 	}
 }
@@ -124,7 +124,26 @@ func (b *bot) visit(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.stayInMeeting(ctx)
+	if b.options.competitor {
+		found := ingest.EventData{DetectedBotName: competitorName, LeftMeeting: &b.assignment.AutoLeave.OnBotDetected}
+		if err := b.emit(ctx, job.BotCompetingDetected, found); err != nil {
+			return err
+		}
+		if b.assignment.AutoLeave.OnBotDetected {
+			return &exitResult{reason: reasonCompetitor, detail: competitorName + " is in the meeting"}
+		}
+	}
+	maximum := time.Duration(b.assignment.AutoLeave.AfterMaxSeconds) * time.Second
+	if err := b.attend(ctx, min(b.options.duration, maximum)); err != nil {
+		return err
+	}
+	if b.options.crashAt(b.assignment.Attempt) == whileRecording {
+		return errors.Join(b.uploadRecording(ctx), errCrashed)
+	}
+	if b.options.duration > maximum {
+		return &exitResult{reason: reasonMaximum, detail: "afterMaxSeconds has passed"}
+	}
+	return &exitResult{reason: reasonHostEnded, detail: "The simulated host ended the meeting."}
 }
 
 // join opens the page and waits to be admitted, or fails where the scenario
@@ -165,30 +184,6 @@ func (b *bot) join(ctx context.Context) error {
 
 func (b *bot) failure() error {
 	return &exitResult{code: b.options.failureCode, detail: b.options.detail}
-}
-
-// stayInMeeting waits for the end of the recorded meeting.
-func (b *bot) stayInMeeting(ctx context.Context) error {
-	if b.options.competitor {
-		found := ingest.EventData{DetectedBotName: competitorName, LeftMeeting: &b.assignment.AutoLeave.OnBotDetected}
-		if err := b.emit(ctx, job.BotCompetingDetected, found); err != nil {
-			return err
-		}
-		if b.assignment.AutoLeave.OnBotDetected {
-			return &exitResult{reason: reasonCompetitor, detail: competitorName + " is in the meeting"}
-		}
-	}
-	maximum := time.Duration(b.assignment.AutoLeave.AfterMaxSeconds) * time.Second
-	if err := b.attend(ctx, min(b.options.duration, maximum)); err != nil {
-		return err
-	}
-	if b.options.crashAt(b.assignment.Attempt) == whileRecording {
-		return errors.Join(b.uploadRecording(ctx), errCrashed)
-	}
-	if b.options.duration > maximum {
-		return &exitResult{reason: reasonMaximum, detail: "afterMaxSeconds has passed"}
-	}
-	return &exitResult{reason: reasonHostEnded, detail: "The simulated host ended the meeting."}
 }
 
 // wait waits on the bot's clock and executes commands meanwhile. A command to

@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 )
 
 // execute executes a command, and acknowledges it with its outcome. A command to leave
@@ -37,7 +38,8 @@ func (b *bot) perform(ctx context.Context, command ingest.Command) (failure stri
 		if !b.timeline.running {
 			return "nothing is being recorded", nil
 		}
-		b.timeline.pause(b.clock.now())
+		b.timeline.pausedAt = b.clock.now()
+		b.timeline.end(b.timeline.pausedAt, recording.GapPaused)
 		return "", b.emit(ctx, job.BotRecordingPaused, nil)
 	case ingest.ResumeRecording:
 		if b.timeline.pausedAt.IsZero() {

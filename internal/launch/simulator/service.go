@@ -187,10 +187,6 @@ type commandQueue struct {
 	waiting []ingest.Command
 }
 
-func newCommandQueue() *commandQueue {
-	return &commandQueue{added: retry.NewSignal(), seen: make(map[string]bool)}
-}
-
 // add queues commands and reports whether any is new.
 func (i *commandQueue) add(commands []ingest.Command) bool {
 	i.mu.Lock()

@@ -127,7 +127,12 @@ func (s *Launcher) start(key launch.Key, p *process, run func()) (started bool, 
 		return false, fmt.Errorf("%d simulated bots run already", s.count)
 	}
 	if now := time.Now(); now.Sub(s.forgotAt) > time.Minute {
-		s.forgetEnded(now)
+		s.forgotAt = now
+		for key, p := range s.bots {
+			if p.isDone() && now.Sub(p.endedAt) > endedRetention {
+				delete(s.bots, key)
+			}
+		}
 	}
 	s.bots[key] = p
 	s.count++
@@ -146,16 +151,6 @@ func (s *Launcher) run(ctx context.Context, a launch.Assignment, opts options, p
 	close(p.ended)
 	s.mu.Unlock()
 	s.settings.OnExit(a.JobID, a.Attempt)
-}
-
-// forgetEnded removes bots that ended long ago.
-func (s *Launcher) forgetEnded(now time.Time) {
-	s.forgotAt = now
-	for key, p := range s.bots {
-		if p.isDone() && now.Sub(p.endedAt) > endedRetention {
-			delete(s.bots, key)
-		}
-	}
 }
 
 // State implements launch.Launcher.

@@ -39,11 +39,6 @@ func (t *timeline) start(at time.Time) {
 	t.running, t.pausedAt = true, time.Time{}
 }
 
-func (t *timeline) pause(at time.Time) {
-	t.end(at, recording.GapPaused)
-	t.pausedAt = at
-}
-
 // stop ends the recording, and the pause if it is paused.
 func (t *timeline) stop(at time.Time) {
 	if !t.pausedAt.IsZero() {

@@ -64,7 +64,39 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 		f.Log.Warn("part of the recording is lost", slog.String("job", jobID.String()),
 			slog.String("losses", strings.Join(packed.Losses(), "; ")))
 	}
-	return f.storeMedia(ctx, jobID, packed, plan.adopted, work, progress)
+	var done, total int64
+	count := func(files []recording.File) {
+		for _, file := range files {
+			total += file.Bytes
+		}
+	}
+	count(packed.Files)
+	for _, attempt := range plan.adopted {
+		count(attempt.report.Media)
+	}
+	notify := func(bytes int64) {
+		done += bytes
+		progress(Storing, done, total)
+	}
+	notify(0)
+	for _, file := range packed.Files {
+		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), notify); err != nil {
+			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
+		}
+	}
+	origin := firstStart(packed.Parts, jobUploads{attempts: plan.adopted}.reports())
+	for _, attempt := range plan.adopted {
+		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
+		if err != nil {
+			return Packed{}, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
+		}
+		packed.Files = append(packed.Files, adoptedMedia.Files...)
+		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)
+		packed.Tracks = append(packed.Tracks, adoptedMedia.Tracks...)
+	}
+	slices.SortStableFunc(packed.Parts, func(a, b PackedPart) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	slices.SortStableFunc(packed.Files, func(a, b recording.File) int { return cmp.Compare(packed.fileOrder(a), packed.fileOrder(b)) })
+	return packed, nil
 }
 
 // plan selects the source of each attempt's media.
@@ -89,46 +121,6 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attempt
 		}
 	}
 	return plan, nil
-}
-
-// storeMedia stores the packed files and the finished files of bots. It
-// returns the contents of all files, in the order of the attempts.
-func (f *Finisher) storeMedia(
-	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptData, work string, progress Progress,
-) (Packed, error) {
-	var done, total int64
-	count := func(files []recording.File) {
-		for _, file := range files {
-			total += file.Bytes
-		}
-	}
-	count(packed.Files)
-	for _, attempt := range adopted {
-		count(attempt.report.Media)
-	}
-	notify := func(bytes int64) {
-		done += bytes
-		progress(Storing, done, total)
-	}
-	notify(0)
-	for _, file := range packed.Files {
-		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), notify); err != nil {
-			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
-		}
-	}
-	origin := firstStart(packed.Parts, jobUploads{attempts: adopted}.reports())
-	for _, attempt := range adopted {
-		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
-		if err != nil {
-			return Packed{}, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
-		}
-		packed.Files = append(packed.Files, adoptedMedia.Files...)
-		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)
-		packed.Tracks = append(packed.Tracks, adoptedMedia.Tracks...)
-	}
-	slices.SortStableFunc(packed.Parts, func(a, b PackedPart) int { return cmp.Compare(a.Attempt, b.Attempt) })
-	slices.SortStableFunc(packed.Files, func(a, b recording.File) int { return cmp.Compare(packed.fileOrder(a), packed.fileOrder(b)) })
-	return packed, nil
 }
 
 // fileOrder returns the index of a file's first part; files without parts come
@@ -271,7 +263,29 @@ func (f *Finisher) fetchAll(
 			for _, segment := range batch {
 				done += segment.Bytes
 				group.Go(func() error {
-					return f.fetch(fetching, jobID, attempt.Attempt, segment.Name, filepath.Join(folder, segment.Name))
+					file, err := os.OpenFile(filepath.Join(folder, segment.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+					if err != nil {
+						return err
+					}
+					err = repeat(fetching, func() error {
+						if err := file.Truncate(0); err != nil {
+							return err
+						}
+						if _, err := file.Seek(0, io.SeekStart); err != nil {
+							return err
+						}
+						reader, err := f.Storage.OpenUpload(fetching, jobID, attempt.Attempt, segment.Name)
+						if err != nil {
+							return err
+						}
+						defer reader.Close() // read only
+						_, err = io.Copy(file, reader)
+						return err
+					})
+					if err := errors.Join(err, file.Close()); err != nil {
+						return fmt.Errorf("attempt %d, %s: %w", attempt.Attempt, segment.Name, err)
+					}
+					return nil
 				})
 			}
 			if err := group.Wait(); err != nil {
@@ -290,33 +304,6 @@ func (f *Finisher) fetchAll(
 		parts, tracks = append(parts, attemptParts...), append(tracks, attemptTracks...)
 	}
 	return parts, tracks, nil
-}
-
-// fetch copies a whole segment to target.
-func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name, target string) error {
-	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	err = repeat(ctx, func() error {
-		if err := file.Truncate(0); err != nil {
-			return err
-		}
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		reader, err := f.Storage.OpenUpload(ctx, jobID, attempt, name)
-		if err != nil {
-			return err
-		}
-		defer reader.Close() // read only
-		_, err = io.Copy(file, reader)
-		return err
-	})
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("attempt %d, %s: %w", attempt, name, err)
-	}
-	return nil
 }
 
 // repeat calls a function that reads from the storage until it returns no error, or what

@@ -38,7 +38,7 @@ func (b *builder) manifest(baseURL string) recording.Manifest {
 		Platform:      string(input.Job.Platform),
 		MeetingURL:    input.Job.MeetingURL,
 		Metadata:      input.Job.Metadata,
-		Bot:           recording.Bot{Name: input.Job.DisplayName, Version: b.version()},
+		Bot:           recording.Bot{Name: input.Job.DisplayName, Version: optional(b.lastReport().BotVersion)},
 		Timeline:      b.timeline(),
 		End:           b.end(),
 		Partial:       b.partial(),
@@ -55,8 +55,6 @@ func (b *builder) manifest(baseURL string) recording.Manifest {
 	}
 	return manifest
 }
-
-func (b *builder) version() *string { return optional(b.lastReport().BotVersion) }
 
 func (b *builder) end() recording.End {
 	reason, detail := b.lastReport().EndReason, b.lastReport().EndDetail

@@ -105,7 +105,7 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 
 // removeAllWithPrefix removes everything in dir whose name begins with prefix.
 func removeAllWithPrefix(dir, prefix string) error {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
+	paths, err := filepath.Glob(filepath.Join(strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(dir), prefix+"*"))
 	if err != nil {
 		return err
 	}
@@ -115,11 +115,6 @@ func removeAllWithPrefix(dir, prefix string) error {
 		}
 	}
 	return nil
-}
-
-// escapeGlob escapes the special characters of filepath.Match in a path.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
 
 // packing is one run of Pack.

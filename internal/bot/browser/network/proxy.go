@@ -11,7 +11,6 @@
 package network
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +153,16 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		p.tunnel(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "":
-		p.forwardHTTP(w, r)
+		target, err := normalize(withPort(r.URL.Host))
+		if err == nil {
+			err = p.rules.admitPath(target, r.URL.EscapedPath())
+		}
+		if err != nil {
+			p.recordRefusal(err)
+			panic(http.ErrAbortHandler)
+		}
+		r.URL.Host = target
+		p.forward.ServeHTTP(w, r)
 	default:
 		http.Error(w, "this is a proxy", http.StatusBadRequest)
 	}
@@ -237,7 +245,20 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(browser, tunnelEstablished); err != nil {
 		return
 	}
-	copyBoth(browser, host, buffered.Reader)
+	// A half-close by the browser ends the tunnel. After a half-close by the host, the browser may
+	// still send.
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		_, _ = io.Copy(host, buffered) // any end closes the tunnel
+		host.Close()
+		browser.Close()
+	})
+	if _, err := io.Copy(browser, host); err != nil {
+		browser.Close()
+	} else if half, ok := browser.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // the browser may have closed it already
+	}
+	sending.Wait()
 }
 
 // track registers an end of a tunnel for Close. It returns false if the proxy
@@ -258,39 +279,6 @@ func (p *Proxy) untrack(ends ...io.Closer) {
 	for _, end := range ends {
 		delete(p.tunnels, end)
 	}
-}
-
-// copyBoth copies bytes in both directions. A half-close by the browser ends
-// the tunnel; after a half-close by the host, the browser may still send.
-func copyBoth(browser, host net.Conn, fromNear *bufio.Reader) {
-	var sending sync.WaitGroup
-	sending.Go(func() {
-		_, _ = io.Copy(host, fromNear) // any end closes the tunnel
-		host.Close()
-		browser.Close()
-	})
-	if _, err := io.Copy(browser, host); err != nil {
-		browser.Close()
-	} else if half, ok := browser.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // the browser may have closed it already
-	}
-	sending.Wait()
-}
-
-// forwardHTTP forwards a plain HTTP request. If the host is refused or
-// unreachable, it drops the connection, which the browser reports as a failed
-// load.
-func (p *Proxy) forwardHTTP(w http.ResponseWriter, r *http.Request) {
-	target, err := normalize(withPort(r.URL.Host))
-	if err == nil {
-		err = p.rules.admitPath(target, r.URL.EscapedPath())
-	}
-	if err != nil {
-		p.recordRefusal(err)
-		panic(http.ErrAbortHandler)
-	}
-	r.URL.Host = target
-	p.forward.ServeHTTP(w, r)
 }
 
 // withPort adds the default port of plain HTTP.

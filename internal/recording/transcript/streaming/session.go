@@ -115,7 +115,31 @@ func (s *Session) Run(ctx context.Context, next func(context.Context) (sound *So
 			r.pause(ctx)
 			continue
 		}
-		r.route(ctx, *sound)
+		endMs := sound.StartMs + int64(len(sound.PCM))/bytesPerMs
+		r.session.mu.Lock()
+		if r.session.summary.FromMs < 0 {
+			r.session.summary.FromMs = sound.StartMs
+		}
+		r.session.summary.ToMs = max(r.session.summary.ToMs, endMs)
+		r.session.mu.Unlock()
+		switch {
+		case sound.Source == 0:
+			r.mixed = append(r.mixed, *sound)
+		case sound.Participant != Participant{}:
+			source := r.source(ctx, *sound)
+			if source == nil {
+				break
+			}
+			if rms(sound.PCM) >= minLevel {
+				r.ownedMs = max(r.ownedMs, endMs+ownedMs)
+			}
+			source.add(*sound)
+		}
+		r.endSilent(endMs - mixedDelayMs)
+		for len(r.mixed) > 0 && r.mixed[0].StartMs+mixedDelayMs <= endMs {
+			r.addMixed(ctx, r.mixed[0])
+			r.mixed = r.mixed[1:]
+		}
 	}
 	r.pause(ctx)
 	r.running.Wait() // until their speech is recognized
@@ -157,36 +181,6 @@ type router struct {
 type sourceKey struct {
 	source      int
 	participant Participant
-}
-
-// route routes sound: that of known participants, and the mixed sound while none of them
-// speaks.
-func (r *router) route(ctx context.Context, sound Sound) {
-	endMs := sound.StartMs + int64(len(sound.PCM))/bytesPerMs
-	r.session.mu.Lock()
-	if r.session.summary.FromMs < 0 {
-		r.session.summary.FromMs = sound.StartMs
-	}
-	r.session.summary.ToMs = max(r.session.summary.ToMs, endMs)
-	r.session.mu.Unlock()
-	switch {
-	case sound.Source == 0:
-		r.mixed = append(r.mixed, sound)
-	case sound.Participant != Participant{}:
-		source := r.source(ctx, sound)
-		if source == nil {
-			break
-		}
-		if rms(sound.PCM) >= minLevel {
-			r.ownedMs = max(r.ownedMs, endMs+ownedMs)
-		}
-		source.add(sound)
-	}
-	r.endSilent(endMs - mixedDelayMs)
-	for len(r.mixed) > 0 && r.mixed[0].StartMs+mixedDelayMs <= endMs {
-		r.addMixed(ctx, r.mixed[0])
-		r.mixed = r.mixed[1:]
-	}
 }
 
 // endSilent ends the utterances of participants whose sound stopped before a time, as silence

@@ -32,20 +32,16 @@ type source struct {
 func (s *source) add(sound Sound) {
 	pieces := s.utterances.Add(sound.StartMs, sound.PCM)
 	if s.mixed && s.utterances.speaking && rms(sound.PCM) >= minLevel {
-		s.see(s.utterances.number, sound)
+		utterance := s.utterances.number
+		s.session.mu.Lock()
+		if s.seen[utterance] == nil {
+			s.seen[utterance] = make(map[Participant]int64)
+			delete(s.seen, utterance-maxSeen) // nobody asked for it
+		}
+		s.seen[utterance][sound.Speaker] += int64(len(sound.PCM)) / bytesPerMs
+		s.session.mu.Unlock()
 	}
 	s.push(pieces)
-}
-
-// see notes who is seen to speak in an utterance of mixed sound.
-func (s *source) see(utterance int, sound Sound) {
-	s.session.mu.Lock()
-	defer s.session.mu.Unlock()
-	if s.seen[utterance] == nil {
-		s.seen[utterance] = make(map[Participant]int64)
-		delete(s.seen, utterance-maxSeen) // nobody asked for it
-	}
-	s.seen[utterance][sound.Speaker] += int64(len(sound.PCM)) / bytesPerMs
 }
 
 // speaker returns who was seen to speak for most of an utterance of mixed sound; zero if

@@ -139,7 +139,11 @@ func (w *windows) ask(ctx context.Context, options Options, utterance int, pcm [
 		if len(words) == 0 {
 			words = plainWords(segment.Text)
 			if recognized.Timed {
-				spread(words, segment)
+				length := segment.EndMs - segment.StartMs
+				for i := range words {
+					words[i].StartMs = segment.StartMs + length*int64(i)/int64(len(words))
+					words[i].EndMs = segment.StartMs + length*int64(i+1)/int64(len(words))
+				}
 			}
 		} else if said := plainWords(segment.Text); len(said) == len(words) {
 			for i := range words {
@@ -165,15 +169,6 @@ func withoutEnd(pcm []byte) []byte {
 		}
 	}
 	return pcm
-}
-
-// spread gives the words of a segment without their times equal parts of its time.
-func spread(words []transcript.Word, segment transcript.Segment) {
-	length := segment.EndMs - segment.StartMs
-	for i := range words {
-		words[i].StartMs = segment.StartMs + length*int64(i)/int64(len(words))
-		words[i].EndMs = segment.StartMs + length*int64(i+1)/int64(len(words))
-	}
 }
 
 // loud reports whether there is sound between two times.
