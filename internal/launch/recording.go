@@ -85,7 +85,12 @@ func (r Recording) WithOptions(options job.Options) Recording {
 	}
 	r.Layout = cmp.Or(options.Recording.Layout, r.Layout)
 	if picture, ok := resolutions[options.Recording.Resolution]; ok {
-		r = r.withPicture(picture)
+		before, after := cmp.Or(r.Picture.Width*r.Picture.Height, defaultPixels), picture.Width*picture.Height
+		if before != after {
+			rate := int64(cmp.Or(r.VideoBitRate, defaultBitRate)) * int64(after) / int64(before)
+			r.VideoBitRate = BitRate(min(max(rate, minBitRate), maxBitRate))
+		}
+		r.Picture = picture
 	}
 	if enabled := options.Recording.ParticipantAudio; enabled != nil && r.ParticipantAudio != ParticipantAudioNever {
 		r.ParticipantAudio = ParticipantAudioOff
@@ -121,17 +126,6 @@ const (
 	minBitRate     = 100_000
 	maxBitRate     = 10_000_000
 )
-
-// withPicture changes the size of the video, and its bit rate in proportion.
-func (r Recording) withPicture(picture PictureSize) Recording {
-	before, after := cmp.Or(r.Picture.Width*r.Picture.Height, defaultPixels), picture.Width*picture.Height
-	if before != after {
-		rate := int64(cmp.Or(r.VideoBitRate, defaultBitRate)) * int64(after) / int64(before)
-		r.VideoBitRate = BitRate(min(max(rate, minBitRate), maxBitRate))
-	}
-	r.Picture = picture
-	return r
-}
 
 // PictureSize is a size in pixels, written as 1280x720.
 type PictureSize struct{ Width, Height int }

@@ -170,7 +170,15 @@ func (p *Page) TypeInto(ctx context.Context, expression, name, text string) erro
 	if err := p.click(ctx, expression, name); err != nil {
 		return err
 	}
-	if err := p.selectAll(ctx); err != nil {
+	press := input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeRawKeyDown, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 'A',
+		Modifiers: int64(kb.ModifierCtrl), Commands: []string{"selectAll"},
+	}
+	if err := p.key(ctx, press); err != nil {
+		return err
+	}
+	press.Type, press.Commands = input.DispatchKeyEventTypeKeyUp, nil
+	if err := p.key(ctx, press); err != nil {
 		return err
 	}
 	if text == "" {
@@ -193,20 +201,6 @@ func (p *Page) Press(ctx context.Context, keys string) error {
 		}
 	}
 	return nil
-}
-
-// selectAll presses Ctrl+A. It names the editing command because a browser
-// without a window system has no key bindings.
-func (p *Page) selectAll(ctx context.Context) error {
-	press := input.DispatchKeyEventParams{
-		Type: input.DispatchKeyEventTypeRawKeyDown, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 'A',
-		Modifiers: int64(kb.ModifierCtrl), Commands: []string{"selectAll"},
-	}
-	if err := p.key(ctx, press); err != nil {
-		return err
-	}
-	press.Type, press.Commands = input.DispatchKeyEventTypeKeyUp, nil
-	return p.key(ctx, press)
 }
 
 // aim returns the position at which to click an element and installs the event

@@ -27,7 +27,18 @@ type process struct {
 func start(ctx context.Context, options Options) (*Browser, error) {
 	lifetime, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopLaunchBound := context.AfterFunc(ctx, func() { shutDown(ctx.Err()) })
-	p, root := newProcess(lifetime, options)
+	p := new(process)
+	allocator := append(allocatorOptions(options), chromedp.CombinedOutput(&p.output), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
+		p.command = c
+		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
+		p.relay, c.Err = relayMessages(c)
+	}))
+	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
+	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
+	p.release = func() {
+		releaseRoot()
+		releaseAllocator()
+	}
 	targets, responses, err := connectBrowser(lifetime, root, options)
 	if !stopLaunchBound() {
 		err = ctx.Err()
@@ -51,23 +62,6 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	browser.title <- options.captureTitle
 	go browser.run(lifetime, root, p, responses)
 	return browser, nil
-}
-
-// newProcess returns a process, and chromedp's context that starts it when it is first used.
-func newProcess(lifetime context.Context, options Options) (p *process, root context.Context) {
-	p = new(process)
-	allocator := append(allocatorOptions(options), chromedp.CombinedOutput(&p.output), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
-		p.command = c
-		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
-		p.relay, c.Err = relayMessages(c)
-	}))
-	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
-	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
-	p.release = func() {
-		releaseRoot()
-		releaseAllocator()
-	}
-	return p, root
 }
 
 // connectBrowser starts the process, connects to it, and isolates it. It returns the browser's tabs,

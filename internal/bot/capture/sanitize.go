@@ -200,29 +200,23 @@ func hostOf(address string) string {
 // replaceNames replaces names.
 func (s *sanitizer) replaceNames(text string) string {
 	for _, n := range s.names {
-		text = replaceWords(text, n)
+		bounded := !strings.Contains(n.name, " ") && !strings.ContainsFunc(n.name, func(r rune) bool {
+			return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r)
+		})
+		var b strings.Builder
+		rest := 0
+		for _, found := range n.pattern.FindAllStringIndex(text, -1) {
+			before, _ := utf8.DecodeLastRuneInString(text[:found[0]])
+			after, _ := utf8.DecodeRuneInString(text[found[1]:])
+			if bounded && (isWordRune(before) || isWordRune(after)) {
+				continue
+			}
+			b.WriteString(text[rest:found[0]] + n.alias)
+			rest = found[1]
+		}
+		text = b.String() + text[rest:]
 	}
 	return text
-}
-
-// replaceWords replaces a name. A single word has to stand alone, unless it is in
-// another script than Latin, because some scripts have no spaces.
-func replaceWords(text string, n alias) string {
-	bounded := !strings.Contains(n.name, " ") && !strings.ContainsFunc(n.name, func(r rune) bool {
-		return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r)
-	})
-	var b strings.Builder
-	rest := 0
-	for _, found := range n.pattern.FindAllStringIndex(text, -1) {
-		before, _ := utf8.DecodeLastRuneInString(text[:found[0]])
-		after, _ := utf8.DecodeRuneInString(text[found[1]:])
-		if bounded && (isWordRune(before) || isWordRune(after)) {
-			continue
-		}
-		b.WriteString(text[rest:found[0]] + n.alias)
-		rest = found[1]
-	}
-	return b.String() + text[rest:]
 }
 
 // isWordRune reports whether a rune is part of a word.

@@ -28,16 +28,6 @@ func (e *AddressError) Error() string { return "not a meeting address: " + e.Rea
 // twoAddressesError is the error for a text with more than one address.
 func twoAddressesError() error { return &AddressError{Reason: meetinglink.ErrManyURLs.Error()} }
 
-// unwrapURL returns the one URL in a text, without redirectors and repeated
-// percent-encoding.
-func unwrapURL(text string) (*url.URL, error) {
-	link, err := meetinglink.Resolve(text)
-	if err != nil {
-		return nil, &AddressError{Reason: err.Error()}
-	}
-	return link.URL, nil
-}
-
 // firstValue returns the first value of a parameter that is not empty.
 func firstValue(query url.Values, parameter string) string {
 	for _, value := range query[parameter] {

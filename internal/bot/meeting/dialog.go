@@ -97,11 +97,11 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 func (d driver) closeDialog(ctx context.Context, page Page, action DialogAction) error {
 	switch action.Button {
 	case boxToCheck:
-		return page.ClickElement(ctx, d.probe.dialogBox())
+		return page.ClickElement(ctx, d.probe.find(map[string]bool{"dialogBox": true}))
 	case noButton:
 		return pressEscape(ctx, page)
 	default:
-		return page.ClickElement(ctx, d.probe.dialogButton(action.Button, action.Label))
+		return page.ClickElement(ctx, d.probe.find(map[string]any{"dialogButton": action.Button, "label": action.Label}))
 	}
 }
 

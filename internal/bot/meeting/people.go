@@ -76,9 +76,7 @@ func (s *site) openPeople(ctx context.Context, page Page) (opened bool, err erro
 // clickAnywhere clicks an element by script, also one in a hidden toolbar, which stays
 // hidden.
 func (d driver) clickAnywhere(ctx context.Context, page Page, element string) error {
-	return clickScript(ctx, page, element, d.probe.find(struct {
-		Hidden string `json:"hidden"`
-	}{element}))
+	return clickScript(ctx, page, element, d.probe.find(map[string]string{"hidden": element}))
 }
 
 // scrollPeople returns the rows of the list of people, from its start to its end, and

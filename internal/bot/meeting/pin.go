@@ -46,7 +46,9 @@ func (s *site) Pin(ctx context.Context, page Page, participant Participant) erro
 			if next.element == pinItem {
 				return false, s.click(ctx, page, pinItem)
 			}
-			return false, page.ClickElement(ctx, s.probe.control(entry, next.element))
+			return false, page.ClickElement(ctx, s.probe.find(map[string]string{
+				"id": entry.ID, "name": entry.shownName(), "control": next.element,
+			}))
 		case stepReveal:
 			// A tile shows its buttons while the mouse is over it.
 			return false, page.MoveMouse(ctx, entry.X, entry.Y)

@@ -123,33 +123,6 @@ func (p probe) eval(ctx context.Context, page Page, arguments string, inMeeting 
 // element returns the expression that yields an element of the profile.
 func (p probe) element(name string) string { return p.find(name) }
 
-// control returns the expression that yields a control of a participant's tile
-// or row.
-func (p probe) control(entry RosterEntry, control string) string {
-	return p.find(struct {
-		ID      string `json:"id"`
-		Name    string `json:"name"`
-		Control string `json:"control"`
-	}{entry.ID, entry.shownName(), control})
-}
-
-// dialogButton returns the expression that yields a button of the dialog that
-// covers the page.
-func (p probe) dialogButton(index int, label string) string {
-	return p.find(struct {
-		Button int    `json:"dialogButton"`
-		Label  string `json:"label"`
-	}{index, label})
-}
-
-// dialogBox returns the expression that yields the box to check in the dialog that
-// covers the page.
-func (p probe) dialogBox() string {
-	return p.find(struct {
-		Box bool `json:"dialogBox"`
-	}{true})
-}
-
 // find returns the expression that yields what wanted describes to the script.
 func (p probe) find(wanted any) string {
 	encoded, _ := json.Marshal(wanted, jsontext.AllowInvalidUTF8(true)) // strings always encode

@@ -10,8 +10,36 @@ import (
 // it. A snapshot holds no document, so that new candidates of elements are not
 // searched. Texts that only the other profile has are searched in the outline.
 func (s Snapshot) For(from, to *Profile) Snapshot {
-	s.Texts = s.textsFor(from, to)
-	s.Elements, s.Hidden = s.elementsFor(from, to)
+	known, texts := from.textConditions(), make(map[string]string)
+	for _, wanted := range to.textConditions() {
+		if i := slices.IndexFunc(known, wanted.equal); i >= 0 {
+			if text := s.Texts[known[i].key]; text != "" {
+				texts[wanted.key] = text
+			}
+			continue
+		}
+		searched := s.Outline.all()
+		if slices.Equal(wanted.In, []string{"headings"}) {
+			searched = s.Outline.Headings
+		}
+		if i := slices.IndexFunc(searched, wanted.matches); i >= 0 {
+			texts[wanted.key] = searched[i]
+		}
+	}
+	s.Texts = texts
+	visible, hidden := make(map[string]VisibleElement), make(map[string]int)
+	for name, found := range s.Elements {
+		if i := candidateFor(from.Elements[name], to.Elements[name], found.Candidate, &found.Text); i >= 0 {
+			found.Candidate = i
+			visible[name] = found
+		}
+	}
+	for name, found := range s.Hidden {
+		if i := candidateFor(from.Elements[name], to.Elements[name], found, nil); i >= 0 {
+			hidden[name] = i
+		}
+	}
+	s.Elements, s.Hidden = visible, hidden
 	s.LobbyText = s.anywhereFor(s.LobbyText, from.Admission.LobbyTexts, to.Admission.LobbyTexts)
 	s.HostText = s.anywhereFor(s.HostText, from.Admission.HostTexts, to.Admission.HostTexts)
 	return s
@@ -28,47 +56,6 @@ func (s Snapshot) anywhereFor(known string, from, to TextMatch) string {
 		return found[i]
 	}
 	return ""
-}
-
-// textsFor returns the texts of a profile's conditions. The text of a condition that
-// both profiles have is known; that of another one is searched in the outline.
-func (s Snapshot) textsFor(from, to *Profile) map[string]string {
-	known := from.textConditions()
-	texts := make(map[string]string)
-	for _, wanted := range to.textConditions() {
-		if i := slices.IndexFunc(known, wanted.equal); i >= 0 {
-			if text := s.Texts[known[i].key]; text != "" {
-				texts[wanted.key] = text
-			}
-			continue
-		}
-		searched := s.Outline.all()
-		if slices.Equal(wanted.In, []string{"headings"}) {
-			searched = s.Outline.Headings
-		}
-		if i := slices.IndexFunc(searched, wanted.matches); i >= 0 {
-			texts[wanted.key] = searched[i]
-		}
-	}
-	return texts
-}
-
-// elementsFor returns the elements that a profile's candidates find among those that
-// were recorded.
-func (s Snapshot) elementsFor(from, to *Profile) (visible map[string]VisibleElement, hidden map[string]int) {
-	visible, hidden = make(map[string]VisibleElement), make(map[string]int)
-	for name, found := range s.Elements {
-		if i := candidateFor(from.Elements[name], to.Elements[name], found.Candidate, &found.Text); i >= 0 {
-			found.Candidate = i
-			visible[name] = found
-		}
-	}
-	for name, found := range s.Hidden {
-		if i := candidateFor(from.Elements[name], to.Elements[name], found, nil); i >= 0 {
-			hidden[name] = i
-		}
-	}
-	return visible, hidden
 }
 
 // candidateFor returns the index of the candidate of an element that finds what the

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"standin/internal/base/meetinglink"
 )
 
 // site implements Adapter for a platform's pages, as its profile describes them.
@@ -34,11 +36,11 @@ func newSite(platform platform, profile *Profile) (*site, error) {
 
 // Address implements Adapter.
 func (s *site) Address(meetingURL string) (Address, error) {
-	address, err := unwrapURL(meetingURL)
+	link, err := meetinglink.Resolve(meetingURL)
 	if err != nil {
-		return Address{}, err
+		return Address{}, &AddressError{Reason: err.Error()}
 	}
-	return s.platform.resolve(address)
+	return s.platform.resolve(link.URL)
 }
 
 // Observe implements Adapter.

@@ -25,7 +25,17 @@ type TextOptions struct {
 
 // texts adds the texts of a snapshot to an observation of the meeting.
 func (p *Profile) texts(observation *Observation, snapshot Snapshot, ownName string) {
-	observation.Chat = p.chatMessages(snapshot, ownName)
+	repeated := make(map[ChatEntry]int)
+	for _, entry := range snapshot.Chat {
+		message := ChatMessage{ID: entry.ID, Author: entry.Author, Text: entry.Text}
+		message.Own = entry.Own || sameName(entry.Author, ownName) ||
+			slices.ContainsFunc(p.Chat.OwnNames, func(name string) bool { return strings.EqualFold(name, entry.Author) })
+		if message.ID == "" {
+			repeated[entry]++
+			message.ID = fmt.Sprintf("%d:%s:%s", repeated[entry], entry.Author, entry.Text)
+		}
+		observation.Chat = append(observation.Chat, message)
+	}
 	observation.ChatOpen = snapshot.Visible(chatInput)
 	observation.CaptionsOn = p.captionsOn(snapshot)
 	for _, line := range snapshot.Captions {
@@ -60,29 +70,19 @@ func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) er
 		if options.Language != "" && s.profile.Captions.Language.Options != "" && !s.profile.captionsOn(snapshot) {
 			languageError = s.chooseLanguage(ctx, page, options.Language)
 		}
-		if err := s.turnOnCaptions(ctx, page); err != nil {
-			return err
+		if len(s.profile.Captions.Enable) == 0 {
+			return fmt.Errorf("turn on captions: the profile of %s does not define how", s.profile.Platform)
+		}
+		err = s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
+			if s.profile.captionsOn(snapshot) {
+				return true, nil
+			}
+			return false, s.pressLast(ctx, page, snapshot, s.profile.Captions.Enable)
+		})
+		if err != nil {
+			return fmt.Errorf("turn on captions: %w", err)
 		}
 		return languageError
-	}
-	return nil
-}
-
-// turnOnCaptions presses the elements that turn on captions until the page shows
-// that they are on. The last visible element is the next one: the elements before
-// it open menus.
-func (s *site) turnOnCaptions(ctx context.Context, page Page) error {
-	if len(s.profile.Captions.Enable) == 0 {
-		return fmt.Errorf("turn on captions: the profile of %s does not define how", s.profile.Platform)
-	}
-	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
-		if s.profile.captionsOn(snapshot) {
-			return true, nil
-		}
-		return false, s.pressLast(ctx, page, snapshot, s.profile.Captions.Enable)
-	})
-	if err != nil {
-		return fmt.Errorf("turn on captions: %w", err)
 	}
 	return nil
 }

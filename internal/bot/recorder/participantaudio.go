@@ -113,7 +113,7 @@ type participantAudio struct {
 	sink ParticipantTrackSink
 	log  *slog.Logger
 
-	maxTracks, bitsPerSecond int
+	maxTracks int
 
 	changes chan enableChange
 	done    chan struct{}
@@ -150,8 +150,8 @@ func startParticipantAudio(ctx context.Context, page *browser.Page, settings Set
 	}
 	a := &participantAudio{
 		page: page, sink: settings.ParticipantAudio, log: settings.Log,
-		maxTracks: settings.MaxParticipantTracks, bitsPerSecond: settings.ParticipantBitsPerSecond,
-		changes: make(chan enableChange), done: make(chan struct{}),
+		maxTracks: settings.MaxParticipantTracks,
+		changes:   make(chan enableChange), done: make(chan struct{}),
 		enabled: true, trackIndex: make(map[string]*openTrack),
 	}
 	a.running.Go(func() { a.run(ctx) })
@@ -257,7 +257,7 @@ func (a *participantAudio) pull(ctx context.Context) (report pullReport, receive
 	for id, track := range a.trackIndex {
 		stored[id] = track.next
 	}
-	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: a.bitsPerSecond, Stored: stored}
+	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: 32_000, Stored: stored}
 	if err := a.page.EvalInPage(ctx, withViews(pullScript, request), &report); err != nil {
 		return pullReport{}, time.Time{}, err
 	}

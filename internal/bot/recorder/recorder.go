@@ -110,27 +110,59 @@ type Recorder struct {
 // opens another page in the same browser. ctx applies to the start only. While the
 // browser selects the tab, for less than a second, the page has another title.
 func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings, sink Sink) (*Recorder, error) {
+	return start(ctx, b, meeting, settings, sink, "start recording", func(r *Recorder) error {
+		if !r.settings.AudioOnly {
+			if err := r.resize(ctx); err != nil {
+				return err
+			}
+		}
+		var err error
+		if r.startedAt, err = r.controlEncoder(ctx, "standin.record()"); err != nil {
+			return fmt.Errorf("start the encoder: %w", err)
+		}
+		r.server.resume(time.Now())
+		return nil
+	})
+}
+
+// MonitorSound starts to measure the level of a prepared page's sound without recording it, and
+// passes the sound to Settings.LiveSound. Like Start, it opens another page in the same browser,
+// and ctx applies to the start only. Close ends it.
+func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings) (*Recorder, error) {
+	return start(ctx, b, meeting, settings, noChunks{}, "monitor sound", func(r *Recorder) error {
+		defer func() { r.startedAt = time.Now() }()
+		return r.tab.EvalInPage(ctx, "standin.monitor()", nil)
+	})
+}
+
+// noChunks is the sink of MonitorSound, which produces no chunks.
+type noChunks struct{}
+
+// Append implements Sink.
+func (noChunks) Append(Chunk) error { return errors.New("unexpected chunk of a sound monitor") }
+
+// start opens the recorder tab and begins to capture.
+func start(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings, sink Sink, action string,
+	begin func(*Recorder) error) (*Recorder, error) {
 	settings = settings.withDefaults()
 	server, err := startChunkServer(ctx, settings, sink)
 	if err != nil {
 		return nil, err
 	}
 	r := &Recorder{
-		settings:  settings,
-		browser:   b,
-		meeting:   meeting,
-		server:    server,
-		abandoned: make(chan struct{}),
-		done:      make(chan struct{}),
-	}
-	if err := r.open(ctx); err != nil {
-		if r.tab != nil {
-			r.restore(context.WithoutCancel(ctx))
-			r.tab.Close()
-		}
-		return nil, errors.Join(fmt.Errorf("start recording: %w", err), server.close())
+		settings: settings, browser: b, meeting: meeting, server: server, abandoned: make(chan struct{}), done: make(chan struct{}),
 	}
 	running := context.WithoutCancel(ctx)
+	if err = r.openTab(ctx); err == nil {
+		err = begin(r)
+	}
+	if err != nil {
+		if r.tab != nil {
+			r.restore(running)
+			r.tab.Close()
+		}
+		return nil, errors.Join(fmt.Errorf("%s: %w", action, err), server.close())
+	}
 	r.tracks = startParticipantAudio(running, meeting, settings)
 	if settings.Voice {
 		r.voice = startParticipantAudio(running, r.tab, settings)
@@ -138,24 +170,6 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	r.sound = startLiveSound(running, r.tab, meeting, settings, r.startedAt)
 	go r.watch(running)
 	return r, nil
-}
-
-// open opens the recorder tab and starts the encoder.
-func (r *Recorder) open(ctx context.Context) error {
-	if err := r.openTab(ctx); err != nil {
-		return err
-	}
-	if !r.settings.AudioOnly {
-		if err := r.resize(ctx); err != nil {
-			return err
-		}
-	}
-	var err error
-	if r.startedAt, err = r.controlEncoder(ctx, "standin.record()"); err != nil {
-		return fmt.Errorf("start the encoder: %w", err)
-	}
-	r.server.resume(time.Now())
-	return nil
 }
 
 // openTab opens the recorder tab and makes it capture the meeting tab.
@@ -300,10 +314,15 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		r.abandonOnce.Do(func() { close(r.abandoned) })
-		<-r.done
+		r.Close()
 		return fmt.Errorf("stop recording: %w", ctx.Err())
 	}
+}
+
+// Close ends the capture without waiting for the encoder.
+func (r *Recorder) Close() {
+	r.abandonOnce.Do(func() { close(r.abandoned) })
+	<-r.done
 }
 
 // watch waits for the end of the recording, cleans up and closes r.done.

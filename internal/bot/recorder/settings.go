@@ -19,9 +19,6 @@ type Settings struct {
 	// VideoBitsPerSecond and AudioBitsPerSecond are the encoder's targets
 	// [1,200,000 and 64,000].
 	VideoBitsPerSecond, AudioBitsPerSecond int
-	// SoundThreshold is the level above which the page is not silent, as the root
-	// mean square of samples between -1 and 1 [0.003, about -50 dBFS].
-	SoundThreshold float64
 	// ChunkTimeout is how long a running recording may produce no chunk before
 	// it ends with a *StallError [15 s].
 	ChunkTimeout time.Duration
@@ -32,9 +29,8 @@ type Settings struct {
 	ParticipantAudio ParticipantTrackSink
 	// LiveSound receives the sound while it is recorded [nil: nobody does].
 	LiveSound LiveSoundListener
-	// MaxParticipantTracks is how many participants are recorded at a time [16],
-	// and ParticipantBitsPerSecond the encoder's target for each [32,000].
-	MaxParticipantTracks, ParticipantBitsPerSecond int
+	// MaxParticipantTracks is how many participants are recorded at a time [16].
+	MaxParticipantTracks int
 	// Log receives errors that do not end the recording [discarded].
 	Log *slog.Logger
 	// AllowAddress allows the browser to access the recorder's chunk server, at a
@@ -57,17 +53,11 @@ func (s Settings) withDefaults() Settings {
 	if s.AudioBitsPerSecond == 0 {
 		s.AudioBitsPerSecond = 64_000
 	}
-	if s.SoundThreshold == 0 {
-		s.SoundThreshold = 0.003
-	}
 	if s.ChunkTimeout == 0 {
 		s.ChunkTimeout = 15 * time.Second
 	}
 	if s.MaxParticipantTracks == 0 {
 		s.MaxParticipantTracks = 16
-	}
-	if s.ParticipantBitsPerSecond == 0 {
-		s.ParticipantBitsPerSecond = 32_000
 	}
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)

@@ -38,7 +38,7 @@ func (r *Recorder) capture(ctx context.Context) (err error) {
 		"framesPerSecond":    r.settings.FramesPerSecond,
 		"videoBitsPerSecond": r.settings.VideoBitsPerSecond,
 		"audioBitsPerSecond": r.settings.AudioBitsPerSecond,
-		"soundThreshold":     r.settings.SoundThreshold,
+		"soundThreshold":     0.003, // root mean square of samples between -1 and 1, about -50 dBFS
 		"mimeType":           r.settings.mimeType(),
 		"audioOnly":          r.settings.AudioOnly,
 		"voice":              r.settings.Voice,

@@ -87,9 +87,30 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err := d.Events.Emit(job.BotPostProcessing, nil); err != nil {
 		return err
 	}
-	packed, err := d.pack(ctx)
+	folder := filepath.Join(d.Spool.ScratchDir(), "packed")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("create a folder for packing: %w", err)
+	}
+	packed, err := build.Pack(ctx, d.packParts(), folder)
 	if err != nil {
+		return fmt.Errorf("pack the recording: %w", err)
+	}
+	work := filepath.Join(folder, "participant-audio")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return fmt.Errorf("create a folder for participant audio: %w", err)
+	}
+	reported := ingest.Report{AudioTracks: d.Report.audioTracks()}
+	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, reported, d.Log)
+	if err == nil {
+		err = build.PackTracks(ctx, &packed, tracks, folder, d.Log)
+	}
+	if err := errors.Join(err, os.RemoveAll(work)); err != nil {
 		return err
+	}
+	for _, file := range packed.Files {
+		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name, file.Bytes, file.SHA256); err != nil {
+			return fmt.Errorf("spool %s: %w", file.Name, err)
+		}
 	}
 	if err := d.Report.setPacked(packed); err != nil {
 		return fmt.Errorf("save the report: %w", err)
@@ -101,27 +122,6 @@ func (d *Delivery) finalize(ctx context.Context) error {
 		return err
 	}
 	return d.Events.Emit(job.ManifestFinalized, nil)
-}
-
-// pack puts the recording together and moves its files to the spool.
-func (d *Delivery) pack(ctx context.Context) (build.Packed, error) {
-	folder := filepath.Join(d.Spool.ScratchDir(), "packed")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return build.Packed{}, fmt.Errorf("create a folder for packing: %w", err)
-	}
-	packed, err := build.Pack(ctx, d.packParts(), folder)
-	if err != nil {
-		return packed, fmt.Errorf("pack the recording: %w", err)
-	}
-	if err := d.packTracks(ctx, &packed, folder); err != nil {
-		return packed, err
-	}
-	for _, file := range packed.Files {
-		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name, file.Bytes, file.SHA256); err != nil {
-			return packed, fmt.Errorf("spool %s: %w", file.Name, err)
-		}
-	}
-	return packed, nil
 }
 
 // packParts returns the recording parts that have segments.
@@ -136,20 +136,6 @@ func (d *Delivery) packParts() []build.SourcePart {
 		})
 	}
 	return parts
-}
-
-// packTracks adds the audio tracks of participants.
-func (d *Delivery) packTracks(ctx context.Context, packed *build.Packed, folder string) error {
-	work := filepath.Join(folder, "participant-audio")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("create a folder for participant audio: %w", err)
-	}
-	reported := ingest.Report{AudioTracks: d.Report.audioTracks()}
-	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, reported, d.Log)
-	if err == nil {
-		err = build.PackTracks(ctx, packed, tracks, folder, d.Log)
-	}
-	return errors.Join(err, os.RemoveAll(work))
 }
 
 // exit reports that the bot has left, and waits until the service has everything.

@@ -104,7 +104,21 @@ func (a *attempt) run(ctx context.Context) exitResult {
 	}
 	started := time.Now()
 	for number := 0; ; number++ {
-		end := a.runSession(ctx, number)
+		page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
+		if page.layout = a.settings.Recording.Layout; a.settings.audioOnly() {
+			page.layout = job.LayoutPage // nothing is seen of another one
+		}
+		s := &session{shared: &a.shared, number: number, timeouts: a.settings.Timeouts, page: page, recording: a.newRecordingSession(page)}
+		s.faults = newMediaFaults(s.recording)
+		s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
+		s.speaker = &speaker{
+			pageDevice: a.newDevice(page, meeting.Microphone), report: a.report, name: a.settings.DisplayName,
+			download: a.client.Output, record: &s.recording.voice, recordingStarts: s.recording.shouldRecord,
+		}
+		s.speaker.queue.settle = s.speaker.settle
+		s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
+		s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
+		end := s.run(ctx)
 		if !end.retry || ctx.Err() != nil {
 			return a.conclude(end)
 		}
@@ -117,22 +131,6 @@ func (a *attempt) run(ctx context.Context) exitResult {
 			return a.conclude(*other)
 		}
 	}
-}
-
-func (a *attempt) runSession(ctx context.Context, number int) exitResult {
-	layout := a.settings.Recording.Layout
-	if a.settings.audioOnly() {
-		layout = job.LayoutPage // nothing is seen of another one
-	}
-	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
-	page.layout = layout
-	s := &session{shared: &a.shared, number: number, timeouts: a.settings.Timeouts, page: page, recording: a.newRecordingSession(page)}
-	s.faults = newMediaFaults(s.recording)
-	s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
-	s.speaker = a.newSpeaker(page, s.recording)
-	s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
-	s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
-	return s.run(ctx)
 }
 
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {

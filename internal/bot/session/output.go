@@ -65,16 +65,6 @@ type speaker struct {
 	quietSince time.Time
 }
 
-// newSpeaker returns the speaker of a session.
-func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *speaker {
-	s := &speaker{
-		pageDevice: a.newDevice(page, meeting.Microphone), report: a.report, name: a.settings.DisplayName,
-		download: a.client.Output, record: &recording.voice, recordingStarts: recording.shouldRecord,
-	}
-	s.queue.settle = s.settle
-	return s
-}
-
 // play queues the sound of a command.
 func (s *speaker) play(ctx context.Context, command ingest.Command) {
 	var args ingest.SoundArgs

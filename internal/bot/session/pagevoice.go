@@ -22,7 +22,7 @@ const (
 // recorder.LiveSoundListener.
 type pageVoice struct {
 	say      func(*sound.Speech) // begins to play a speech
-	captured *recorder.SoundMonitor
+	captured *recorder.Recorder
 	speech   *sound.Speech // nil while the page is silent
 	heardAt  time.Time     // of the last audible frame
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ type recordingSession struct {
 	stopping         bool                              // the recorder is being stopped
 	recordedAnything bool
 	starts           limit
-	listener         *recorder.SoundMonitor // nil unless the audio is only monitored
+	listener         *recorder.Recorder // nil unless the audio is only monitored
 }
 
 // shouldRecord reports whether a recorder should be started: never without proof
@@ -79,7 +80,7 @@ func (r *recordingSession) shouldRecord() bool {
 // is monitored.
 func (r *recordingSession) start(ctx context.Context) {
 	var number int
-	var listener *recorder.SoundMonitor
+	var listener *recorder.Recorder
 	var started *recorder.Recorder
 	r.recordingQueue.add(ctx, task{
 		timeout: recorderStartTimeout,
@@ -248,7 +249,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 	if !needed() {
 		return
 	}
-	var listener *recorder.SoundMonitor
+	var listener *recorder.Recorder
 	r.recordingQueue.add(ctx, task{
 		timeout:   recorderStartTimeout,
 		shouldRun: needed,
@@ -277,11 +278,8 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 
 // audioStats returns the statistics of the audio; false if it is not monitored.
 func (r *recordingSession) audioStats() (recorder.Stats, bool) {
-	switch {
-	case r.recorder != nil:
-		return r.recorder.Stats(), true
-	case r.listener != nil:
-		return r.listener.Stats(), true
+	if running := cmp.Or(r.recorder, r.listener); running != nil {
+		return running.Stats(), true
 	}
 	return recorder.Stats{}, false
 }

@@ -100,10 +100,11 @@ func readLines(from io.Reader, handle func(text []byte)) error {
 // append writes the record and returns when it is on the disk. After an error
 // the record does not count, and the file is as it was before.
 func (j *journal) append(r record) error {
-	text, err := encodeLine(r)
+	payload, err := json.Marshal(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode a journal record: %w", err)
 	}
+	text := fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(payload, castagnoli), payload)
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	if j.broken != nil {
@@ -170,14 +171,6 @@ func (j *journal) close() error {
 	}
 	j.broken = os.ErrClosed
 	return j.file.Close()
-}
-
-func encodeLine(r record) ([]byte, error) {
-	payload, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("encode a journal record: %w", err)
-	}
-	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(payload, castagnoli), payload), nil
 }
 
 func decodeLine(text []byte) (record, bool) {

@@ -43,7 +43,6 @@ type Settings struct {
 	Cluster   *rest.Config            `kong:"-"`
 	Template  *corev1.PodTemplateSpec `kong:"-"` // base of all pods; may be nil
 	LostAfter time.Duration           `kong:"-"` // time beyond LeaveTime for a node to report a pod's end; default 1 minute
-	KeepEnded time.Duration           `kong:"-"` // how long the cluster keeps an ended Job; default 1 hour
 }
 
 // Resources are the resources of one bot. Zero quantities are left to the cluster.
@@ -101,9 +100,6 @@ func (s Settings) withDefaults() (Settings, error) {
 	}
 	if s.LostAfter == 0 {
 		s.LostAfter = time.Minute
-	}
-	if s.KeepEnded == 0 {
-		s.KeepEnded = time.Hour
 	}
 	return s, nil
 }

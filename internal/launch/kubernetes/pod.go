@@ -55,7 +55,7 @@ func (l *Launcher) newJob(a launch.Assignment) *batchv1.Job {
 		Spec: batchv1.JobSpec{
 			Suspend: new(true), Parallelism: new(int32(1)), Completions: new(int32(1)), BackoffLimit: new(int32(0)),
 			PodReplacementPolicy:    new(batchv1.Failed),
-			TTLSecondsAfterFinished: new(int32(l.settings.KeepEnded / time.Second)), ActiveDeadlineSeconds: &deadline,
+			TTLSecondsAfterFinished: new(int32(time.Hour / time.Second)), ActiveDeadlineSeconds: &deadline,
 			Template: l.podTemplate(key, name+"-"+uuid.NewString()[:8]),
 		},
 	}

@@ -196,7 +196,14 @@ func (b *bot) wait(ctx context.Context, length time.Duration) error {
 			if !ok {
 				break
 			}
-			if err := b.execute(ctx, command); err != nil {
+			failure, err := b.perform(ctx, command)
+			if left := new(exitResult); err != nil && !errors.As(err, &left) {
+				return err
+			}
+			if ackErr := b.acknowledge(ctx, command, failure); ackErr != nil {
+				return ackErr
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -3,26 +3,12 @@ package simulator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
-
-// execute executes a command, and acknowledges it with its outcome. A command to leave
-// makes it return an *exitResult.
-func (b *bot) execute(ctx context.Context, command ingest.Command) error {
-	failure, err := b.perform(ctx, command)
-	if left := new(exitResult); err != nil && !errors.As(err, &left) {
-		return err
-	}
-	if ackErr := b.acknowledge(ctx, command, failure); ackErr != nil {
-		return ackErr
-	}
-	return err
-}
 
 // perform performs a command, or returns why that is not possible now. A chat message
 // has no effect.

@@ -50,26 +50,18 @@ func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
 		events = append(events, event)
 	}
 	for _, event := range events {
-		if err := b.send(ctx, event); err != nil {
+		var response ingest.EventResponse
+		err := retryRequest(ctx, func() (err error) {
+			response, err = b.settings.Service.Ingest(ctx, b.sender(), event)
 			return err
+		})
+		if err != nil {
+			return fmt.Errorf("send %s: %w", event.Kind, err)
 		}
-	}
-	return nil
-}
-
-// send sends an event, with retries.
-func (b *bot) send(ctx context.Context, event ingest.Event) error {
-	var response ingest.EventResponse
-	err := retryRequest(ctx, func() (err error) {
-		response, err = b.settings.Service.Ingest(ctx, b.sender(), event)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("send %s: %w", event.Kind, err)
-	}
-	b.commandQueue.add(response.Commands)
-	if response.Reason == job.StaleAttempt || response.Reason == job.Terminal && response.Status != job.Cancelled {
-		return errSuperseded
+		b.commandQueue.add(response.Commands)
+		if response.Reason == job.StaleAttempt || response.Reason == job.Terminal && response.Status != job.Cancelled {
+			return errSuperseded
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -243,8 +244,13 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 	if err != nil {
 		return recording.Manifest{}, err
 	}
-	if err := f.storeTexts(ctx, input.Job.ID, &manifest, texts); err != nil {
-		return recording.Manifest{}, err
+	for _, file := range texts {
+		file.Name = uniqueName(file.Name, manifestFiles(manifest))
+		media := file.Media(f.BaseURL, input.Job.ID)
+		if err := f.Storage.PutMedia(ctx, input.Job.ID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
+			return recording.Manifest{}, fmt.Errorf("store %s: %w", file.Name, err)
+		}
+		manifest.Media = append(manifest.Media, media)
 	}
 	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
 		return recording.Manifest{}, fmt.Errorf("store the manifest: %w", err)

@@ -1,13 +1,9 @@
 package build
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
@@ -84,19 +80,6 @@ func (b *builder) textsJSON(name string, kind recording.MediaKind, texts []recor
 		return recording.TextFile{}, fmt.Errorf("write %s: %w", name, err)
 	}
 	return recording.TextFile{Name: name, Kind: kind, ContentType: "application/json", Content: content}, nil
-}
-
-// storeTexts stores the files with texts and adds them to the manifest.
-func (f *Finisher) storeTexts(ctx context.Context, jobID uuid.UUID, manifest *recording.Manifest, files []recording.TextFile) error {
-	for _, file := range files {
-		file.Name = uniqueName(file.Name, manifestFiles(*manifest))
-		media := file.Media(f.BaseURL, jobID)
-		if err := f.Storage.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
-			return fmt.Errorf("store %s: %w", file.Name, err)
-		}
-		manifest.Media = append(manifest.Media, media)
-	}
-	return nil
 }
 
 func manifestFiles(manifest recording.Manifest) []recording.File {

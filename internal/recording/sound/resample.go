@@ -79,12 +79,6 @@ type upsampler struct {
 	window []float32 // the last samples, as many as reach into the next
 }
 
-// newUpsampler returns an upsampler from rate, which must divide Rate, to Rate.
-func newUpsampler(rate int) *upsampler {
-	factor := Rate / rate
-	return &upsampler{factor: factor, taps: lowPass(factor), window: make([]float32, 2*tapsPerStep+1)}
-}
-
 // convert converts the next piece.
 func (u *upsampler) convert(pcm []byte) []byte {
 	if u.factor == 1 {

@@ -121,9 +121,22 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	}
 	o := &outlet{conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
 	if len(s.options.Events) > 0 {
-		events, end := s.follow(ctx)
-		defer end()
-		o.events = events
+		ctx, cancel := context.WithCancel(ctx)
+		following := make(chan live.Event)
+		var running sync.WaitGroup
+		running.Go(func() {
+			_ = s.service.Live.Follow(ctx, s.job, func(event live.Event) error { // the sound goes on without
+				select {
+				case following <- event:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+		})
+		defer running.Wait()
+		defer cancel()
+		o.events = following
 	}
 	err = o.run(ctx)
 	switch {
@@ -144,25 +157,6 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	}
 	s.record(context.WithoutCancel(ctx), job.StreamDisconnected, reason)
 	return errors.New(reason)
-}
-
-// follow returns the events of the job until end is called. They wait for the receiver in
-// the database.
-func (s *stream) follow(ctx context.Context) (events <-chan live.Event, end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	following := make(chan live.Event)
-	var running sync.WaitGroup
-	running.Go(func() {
-		_ = s.service.Live.Follow(ctx, s.job, func(event live.Event) error { // the sound goes on without
-			select {
-			case following <- event:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	})
-	return following, func() { cancel(); running.Wait() }
 }
 
 // dial connects to the receiver with a signed request.
@@ -240,7 +234,8 @@ func (i *input) receive(kind websocket.MessageType, data []byte) {
 	}
 	resampler := i.resamplers[rate]
 	if resampler == nil {
-		resampler = newUpsampler(rate)
+		factor := Rate / rate
+		resampler = &upsampler{factor: factor, taps: lowPass(factor), window: make([]float32, 2*tapsPerStep+1)}
 		i.resamplers[rate] = resampler
 	}
 	for pcm := resampler.convert(sound.pcm[:len(sound.pcm)/2*2]); len(pcm) > 0; {

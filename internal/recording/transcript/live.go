@@ -25,26 +25,6 @@ func (h *task) liveTranscript(ctx context.Context, m recording.Manifest, texts [
 		ends, d.Model = max(ends, transcript.ToMs), transcript.Model
 	}
 	people := newSpeakers(m)
-	d.Segments = people.attributeLive(texts, m.Participants)
-	people.confirm(d.Segments)
-	d.sortSegments()
-	d.Partial = !complete || ends+edgeMs < lengthMs(m) || !people.speechCoveredBy(d.Segments)
-	return d, len(transcripts) > 0 || len(d.Segments) > 0, nil
-}
-
-// lengthMs returns when a recording ends.
-func lengthMs(m recording.Manifest) (ms int64) {
-	for _, file := range m.Media {
-		if file.Kind == recording.Video || file.Kind == recording.Audio {
-			ms = max(ms, file.StartOffsetMs+file.DurationMs)
-		}
-	}
-	return ms
-}
-
-// attributeLive returns the final texts of the live transcriber. Those of mixed sound
-// belong to who spoke, as in mixed audio.
-func (s speakers) attributeLive(texts []job.MeetingText, participants []recording.Participant) []Segment {
 	segments := []Segment{}
 	for _, text := range texts {
 		if text.Speech == nil || !text.Speech.Final || text.Text == "" {
@@ -59,17 +39,31 @@ func (s speakers) attributeLive(texts []job.MeetingText, participants []recordin
 			segment.Words = append(segment.Words, Word{StartMs: word.StartMs, EndMs: word.EndMs, Text: word.Text, Confidence: word.Confidence})
 		}
 		if text.Speech.Mixed || text.Author == "" && text.ParticipantID == "" {
-			segments = append(segments, s.attribute([]Segment{segment}, len(segment.Words) > 0)...)
+			segments = append(segments, people.attribute([]Segment{segment}, len(segment.Words) > 0)...)
 			continue
 		}
 		segment.Speaker = text.Author
 		// The IDs of a bot's roster are not those of the manifest.
-		if i, unique := participantNamed(participants, text.Author); unique {
-			segment.ParticipantID = participants[i].ID
+		if i, unique := participantNamed(m.Participants, text.Author); unique {
+			segment.ParticipantID = m.Participants[i].ID
 		}
 		segments = append(segments, segment)
 	}
-	return segments
+	d.Segments = segments
+	people.confirm(d.Segments)
+	d.sortSegments()
+	d.Partial = !complete || ends+edgeMs < lengthMs(m) || !people.speechCoveredBy(d.Segments)
+	return d, len(transcripts) > 0 || len(d.Segments) > 0, nil
+}
+
+// lengthMs returns when a recording ends.
+func lengthMs(m recording.Manifest) (ms int64) {
+	for _, file := range m.Media {
+		if file.Kind == recording.Video || file.Kind == recording.Audio {
+			ms = max(ms, file.StartOffsetMs+file.DurationMs)
+		}
+	}
+	return ms
 }
 
 // minCovered is the percentage of the known speech for which a live transcript must have

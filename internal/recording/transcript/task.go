@@ -41,8 +41,27 @@ func (h *task) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.storeTexts(ctx, manifest, texts); err != nil {
-		return err
+	// Chat and captions become searchable also without a transcript.
+	start := manifest.Timeline.Origin()
+	found := map[job.TextKind][]job.SearchText{}
+	for _, text := range texts {
+		if text.Text == "" || text.Speech != nil && !text.Speech.Final || text.Kind == job.TranscriptText && h.state.Again != nil {
+			continue // a correction left it empty, or there is a better text
+		}
+		at := int64(0)
+		if !start.IsZero() {
+			at = max(0, text.StartedAt.Sub(start).Milliseconds())
+		}
+		found[text.Kind] = append(found[text.Kind], job.SearchText{StartMs: at, Speaker: text.Author, Text: text.Text})
+	}
+	for kind, all := range found {
+		stored, err := h.Jobs.StoreSearchTexts(ctx, h.state.JobID, h.state.Lease, kind, all)
+		if err != nil {
+			return err
+		}
+		if !stored {
+			return runner.ErrLost
+		}
 	}
 	wanted := r.Resolved().Transcript
 	options := job.TranscriptionOptions{Language: wanted.Language, Keyterms: wanted.Keyterms}
@@ -103,33 +122,6 @@ func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
 		return m, permanentError{fmt.Errorf("read the manifest: %w", err)}
 	}
 	return m, nil
-}
-
-// storeTexts makes chat messages, captions and what the live transcriber has heard
-// searchable.
-func (h *task) storeTexts(ctx context.Context, m recording.Manifest, texts []job.MeetingText) error {
-	start := m.Timeline.Origin()
-	found := map[job.TextKind][]job.SearchText{}
-	for _, text := range texts {
-		if text.Text == "" || text.Speech != nil && !text.Speech.Final || text.Kind == job.TranscriptText && h.state.Again != nil {
-			continue // a correction left it empty, or there is a better text
-		}
-		at := int64(0)
-		if !start.IsZero() {
-			at = max(0, text.StartedAt.Sub(start).Milliseconds())
-		}
-		found[text.Kind] = append(found[text.Kind], job.SearchText{StartMs: at, Speaker: text.Author, Text: text.Text})
-	}
-	for kind, all := range found {
-		stored, err := h.Jobs.StoreSearchTexts(ctx, h.state.JobID, h.state.Lease, kind, all)
-		if err != nil {
-			return err
-		}
-		if !stored {
-			return runner.ErrLost
-		}
-	}
-	return nil
 }
 
 // attach stores the transcript with the recording.
