@@ -131,25 +131,18 @@ func readPrivateFile(path string) ([]byte, error) {
 // exportedCookie is a cookie as browser extensions ("expirationDate",
 // "hostOnly") and automation tools ("expires") export it.
 type exportedCookie struct {
-	Name           string   `json:"name"`
-	Value          string   `json:"value"`
-	Domain         string   `json:"domain"`
-	HostOnly       *bool    `json:"hostOnly"`
-	Path           string   `json:"path"`
-	ExpirationDate *float64 `json:"expirationDate"`
-	Expires        *float64 `json:"expires"`
-	Secure         bool     `json:"secure"`
-	HTTPOnly       bool     `json:"httpOnly"`
-	SameSite       *string  `json:"sameSite"`
+	Name, Value, Domain, Path string
+	HostOnly                  *bool
+	ExpirationDate, Expires   *float64
+	Secure, HTTPOnly          bool
+	SameSite                  *string
 }
 
 // parseJSONCookies parses an array of cookies, or an object with the array in the
 // field "cookies".
 func parseJSONCookies(content []byte) ([]Cookie, error) {
 	var exported []exportedCookie
-	var wrapped struct {
-		Cookies []exportedCookie `json:"cookies"`
-	}
+	var wrapped struct{ Cookies []exportedCookie }
 	err := json.Unmarshal(content, &exported)
 	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
 		err = json.Unmarshal(content, &wrapped)

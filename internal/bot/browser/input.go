@@ -207,9 +207,8 @@ func (p *Page) Press(ctx context.Context, keys string) error {
 // filter of aimScript.
 func (p *Page) aim(ctx context.Context, expression, name string) (x, y float64, err error) {
 	var target struct {
-		State string  `json:"state"`
-		X     float64 `json:"x"`
-		Y     float64 `json:"y"`
+		State string
+		X, Y  float64
 	}
 	if err := p.Eval(ctx, aimScript+"("+expression+")", &target); err != nil {
 		return 0, 0, fmt.Errorf("locate element %s: %w", name, err)

@@ -136,9 +136,7 @@ func teamsPasscode(address *url.URL) (string, error) {
 		// In a query a plus sign means a space, and padding may be lost.
 		plain := strings.NewReplacer(" ", "+", "-", "+", "_", "/").Replace(strings.TrimRight(coordinates, "="))
 		decoded, err := base64.RawStdEncoding.DecodeString(plain)
-		var meeting struct {
-			Passcode string `json:"passcode"`
-		}
+		var meeting struct{ Passcode string }
 		if err != nil || json.Unmarshal(decoded, &meeting) != nil {
 			return "", &AddressError{Reason: "the coordinates in it cannot be read"}
 		}

@@ -68,10 +68,7 @@ const (
 )
 
 // endReport is the recorder tab's last message, after the last chunk.
-type endReport struct {
-	Reason string `json:"reason"`
-	Detail string `json:"detail"`
-}
+type endReport struct{ Reason, Detail string }
 
 // err returns the error for the reason.
 func (e endReport) err() error {
@@ -258,14 +255,12 @@ func (s *chunkServer) recordSinkError(err error) {
 // second.
 func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 	var status struct {
-		SoundAgoMs    int64 `json:"soundAgoMs"`   // -1: never
-		SignalAgoMs   int64 `json:"signalAgoMs"`  // likewise
-		PictureAgoMs  int64 `json:"pictureAgoMs"` // likewise
-		Width, Height int
-		SoundChanges  []struct {
+		SoundAgoMs, SignalAgoMs, PictureAgoMs int64 // -1: never
+		Width, Height                         int
+		SoundChanges                          []struct {
 			Sound       bool
 			AtMs, AgoMs float64
-		} `json:"soundChanges"`
+		}
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReportBytes)).Decode(&status); err != nil {
 		http.Error(w, "malformed status", http.StatusBadRequest)

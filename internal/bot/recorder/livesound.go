@@ -91,10 +91,9 @@ const (
 
 // fetchedSound is a frame as a page returns it.
 type fetchedSound struct {
-	Source string  `json:"source"`
-	AtMs   float64 `json:"atMs"`  // Unix time
-	AgoMs  float64 `json:"agoMs"` // time since then
-	PCM    []byte  `json:"pcm"`
+	Source      string
+	AtMs, AgoMs float64 // Unix time, and time since then
+	PCM         []byte
 }
 
 // liveSound passes the sound of a page to a listener while it is wanted.

@@ -88,21 +88,18 @@ type pullRequest struct {
 
 // pullReport is the page's response.
 type pullReport struct {
-	Tracks  []reportedTrack `json:"tracks"`
-	Skipped int             `json:"skipped"` // tracks beyond the maximum
+	Tracks  []reportedTrack
+	Skipped int // tracks beyond the maximum
 }
 
 // reportedTrack is a track in a pullReport.
 type reportedTrack struct {
-	ID          string   `json:"id"`
-	Track       string   `json:"track"`
-	Epoch       int      `json:"epoch"`
-	StartedAtMs float64  `json:"startedAtMs"` // Unix time
-	AgoMs       float64  `json:"agoMs"`       // time since the start
-	First       int      `json:"first"`
-	Chunks      [][]byte `json:"chunks"`
-	Ended       bool     `json:"ended"`
-	Cause       string   `json:"cause"`
+	ID, Track          string
+	Epoch, First       int
+	StartedAtMs, AgoMs float64 // Unix time, and time since then
+	Chunks             [][]byte
+	Ended              bool
+	Cause              string
 }
 
 // participantAudio records the audio tracks of a page individually, in addition to

@@ -28,7 +28,7 @@ func (c *Client) receiveCommands(commands []ingest.Command) (someLeft bool) {
 	for _, command := range commands {
 		switch {
 		case command.ID == "" || len(command.ID) > maxCommandID:
-			c.log.Error("command without a valid ID ignored", "kind", string(command.Kind))
+			c.log.Error("command without a valid ID ignored", "kind", command.Kind)
 			someLeft = true
 		case c.spool.CommandSeen(command.ID):
 			c.acks.repeat(command.ID) // the service has not received the acknowledgment yet

@@ -21,7 +21,7 @@ const (
 // heartbeatResponse adds the reason that the service gives for a stale attempt.
 type heartbeatResponse struct {
 	ingest.HeartbeatResponse
-	Reason job.Reason `json:"reason"`
+	Reason job.Reason
 }
 
 // sendHeartbeats sends heartbeats, one at a time. Usually the service holds one,

@@ -95,8 +95,8 @@ func (c *Client) sendEvent(ctx context.Context, event spool.Event) error {
 		return &unavailableError{err: errors.New("the response to an event is not ok")}
 	}
 	if !response.Applied {
-		c.log.Info("event not applied", "kind", string(event.Kind), "number", event.Number, "reason", string(response.Reason), "status",
-			string(response.Status))
+		c.log.Info("event not applied", "kind", event.Kind, "number", event.Number, "reason", response.Reason, "status",
+			response.Status)
 	}
 	if response.Reason == job.StaleAttempt || response.Reason == job.Terminal {
 		c.checkTermination(response.Reason, response.Status)
@@ -119,7 +119,7 @@ func (c *Client) sendTexts(ctx context.Context, batch spool.Texts) error {
 		return &unavailableError{err: errors.New("the response to texts is not ok")}
 	}
 	if response.Reason != "" {
-		c.log.Info("texts not stored", "number", batch.Number, "reason", string(response.Reason))
+		c.log.Info("texts not stored", "number", batch.Number, "reason", response.Reason)
 	}
 	return nil
 }

@@ -146,11 +146,8 @@ const quotaExceeded = "quota_exceeded"
 func responseError(response *http.Response, body []byte) error {
 	status := response.StatusCode
 	var content struct {
-		Error   string `json:"error"`
-		Message string `json:"message"`
-		Issues  []struct {
-			Path []any `json:"path"`
-		} `json:"issues"`
+		Error, Message string
+		Issues         []struct{ Path []any }
 	}
 	temporary := status < 400 || status >= 500 || status == http.StatusRequestTimeout ||
 		status == http.StatusTooEarly || status == http.StatusTooManyRequests

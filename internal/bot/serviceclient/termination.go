@@ -65,5 +65,5 @@ func (c *Client) terminate(t Termination) {
 	}
 	c.end.termination = t
 	close(c.end.done)
-	c.log.Info("the service no longer wants this bot", "cause", string(t.Cause), "status", string(t.Status), "detail", t.Detail)
+	c.log.Info("the service no longer wants this bot", "cause", t.Cause, "status", t.Status, "detail", t.Detail)
 }

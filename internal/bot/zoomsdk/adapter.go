@@ -300,9 +300,9 @@ func (a *Adapter) call(ctx context.Context, page meeting.Page, name string, argu
 
 // answer is the result of a call.
 type answer struct {
-	OK   bool   `json:"ok"`
-	Code int    `json:"code"`
-	Text string `json:"text"`
+	OK   bool
+	Code int
+	Text string
 }
 
 // CallError reports that the SDK did not do what it was asked to.

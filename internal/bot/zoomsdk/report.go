@@ -29,37 +29,32 @@ const (
 
 // report is the state of the page at one moment.
 type report struct {
-	Scheme string `json:"scheme"` // set only on a page that is not the bot's own
-	Host   string `json:"host"`
+	Scheme, Host string // set only on a page that is not the bot's own
 
-	Ready      bool     `json:"ready"`
-	Joining    bool     `json:"joining"` // join was called
-	Left       bool     `json:"left"`    // the page after the meeting
-	Status     int      `json:"status"`
-	Waiting    bool     `json:"waiting"`
-	HostAbsent bool     `json:"hostAbsent"`
-	Failure    *failure `json:"failure"`
-	End        *struct {
-		Code int `json:"code"`
-	} `json:"end"`
-	DisconnectedMs int64 `json:"disconnectedMs"`
+	Ready, Joining bool // Joining: join was called
+	Left           bool // the page after the meeting
 
-	InMeeting bool     `json:"inMeeting"` // the bot is in the SDK's own list
-	OwnID     string   `json:"ownID"`
-	Unmuted   bool     `json:"unmuted"`
-	People    []person `json:"people"`
+	Waiting, HostAbsent bool
+	Status              int
+	Failure             *failure
+	End                 *struct{ Code int }
+	DisconnectedMs      int64
 
-	Permission meeting.Permission `json:"permission"`
-	Recorded   bool               `json:"recorded"`
-	Chat       []message          `json:"chat"`
-	Shown      shownParts         `json:"shown"`
+	InMeeting, Unmuted bool // InMeeting: the bot is in the SDK's own list
+	OwnID              string
+	People             []person
+
+	Permission meeting.Permission
+	Recorded   bool
+	Chat       []message
+	Shown      shownParts
 }
 
 // failure is a call of the SDK that failed permanently.
 type failure struct {
-	During string `json:"during"` // init, ticket or join
-	Code   int    `json:"code"`
-	Text   string `json:"text"`
+	During string // init, ticket or join
+	Code   int
+	Text   string
 }
 
 // String returns a text for people.
@@ -75,28 +70,19 @@ func (f failure) String() string {
 
 // person is another participant of the meeting.
 type person struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Speaking bool   `json:"speaking"`
+	ID, Name string
+	Speaking bool
 }
 
 // message is a chat message.
 type message struct {
-	ID       string `json:"id"`
-	Author   string `json:"author"`
-	AuthorID string `json:"authorID"`
-	Text     string `json:"text"`
+	ID, Author, AuthorID, Text string
 }
 
 // shownParts is what the page shows that the SDK's interface does not report.
 type shownParts struct {
-	EndDialog     bool   `json:"endDialog"`
-	RemovedDialog bool   `json:"removedDialog"`
-	SignIn        bool   `json:"signIn"`
-	Captcha       bool   `json:"captcha"`
-	Form          bool   `json:"form"`
-	AudioButton   bool   `json:"audioButton"`
-	Heading       string `json:"heading"`
+	EndDialog, RemovedDialog, SignIn, Captcha, Form, AudioButton bool
+	Heading                                                      string
 }
 
 // reportScript returns a report, also on a page that is not the bot's own.

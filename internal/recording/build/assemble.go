@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,8 +60,8 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 		}
 	}
 	if packed.Partial() {
-		f.Log.Warn("part of the recording is lost", slog.String("job", jobID.String()),
-			slog.String("losses", strings.Join(packed.Losses(), "; ")))
+		f.Log.Warn("part of the recording is lost", "job", jobID,
+			"losses", strings.Join(packed.Losses(), "; "))
 	}
 	var done, total int64
 	count := func(files []recording.File) {
@@ -113,7 +112,7 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attempt
 				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
 			}
 			f.Log.Warn("bot files do not match the bot's report",
-				slog.String("job", jobID.String()), slog.Int("attempt", attempt.Attempt), slog.Any("error", err))
+				"job", jobID, "attempt", attempt.Attempt, "error", err)
 			plan.mismatch = err
 		}
 		if len(attempt.segments()) > 0 {

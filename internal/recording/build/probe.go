@@ -24,12 +24,12 @@ type probeStream struct {
 	Type          string `json:"codec_type"`
 	Codec         string `json:"codec_name"`
 	Tag           string `json:"codec_tag_string"`
-	Profile       string `json:"profile"`
-	Width         int    `json:"width"`
-	Height        int    `json:"height"`
+	Profile       string
+	Width         int
+	Height        int
 	SampleRate    string `json:"sample_rate"`
-	Channels      int    `json:"channels"`
-	Extradata     string `json:"extradata"`      // hex dump
+	Channels      int
+	Extradata     string // hex dump
 	ExtradataHash string `json:"extradata_hash"` // hash of Extradata
 }
 
@@ -44,11 +44,11 @@ func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult,
 		return probeResult{}, err
 	}
 	var reported struct {
-		Streams []probeStream `json:"streams"`
+		Streams []probeStream
 		Format  struct {
 			Start    string `json:"start_time"`
-			Duration string `json:"duration"`
-		} `json:"format"`
+			Duration string
+		}
 	}
 	if err := json.Unmarshal(text, &reported); err != nil {
 		return probeResult{}, fmt.Errorf("parse the output of ffprobe: %w", err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -104,7 +103,7 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	}
 	if err != nil {
 		f.Log.Warn("cannot read the report of a bot",
-			slog.String("job", jobID.String()), slog.Int("attempt", attempt), slog.Any("error", err))
+			"job", jobID, "attempt", attempt, "error", err)
 		return empty, nil
 	}
 	report.Attempt, report.found = attempt, true // the attempt is the one of the upload, not the reported one

@@ -233,11 +233,11 @@ func (f *attendeeFormat) chunk(frame Frame) message {
 
 func (*attendeeFormat) receive(kind websocket.MessageType, data []byte) (received, bool) {
 	var output struct {
-		Trigger string `json:"trigger"`
+		Trigger string
 		Data    struct {
-			Chunk      []byte `json:"chunk"`
-			SampleRate int    `json:"sample_rate"`
-		} `json:"data"`
+			Chunk      []byte
+			SampleRate int `json:"sample_rate"`
+		}
 	}
 	if kind != websocket.MessageText || json.Unmarshal(data, &output) != nil || output.Trigger != "realtime_audio.bot_output" ||
 		output.Data.SampleRate <= 0 {

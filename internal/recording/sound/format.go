@@ -131,9 +131,7 @@ func (f *standinFormat) receive(kind websocket.MessageType, data []byte) (sound 
 	if kind == websocket.MessageBinary {
 		return received{data, f.stream.SampleRate}, false
 	}
-	var command struct {
-		Type string `json:"type"`
-	}
+	var command struct{ Type string }
 	return received{}, json.Unmarshal(data, &command) == nil && command.Type == "clear"
 }
 

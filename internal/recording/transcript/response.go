@@ -26,24 +26,22 @@ type Recognized struct {
 
 // responseBody is a response in the format verbose_json or json.
 type responseBody struct {
-	Text     *string `json:"text"`
-	Language string  `json:"language"`
+	Text     *string
+	Language string
 	Segments []struct {
-		Start      float64        `json:"start"`
-		End        float64        `json:"end"`
-		Text       string         `json:"text"`
-		AvgLogprob *float64       `json:"avg_logprob"`
-		NoSpeech   float64        `json:"no_speech_prob"`
-		Words      []responseWord `json:"words"`
-	} `json:"segments"`
-	Words []responseWord `json:"words"`
+		Start, End float64
+		Text       string
+		AvgLogprob *float64 `json:"avg_logprob"`
+		NoSpeech   float64  `json:"no_speech_prob"`
+		Words      []responseWord
+	}
+	Words []responseWord
 }
 
 type responseWord struct {
-	Word        string   `json:"word"`
-	Start       float64  `json:"start"`
-	End         float64  `json:"end"`
-	Probability *float64 `json:"probability"`
+	Word        string
+	Start, End  float64
+	Probability *float64
 }
 
 // parseResponse parses the response for audio of the given length.

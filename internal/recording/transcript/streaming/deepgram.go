@@ -60,24 +60,20 @@ func textMessage(json string) message { return message{websocket.MessageText, []
 
 // deepgramMessage is a message of the recognizer.
 type deepgramMessage struct {
-	Type         string  `json:"type"`
-	Start        float64 `json:"start"`
-	Duration     float64 `json:"duration"`
-	IsFinal      bool    `json:"is_final"`
-	FromFinalize bool    `json:"from_finalize"`
-	Description  string  `json:"description"`
-	Channel      struct {
+	Type, Description string
+	Start, Duration   float64
+	IsFinal           bool `json:"is_final"`
+	FromFinalize      bool `json:"from_finalize"`
+	Channel           struct {
 		Alternatives []struct {
-			Transcript string `json:"transcript"`
-			Words      []struct {
-				Word           string   `json:"word"`
-				PunctuatedWord string   `json:"punctuated_word"`
-				Start          float64  `json:"start"`
-				End            float64  `json:"end"`
-				Confidence     *float64 `json:"confidence"`
-			} `json:"words"`
-		} `json:"alternatives"`
-	} `json:"channel"`
+			Words []struct {
+				Word           string
+				PunctuatedWord string `json:"punctuated_word"`
+				Start, End     float64
+				Confidence     *float64
+			}
+		}
+	}
 }
 
 func (d *deepgram) hear(data []byte) (Result, bool, error) {

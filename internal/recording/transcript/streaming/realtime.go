@@ -51,8 +51,8 @@ func (r *realtime) greet(ctx context.Context, on connection) error {
 		return err
 	}
 	var created struct {
-		Type    string          `json:"type"`
-		Session json.RawMessage `json:"session"`
+		Type    string
+		Session json.RawMessage
 	}
 	if err := json.Unmarshal(data, &created); err != nil {
 		return unusable(err)
@@ -108,11 +108,10 @@ func (r *realtime) bye() message  { return message{} }
 
 func (r *realtime) hear(data []byte) (Result, bool, error) {
 	var event struct {
-		Type       string          `json:"type"`
-		Delta      string          `json:"delta"`
-		Text       string          `json:"text"`       // vLLM
-		Transcript string          `json:"transcript"` // OpenAI
-		Error      json.RawMessage `json:"error"`
+		Type, Delta string
+		Text        string // vLLM
+		Transcript  string // OpenAI
+		Error       json.RawMessage
 	}
 	if err := json.Unmarshal(data, &event); err != nil {
 		return Result{}, false, unusable(err)
