@@ -59,21 +59,16 @@ func frameIDs(tree *page.FrameTree) []cdp.FrameID {
 	return ids
 }
 
-// shownStates returns the properties of a node that describe its state.
-func shownStates() []accessibility.PropertyName {
-	return []accessibility.PropertyName{
-		accessibility.PropertyNameDisabled, accessibility.PropertyNameChecked, accessibility.PropertyNamePressed,
-		accessibility.PropertyNameExpanded, accessibility.PropertyNameSelected, accessibility.PropertyNameModal,
-	}
-}
-
 // flatten returns the nodes of a tree in document order.
 func flatten(nodes []*accessibility.Node) []AccessibilityNode {
 	byID := make(map[accessibility.NodeID]*accessibility.Node, len(nodes))
 	for _, node := range nodes {
 		byID[node.NodeID] = node
 	}
-	states := shownStates()
+	states := []accessibility.PropertyName{
+		accessibility.PropertyNameDisabled, accessibility.PropertyNameChecked, accessibility.PropertyNamePressed,
+		accessibility.PropertyNameExpanded, accessibility.PropertyNameSelected, accessibility.PropertyNameModal,
+	}
 	var flat []AccessibilityNode
 	var walk func(node *accessibility.Node, depth int)
 	walk = func(node *accessibility.Node, depth int) {

@@ -112,8 +112,7 @@ type Browser struct {
 	// long as the browser.
 	newTab func(...chromedp.ContextOption) (context.Context, context.CancelFunc)
 
-	initialMu  sync.Mutex
-	initialTab target.ID // the tab Chromium opened at start, until a Page uses it
+	initialTab chan target.ID // the tab Chromium opened at start, until a Page uses it
 
 	shutDown context.CancelCauseFunc // makes supervise kill the process tree
 	done     chan struct{}

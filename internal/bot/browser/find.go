@@ -26,13 +26,13 @@ func (e *NotFoundError) Error() string {
 		fmt.Fprintf(&text, "no Chromium or Chrome found (looked for %s)", strings.Join(e.Tried, ", "))
 	}
 	text.WriteString("; ")
-	text.WriteString(installAdvice(runtime.GOOS))
+	text.WriteString(installAdvice())
 	return text.String()
 }
 
 // installAdvice returns how to install a browser on an operating system (GOOS).
-func installAdvice(goos string) string {
-	switch goos {
+func installAdvice() string {
+	switch runtime.GOOS {
 	case "linux":
 		return "install it: on Debian with `apt-get install chromium`; on Ubuntu with `apt-get install chromium-browser` " +
 			"(a snap) or Google Chrome's own .deb package; on Fedora with `dnf install chromium`; " +
@@ -48,7 +48,7 @@ func installAdvice(goos string) string {
 // a name on PATH) or, if it is empty, the first Chromium or Google Chrome in its usual
 // places. The error is a *NotFoundError.
 func Find(configured string) (string, error) {
-	candidates := usualExecutables(runtime.GOOS)
+	candidates := usualExecutables()
 	if configured != "" {
 		candidates = []string{configured}
 	}
@@ -63,8 +63,8 @@ func Find(configured string) (string, error) {
 // usualExecutables returns the usual names and paths of Chromium and Google Chrome on
 // an operating system (GOOS). headless_shell is not included because it has no tab
 // capture.
-func usualExecutables(goos string) []string {
-	if goos == "darwin" {
+func usualExecutables() []string {
+	if runtime.GOOS == "darwin" {
 		return []string{
 			"/Applications/Chromium.app/Contents/MacOS/Chromium",
 			"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",

@@ -43,8 +43,10 @@ type Page struct {
 // NewPage opens a blank page in its own window. ctx applies to opening only.
 func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 	var options []chromedp.ContextOption
-	if initial := b.takeInitialTab(); initial != "" {
+	select {
+	case initial := <-b.initialTab:
 		options = append(options, chromedp.WithTargetID(initial))
+	default:
 	}
 	return b.openPage(ctx, options...)
 }
@@ -86,16 +88,6 @@ func (b *Browser) openPage(ctx context.Context, options ...chromedp.ContextOptio
 	}
 	p.background.Go(func() { p.answerDialogs(context.WithoutCancel(ctx)) })
 	return p, nil
-}
-
-// takeInitialTab returns the tab that Chromium opened at start, on the first call
-// only.
-func (b *Browser) takeInitialTab() target.ID {
-	b.initialMu.Lock()
-	defer b.initialMu.Unlock()
-	initial := b.initialTab
-	b.initialTab = ""
-	return initial
 }
 
 // attach connects to the tab and configures it.
@@ -298,19 +290,13 @@ func (p *Page) addScript(ctx context.Context, script, world string) error {
 // URL returns the address of the current document.
 func (p *Page) URL(ctx context.Context) (string, error) {
 	info, err := p.info(ctx)
-	if err != nil {
-		return "", err
-	}
-	return info.URL, nil
+	return info.URL, err
 }
 
 // Title returns the page's title.
 func (p *Page) Title(ctx context.Context) (string, error) {
 	info, err := p.info(ctx)
-	if err != nil {
-		return "", err
-	}
-	return info.Title, nil
+	return info.Title, err
 }
 
 // info queries the browser, not the page, so it also works if the page is busy.

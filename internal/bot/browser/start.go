@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -55,11 +56,14 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		newTab: func(tab ...chromedp.ContextOption) (context.Context, context.CancelFunc) {
 			return chromedp.NewContext(root, tab...)
 		},
-		initialTab: firstPage(targets),
+		initialTab: make(chan target.ID, 1),
 		shutDown:   shutDown,
 		done:       make(chan struct{}),
 	}
 	browser.title <- options.captureTitle
+	if i := slices.IndexFunc(targets, func(info *target.Info) bool { return info.Type == "page" }); i >= 0 {
+		browser.initialTab <- targets[i].TargetID
+	}
 	go browser.run(lifetime, root, p, responses)
 	return browser, nil
 }
@@ -106,14 +110,4 @@ func logOptions(log *slog.Logger) []chromedp.ContextOption {
 		log.Debug("browser connection", "detail", fmt.Sprintf(format, arguments...))
 	}
 	return []chromedp.ContextOption{chromedp.WithLogf(logf), chromedp.WithErrorf(logf)}
-}
-
-// firstPage returns the tab that Chromium opened at start, or "".
-func firstPage(targets []*target.Info) target.ID {
-	for _, info := range targets {
-		if info.Type == "page" {
-			return info.TargetID
-		}
-	}
-	return ""
 }

@@ -25,13 +25,18 @@ func SegmentName(part, sequence int) string {
 
 // ParseSegmentName is the inverse of SegmentName.
 func ParseSegmentName(name string) (part, sequence int, ok bool) {
-	match := segmentName.FindStringSubmatch(name)
+	return parseNumbers(segmentName, name)
+}
+
+// parseNumbers returns the two numbers in a name.
+func parseNumbers(pattern *regexp.Regexp, name string) (first, second int, ok bool) {
+	match := pattern.FindStringSubmatch(name)
 	if match == nil {
 		return 0, 0, false
 	}
-	part, _ = strconv.Atoi(match[1]) // three digits
-	sequence, _ = strconv.Atoi(match[2])
-	return part, sequence, true
+	first, _ = strconv.Atoi(match[1]) // digits
+	second, _ = strconv.Atoi(match[2])
+	return first, second, true
 }
 
 // bundleName and trackSegmentName match the names of a bundle and of the segments
@@ -61,13 +66,7 @@ func TrackSegmentName(track, sequence int) string {
 
 // ParseTrackSegmentName is the inverse of TrackSegmentName.
 func ParseTrackSegmentName(name string) (track, sequence int, ok bool) {
-	match := trackSegmentName.FindStringSubmatch(name)
-	if match == nil {
-		return 0, 0, false
-	}
-	track, _ = strconv.Atoi(match[1]) // three digits
-	sequence, _ = strconv.Atoi(match[2])
-	return track, sequence, true
+	return parseNumbers(trackSegmentName, name)
 }
 
 // mediaName matches valid names of uploads: plain file names.

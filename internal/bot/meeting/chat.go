@@ -43,23 +43,17 @@ func (s *site) writeChat(ctx context.Context, page Page, text string) (opened bo
 // openChat waits until the chat's input accepts text. opened reports whether the
 // panel was closed before.
 func (s *site) openChat(ctx context.Context, page Page) (opened bool, err error) {
-	opened, err = s.toggleChat(ctx, page, func(snapshot Snapshot) bool { return snapshot.clickable(chatInput) })
-	if err != nil {
-		return opened, fmt.Errorf("open the chat: %w", err)
-	}
-	return opened, nil
+	return s.toggleChat(ctx, page, "open", func(snapshot Snapshot) bool { return snapshot.clickable(chatInput) })
 }
 
 // closeChat closes the chat panel.
 func (s *site) closeChat(ctx context.Context, page Page) error {
-	if _, err := s.toggleChat(ctx, page, func(snapshot Snapshot) bool { return !snapshot.Visible(chatInput) }); err != nil {
-		return fmt.Errorf("close the chat: %w", err)
-	}
-	return nil
+	_, err := s.toggleChat(ctx, page, "close", func(snapshot Snapshot) bool { return !snapshot.Visible(chatInput) })
+	return err
 }
 
 // toggleChat presses the chat button until the panel is in the wanted state.
-func (s *site) toggleChat(ctx context.Context, page Page, done func(Snapshot) bool) (pressed bool, err error) {
+func (s *site) toggleChat(ctx context.Context, page Page, action string, done func(Snapshot) bool) (pressed bool, err error) {
 	var pressedAt time.Time
 	err = s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		switch {
@@ -74,7 +68,10 @@ func (s *site) toggleChat(ctx context.Context, page Page, done func(Snapshot) bo
 			return false, s.uncover(ctx, page, snapshot)
 		}
 	})
-	return pressed, err
+	if err != nil {
+		return pressed, fmt.Errorf("%s the chat: %w", action, err)
+	}
+	return pressed, nil
 }
 
 // sendPart sends one message and waits until the page accepts it and empties

@@ -294,7 +294,10 @@ func (r *Report) Present() *ingest.LiveRoster {
 func (r *Report) NameOf(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.roster.nameOf(id)
+	if p := r.roster.byID[id]; p != nil {
+		return p.Name
+	}
+	return ""
 }
 
 // trackNumber returns the number of an audio track; false if all are used.

@@ -144,11 +144,3 @@ func (r *roster) present() *ingest.LiveRoster {
 	}
 	return live
 }
-
-// nameOf returns a participant's name, or "" if the id is unknown.
-func (r *roster) nameOf(id string) string {
-	if p, known := r.byID[id]; known {
-		return p.Name
-	}
-	return ""
-}

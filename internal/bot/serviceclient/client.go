@@ -55,6 +55,7 @@ type Client struct {
 	log      *slog.Logger
 	http     *http.Client
 	base     *url.URL
+	own      string // part of the attempt's paths: job ID and attempt
 
 	delivering atomic.Bool  // set by FlushMedia
 	watched    atomic.Bool  // the service wants pictures of the page
@@ -80,7 +81,8 @@ func New(settings Settings) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service client: %w", err)
 	}
-	if err := settings.Spool.Bind(fmt.Sprintf("%s/%d", settings.JobID, settings.Attempt)); err != nil {
+	own := fmt.Sprintf("%s/%d", settings.JobID, settings.Attempt)
+	if err := settings.Spool.Bind(own); err != nil {
 		return nil, fmt.Errorf("service client: %w", err)
 	}
 	settings = settings.withDefaults()
@@ -90,6 +92,7 @@ func New(settings Settings) (*Client, error) {
 		log:      settings.Log.With("job_id", settings.JobID, "attempt", settings.Attempt),
 		http:     newHTTPClient(settings.Transport),
 		base:     base,
+		own:      own,
 		commands: commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)},
 		uploads:  uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}},
 		end:      end{done: make(chan struct{}), refused: make(chan struct{})},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -56,7 +55,7 @@ func (c *Client) Output(ctx context.Context, commandID string) ([]byte, error) {
 func (c *Client) output(ctx context.Context, commandID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
-	target := c.base.JoinPath(ingest.OutputPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), commandID)
+	target := c.base.JoinPath(ingest.OutputPath, c.own, commandID)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("create a request for output: %w", err)

@@ -86,7 +86,7 @@ func (c *Client) post(ctx context.Context, path, query string, message, response
 func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
-	target := c.base.JoinPath(ingest.SoundPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt))
+	target := c.base.JoinPath(ingest.SoundPath, c.own)
 	conn, _, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
 		HTTPClient: c.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + c.settings.Token}},
 	})
@@ -98,7 +98,7 @@ func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 
 // SendScreenshot sends a picture of the page, a JPEG of at most ingest.MaxScreenshot bytes.
 func (c *Client) SendScreenshot(ctx context.Context, image []byte) error {
-	target := c.base.JoinPath(ingest.ScreenshotPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt))
+	target := c.base.JoinPath(ingest.ScreenshotPath, c.own)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target.String(), bytes.NewReader(image))
 	if err != nil {
 		return fmt.Errorf("create the request with a picture: %w", err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -134,7 +133,7 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	stalled := time.AfterFunc(timeout, func() { cancel(errStalled) })
 	defer stalled.Stop()
 
-	target := c.base.JoinPath(ingest.MediaPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), name)
+	target := c.base.JoinPath(ingest.MediaPath, c.own, name)
 	body := io.Reader(progressReader{content, func(bytes int) {
 		stalled.Reset(timeout)
 		c.uploads.addSent(name, bytes)

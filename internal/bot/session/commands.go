@@ -98,8 +98,8 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, s *sessi
 	case ingest.SendChatMessage:
 		page.execute(ctx, command, func(ctx context.Context) error {
 			var args struct{ Text string }
-			if err := json.Unmarshal(command.Args, &args); err != nil {
-				return fmt.Errorf("decode the command: %w", err)
+			if err := decodeArgs(command, &args); err != nil {
+				return err
 			}
 			return page.adapter.SendChat(ctx, page.tab, args.Text)
 		})
@@ -125,10 +125,18 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, s *sessi
 	return nil
 }
 
+// decodeArgs decodes the arguments of a command.
+func decodeArgs(command ingest.Command, args any) error {
+	if err := json.Unmarshal(command.Args, args); err != nil {
+		return fmt.Errorf("decode the command: %w", err)
+	}
+	return nil
+}
+
 func (c *commands) participantToPin(command ingest.Command, participants []meeting.Participant) (meeting.Participant, error) {
 	var args struct{ ParticipantID, Name string }
-	if err := json.Unmarshal(command.Args, &args); err != nil {
-		return meeting.Participant{}, fmt.Errorf("decode the command: %w", err)
+	if err := decodeArgs(command, &args); err != nil {
+		return meeting.Participant{}, err
 	}
 	return findParticipant(participants, args.ParticipantID, cmp.Or(args.Name, c.report.NameOf(args.ParticipantID)))
 }

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -40,10 +38,9 @@ func (a *attempt) newDevice(page *meetingPage, kind meeting.Device) pageDevice {
 // decode decodes the arguments of a command. It refuses the command, and returns false, if
 // that fails or the job does not allow output.
 func (d *pageDevice) decode(command ingest.Command, args any) bool {
-	err := json.Unmarshal(command.Args, args)
+	err := decodeArgs(command, args)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("decode the command: %w", err)
 	case !d.enabled:
 		err = errors.New("the job does not allow output")
 	default:

@@ -2,13 +2,11 @@ package session
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
 
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/bot/report"
 	"standin/internal/jobs/job"
 )
 
@@ -113,11 +111,7 @@ type audioJoiner interface {
 
 // mediaFaults repairs faults of the recorded media, and reports those that remain.
 type mediaFaults struct {
-	log       *slog.Logger
-	page      *meetingPage
-	recording *recordingSession
-	report    *report.Report
-	events    events
+	*recordingSession
 
 	sound, picture    faultWatch
 	reports, restarts limit
@@ -126,7 +120,8 @@ type mediaFaults struct {
 func newMediaFaults(recording *recordingSession) *mediaFaults {
 	timeouts := recording.page.timeouts
 	return &mediaFaults{
-		log: recording.log, page: recording.page, recording: recording, report: recording.report, events: recording.events,
+		recordingSession: recording,
+
 		sound:    faultWatch{after: timeouts.NoSound, evidence: minSoundEvidence, repairs: 2},
 		picture:  faultWatch{after: timeouts.Frozen, evidence: minMotionEvidence, repairs: 2},
 		reports:  limit{max: maxFaultReports, window: faultWindow},
@@ -136,8 +131,8 @@ func newMediaFaults(recording *recordingSession) *mediaFaults {
 
 // handleSnapshot compares what is recorded with what the page receives.
 func (m *mediaFaults) handleSnapshot(ctx context.Context, s snapshot) *exitResult {
-	running := m.recording.recorder
-	if !s.measured || running == nil || m.recording.stopping || m.recording.state.paused {
+	running := m.recorder
+	if !s.measured || running == nil || m.stopping || m.state.paused {
 		return nil
 	}
 	stats, started := running.Stats(), running.StartedAt()
@@ -146,7 +141,7 @@ func (m *mediaFaults) handleSnapshot(ctx context.Context, s snapshot) *exitResul
 	}
 	speaking := slices.ContainsFunc(s.seen.Participants, func(p meeting.Participant) bool { return p.Speaking })
 	action := m.sound.update(s.at, started, stats.LastSignalAt, speaking || s.inbound.ReceivesSound())
-	if end := m.act(ctx, faultNoSound, action, &m.sound, s.at); end != nil || m.recording.settings.AudioOnly {
+	if end := m.act(ctx, faultNoSound, action, &m.sound, s.at); end != nil || m.settings.AudioOnly {
 		return end
 	}
 	action = m.picture.update(s.at, started, stats.LastPictureAt, s.inbound.ReceivesMotion())
@@ -221,8 +216,8 @@ func (m *mediaFaults) resumeVideos(ctx context.Context) {
 // restartCapture starts another part, with a new capture of the page.
 func (m *mediaFaults) restartCapture(ctx context.Context, now time.Time) {
 	if _, ok := m.restarts.allow(now); ok {
-		m.recording.interrupt(ctx, reasonRestarted)
-		m.recording.start(ctx)
+		m.interrupt(ctx, reasonRestarted)
+		m.start(ctx)
 	}
 }
 

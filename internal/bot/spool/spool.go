@@ -47,14 +47,14 @@ type Spool struct {
 	changes changes
 	owner   string // the attempt whose events the spool holds; empty until Bind
 	files   files
-	seen    commands
+	seen    sync.Map // IDs of the commands that the bot has acknowledged: a restarted one does not execute them again
 }
 
 // Open opens or creates the folder, with mode 0700, and recovers its content:
 // incomplete files and an incomplete line of the journal are removed. Only one
 // process at a time may have a spool open; launch.LockDir makes sure of it.
 func Open(dir string, settings Settings) (*Spool, error) {
-	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now, seen: commands{ids: make(map[string]bool)}}
+	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now}
 	s.Events.spool, s.Events.limit, s.Events.record = s, maxJournal, func(change *queueChange[Event]) record { return record{Events: change} }
 	s.Texts.spool, s.Texts.limit, s.Texts.record = s, maxTexts, func(change *queueChange[Texts]) record { return record{Texts: change} }
 	if s.now == nil {
@@ -80,7 +80,9 @@ func (s *Spool) open() (err error) {
 		s.owner = cmp.Or(r.Owner, s.owner)
 		s.Events.replay(r.Events)
 		s.Texts.replay(r.Texts)
-		s.seen.replay(r)
+		if r.Seen != "" {
+			s.seen.Store(r.Seen, true)
+		}
 		marks.replay(r)
 	}); err != nil {
 		return err

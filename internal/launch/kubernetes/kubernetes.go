@@ -56,10 +56,6 @@ type Resources struct {
 	Spool         resource.Quantity `env:"SPOOL" default:"8Gi" help:"Size of a bot's spool on the node's disk; a bot that exceeds it is evicted. 0 means no limit."`
 }
 
-func (r Resources) all() []resource.Quantity {
-	return []resource.Quantity{r.CPURequest, r.CPULimit, r.MemoryRequest, r.MemoryLimit, r.Shm, r.Tmp, r.Spool}
-}
-
 // Launcher starts bots as Jobs.
 type Launcher struct {
 	*launch.Remote
@@ -90,12 +86,14 @@ func (s Settings) withDefaults() (Settings, error) {
 	if s.RemoteSettings, err = s.WithDefaults(defaultResync); err != nil {
 		return s, err
 	}
-	switch {
+	switch r := s.Resources; {
 	case s.Namespace == "":
 		return s, errors.New("the namespace of the bots is not set")
 	case s.User <= 0 || s.Group <= 0:
 		return s, errors.New("the bots' user and group must be numeric and never root")
-	case slices.ContainsFunc(s.Resources.all(), func(q resource.Quantity) bool { return q.Sign() < 0 }):
+	case slices.ContainsFunc([]resource.Quantity{
+		r.CPURequest, r.CPULimit, r.MemoryRequest, r.MemoryLimit, r.Shm, r.Tmp, r.Spool,
+	}, func(q resource.Quantity) bool { return q.Sign() < 0 }):
 		return s, errors.New("the resources of a bot must not be negative")
 	}
 	if s.LostAfter == 0 {

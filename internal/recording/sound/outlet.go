@@ -50,15 +50,15 @@ type outlet struct {
 	received     func(websocket.MessageType, []byte) // handles a message of the receiver
 	events       <-chan live.Event                   // to send beside the sound; nil for none
 
-	resamplers map[int]*downsampler // by source
-	mixedUntil time.Duration        // end of the last frame of the mixed sound
+	resamplers map[int]func(pcm []byte) []byte // by source
+	mixedUntil time.Duration                   // end of the last frame of the mixed sound
 }
 
 // run sends the sound until it ends, which is no error.
 func (o *outlet) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o.resamplers = make(map[int]*downsampler)
+	o.resamplers = make(map[int]func(pcm []byte) []byte)
 	o.conn.SetReadLimit(maxReceived)
 	open := o.subscription.hub.metrics.receivers.WithLabelValues(o.kind)
 	open.Inc()
@@ -125,7 +125,7 @@ func (o *outlet) send(ctx context.Context) error {
 		if frame.Source == 0 {
 			o.mixedUntil = frame.Start + frameDuration
 		}
-		frame.PCM = o.resampler(frame.Source).convert(frame.PCM)
+		frame.PCM = o.resampler(frame.Source)(frame.PCM)
 		if err := o.write(ctx, o.format.frame(frame)); err != nil {
 			return err
 		}
@@ -158,10 +158,10 @@ func (o *outlet) jump(frame Frame) *Gap {
 }
 
 // resampler returns the resampler of a source.
-func (o *outlet) resampler(source int) *downsampler {
+func (o *outlet) resampler(source int) func(pcm []byte) []byte {
 	r := o.resamplers[source]
 	if r == nil {
-		r = newDownsampler(o.rate)
+		r = Downsampler(o.rate)
 		o.resamplers[source] = r
 	}
 	return r

@@ -43,13 +43,10 @@ type downsampler struct {
 
 // Downsampler returns a function that converts PCM of one source from Rate to a rate that
 // divides it, one piece after the other.
-func Downsampler(rate int) func(pcm []byte) []byte { return newDownsampler(rate).convert }
-
-// newDownsampler returns a downsampler from Rate to rate, which must divide it.
-func newDownsampler(rate int) *downsampler {
+func Downsampler(rate int) func(pcm []byte) []byte {
 	factor := Rate / rate
 	taps := lowPass(factor)
-	return &downsampler{factor: factor, taps: taps, window: make([]float32, len(taps)-1)}
+	return (&downsampler{factor: factor, taps: taps, window: make([]float32, len(taps)-1)}).convert
 }
 
 // convert converts the next piece. Its length must be a multiple of the factor.
@@ -77,6 +74,12 @@ type upsampler struct {
 	factor int
 	taps   []float32
 	window []float32 // the last samples, as many as reach into the next
+}
+
+// Upsampler returns a function that converts the pieces of one sound from a rate to Rate.
+func Upsampler(rate int) func(pcm []byte) []byte {
+	factor := Rate / rate
+	return (&upsampler{factor: factor, taps: lowPass(factor), window: make([]float32, 2*tapsPerStep+1)}).convert
 }
 
 // convert converts the next piece.

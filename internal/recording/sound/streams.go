@@ -117,7 +117,7 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	}, s.options.Format)
 	received := ignore
 	if s.options.Send {
-		received = (&input{format: format, subscription: subscription, resamplers: make(map[int]*upsampler)}).receive
+		received = (&input{format: format, subscription: subscription, resamplers: make(map[int]func(pcm []byte) []byte)}).receive
 	}
 	o := &outlet{conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
 	if len(s.options.Events) > 0 {
@@ -216,7 +216,7 @@ func (s *stream) record(ctx context.Context, state job.StreamState, reason strin
 type input struct {
 	format       format
 	subscription *Subscription
-	resamplers   map[int]*upsampler // by rate
+	resamplers   map[int]func(pcm []byte) []byte // by rate
 }
 
 // maxPiece is the most sound that is sent to the bot in one message: 100 ms.
@@ -234,11 +234,10 @@ func (i *input) receive(kind websocket.MessageType, data []byte) {
 	}
 	resampler := i.resamplers[rate]
 	if resampler == nil {
-		factor := Rate / rate
-		resampler = &upsampler{factor: factor, taps: lowPass(factor), window: make([]float32, 2*tapsPerStep+1)}
+		resampler = Upsampler(rate)
 		i.resamplers[rate] = resampler
 	}
-	for pcm := resampler.convert(sound.pcm[:len(sound.pcm)/2*2]); len(pcm) > 0; {
+	for pcm := resampler(sound.pcm[:len(sound.pcm)/2*2]); len(pcm) > 0; {
 		piece := pcm[:min(len(pcm), maxPiece)]
 		pcm = pcm[len(piece):]
 		i.subscription.Play(piece) // what is too much is lost

@@ -113,7 +113,16 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 		MaxIdleConnsPerHost: maxIdlePerHost,
 		IdleConnTimeout:     idleTimeout,
 	}
-	p.forward = p.newReverseProxy()
+	p.forward = &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { _, r.Out.Close = rules.exception(r.Out.URL.Host) },
+		Transport:     p.transport,
+		FlushInterval: -1, // forward events and chunks immediately
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
+			p.recordRefusal(err)
+			panic(http.ErrAbortHandler)
+		},
+	}
 	p.server = &http.Server{
 		Handler:           p,
 		BaseContext:       func(net.Listener) context.Context { return running },
@@ -290,26 +299,6 @@ func withPort(host string) string {
 		host = host[1 : len(host)-1]
 	}
 	return net.JoinHostPort(host, "80")
-}
-
-// newReverseProxy returns the handler that forwards requests unchanged.
-func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
-	return &httputil.ReverseProxy{
-		Rewrite:       p.rewrite,
-		Transport:     p.transport,
-		FlushInterval: -1, // forward events and chunks immediately
-		ErrorLog:      log.New(io.Discard, "", 0),
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			p.recordRefusal(err)
-			panic(http.ErrAbortHandler)
-		},
-	}
-}
-
-// rewrite closes connections to exceptions after the request, so that none
-// outlives its exception.
-func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
-	_, r.Out.Close = p.rules.exception(r.Out.URL.Host)
 }
 
 // recordRefusal records the error if it is a refusal.

@@ -57,6 +57,3 @@ func (m *metrics) lost(ends map[int]time.Time, utterance int) {
 	m.utterances.WithLabelValues(outcomeLost).Inc()
 	delete(ends, utterance)
 }
-
-// failed counts a failure.
-func (m *metrics) failed() { m.failures.Inc() }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"standin/internal/recording/sound"
 	"standin/internal/recording/transcript"
 )
 
@@ -23,9 +23,9 @@ type realtime struct {
 	model   string
 	options Options
 
-	vllm bool
-	last int16 // sample of the utterance that was sent
-	text strings.Builder
+	vllm     bool
+	up, down func(pcm []byte) []byte // convert the utterance to 48 kHz and on to 24 kHz
+	text     strings.Builder
 }
 
 func openRealtime(c *connector, options Options) dialogue {
@@ -82,7 +82,7 @@ func (r *realtime) greet(ctx context.Context, on connection) error {
 
 func (r *realtime) begin() []message {
 	r.text.Reset()
-	r.last = 0
+	r.up, r.down = sound.Upsampler(SampleRate), sound.Downsampler(24_000)
 	if r.vllm {
 		return []message{object{"type": "input_audio_buffer.commit"}.message()} // begins to recognize
 	}
@@ -91,7 +91,7 @@ func (r *realtime) begin() []message {
 
 func (r *realtime) audio(pcm []byte) message {
 	if !r.vllm {
-		pcm = r.faster(pcm)
+		pcm = r.down(r.up(pcm))
 	}
 	return object{"type": "input_audio_buffer.append", "audio": base64.StdEncoding.EncodeToString(pcm)}.message()
 }
@@ -142,17 +142,4 @@ func errorText(raw json.RawMessage) string {
 		plain = detailed.Message
 	}
 	return cmp.Or(plain, "error")
-}
-
-// faster converts 16 kHz to 24 kHz, linearly: speech has little above 8 kHz.
-func (r *realtime) faster(pcm []byte) []byte {
-	out := make([]byte, 0, len(pcm)/2*3)
-	for i := 0; i+3 < len(pcm); i += 4 {
-		a, b, c := int(r.last), int(int16(binary.LittleEndian.Uint16(pcm[i:]))), int(int16(binary.LittleEndian.Uint16(pcm[i+2:])))
-		for _, sample := range []int{a + (b-a)*2/3, b + (c-b)/3, c} {
-			out = binary.LittleEndian.AppendUint16(out, uint16(int16(sample)))
-		}
-		r.last = int16(c)
-	}
-	return out
 }

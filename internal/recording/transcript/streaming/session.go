@@ -247,7 +247,7 @@ func (s *Session) failed(ctx context.Context, err error) {
 	s.failing = true
 	s.summary.Failures++
 	s.mu.Unlock()
-	s.metrics.failed()
+	s.metrics.failures.Inc()
 	if first && s.Failed != nil {
 		s.Failed(ctx, err)
 	}
