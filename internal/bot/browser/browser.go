@@ -77,29 +77,6 @@ type Options struct {
 	display      *display // nil if headless
 }
 
-// withDefaults returns the options with defaults for empty fields.
-func (o Options) withDefaults() (Options, error) {
-	if o.Executable == "" {
-		executable, err := Find("")
-		if err != nil {
-			return Options{}, err
-		}
-		o.Executable = executable
-	}
-	if o.Mode == "" {
-		o.Mode = Headless
-	}
-	if o.Width == 0 || o.Height == 0 {
-		o.Width, o.Height = defaultWidth, defaultHeight
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	o.captureTitle, o.runsAsRoot = "capture-"+rand.Text(), os.Geteuid() == 0
-	o.maxProfile, o.maxMemory = cmp.Or(o.maxProfile, maxProfile), cmp.Or(o.maxMemory, maxMemory)
-	return o, nil
-}
-
 // Browser is a running Chromium with its own profile.
 type Browser struct {
 	options Options
@@ -127,10 +104,25 @@ type Browser struct {
 // only. The browser runs until Close, until it crashes, or until this process
 // exits.
 func Launch(ctx context.Context, options Options) (*Browser, error) {
-	options, err := options.withDefaults()
-	if err != nil {
-		return nil, err
+	if options.Executable == "" {
+		executable, err := Find("")
+		if err != nil {
+			return nil, err
+		}
+		options.Executable = executable
 	}
+	if options.Mode == "" {
+		options.Mode = Headless
+	}
+	if options.Width == 0 || options.Height == 0 {
+		options.Width, options.Height = defaultWidth, defaultHeight
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	options.captureTitle, options.runsAsRoot = "capture-"+rand.Text(), os.Geteuid() == 0
+	options.maxProfile, options.maxMemory = cmp.Or(options.maxProfile, maxProfile), cmp.Or(options.maxMemory, maxMemory)
+	var err error
 	if options.ProfileDir, options.temporaryDir, err = makeProfile(options.ProfileDir); err != nil {
 		return nil, err
 	}

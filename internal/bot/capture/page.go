@@ -1,11 +1,13 @@
 package capture
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -17,6 +19,9 @@ import (
 //
 //go:embed sanitize.js
 var sanitizeScript string
+
+// maxTreeNodes and maxTreeDepth limit the accessibility tree.
+const maxTreeNodes, maxTreeDepth = 3000, 40
 
 // Visit describes the visit that a capture is made of.
 type Visit struct {
@@ -69,7 +74,30 @@ func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_
 	c.Page, c.Title, c.Address = []byte(seen.Page), seen.Title, seen.Address
 	c.Width, c.Height, c.Truncated = seen.Width, seen.Height, seen.Truncated
 	if nodes, err := page.AccessibilityTree(ctx); err == nil {
-		c.Accessibility = describeTree(nodes, clean, seen.Texts)
+		// Only names among the texts that no participant wrote are kept.
+		known := make(map[string]bool, len(seen.Texts))
+		for _, text := range seen.Texts {
+			known[text] = true
+		}
+		var b bytes.Buffer
+		for i, node := range nodes {
+			if i == maxTreeNodes {
+				b.WriteString("…\n")
+				break
+			}
+			fmt.Fprintf(&b, "%s%s", strings.Repeat("  ", min(node.Depth, maxTreeDepth)), node.Role)
+			if name := strings.Join(strings.Fields(clean.text(node.Name)), " "); name != "" {
+				if !known[name] {
+					name = clean.withoutOthers(name)
+				}
+				fmt.Fprintf(&b, " %q", name)
+			}
+			for _, state := range node.States {
+				b.WriteString(" " + state)
+			}
+			b.WriteByte('\n')
+		}
+		c.Accessibility = b.Bytes()
 	}
 	c.Screenshot = screenshot(ctx, page, call, seen)
 	return c, seen.Blank

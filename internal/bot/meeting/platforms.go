@@ -42,8 +42,33 @@ func resolveTeams(address *url.URL) (Address, error) {
 	if _, isLauncher := launchedPath(address); isLauncher {
 		return Address{}, &AddressError{Reason: "it is wrapped in too many launchers"}
 	}
-	if err := decodePath(address); err != nil {
-		return Address{}, err
+	// Each program that forwarded a link may have encoded it again:
+	// /l/meetup-join/19%253ameeting_….
+	for range maxEncodings {
+		decoded, err := url.PathUnescape(address.Path)
+		if err != nil || decoded == address.Path {
+			break
+		}
+		address.Path, address.RawPath = decoded, ""
+	}
+	if decoded, err := url.PathUnescape(address.Path); err != nil || decoded != address.Path {
+		return Address{}, &AddressError{Reason: "its path is encoded too often or wrongly"}
+	}
+	if meetinglink.ContainsURL(address.Path) {
+		return Address{}, twoAddressesError()
+	}
+	query := address.Query()
+	if context := query.Get("context"); strings.HasPrefix(context, "%") {
+		for range maxEncodings {
+			if decoded, err := url.QueryUnescape(context); err == nil && strings.HasPrefix(context, "%") {
+				context = decoded
+			}
+		}
+		if strings.HasPrefix(context, "%") {
+			return Address{}, &AddressError{Reason: "its context is encoded too often or wrongly"}
+		}
+		query.Set("context", context)
+		address.RawQuery = query.Encode()
 	}
 	// newAddress removes punctuation that was encoded.
 	if own && strings.Trim(meetinglink.Clean(address.Path), "/") == "" && address.Fragment == "" {
@@ -89,39 +114,6 @@ func replacePath(address *url.URL, path string) error {
 	}
 	address.Path, address.RawPath = target.Path, target.RawPath
 	address.RawQuery, address.Fragment, address.RawFragment = target.RawQuery, target.Fragment, target.RawFragment
-	return nil
-}
-
-// decodePath removes percent-encodings from a path such as
-// /l/meetup-join/19%253ameeting_…, in which each program that forwarded the link
-// encoded the conversation's colon again.
-func decodePath(address *url.URL) error {
-	for range maxEncodings {
-		decoded, err := url.PathUnescape(address.Path)
-		if err != nil || decoded == address.Path {
-			break
-		}
-		address.Path, address.RawPath = decoded, ""
-	}
-	if decoded, err := url.PathUnescape(address.Path); err != nil || decoded != address.Path {
-		return &AddressError{Reason: "its path is encoded too often or wrongly"}
-	}
-	if meetinglink.ContainsURL(address.Path) {
-		return twoAddressesError()
-	}
-	query := address.Query()
-	if context := query.Get("context"); strings.HasPrefix(context, "%") {
-		for range maxEncodings {
-			if decoded, err := url.QueryUnescape(context); err == nil && strings.HasPrefix(context, "%") {
-				context = decoded
-			}
-		}
-		if strings.HasPrefix(context, "%") {
-			return &AddressError{Reason: "its context is encoded too often or wrongly"}
-		}
-		query.Set("context", context)
-		address.RawQuery = query.Encode()
-	}
 	return nil
 }
 

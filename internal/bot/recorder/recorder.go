@@ -185,7 +185,47 @@ func (r *Recorder) openTab(ctx context.Context) (err error) {
 	if err := r.tab.Navigate(ctx, r.server.address()); err != nil {
 		return fmt.Errorf("open the recorder tab: %w", err)
 	}
-	return r.capture(ctx)
+	// The browser finds the meeting tab by a temporary title.
+	title, release, err := r.browser.ReserveCaptureTitle(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for another capture: %w", err)
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
+	defer cancel()
+	if err := r.meeting.EvalInPage(ctx, call(setTitleScript, title), nil); err != nil {
+		return fmt.Errorf("set the page's title: %w", err)
+	}
+	defer func() {
+		restoreCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), captureTimeout)
+		defer cancel()
+		if restoreErr := r.meeting.EvalInPage(restoreCtx, restoreTitleScript, nil); err == nil && restoreErr != nil {
+			err = fmt.Errorf("restore the page's title: %w", restoreErr)
+		}
+	}()
+	if err := waitUntil(ctx, func() (bool, error) {
+		current, err := r.meeting.Title(ctx)
+		return current == title, err
+	}); err != nil {
+		return fmt.Errorf("set the page's title: %w", err)
+	}
+	err = r.tab.EvalWithGesture(ctx, call("standin.capture", map[string]any{
+		"width":              r.settings.Width,
+		"height":             r.settings.Height,
+		"framesPerSecond":    r.settings.FramesPerSecond,
+		"videoBitsPerSecond": r.settings.VideoBitsPerSecond,
+		"audioBitsPerSecond": r.settings.AudioBitsPerSecond,
+		"soundThreshold":     0.003, // root mean square of samples between -1 and 1, about -50 dBFS
+		"mimeType":           r.settings.mimeType(),
+		"audioOnly":          r.settings.AudioOnly,
+		"voice":              r.settings.Voice,
+		"keyFrameIntervalMs": keyFrameInterval.Milliseconds(),
+		"timesliceMs":        timeslice.Milliseconds(),
+	}), nil)
+	if err != nil {
+		return fmt.Errorf("capture the page: %w", err)
+	}
+	return nil
 }
 
 // localTime converts a time of the browser to a time of this process, which has a

@@ -163,7 +163,11 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 		joiner, joins := m.page.adapter.(audioJoiner)
 		joins = joins && kind == faultNoSound
 		if joins {
-			m.joinAudio(ctx, joiner)
+			m.page.pageQueue.add(ctx, task{
+				timeout: snapshotTimeout,
+				do:      func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
+				onDone:  logFailure(m.log.Warn, "cannot join the audio of the page"),
+			})
 		}
 		switch {
 		case joins && watch.repaired == 1:
@@ -180,15 +184,6 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 		return m.emit(kind, "ended", now)
 	}
 	return nil
-}
-
-// joinAudio joins the page's audio.
-func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
-	m.page.pageQueue.add(ctx, task{
-		timeout: snapshotTimeout,
-		do:      func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
-		onDone:  logFailure(m.log.Warn, "cannot join the audio of the page"),
-	})
 }
 
 // resumeVideos plays the videos that the page has paused. Without any, the capture is

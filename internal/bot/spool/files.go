@@ -39,7 +39,7 @@ func (s *Spool) AppendSegment(part, sequence int, data []byte) error {
 		return err
 	}
 	err := s.append(name, data, s.limit)
-	if full := new(FullError); errors.As(err, &full) {
+	if errors.As(err, new(*FullError)) {
 		freed, failed := s.evict(int64(len(data)))
 		if !freed || failed != nil {
 			return errors.Join(err, failed)

@@ -197,7 +197,7 @@ func (b *bot) wait(ctx context.Context, length time.Duration) error {
 				break
 			}
 			failure, err := b.perform(ctx, command)
-			if left := new(exitResult); err != nil && !errors.As(err, &left) {
+			if err != nil && !errors.As(err, new(*exitResult)) {
 				return err
 			}
 			if ackErr := b.acknowledge(ctx, command, failure); ackErr != nil {

@@ -160,7 +160,7 @@ func retryRequest(ctx context.Context, try func() error) error {
 	backoff := retry.Backoff{Min: minRetryDelay, Max: maxRetryDelay}
 	for {
 		err := try()
-		if refused := new(job.Error); err == nil || errors.As(err, &refused) {
+		if err == nil || errors.As(err, new(*job.Error)) {
 			return err
 		}
 		if ended := retry.Sleep(ctx, backoff.Next()); ended != nil {

@@ -55,7 +55,7 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	var packed Packed
 	if len(plan.packed) > 0 {
 		packed, err = f.pack(ctx, jobID, plan.packed, work, progress)
-		if nothing := new(NothingSavedError); err != nil && (len(plan.adopted) == 0 || !errors.As(err, &nothing)) {
+		if err != nil && (len(plan.adopted) == 0 || !errors.As(err, new(*NothingSavedError))) {
 			return Packed{}, err
 		}
 	}
@@ -108,7 +108,7 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attempt
 				plan.adopted = append(plan.adopted, attempt)
 				continue
 			}
-			if mismatch := new(MediaMismatchError); !errors.As(err, &mismatch) {
+			if !errors.As(err, new(*MediaMismatchError)) {
 				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
 			}
 			f.Log.Warn("bot files do not match the bot's report",
@@ -222,7 +222,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 	}
 	progress(Packing, 0, int64(len(parts)))
 	packed, err := Pack(ctx, parts, work)
-	if nothing := new(NothingSavedError); errors.As(err, &nothing) {
+	if errors.As(err, new(*NothingSavedError)) {
 		for _, part := range parts {
 			packed.Parts = append(packed.Parts, PackedPart{
 				Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: LossUnusable,
@@ -311,7 +311,7 @@ func (f *Finisher) fetchAll(
 func repeat(ctx context.Context, read func() error) error {
 	for try := 1; ; try++ {
 		err := read()
-		if missing := new(recording.NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
+		if err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, new(*recording.NotFoundError)) {
 			return err
 		}
 		if err := retry.Sleep(ctx, time.Duration(try)*fetchDelay); err != nil {

@@ -87,7 +87,7 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 		text, err = io.ReadAll(io.LimitReader(reader, MaxReportBytes))
 		return err
 	})
-	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
+	if errors.As(err, new(*recording.NotFoundError)) {
 		return empty, nil
 	}
 	if err != nil {
@@ -153,11 +153,10 @@ func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, attem
 		return mismatch("it has a negative number")
 	}
 	length, sum, err := f.Storage.StatUpload(ctx, jobID, attempt.Attempt, file.Name)
-	missing, misnamed := new(recording.NotFoundError), new(recording.NameError)
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, new(*recording.NotFoundError)):
 		return mismatch("not uploaded")
-	case errors.As(err, &misnamed):
+	case errors.As(err, new(*recording.NameError)):
 		return mismatch("no media name")
 	case err != nil:
 		return err

@@ -28,7 +28,21 @@ const maxPieces = 50
 func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, loss Loss, err error) {
 	var header []byte
 	var began time.Duration
-	runs, complete := segmentRuns(part.Segments)
+	// The first run is empty if the first segment is missing.
+	runs, complete := [][]string{nil}, len(part.Segments) > 0
+	for _, segment := range part.Segments {
+		if _, err := os.Stat(segment); segment != "" && err == nil {
+			runs[len(runs)-1] = append(runs[len(runs)-1], segment)
+			continue
+		}
+		complete = false
+		if last := runs[len(runs)-1]; len(last) > 0 || len(runs) == 1 {
+			runs = append(runs, nil)
+		}
+	}
+	if last := len(runs) - 1; last > 0 && len(runs[last]) == 0 {
+		runs = runs[:last]
+	}
 	for i, run := range runs[:min(len(runs), maxPieces)] {
 		*p.files++
 		source := filepath.Join(p.work, fmt.Sprintf("part-%03d.mp4", *p.files))
@@ -64,26 +78,6 @@ func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, lo
 		loss = LossSegments
 	}
 	return pieces, loss, nil
-}
-
-// segmentRuns divides segments at holes. The first run is empty if the first segment is
-// missing.
-func segmentRuns(segments []string) (runs [][]string, complete bool) {
-	runs, complete = [][]string{nil}, len(segments) > 0
-	for _, segment := range segments {
-		if _, err := os.Stat(segment); segment != "" && err == nil {
-			runs[len(runs)-1] = append(runs[len(runs)-1], segment)
-			continue
-		}
-		complete = false
-		if last := runs[len(runs)-1]; len(last) > 0 || len(runs) == 1 {
-			runs = append(runs, nil)
-		}
-	}
-	if last := len(runs) - 1; last > 0 && len(runs[last]) == 0 {
-		runs = runs[:last]
-	}
-	return runs, complete
 }
 
 // remuxFile writes a fragmented MP4 to a file with an index. The piece has no path if

@@ -69,7 +69,7 @@ func (v VerifyReport) OK() bool {
 func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, error) {
 	report := VerifyReport{JobID: jobID.String(), Problems: []string{}, Files: []FileReport{}}
 	text, err := v.Recordings.Manifest(ctx, jobID)
-	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
+	if errors.As(err, new(*recording.NotFoundError)) {
 		report.Problems = append(report.Problems, "the manifest is missing")
 		return report, nil
 	}
@@ -119,12 +119,11 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported rec
 		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
 	}
 	content, _, _, err := v.Recordings.OpenMedia(ctx, jobID, reported.Name)
-	missing, misnamed := new(recording.NotFoundError), new(recording.NameError)
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, new(*recording.NotFoundError)):
 		addProblem("the file is missing")
 		return found, nil
-	case errors.As(err, &misnamed):
+	case errors.As(err, new(*recording.NameError)):
 		addProblem("the file cannot have that name")
 		return found, nil
 	case err != nil:

@@ -111,7 +111,18 @@ func (p piece) key() string {
 func planPieces(length time.Duration, silences []build.Span, maximum time.Duration,
 	pause func(build.Span) (time.Duration, error)) ([]build.Span, error) {
 	var pieces []build.Span
-	sounds := between(length, silences)
+	var sounds []build.Span
+	from := time.Duration(0)
+	add := func(to time.Duration) {
+		if to > from {
+			sounds = append(sounds, build.Span{Start: from, End: to})
+		}
+	}
+	for _, silence := range silences {
+		add(silence.Start)
+		from = silence.End
+	}
+	add(length)
 	for _, sound := range sounds {
 		speech := build.Span{Start: max(0, sound.Start-padding), End: min(length, sound.End+padding)}
 		for speech.Length() > maximum {
@@ -135,23 +146,6 @@ func planPieces(length time.Duration, silences []build.Span, maximum time.Durati
 			return sound.Length() >= minSound && sound.Start < piece.End && sound.End > piece.Start
 		})
 	}), nil
-}
-
-// between returns the spans between silences.
-func between(length time.Duration, silences []build.Span) []build.Span {
-	var sounds []build.Span
-	from := time.Duration(0)
-	add := func(to time.Duration) {
-		if to > from {
-			sounds = append(sounds, build.Span{Start: from, End: to})
-		}
-	}
-	for _, silence := range silences {
-		add(silence.Start)
-		from = silence.End
-	}
-	add(length)
-	return sounds
 }
 
 // longestMiddle returns the middle of the longest silence in a span; its end when

@@ -114,6 +114,7 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 		IdleConnTimeout:     idleTimeout,
 	}
 	p.forward = &httputil.ReverseProxy{
+		// No connection to an exception outlives it.
 		Rewrite:       func(r *httputil.ProxyRequest) { _, r.Out.Close = rules.exception(r.Out.URL.Host) },
 		Transport:     p.transport,
 		FlushInterval: -1, // forward events and chunks immediately
