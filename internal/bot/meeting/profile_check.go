@@ -21,19 +21,74 @@ func checkProfile(p *Profile) []string {
 	c.expect(datePattern.MatchString(p.Date), "date", "must be a date such as 2026-11-20")
 	c.expect(p.Limits.Name > 0, "limits.name", "must be 1 or more")
 	c.expect(p.Limits.Chat > 0, "limits.chat", "must be 1 or more")
-	c.selectors("participantContent", p.ParticipantContent)
+	selectorLists := map[string][]string{
+		"participantContent": p.ParticipantContent,
+		"roster.tiles":       p.Roster.Tiles,
+		"roster.rows":        p.Roster.Rows,
+		"chat.messages":      p.Chat.Messages,
+		"captions.lines":     p.Captions.Lines,
+	}
 	for name, selectors := range p.Regions {
 		path := "regions." + name
 		c.expect(len(selectors) > 0, path, "has no selector")
-		c.selectors(path, selectors)
+		selectorLists[path] = selectors
 		for i, selector := range selectors {
 			c.expect(!selectsWholePage(selector), fmt.Sprintf("%s[%d]", path, i),
 				"%q is the whole page, which holds the chat: name headings or a main region", selector)
 		}
 	}
+	for list, selectors := range selectorLists {
+		for i, selector := range selectors {
+			c.selector(fmt.Sprintf("%s[%d]", list, i), selector)
+		}
+	}
+	candidateLists := map[string][]Candidate{
+		"roster.ignore":   p.Roster.Ignore,
+		"roster.speaking": p.Roster.Speaking,
+		"roster.pin":      p.Roster.Pin,
+		"roster.pinned":   p.Roster.Pinned,
+		"roster.menu":     p.Roster.Menu,
+		"chat.own":        p.Chat.Own,
+		"picture.content": p.Picture.Content,
+		"picture.kept":    p.Picture.Kept,
+	}
 	for name, candidates := range p.Elements {
 		c.expect(len(candidates) > 0, "elements."+name, "has no candidate")
-		c.candidates("elements."+name, candidates)
+		candidateLists["elements."+name] = candidates
+	}
+	for list, candidates := range candidateLists {
+		for i, candidate := range candidates {
+			c.candidate(fmt.Sprintf("%s[%d]", list, i), candidate)
+		}
+	}
+	for list, sources := range map[string][]TextSource{
+		"roster.name":     p.Roster.Name,
+		"roster.self":     p.Roster.Self,
+		"roster.count":    p.Roster.Count,
+		"chat.author":     p.Chat.Author,
+		"chat.text":       p.Chat.Text,
+		"captions.author": p.Captions.Author,
+		"captions.text":   p.Captions.Text,
+	} {
+		for i, source := range sources {
+			path := fmt.Sprintf("%s[%d]", list, i)
+			c.selector(path+".css", source.CSS)
+			pattern, err := regexp.Compile(source.Pattern)
+			c.expect(err == nil, path+".pattern", "%q is not a regular expression", source.Pattern)
+			c.expect(source.Pattern == "" || err != nil || pattern.NumSubexp() > 0, path+".pattern",
+				"%q has no group in parentheses", source.Pattern)
+		}
+	}
+	// These could change the style of the whole page.
+	for list, hidden := range map[string][]HiddenElement{
+		"roster.hidden": p.Roster.Hidden, "chat.hidden": p.Chat.Hidden, "captions.hidden": p.Captions.Hidden,
+	} {
+		for i, element := range hidden {
+			path := fmt.Sprintf("%s[%d]", list, i)
+			c.selector(path+".css", element.CSS)
+			c.expect(!selectsWholePage(element.CSS), path+".css", "%q is the whole page", element.CSS)
+			c.expect(!strings.ContainsAny(element.CSS+element.Style, "{}<"), path, "has a character that CSS declarations do not need")
+		}
 	}
 	for screen, rules := range p.Screens {
 		path := fmt.Sprintf("screens.%s", screen)
@@ -50,10 +105,14 @@ func checkProfile(p *Profile) []string {
 		}
 	}
 	c.elements("admission.controls", p.Admission.Controls)
-	c.roster(p.Roster)
-	c.chat(p.Chat)
-	c.captions(p.Captions)
-	c.picture(p.Picture)
+	c.elements("captions.enable", p.Captions.Enable)
+	c.elements("captions.on", p.Captions.On)
+	c.elements("captions.language", p.Captions.Language.elements())
+	if p.Captions.Language.Options != "" {
+		c.selector("captions.language.options", p.Captions.Language.Options)
+		c.expect(len(p.Captions.Language.Open) > 0, "captions.language.open", "has no element")
+		c.expect(p.Captions.Language.Value != "", "captions.language.value", "must name an attribute")
+	}
 	slices.Sort(c.issues)
 	return c.issues
 }
@@ -94,64 +153,6 @@ func (c *profileChecker) elements(path string, names []string) {
 	}
 }
 
-func (c *profileChecker) roster(roster Roster) {
-	c.selectors("roster.tiles", roster.Tiles)
-	c.selectors("roster.rows", roster.Rows)
-	c.textSources("roster.name", roster.Name)
-	c.textSources("roster.self", roster.Self)
-	c.textSources("roster.count", roster.Count)
-	c.candidates("roster.ignore", roster.Ignore)
-	c.candidates("roster.speaking", roster.Speaking)
-	c.candidates("roster.pin", roster.Pin)
-	c.candidates("roster.pinned", roster.Pinned)
-	c.candidates("roster.menu", roster.Menu)
-	c.hidden("roster.hidden", roster.Hidden)
-}
-
-func (c *profileChecker) chat(chat Chat) {
-	c.selectors("chat.messages", chat.Messages)
-	c.textSources("chat.author", chat.Author)
-	c.textSources("chat.text", chat.Text)
-	c.candidates("chat.own", chat.Own)
-	c.hidden("chat.hidden", chat.Hidden)
-}
-
-func (c *profileChecker) captions(captions Captions) {
-	c.elements("captions.enable", captions.Enable)
-	c.elements("captions.on", captions.On)
-	c.selectors("captions.lines", captions.Lines)
-	c.textSources("captions.author", captions.Author)
-	c.textSources("captions.text", captions.Text)
-	c.hidden("captions.hidden", captions.Hidden)
-	c.elements("captions.language", captions.Language.elements())
-	if captions.Language.Options != "" {
-		c.selector("captions.language.options", captions.Language.Options)
-		c.expect(len(captions.Language.Open) > 0, "captions.language.open", "has no element")
-		c.expect(captions.Language.Value != "", "captions.language.value", "must name an attribute")
-	}
-}
-
-func (c *profileChecker) picture(picture Picture) {
-	c.candidates("picture.content", picture.Content)
-	c.candidates("picture.kept", picture.Kept)
-}
-
-// hidden finds the mistakes that could change the style of the whole page.
-func (c *profileChecker) hidden(list string, hidden []HiddenElement) {
-	for i, element := range hidden {
-		path := fmt.Sprintf("%s[%d]", list, i)
-		c.selector(path+".css", element.CSS)
-		c.expect(!selectsWholePage(element.CSS), path+".css", "%q is the whole page", element.CSS)
-		c.expect(!strings.ContainsAny(element.CSS+element.Style, "{}<"), path, "has a character that CSS declarations do not need")
-	}
-}
-
-func (c *profileChecker) candidates(list string, candidates []Candidate) {
-	for i, candidate := range candidates {
-		c.candidate(fmt.Sprintf("%s[%d]", list, i), candidate)
-	}
-}
-
 func (c *profileChecker) candidate(path string, candidate Candidate) {
 	c.selector(path+".css", candidate.CSS)
 	c.expect(candidate.MinWidth >= 0 && candidate.MinHeight >= 0, path, "minWidth and minHeight cannot be negative")
@@ -168,23 +169,6 @@ func (c *profileChecker) text(path string, match TextMatch) {
 	c.expect(len(all) > 0, path, "has no text under equals, startsWith or contains")
 	for _, text := range all {
 		c.expect(strings.Trim(text, " .…") != "", path, "has an empty text")
-	}
-}
-
-func (c *profileChecker) textSources(list string, sources []TextSource) {
-	for i, source := range sources {
-		path := fmt.Sprintf("%s[%d]", list, i)
-		c.selector(path+".css", source.CSS)
-		pattern, err := regexp.Compile(source.Pattern)
-		c.expect(err == nil, path+".pattern", "%q is not a regular expression", source.Pattern)
-		c.expect(source.Pattern == "" || err != nil || pattern.NumSubexp() > 0, path+".pattern",
-			"%q has no group in parentheses", source.Pattern)
-	}
-}
-
-func (c *profileChecker) selectors(list string, selectors []string) {
-	for i, selector := range selectors {
-		c.selector(fmt.Sprintf("%s[%d]", list, i), selector)
 	}
 }
 
