@@ -86,7 +86,7 @@ func EncodeSound(frame SoundFrame) []byte {
 // DecodeSound is the inverse of EncodeSound. The frame shares the message's memory.
 func DecodeSound(message []byte) (SoundFrame, error) {
 	if len(message) != soundHeaderBytes+SoundFrameBytes {
-		return SoundFrame{}, errors.New("a frame of sound has another length")
+		return SoundFrame{}, errors.New("audio frame has an unexpected length")
 	}
 	source := binary.LittleEndian.Uint32(message)
 	if source > MaxSoundSources {

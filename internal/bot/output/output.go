@@ -79,12 +79,12 @@ var ErrReloaded = errors.New("the page was loaded again")
 // Recording receives what is played, to mix it into the recording. Times are those of the
 // browser's clock.
 type Recording interface {
-	// Speak begins a sound: the recording waits for it until Hush.
-	Speak(ctx context.Context) error
-	// Mix adds PCM that begins at a time.
-	Mix(ctx context.Context, pcm []byte, atMs float64) error
-	// Hush ends the sound at a time, and removes what was added for later.
-	Hush(ctx context.Context, atMs float64) error
+	// StartBotAudio begins a sound: the recording waits for it until StopBotAudio.
+	StartBotAudio(ctx context.Context) error
+	// MixBotAudio adds PCM that begins at a time.
+	MixBotAudio(ctx context.Context, pcm []byte, atMs float64) error
+	// StopBotAudio ends the sound at a time, and removes what was added for later.
+	StopBotAudio(ctx context.Context, atMs float64) error
 }
 
 // Player plays sound on the microphone of a prepared page. Play must not be called
@@ -104,7 +104,7 @@ const bytesPerSample = 2
 // its time. pcm must end when ctx does. It may be live: a Read returns what has arrived.
 func (p *Player) Play(ctx context.Context, pcm io.Reader, unmute func(context.Context) error, started func(time.Time)) error {
 	p.record(ctx, "the recording may lack the beginning of the bot's sound",
-		func(ctx context.Context, r Recording) error { return r.Speak(ctx) })
+		func(ctx context.Context, r Recording) error { return r.StartBotAudio(ctx) })
 	err, endMs := p.play(ctx, pcm, unmute, started), float64(time.Now().UnixMicro())/1000
 	if err != nil {
 		var stopErr error
@@ -114,7 +114,7 @@ func (p *Player) Play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 		err = errors.Join(err, stopErr)
 	}
 	p.record(context.WithoutCancel(ctx), "the recording may have more of the bot's sound than others heard",
-		func(ctx context.Context, r Recording) error { return r.Hush(ctx, endMs) })
+		func(ctx context.Context, r Recording) error { return r.StopBotAudio(ctx, endMs) })
 	return err
 }
 
@@ -174,7 +174,7 @@ func (p *Player) push(ctx context.Context, pcm []byte, rest bool) (from, to time
 		return time.Time{}, time.Time{}, err
 	}
 	if recording := p.Recording(); recording != nil {
-		if err := recording.Mix(ctx, pcm, sent.atMs); err != nil {
+		if err := recording.MixBotAudio(ctx, pcm, sent.atMs); err != nil {
 			p.Log.Warn("the recording lacks a piece of the bot's sound", "error", err) // it may just have ended
 		}
 	}

@@ -106,16 +106,16 @@ type recorded struct {
 	cut   float64
 }
 
-func (r *recorded) Speak(context.Context) error { return nil }
+func (r *recorded) StartBotAudio(context.Context) error { return nil }
 
-func (r *recorded) Mix(_ context.Context, pcm []byte, _ float64) error {
+func (r *recorded) MixBotAudio(_ context.Context, pcm []byte, _ float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bytes += len(pcm)
 	return nil
 }
 
-func (r *recorded) Hush(_ context.Context, atMs float64) error {
+func (r *recorded) StopBotAudio(_ context.Context, atMs float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cut = atMs

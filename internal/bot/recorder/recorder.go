@@ -271,13 +271,15 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 	return at, nil
 }
 
-// Speak begins sound of the bot, which Mix adds to the recording. Until Hush, the recording
+// StartBotAudio begins sound of the bot, which MixBotAudio adds to the recording. Until StopBotAudio, the recording
 // waits for it. Without Settings.Voice it is discarded.
-func (r *Recorder) Speak(ctx context.Context) error { return r.addVoice(ctx, "standin.speak()") }
+func (r *Recorder) StartBotAudio(ctx context.Context) error {
+	return r.addVoice(ctx, "standin.speak()")
+}
 
-// Mix adds sound of the bot, which the recording does not capture: PCM S16LE, mono, 48 kHz,
+// MixBotAudio adds sound of the bot, which the recording does not capture: PCM S16LE, mono, 48 kHz,
 // that begins at a Unix time in ms of the browser's clock.
-func (r *Recorder) Mix(ctx context.Context, pcm []byte, atMs float64) error {
+func (r *Recorder) MixBotAudio(ctx context.Context, pcm []byte, atMs float64) error {
 	return r.addVoice(ctx, fmt.Sprintf("standin.mix(%q, %f)", base64.StdEncoding.EncodeToString(pcm), atMs))
 }
 
@@ -291,13 +293,13 @@ func (r *Recorder) addVoice(ctx context.Context, script string) error {
 	return err
 }
 
-// Hush ends sound of the bot at a time, and removes what was added for later.
-func (r *Recorder) Hush(ctx context.Context, atMs float64) error {
+// StopBotAudio ends sound of the bot at a time, and removes what was added for later.
+func (r *Recorder) StopBotAudio(ctx context.Context, atMs float64) error {
 	return r.tab.EvalInPage(ctx, fmt.Sprintf("standin.hush(%f)", atMs), nil)
 }
 
 // OwnTrack returns the TrackID of the bot's own sound among the tracks of participants, or
-// "" before Speak.
+// "" before StartBotAudio.
 func (r *Recorder) OwnTrack() string {
 	if track := r.ownTrack.Load(); track != nil {
 		return *track

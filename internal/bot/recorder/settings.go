@@ -22,7 +22,7 @@ type Settings struct {
 	// ChunkTimeout is how long a running recording may produce no chunk before
 	// it ends with a *StallError [15 s].
 	ChunkTimeout time.Duration
-	// Voice makes the recording contain the sound that Mix adds [only what is captured].
+	// Voice makes the recording contain the sound that MixBotAudio adds [only what is captured].
 	Voice bool
 	// ParticipantAudio stores the audio of each participant [nil: it is not
 	// recorded].

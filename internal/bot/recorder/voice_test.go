@@ -30,14 +30,14 @@ func TestLateVoice(t *testing.T) {
 	r, sink := s.record(t, ctx, recorder.Settings{Voice: true})
 	sink.await(t, ctx, r, time.Second)
 	const beeps, length, late = 8, 500 * time.Millisecond, 700 * time.Millisecond
-	if err := r.Speak(ctx); err != nil {
+	if err := r.StartBotAudio(ctx); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Now()
 	for i := range beeps {
 		at := begin.Add(time.Duration(i) * length)
 		<-time.After(time.Until(at.Add(late)))
-		if err := r.Mix(ctx, voiceBeep(), float64(at.UnixMicro())/1000); err != nil {
+		if err := r.MixBotAudio(ctx, voiceBeep(), float64(at.UnixMicro())/1000); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func TestLateVoice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Hush(ctx, float64(time.Now().UnixMicro())/1000); err != nil {
+	if err := r.StopBotAudio(ctx, float64(time.Now().UnixMicro())/1000); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Stop(ctx); err != nil {

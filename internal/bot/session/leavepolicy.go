@@ -83,8 +83,8 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	if !audio.monitored || audio.faulty {
 		p.deafUntil = now
 	}
-	aloneSince := later(p.aloneSince, p.mediaAt, audio.last)
-	quietSince := later(p.admitted, p.deafUntil, audio.last, audio.received)
+	aloneSince := latest(p.aloneSince, p.mediaAt, audio.last)
+	quietSince := latest(p.admitted, p.deafUntil, audio.last, audio.received)
 	switch {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
@@ -96,7 +96,7 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	return nil
 }
 
-func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // checkMaximum applies the maximum duration, which counts from the first
 // admission in every phase.

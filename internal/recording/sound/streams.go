@@ -208,7 +208,7 @@ func (s *stream) record(ctx context.Context, state job.StreamState, reason strin
 	defer cancel()
 	err := s.service.Jobs.RecordStream(ctx, s.job, job.StreamChange{Stream: s.number, Host: s.options.Host(), State: state, Reason: reason})
 	if err != nil {
-		s.service.Log.Error("cannot record a change of a stream", "job", s.job, "error", err)
+		s.service.Log.Error("cannot save the state of a stream", "job", s.job, "error", err)
 	}
 }
 

@@ -42,7 +42,7 @@ type connector struct {
 	authorization string
 	key           string
 	model         string
-	open          func(c *connector, options Options) dialogue
+	open          func(c *connector, options Options) protocol
 }
 
 // server is what the servers of a protocol have in common.
@@ -51,7 +51,7 @@ type server struct {
 	path   string // of the WebSocket below /v1
 	scheme string // of the header Authorization
 	model  string // by default
-	open   func(c *connector, options Options) dialogue
+	open   func(c *connector, options Options) protocol
 }
 
 // newConnector returns the recognizer on a server.
@@ -73,25 +73,25 @@ func newConnector(config Config, allow []netip.Prefix, server server) (Recognize
 
 func (c *connector) Model() string { return c.model }
 
-// dialogue is what is said on one connection. Its methods are called by one goroutine.
-type dialogue interface {
+// protocol encodes and decodes the messages of one connection. Its methods are called by one goroutine.
+type protocol interface {
 	// query returns the query of the address.
 	query() url.Values
-	// greet reads and writes the first messages.
-	greet(ctx context.Context, on connection) error
+	// handshake reads and writes the first messages.
+	handshake(ctx context.Context, on connection) error
 	// begin, audio and end return the messages for an utterance.
 	begin() []message
 	audio(pcm []byte) message
 	end() message
-	// idle and bye return the message that keeps a connection open, and the last one;
+	// keepAliveMessage and closeMessage return the message that keeps a connection open, and the last one;
 	// empty ones for none.
-	idle() message
-	bye() message
-	// hear reads a message of the recognizer. changed is false if it is about something
+	keepAliveMessage() message
+	closeMessage() message
+	// decode reads a message of the recognizer. changed is false if it is about something
 	// else. The result has no number.
-	hear(data []byte) (result Result, changed bool, err error)
-	// late returns the final result of an utterance whose end was not answered.
-	late() (Result, error)
+	decode(data []byte) (result Result, changed bool, err error)
+	// finalOnTimeout returns the final result of an utterance whose end was not answered.
+	finalOnTimeout() (Result, error)
 }
 
 // message is a WebSocket message.
@@ -108,7 +108,7 @@ func (c *connector) Recognize(ctx context.Context, options Options, in <-chan Au
 			if !ok {
 				return nil
 			}
-			if more, err := c.converse(ctx, options, audio, in, heard); err != nil || !more {
+			if more, err := c.runConnection(ctx, options, audio, in, heard); err != nil || !more {
 				return err
 			}
 		case <-ctx.Done():
@@ -117,9 +117,9 @@ func (c *connector) Recognize(ctx context.Context, options Options, in <-chan Au
 	}
 }
 
-// converse opens a connection for audio and what follows, until there is no speech for
+// runConnection opens a connection for audio and what follows, until there is no speech for
 // idleTimeout. It reports false when in is closed.
-func (c *connector) converse(ctx context.Context, options Options, first Audio, in <-chan Audio,
+func (c *connector) runConnection(ctx context.Context, options Options, first Audio, in <-chan Audio,
 	heard func(Result)) (more bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,8 +133,8 @@ func (c *connector) converse(ctx context.Context, options Options, first Audio, 
 	receiving.Go(func() { on.receive(ctx, messages) })
 	defer func() { cancel(); _ = on.socket.CloseNow(); receiving.Wait() }()
 	defer func() { err = on.reason(err, messages) }()
-	s := &speech{connection: on, dialogue: d, heard: heard}
-	if err := s.say(ctx, first); err != nil {
+	s := &utteranceStream{connection: on, protocol: d, heard: heard}
+	if err := s.send(ctx, first); err != nil {
 		return false, err
 	}
 	alive, timer := time.NewTicker(keepAlive), time.NewTimer(idleTimeout)
@@ -149,20 +149,20 @@ func (c *connector) converse(ctx context.Context, options Options, first Audio, 
 		select {
 		case audio, ok := <-from:
 			if !ok {
-				return false, on.close(ctx, d.bye())
+				return false, on.close(ctx, d.closeMessage())
 			}
-			err = s.say(ctx, audio)
+			err = s.send(ctx, audio)
 		case got := <-messages:
-			err = s.hear(got)
+			err = s.receive(got)
 		case <-alive.C:
 			if !s.speaking {
-				err = on.write(ctx, d.idle())
+				err = on.write(ctx, d.keepAliveMessage())
 			}
 		case <-timer.C:
 			if !s.ending {
-				return true, on.close(ctx, d.bye())
+				return true, on.close(ctx, d.closeMessage())
 			}
-			err = s.late()
+			err = s.finalOnTimeout()
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
@@ -172,8 +172,8 @@ func (c *connector) converse(ctx context.Context, options Options, first Audio, 
 	}
 }
 
-// dial connects and greets.
-func (c *connector) dial(ctx context.Context, d dialogue) (connection, error) {
+// dial connects, with the handshake.
+func (c *connector) dial(ctx context.Context, d protocol) (connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	address := *c.address
@@ -196,7 +196,7 @@ func (c *connector) dial(ctx context.Context, d dialogue) (connection, error) {
 	}
 	socket.SetReadLimit(maxMessage)
 	on := connection{socket: socket, key: c.key}
-	if err := d.greet(ctx, on); err != nil {
+	if err := d.handshake(ctx, on); err != nil {
 		_ = socket.CloseNow()
 		return connection{}, err
 	}
@@ -287,10 +287,10 @@ func (c connection) reason(err error, messages <-chan received) error {
 	}
 }
 
-// speech is the utterance that a connection is about.
-type speech struct {
+// utteranceStream is the utterance that a connection is about.
+type utteranceStream struct {
 	connection
-	dialogue
+	protocol
 	heard func(Result)
 
 	utterance        int
@@ -298,8 +298,8 @@ type speech struct {
 	last             time.Time // when something was sent
 }
 
-// say sends a piece of an utterance.
-func (s *speech) say(ctx context.Context, a Audio) error {
+// send sends a piece of an utterance.
+func (s *utteranceStream) send(ctx context.Context, a Audio) error {
 	s.last = time.Now()
 	var messages []message
 	if !s.speaking {
@@ -321,12 +321,12 @@ func (s *speech) say(ctx context.Context, a Audio) error {
 	return nil
 }
 
-// hear reports what the recognizer has heard.
-func (s *speech) hear(got received) error {
+// receive reports what the recognizer has heard.
+func (s *utteranceStream) receive(got received) error {
 	if got.err != nil {
 		return got.err
 	}
-	result, changed, err := s.dialogue.hear(got.data)
+	result, changed, err := s.protocol.decode(got.data)
 	if refused := new(transcript.Error); errors.As(err, &refused) {
 		refused.Detail = s.public(refused.Detail)
 	}
@@ -340,16 +340,16 @@ func (s *speech) hear(got received) error {
 	return nil
 }
 
-// late ends an utterance that the recognizer did not end.
-func (s *speech) late() error {
-	result, err := s.dialogue.late()
+// finalOnTimeout ends an utterance that the recognizer did not end.
+func (s *utteranceStream) finalOnTimeout() error {
+	result, err := s.protocol.finalOnTimeout()
 	if err == nil {
 		s.report(result)
 	}
 	return err
 }
 
-func (s *speech) report(result Result) {
+func (s *utteranceStream) report(result Result) {
 	result.Utterance = s.utterance
 	for i, word := range result.Words {
 		result.Words[i].Text = text.CleanLine(word.Text, transcript.MaxWord)

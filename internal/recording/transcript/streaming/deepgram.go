@@ -25,7 +25,7 @@ type deepgram struct {
 	pending   []transcript.Word
 }
 
-func openDeepgram(c *connector, options Options) dialogue {
+func openDeepgram(c *connector, options Options) protocol {
 	return &deepgram{model: c.model, options: options}
 }
 
@@ -40,7 +40,7 @@ func (d *deepgram) query() url.Values {
 	return q
 }
 
-func (d *deepgram) greet(context.Context, connection) error { return nil }
+func (d *deepgram) handshake(context.Context, connection) error { return nil }
 
 func (d *deepgram) begin() []message {
 	d.beginMs, d.confirmed, d.pending = d.sentMs, nil, nil
@@ -52,9 +52,9 @@ func (d *deepgram) audio(pcm []byte) message {
 	return message{websocket.MessageBinary, pcm}
 }
 
-func (d *deepgram) end() message  { return textMessage(`{"type":"Finalize"}`) }
-func (d *deepgram) idle() message { return textMessage(`{"type":"KeepAlive"}`) }
-func (d *deepgram) bye() message  { return textMessage(`{"type":"CloseStream"}`) }
+func (d *deepgram) end() message              { return textMessage(`{"type":"Finalize"}`) }
+func (d *deepgram) keepAliveMessage() message { return textMessage(`{"type":"KeepAlive"}`) }
+func (d *deepgram) closeMessage() message     { return textMessage(`{"type":"CloseStream"}`) }
 
 func textMessage(json string) message { return message{websocket.MessageText, []byte(json)} }
 
@@ -76,7 +76,7 @@ type deepgramMessage struct {
 	}
 }
 
-func (d *deepgram) hear(data []byte) (Result, bool, error) {
+func (d *deepgram) decode(data []byte) (Result, bool, error) {
 	var m deepgramMessage
 	if err := json.Unmarshal(data, &m); err != nil {
 		return Result{}, false, unusable(err)
@@ -103,8 +103,8 @@ func (d *deepgram) hear(data []byte) (Result, bool, error) {
 	return d.result(m.FromFinalize), true, nil
 }
 
-// late implements dialogue: Deepgram does not always answer a Finalize without new words.
-func (d *deepgram) late() (Result, error) { return d.result(true), nil }
+// finalOnTimeout implements protocol: Deepgram does not always answer a Finalize without new words.
+func (d *deepgram) finalOnTimeout() (Result, error) { return d.result(true), nil }
 
 func (d *deepgram) result(final bool) Result {
 	return Result{Words: slices.Concat(d.confirmed, d.pending), Confirmed: len(d.confirmed), Final: final}

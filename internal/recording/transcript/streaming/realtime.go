@@ -28,7 +28,7 @@ type realtime struct {
 	text     strings.Builder
 }
 
-func openRealtime(c *connector, options Options) dialogue {
+func openRealtime(c *connector, options Options) protocol {
 	return &realtime{model: c.model, options: options}
 }
 
@@ -45,7 +45,7 @@ func (o object) message() message {
 	return message{websocket.MessageText, data}
 }
 
-func (r *realtime) greet(ctx context.Context, on connection) error {
+func (r *realtime) handshake(ctx context.Context, on connection) error {
 	data, err := on.read(ctx)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *realtime) greet(ctx context.Context, on connection) error {
 		return unusable(err)
 	}
 	if created.Type != "session.created" && created.Type != "transcription_session.created" {
-		_, _, err := r.hear(data)
+		_, _, err := r.decode(data)
 		return cmp.Or[error](err, unusable(errors.New("there is no session")))
 	}
 	if r.vllm = len(created.Session) == 0; r.vllm {
@@ -103,10 +103,10 @@ func (r *realtime) end() message {
 	return object{"type": "input_audio_buffer.commit"}.message()
 }
 
-func (r *realtime) idle() message { return message{} }
-func (r *realtime) bye() message  { return message{} }
+func (r *realtime) keepAliveMessage() message { return message{} }
+func (r *realtime) closeMessage() message     { return message{} }
 
-func (r *realtime) hear(data []byte) (Result, bool, error) {
+func (r *realtime) decode(data []byte) (Result, bool, error) {
 	var event struct {
 		Type, Delta string
 		Text        string // vLLM
@@ -130,7 +130,7 @@ func (r *realtime) hear(data []byte) (Result, bool, error) {
 	return Result{}, false, nil
 }
 
-func (r *realtime) late() (Result, error) {
+func (r *realtime) finalOnTimeout() (Result, error) {
 	return Result{}, &transcript.Error{Err: errors.New("the end of an utterance was not answered")}
 }
 

@@ -64,7 +64,7 @@ func (w *windows) Recognize(ctx context.Context, options Options, in <-chan Audi
 			switch {
 			case audio.End:
 				asked.stop() // the next request has the same sound
-				got := w.persist(ctx, options, audio.Utterance, pcm)
+				got := w.transcribeWithRetry(ctx, options, audio.Utterance, pcm)
 				if got.err != nil {
 					return got.err
 				}
@@ -74,7 +74,7 @@ func (w *windows) Recognize(ctx context.Context, options Options, in <-chan Audi
 			case asked.answer == nil && len(pcm) >= minWindowMs*bytesPerMs && len(pcm)-sent >= cadenceMs*bytesPerMs:
 				sent = len(pcm)
 				window := bytes.Clone(pcm)
-				asked.start(ctx, func(ctx context.Context) answer { return w.ask(ctx, options, audio.Utterance, window) })
+				asked.start(ctx, func(ctx context.Context) answer { return w.transcribe(ctx, options, audio.Utterance, window) })
 			}
 		}
 	}
@@ -87,10 +87,10 @@ type question struct {
 	running sync.WaitGroup
 }
 
-func (q *question) start(ctx context.Context, ask func(context.Context) answer) {
+func (q *question) start(ctx context.Context, transcribe func(context.Context) answer) {
 	q.answer = make(chan answer, 1)
 	ctx, q.cancel = context.WithCancel(ctx)
-	q.running.Go(func() { q.answer <- ask(ctx) })
+	q.running.Go(func() { q.answer <- transcribe(ctx) })
 }
 
 // stop ends the request, if there is one.
@@ -109,22 +109,22 @@ type answer struct {
 	err       error
 }
 
-// persist asks until there is an answer, some times.
-func (w *windows) persist(ctx context.Context, options Options, utterance int, pcm []byte) (got answer) {
+// transcribeWithRetry transcribes an utterance, in several tries.
+func (w *windows) transcribeWithRetry(ctx context.Context, options Options, utterance int, pcm []byte) (got answer) {
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}
 	for try := range maxTries {
 		if try > 0 && retry.Sleep(ctx, backoff.Next()) != nil {
 			return got
 		}
-		if got = w.ask(ctx, options, utterance, pcm); got.err == nil || refusal(got.err) {
+		if got = w.transcribe(ctx, options, utterance, pcm); got.err == nil || refusal(got.err) {
 			return got
 		}
 	}
 	return got
 }
 
-// ask sends an utterance.
-func (w *windows) ask(ctx context.Context, options Options, utterance int, pcm []byte) answer {
+// transcribe sends an utterance.
+func (w *windows) transcribe(ctx context.Context, options Options, utterance int, pcm []byte) answer {
 	pcm = withoutEnd(pcm)
 	length := time.Duration(len(pcm)/bytesPerMs) * time.Millisecond
 	recognized, err := w.client.Transcribe(ctx, transcript.Request{
