@@ -98,24 +98,29 @@ func (s *seedCopy) copyTree(from, to string) error {
 		if s.bytes += info.Size(); s.bytes > maxSeedBytes {
 			return unusable(s.source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
 		}
-		source, err := os.Open(path)
-		if err != nil {
-			return fmt.Errorf("read the browser profile: %w", err)
-		}
-		defer source.Close()
-		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
-			return fmt.Errorf("copy the browser profile: %w", err)
-		}
-		target, err := os.OpenFile(copied, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return fmt.Errorf("copy the browser profile: %w", err)
-		}
-		_, err = io.Copy(target, io.LimitReader(source, info.Size()))
-		if err = errors.Join(err, target.Close()); err != nil {
-			return fmt.Errorf("copy the browser profile: %w", err)
-		}
-		return nil
+		return copyFile(path, copied, info.Size())
 	})
+}
+
+// copyFile copies at most size bytes of a file.
+func copyFile(from, to string, size int64) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("read the browser profile: %w", err)
+	}
+	defer source.Close()
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return fmt.Errorf("copy the browser profile: %w", err)
+	}
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy the browser profile: %w", err)
+	}
+	_, err = io.Copy(target, io.LimitReader(source, size))
+	if err = errors.Join(err, target.Close()); err != nil {
+		return fmt.Errorf("copy the browser profile: %w", err)
+	}
+	return nil
 }
 
 // reason returns a file error without its path.

@@ -70,9 +70,10 @@ func newBot(a launch.Assignment, opts options, settings Settings) *bot {
 	isTrue := func(option *bool) bool { return option != nil && *option }
 	return &bot{
 		assignment: a, options: opts, settings: settings,
-		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: &commandQueue{added: retry.NewSignal(), seen: make(map[string]bool)},
-		shown:   make(map[ingest.CommandKind]ingest.EventData),
-		rosters: make(chan *ingest.LiveRoster, 1), chat: isTrue(a.Options.Chat), captions: isTrue(a.Options.Captions.Enabled),
+		clock:        botClock{clock: settings.Clock, speed: opts.speed},
+		commandQueue: &commandQueue{added: retry.NewSignal(), seen: make(map[string]bool)},
+		shown:        make(map[ingest.CommandKind]ingest.EventData),
+		rosters:      make(chan *ingest.LiveRoster, 1), chat: isTrue(a.Options.Chat), captions: isTrue(a.Options.Captions.Enabled),
 	}
 }
 

@@ -326,7 +326,7 @@ func (s *utteranceStream) receive(got received) error {
 	if got.err != nil {
 		return got.err
 	}
-	result, changed, err := s.protocol.decode(got.data)
+	result, changed, err := s.decode(got.data)
 	if refused := new(transcript.Error); errors.As(err, &refused) {
 		refused.Detail = s.public(refused.Detail)
 	}

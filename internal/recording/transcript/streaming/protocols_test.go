@@ -496,6 +496,7 @@ func TestSettings(t *testing.T) {
 func TestUpsampling(t *testing.T) {
 	t.Parallel()
 	var r realtime
+	r.begin()
 	m := r.audio(tone(100, 0.3))
 	var e struct{ Audio string }
 	if err := json.Unmarshal(m.data, &e); err != nil {
