@@ -23,13 +23,6 @@ func unusable(profile, detail string) error {
 	return fmt.Errorf("the browser profile %s cannot be used: %s", profile, detail)
 }
 
-// seedCopy copies a profile, up to a number of files and bytes.
-type seedCopy struct {
-	source string
-	bytes  int64
-	files  int
-}
-
 // copySeedProfile copies the files that keep a user signed in from an operator's
 // user data directory to a new profile.
 func copySeedProfile(source, profile string) error {
@@ -46,8 +39,8 @@ func copySeedProfile(source, profile string) error {
 	if _, err := os.Lstat(filepath.Join(source, "SingletonLock")); err == nil {
 		return unusable(source, "a browser is using it; close that browser, or remove SingletonLock if none is running")
 	}
-	s := &seedCopy{source: source}
-	found := false
+	var bytes int64
+	files, found := 0, false
 	// Cookies and the storage of pages keep a user signed in. Passwords, history, extensions, settings and caches are not copied.
 	for _, name := range []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB"} {
 		from := filepath.Join(source, seedProfile, name)
@@ -55,7 +48,39 @@ func copySeedProfile(source, profile string) error {
 			continue
 		}
 		found = true
-		if err := s.copyTree(from, filepath.Join(profile, seedProfile, name)); err != nil {
+		err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return fmt.Errorf("read the browser profile %s: %w", source, err)
+			}
+			relative, err := filepath.Rel(from, path)
+			if err != nil {
+				return fmt.Errorf("read the browser profile %s: %w", source, err)
+			}
+			copied := filepath.Join(profile, seedProfile, name, relative)
+			switch {
+			case entry.IsDir():
+				if err := os.MkdirAll(copied, 0o700); err != nil {
+					return fmt.Errorf("copy the browser profile: %w", err)
+				}
+				return nil
+			case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
+				return nil // a lock of the browser that used the profile
+			case !entry.Type().IsRegular():
+				return unusable(source, entry.Name()+" in it is not a regular file")
+			}
+			info, err := entry.Info()
+			if err != nil {
+				return fmt.Errorf("read the browser profile: %w", err)
+			}
+			if files++; files > maxSeedFiles {
+				return unusable(source, fmt.Sprintf("it has more than %d files", maxSeedFiles))
+			}
+			if bytes += info.Size(); bytes > maxSeedBytes {
+				return unusable(source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
+			}
+			return copyFile(path, copied, info.Size())
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -64,42 +89,6 @@ func copySeedProfile(source, profile string) error {
 			"; create one with `chromium --password-store=basic --user-data-dir="+source+"` and sign in there")
 	}
 	return nil
-}
-
-// copyTree copies a file or a directory.
-func (s *seedCopy) copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("read the browser profile %s: %w", s.source, err)
-		}
-		relative, err := filepath.Rel(from, path)
-		if err != nil {
-			return fmt.Errorf("read the browser profile %s: %w", s.source, err)
-		}
-		copied := filepath.Join(to, relative)
-		switch {
-		case entry.IsDir():
-			if err := os.MkdirAll(copied, 0o700); err != nil {
-				return fmt.Errorf("copy the browser profile: %w", err)
-			}
-			return nil
-		case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
-			return nil // a lock of the browser that used the profile
-		case !entry.Type().IsRegular():
-			return unusable(s.source, entry.Name()+" in it is not a regular file")
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return fmt.Errorf("read the browser profile: %w", err)
-		}
-		if s.files++; s.files > maxSeedFiles {
-			return unusable(s.source, fmt.Sprintf("it has more than %d files", maxSeedFiles))
-		}
-		if s.bytes += info.Size(); s.bytes > maxSeedBytes {
-			return unusable(s.source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
-		}
-		return copyFile(path, copied, info.Size())
-	})
 }
 
 // copyFile copies at most size bytes of a file.
