@@ -86,7 +86,22 @@ func (b *Browser) openPage(ctx context.Context, options ...chromedp.ContextOptio
 		release()
 		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
 	}
-	p.background.Go(func() { p.answerDialogs(context.WithoutCancel(ctx)) })
+	// The page does not respond while an alert, confirm or beforeunload dialog is open.
+	dialogs := context.WithoutCancel(ctx)
+	p.background.Go(func() {
+		for {
+			select {
+			case <-p.closed:
+				return
+			case <-p.browser.done:
+				return
+			case <-p.dialogs:
+			}
+			if _, err := send(dialogs, p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true}); err != nil {
+				p.browser.options.Log.Debug("cannot answer a dialog", "error", err)
+			}
+		}
+	})
 	return p, nil
 }
 
@@ -95,7 +110,17 @@ func (p *Page) attach(ctx, tab context.Context) error {
 	// chromedp ties the tab to the context of its first action, so ctx cannot be
 	// used for it.
 	attached := make(chan error, 1)
-	go func() { attached <- chromedp.Listen(tab, p.handleEvent) }()
+	go func() {
+		// It is called by the read loop of chromedp, so it must not block.
+		attached <- chromedp.Listen(tab, func(event any) {
+			switch event.(type) {
+			case *inspector.EventTargetCrashed:
+				p.crashOnce.Do(func() { close(p.crashed) })
+			case *page.EventJavascriptDialogOpening:
+				p.dialogs.Send()
+			}
+		})
+	}()
 	select {
 	case err := <-attached:
 		if err != nil {
@@ -128,34 +153,6 @@ func (p *Page) attach(ctx, tab context.Context) error {
 	}
 	// --window-size includes the bars of the window.
 	return p.SetContentSize(ctx, p.browser.options.Width, p.browser.options.Height)
-}
-
-// handleEvent handles an event of the page. chromedp calls it from its read loop,
-// so it must not block.
-func (p *Page) handleEvent(event any) {
-	switch event.(type) {
-	case *inspector.EventTargetCrashed:
-		p.crashOnce.Do(func() { close(p.crashed) })
-	case *page.EventJavascriptDialogOpening:
-		p.dialogs.Send()
-	}
-}
-
-// answerDialogs accepts the page's alert, confirm and beforeunload dialogs. The
-// page does not respond while a dialog is open.
-func (p *Page) answerDialogs(ctx context.Context) {
-	for {
-		select {
-		case <-p.closed:
-			return
-		case <-p.browser.done:
-			return
-		case <-p.dialogs:
-		}
-		if _, err := send(ctx, p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true}); err != nil {
-			p.browser.options.Log.Debug("cannot answer a dialog", "error", err)
-		}
-	}
 }
 
 // call runs do, which sends commands to the page, and cancels it when the page or
