@@ -13,7 +13,6 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // BotJob is what the response to a heartbeat depends on.
@@ -38,7 +37,7 @@ const saveHeartbeat = `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 =
 // SaveHeartbeat stores the time of a bot's heartbeat and its statistics unless they
 // are empty.
 func (tx *Tx) SaveHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
-	return tx.exec(ctx, "save the heartbeat of a job", saveHeartbeat, id, millis(now), string(stats))
+	return tx.exec(ctx, "save the heartbeat of a job", saveHeartbeat, id, now, stats)
 }
 
 // hasCommands is the condition that a job has commands that are not acknowledged.
@@ -46,7 +45,7 @@ const hasCommands = `EXISTS (SELECT 1 FROM commands WHERE job_id = jobs.id AND a
 
 // BotJob returns the BotJob of a job, or a *job.Error with NotFound.
 func (db *Reader) BotJob(ctx context.Context, id uuid.UUID) (BotJob, error) {
-	return one(ctx, db, "job", scanBotJob, botJobQuery+`id = $1`, id)
+	return queryOne(ctx, db, "job", scanBotJob, botJobQuery+`id = $1`, id)
 }
 
 // LockFreeBotJobs returns those of some jobs that exist and that no other
@@ -79,22 +78,22 @@ func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]
 	return list(ctx, db, "read what the bots of jobs are to do", scanBotJob, botJobQuery+`id `+db.dialect.In(1)+rest, jsonArray(ids))
 }
 
-func scanBotJob(row sqldb.Row) (j BotJob, err error) {
-	err = row.Scan(&j.ID, &j.Status, timeColumn{&j.StatusSince}, &j.Attempt, &j.Prelaunch, &j.Commands, timeColumn{&j.Watched}, &j.LiveEvents)
+func scanBotJob(r row) (j BotJob, err error) {
+	err = r.Scan(&j.ID, &j.Status, &j.StatusSince, &j.Attempt, &j.Prelaunch, &j.Commands, &j.Watched, &j.LiveEvents)
 	return j, err
 }
 
 // InsertCommand queues a command until it is acknowledged.
 func (tx *Tx) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
 	return tx.exec(ctx, "queue a command for a job", `INSERT INTO commands (id, job_id, kind, args, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		c.ID, c.JobID, c.Kind, string(c.Args), millis(c.CreatedAt))
+		c.ID, c.JobID, c.Kind, c.Args, c.CreatedAt)
 }
 
 // AckCommand marks a command of the job as acknowledged, and returns its kind; false
 // for an unknown command and for one that was acknowledged before.
 func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (kind ingest.CommandKind, acked bool, err error) {
 	err = tx.queryRow(ctx, "acknowledge a command of a job", `UPDATE commands SET acked_at = $3
-		WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, millis(now)).Scan(&kind)
+		WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, now).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
@@ -107,11 +106,9 @@ const pendingCommands = `SELECT id, kind, args FROM commands WHERE job_id = $1 A
 // It uses the index commands_waiting.
 func (db *Reader) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
 	commands := []ingest.Command{} // an empty JSON array, not null
-	err := db.forEach(ctx, "read the commands of a job", func(row sqldb.Row) error {
+	err := db.forEach(ctx, "read the commands of a job", func(r row) error {
 		var c ingest.Command
-		var args string
-		err := row.Scan(&c.ID, &c.Kind, &args)
-		c.Args = argsOf(args)
+		err := r.Scan(&c.ID, &c.Kind, &c.Args)
 		commands = append(commands, c)
 		return err
 	}, pendingCommands, jobID)
@@ -128,21 +125,11 @@ func (db *Reader) PendingCommand(ctx context.Context, jobID uuid.UUID, kind inge
 // CommandsOfKind returns all commands of a kind that a job was given, oldest
 // first. It uses the index commands_of_kind.
 func (db *Reader) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]ingest.QueuedCommand, error) {
-	return list(ctx, db, "read the commands of a job", func(row sqldb.Row) (ingest.QueuedCommand, error) {
+	return list(ctx, db, "read the commands of a job", func(r row) (ingest.QueuedCommand, error) {
 		c := ingest.QueuedCommand{JobID: jobID, Kind: kind}
-		var args string
-		err := row.Scan(&c.ID, &args, timeColumn{&c.CreatedAt})
-		c.Args = argsOf(args)
+		err := r.Scan(&c.ID, &c.Args, &c.CreatedAt)
 		return c, err
 	}, `SELECT id, args, created_at FROM commands WHERE job_id = $1 AND kind = $2 ORDER BY id`, jobID, kind)
-}
-
-// argsOf returns the arguments of a command, nil for none.
-func argsOf(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
 }
 
 // SetSoundNode sets the URL of the node to which the bot of a job sends live sound. With an
@@ -163,13 +150,13 @@ func (db *Reader) SoundNode(ctx context.Context, jobID uuid.UUID) (string, error
 // WatchScreenshot asks the bot of a job for pictures of its page until a time.
 func (s *Store) WatchScreenshot(ctx context.Context, jobID uuid.UUID, until time.Time) error {
 	return s.exec(ctx, "watch the page of a job", `INSERT INTO screenshots (job_id, watched_until, image) VALUES ($1, $2, '')
-		ON CONFLICT (job_id) DO UPDATE SET watched_until = excluded.watched_until`, jobID, millis(until))
+		ON CONFLICT (job_id) DO UPDATE SET watched_until = excluded.watched_until`, jobID, until)
 }
 
 // SaveScreenshot replaces the picture of a job's page, if it is watched.
 func (tx *Tx) SaveScreenshot(ctx context.Context, jobID uuid.UUID, takenAt time.Time, image []byte) error {
 	return tx.exec(ctx, "save a picture of the page of a job", `UPDATE screenshots SET taken_at = $2, image = $3 WHERE job_id = $1`,
-		jobID, millis(takenAt), base64.StdEncoding.EncodeToString(image))
+		jobID, takenAt, base64.StdEncoding.EncodeToString(image))
 }
 
 // DeleteScreenshot deletes the picture of a job's page.
@@ -184,9 +171,9 @@ func (db *Reader) Screenshot(ctx context.Context, jobID uuid.UUID) (job.Screensh
 	return screenshot, err
 }
 
-func scanScreenshot(row sqldb.Row) (s job.Screenshot, err error) {
+func scanScreenshot(r row) (s job.Screenshot, err error) {
 	var image string
-	if err := row.Scan(timeColumn{&s.WatchedUntil}, timeColumn{&s.TakenAt}, &image); err != nil {
+	if err := r.Scan(&s.WatchedUntil, &s.TakenAt, &image); err != nil {
 		return job.Screenshot{}, err
 	}
 	s.Image, err = base64.StdEncoding.DecodeString(image)
@@ -214,9 +201,9 @@ const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
 // RunningBots returns running bots, those with the oldest heartbeats first, without
 // the first skip of them. It uses the index jobs_dispatched.
 func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
-	return list(ctx, db, "list running bots", func(row sqldb.Row) (b job.RunningBot, err error) {
-		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
-			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, &b.LaunchError)
+	return list(ctx, db, "list running bots", func(r row) (b job.RunningBot, err error) {
+		err = r.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
+			&b.StatusSince, &b.LaunchedAt, &b.HeartbeatAt, &b.LaunchError)
 		return b, err
 	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
 		FROM jobs j JOIN consumers c ON c.id = j.consumer_id
@@ -227,8 +214,8 @@ func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.Runni
 // BotStats returns the last statistics of the live bots of a node, or of all
 // nodes when it is empty. It uses the index jobs_dispatched.
 func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
-	return list(ctx, db, "read the statistics of bots", func(row sqldb.Row) (b job.BotStats, err error) {
-		err = row.Scan(&b.JobID, &b.Attempt, &b.Node, timeColumn{&b.HeartbeatAt}, (*[]byte)(&b.Stats))
+	return list(ctx, db, "read the statistics of bots", func(r row) (b job.BotStats, err error) {
+		err = r.Scan(&b.JobID, &b.Attempt, &b.Node, &b.HeartbeatAt, &b.Stats)
 		return b, err
 	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
 		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+dispatchedCondition(), node)
@@ -239,6 +226,6 @@ func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, er
 func (db *Reader) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
 	var oldest time.Time
 	err := db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+
-		dispatchedCondition()).Scan(timeColumn{&oldest})
+		dispatchedCondition()).Scan(&oldest)
 	return oldest, !oldest.IsZero(), err
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/calendar/calendarsync"
-	"standin/internal/store/sqldb"
 )
 
 const eventColumns = `e.id, e.calendar_id, e.uid, e.original, e.event_key, e.sequence, e.modified, e.title, e.organizer, e.starts_at, e.ends_at, e.zone,
@@ -17,15 +16,15 @@ const eventColumns = `e.id, e.calendar_id, e.uid, e.original, e.event_key, e.seq
 
 const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e LEFT JOIN jobs j ON j.id = e.job_id `
 
-func scanEvent(row sqldb.Row) (e calendarsync.Event, err error) {
+func scanEvent(r row) (e calendarsync.Event, err error) {
 	var original int64
 	var overridden sql.NullBool
 	var jobID string
-	err = row.Scan(&e.ID, &e.CalendarID, &e.UID, &original, &e.Key, &e.Sequence, timeColumn{&e.Modified}, &e.Title, &e.Organizer,
-		timeColumn{&e.Start}, timeColumn{&e.End}, &e.Zone,
-		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, timeColumn{&e.UpdatedAt},
+	err = r.Scan(&e.ID, &e.CalendarID, &e.UID, &original, &e.Key, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
+		&e.Start, &e.End, &e.Zone,
+		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
 		&overridden, &e.Removed,
-		&e.Record, &e.Reason, &jobID, &e.Job, timeColumn{&e.JobAt})
+		&e.Record, &e.Reason, &jobID, &e.Job, &e.JobAt)
 	if original != 0 {
 		e.Original = fromMillis(original)
 	}
@@ -43,7 +42,7 @@ func originalMillis(original time.Time) int64 {
 	if original.IsZero() {
 		return 0
 	}
-	return millis(original)
+	return original.UnixMilli()
 }
 
 // CalendarEvents returns all events of a calendar, by their start.
@@ -56,14 +55,14 @@ func (db *Reader) CalendarEvents(ctx context.Context, calendar uuid.UUID) ([]cal
 func (db *Reader) UpcomingEvents(ctx context.Context, calendar uuid.UUID, from, to time.Time, limit int) ([]calendarsync.Event, error) {
 	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.starts_at < $3 AND e.removed = 0 ORDER BY e.starts_at, e.id
 		LIMIT $4`,
-		calendar, millis(from), millis(to), limit)
+		calendar, from, to, limit)
 }
 
 // CancelledEvents returns the events of a calendar that are not over and whose bot was
 // cancelled since it was decided that it comes.
 func (db *Reader) CancelledEvents(ctx context.Context, calendar uuid.UUID, now time.Time) ([]calendarsync.Event, error) {
 	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.record = 1 AND e.removed = 0 AND j.status = 'cancelled'
-		ORDER BY e.id`, calendar, millis(now))
+		ORDER BY e.id`, calendar, now)
 }
 
 // NextStart returns when the first event of a calendar after a time starts for which a bot
@@ -71,7 +70,7 @@ func (db *Reader) CancelledEvents(ctx context.Context, calendar uuid.UUID, now t
 func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.Time) (start time.Time, err error) {
 	err = db.queryRow(ctx, "find the next event of a calendar", `SELECT MIN(starts_at) FROM calendar_events
 		WHERE calendar_id = $1 AND starts_at > $2 AND removed = 0 AND problem = ''
-		AND COALESCE(overridden, rule_record) = 1`, calendar, millis(after)).Scan(timeColumn{&start})
+		AND COALESCE(overridden, rule_record) = 1`, calendar, after).Scan(&start)
 	return start, err
 }
 
@@ -123,9 +122,9 @@ func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendar
 	}
 	return tx.exec(ctx, "save an event of a calendar", saveEvent,
 		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer,
-		millis(e.Start), millis(e.End), e.Zone,
-		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, boolInt(e.ByRules.Record), e.ByRules.Reason, millis(e.UpdatedAt),
-		boolInt(e.Removed))
+		e.Start, e.End, e.Zone,
+		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, e.ByRules.Record, e.ByRules.Reason, e.UpdatedAt,
+		e.Removed)
 }
 
 const (
@@ -149,11 +148,11 @@ func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.E
 }
 
 // scanMeeting scans the UID and the original start of a meeting of a consumer.
-func scanMeeting(consumer uuid.UUID) func(sqldb.Row) (calendarsync.Meeting, error) {
-	return func(row sqldb.Row) (calendarsync.Meeting, error) {
+func scanMeeting(consumer uuid.UUID) func(row) (calendarsync.Meeting, error) {
+	return func(r row) (calendarsync.Meeting, error) {
 		m := calendarsync.Meeting{ConsumerID: consumer}
 		var original int64
-		err := row.Scan(&m.UID, &original)
+		err := r.Scan(&m.UID, &original)
 		if original != 0 {
 			m.Original = fromMillis(original)
 		}
@@ -173,7 +172,7 @@ const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason =
 // SettleEvent saves what was decided about an event. One that its calendar no longer has
 // is removed.
 func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
-	query, args := settleEvent, []any{e.ID, boolInt(e.Record), e.Reason, ""}
+	query, args := settleEvent, []any{e.ID, e.Record, e.Reason, ""}
 	if e.JobID != uuid.Nil {
 		args[3] = e.JobID.String()
 	}
@@ -188,7 +187,7 @@ func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
 func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error) {
 	var value any
 	if override != nil {
-		value = boolInt(*override)
+		value = *override
 	}
 	if err := tx.exec(ctx, "switch an event", `UPDATE calendar_events SET overridden = $3, dirty = 1
 		WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
@@ -199,7 +198,7 @@ func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, over
 
 // CalendarEvent returns an event of a calendar, or a *job.Error with NotFound.
 func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) (calendarsync.Event, error) {
-	return one(ctx, db, "event", scanEvent, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event)
+	return queryOne(ctx, db, "event", scanEvent, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event)
 }
 
 // MarkOtherEvents makes other meetings due that have the same job, and returns them. It

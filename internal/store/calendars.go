@@ -10,7 +10,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // ownCalendars selects the calendars of a caller: $1 is the consumer and $2 the mode of the
@@ -20,11 +19,11 @@ const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
 	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
 
-func scanCalendar(row sqldb.Row) (c calendarsync.Calendar, err error) {
+func scanCalendar(r row) (c calendarsync.Calendar, err error) {
 	var revoked bool
-	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job},
-		durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
-		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt},
+	err = r.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job},
+		&c.Poll, &c.CreatedAt,
+		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, &c.ReadAt, &c.SyncedAt, &c.DueAt,
 		&c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch})
 	if revoked {
 		c.State = calendarsync.Revoked
@@ -51,14 +50,14 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 			created_at, validators,
 				state, error, failures, due_at, lease, revision, deleted, provider)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0, $13)`,
-			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(),
-			millis(c.CreatedAt), jsonValue{c.Validators}, millis(c.DueAt), c.Provider)
+			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll,
+			c.CreatedAt, jsonValue{c.Validators}, c.DueAt, c.Provider)
 	})
 }
 
 // Calendar returns a calendar of the caller, or a *job.Error with NotFound.
 func (db *Reader) Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error) {
-	return one(ctx, db, "calendar", scanCalendar, `SELECT `+calendarColumns+ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
+	return queryOne(ctx, db, "calendar", scanCalendar, `SELECT `+calendarColumns+ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
 }
 
 // Calendars returns the calendars of the caller, oldest first. It uses the index
@@ -74,7 +73,7 @@ func (s *Store) ChangeCalendar(
 ) (changed calendarsync.Calendar, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		query := `SELECT ` + calendarColumns + ownCalendars + ` AND id = $3` + tx.dialect.ForUpdate
-		c, err := one(ctx, &tx.Reader, "calendar", scanCalendar, query, caller.ConsumerID, caller.Mode, id)
+		c, err := queryOne(ctx, &tx.Reader, "calendar", scanCalendar, query, caller.ConsumerID, caller.Mode, id)
 		if err != nil {
 			return err
 		}
@@ -86,8 +85,8 @@ func (s *Store) ChangeCalendar(
 		changed = c
 		return tx.exec(ctx, "change a calendar", `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7,
 			poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
-			c.ID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(), jsonValue{c.Validators},
-			millis(now), c.Revision)
+			c.ID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll, jsonValue{c.Validators},
+			now, c.Revision)
 	})
 	return changed, err
 }
@@ -97,7 +96,7 @@ func (s *Store) ChangeCalendar(
 func (s *Store) DeleteCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.change(ctx, "calendar", `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1
-			WHERE id = (SELECT id`+ownCalendars+` AND id = $4)`, caller.ConsumerID, caller.Mode, millis(now), id)
+			WHERE id = (SELECT id`+ownCalendars+` AND id = $4)`, caller.ConsumerID, caller.Mode, now, id)
 		if err != nil {
 			return err
 		}
@@ -107,20 +106,20 @@ func (s *Store) DeleteCalendar(ctx context.Context, caller account.Caller, id uu
 
 // DueCalendars returns the consumers that have calendars due.
 func (db *Reader) DueCalendars(ctx context.Context, now time.Time) ([]string, error) {
-	return list(ctx, db, "find due calendars", scanColumn[string], `SELECT DISTINCT consumer_id FROM calendars WHERE due_at <= $1`, millis(now))
+	return list(ctx, db, "find due calendars", scanColumn[string], `SELECT DISTINCT consumer_id FROM calendars WHERE due_at <= $1`, now)
 }
 
 // ClaimDueCalendar leases the calendar of a consumer that has been due for the longest
 // time; false when none is due. It uses the index calendars_due.
 func (s *Store) ClaimDueCalendar(ctx context.Context, consumer string, now, until time.Time) (calendarsync.Calendar, bool, error) {
 	return s.claimCalendar(ctx, until, ` FROM calendars WHERE due_at <= $1 AND consumer_id = $2 ORDER BY due_at LIMIT 1`,
-		millis(now), consumer)
+		now, consumer)
 }
 
 // ExtendSync sets the end of the lease of a calendar. It reports false if the lease was lost.
 func (s *Store) ExtendSync(ctx context.Context, c calendarsync.Calendar, until time.Time) (held bool, err error) {
 	n, err := s.affected(ctx, "extend the lease of a calendar", `UPDATE calendars SET due_at = $3 WHERE id = $1 AND lease = $2`,
-		c.ID, c.Lease, millis(until))
+		c.ID, c.Lease, until)
 	return n > 0, err
 }
 
@@ -142,7 +141,7 @@ func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string
 		}
 		claimed.Lease, claimed.DueAt = uuid.NewString(), until
 		return tx.exec(ctx, "lease a calendar", `UPDATE calendars SET lease = $2, due_at = $3 WHERE id = $1`, claimed.ID, claimed.Lease,
-			millis(until))
+			until)
 	})
 	return claimed, ok, err
 }
@@ -168,8 +167,8 @@ func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 		SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10,
 		watch = $11,
 			email = CASE WHEN email = '' THEN $12 ELSE email END WHERE id = $1`,
-		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease,
-		boolInt(c.State == calendarsync.Revoked), jsonValue{c.Watch}, c.Email)
+		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), c.DueAt, c.Lease,
+		c.State == calendarsync.Revoked, jsonValue{c.Watch}, c.Email)
 }
 
 // ChangeSync changes the progress of a calendar with change. It reports false if there is

@@ -10,7 +10,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
@@ -41,7 +40,7 @@ func (tx *Tx) insertConsumer(ctx context.Context, c account.Consumer) (int64, er
 			webhook_url, webhook_version, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) DO NOTHING`,
 		c.ID, c.Name, c.Email, c.WebhookSecret, c.PreviousWebhookSecret, nullMillis(c.PreviousSecretExpires),
-		c.WebhookURL, c.WebhookVersion, millis(c.CreatedAt))
+		c.WebhookURL, c.WebhookVersion, c.CreatedAt)
 }
 
 const selectConsumer = `SELECT ` + consumerColumns + ` FROM consumers WHERE id = $1`
@@ -110,15 +109,13 @@ func (db *Reader) Consumers(ctx context.Context) ([]account.Consumer, error) {
 }
 
 func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (account.Consumer, error) {
-	return one(ctx, db, "consumer", scanConsumer, query, args...)
+	return queryOne(ctx, db, "consumer", scanConsumer, query, args...)
 }
 
-func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
-	var recordings, jobs sql.NullInt64
-	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent,
+func scanConsumer(r row) (c account.Consumer, err error) {
+	err = r.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, &c.PreviousSecretExpires,
+		&c.WebhookURL, &c.WebhookVersion, &c.CreatedAt, &c.Retention, &c.JobRetention, &c.TranscriptEvent, &c.CommandEvent,
 		jsonColumn{&c.Recording}, jsonColumn{&c.Output})
-	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
 	return c, err
 }
 
@@ -136,12 +133,12 @@ func (s *Store) SetWebhookVersion(ctx context.Context, consumer uuid.UUID, versi
 // SetTranscriptEvent sets whether a consumer receives the event
 // job.transcript_ready.
 func (s *Store) SetTranscriptEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
+	return s.change(ctx, "consumer", `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, enabled)
 }
 
 // SetCommandEvent sets whether a consumer receives the event bot.command_outcome.
 func (s *Store) SetCommandEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
+	return s.change(ctx, "consumer", `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, enabled)
 }
 
 // SetRecordingOptions sets the recording options of a consumer's jobs that do not set
@@ -161,19 +158,19 @@ func (s *Store) SetOutputOptions(ctx context.Context, consumer uuid.UUID, option
 func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, secret string, previousUntil time.Time) error {
 	return s.change(ctx, "consumer", `
 		UPDATE consumers SET previous_secret = webhook_secret, previous_secret_expires = $3, webhook_secret = $2 WHERE id = $1`,
-		consumer, secret, millis(previousUntil))
+		consumer, secret, previousUntil)
 }
 
 // SetRetention sets how long the recordings of a consumer are kept: nil for the
 // service's default, 0 for ever.
 func (s *Store) SetRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, retention)
 }
 
 // SetJobRetention sets how long the jobs of a consumer are kept after their end,
 // in the same way.
 func (s *Store) SetJobRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, retention)
 }
 
 // RetireConsumer prepares a consumer for deletion: it revokes its keys and ends
@@ -202,7 +199,7 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 			return &job.Error{Code: job.InvalidState, Message: "the only operators are users of this consumer"}
 		}
 		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
-			WHERE consumer_id = $1`, consumer, millis(now)); err != nil {
+			WHERE consumer_id = $1`, consumer, now); err != nil {
 			return err
 		}
 		return tx.exec(ctx, "end the sessions of the consumer's users", `DELETE FROM sessions
@@ -242,9 +239,9 @@ func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by,
 		expires_at, user_id, reference)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt), uuid.NullUUID{
+		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy, nullMillis(k.ExpiresAt), uuid.NullUUID{
 			UUID: k.UserID, Valid: k.UserID != uuid.Nil,
-		}, boolInt(k.Reference))
+		}, k.Reference)
 }
 
 const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by,
@@ -255,7 +252,7 @@ const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
 
 // KeyByHash implements account.Store. It uses the UNIQUE index of the hash.
 func (db *Reader) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
-	return one(ctx, db, "key", scanKey, selectKeyByHash, hash)
+	return queryOne(ctx, db, "key", scanKey, selectKeyByHash, hash)
 }
 
 // Keys implements account.Store. It returns all keys, oldest first.
@@ -271,18 +268,18 @@ func (db *Reader) ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]acc
 
 // RevokeKey implements account.Store.
 func (s *Store) RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error) {
-	return s.revokeKey(ctx, `id = $1`, millis(now), id)
+	return s.revokeKey(ctx, `id = $1`, now, id)
 }
 
 // RevokeConsumerKey revokes a key of the consumer and reports whether it
 // exists. A key that is already revoked keeps its revocation time.
 func (s *Store) RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error) {
-	return s.revokeKey(ctx, `id = $1 AND consumer_id = $3`, millis(now), id, consumerID)
+	return s.revokeKey(ctx, `id = $1 AND consumer_id = $3`, now, id, consumerID)
 }
 
 // revokeKey revokes the key that the condition selects. Its arguments are $1
 // and $3.
-func (s *Store) revokeKey(ctx context.Context, condition string, now int64, id uuid.UUID, more ...any) (bool, error) {
+func (s *Store) revokeKey(ctx context.Context, condition string, now time.Time, id uuid.UUID, more ...any) (bool, error) {
 	n, err := s.affected(ctx, "revoke a key", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
 		WHERE `+condition, append([]any{id, now}, more...)...)
 	return n == 1, err
@@ -290,14 +287,14 @@ func (s *Store) revokeKey(ctx context.Context, condition string, now int64, id u
 
 // TouchKey implements account.Store.
 func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.exec(ctx, "note the use of a key", `UPDATE api_keys SET last_used_at = $2 WHERE id = $1`, id, millis(now))
+	return s.exec(ctx, "note the use of a key", `UPDATE api_keys SET last_used_at = $2 WHERE id = $1`, id, now)
 }
 
-func scanKey(row sqldb.Row) (k account.Key, err error) {
+func scanKey(r row) (k account.Key, err error) {
 	var owner uuid.NullUUID
 	var role sql.NullString
-	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
-		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt}, &owner,
+	err = r.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
+		&k.CreatedAt, &k.CreatedBy, &k.LastUsedAt, &k.ExpiresAt, &k.RevokedAt, &owner,
 		&k.Reference, &role)
 	if k.UserID = owner.UUID; owner.Valid {
 		k = k.Limit(account.Role(role.String))
@@ -309,7 +306,7 @@ func scanKey(row sqldb.Row) (k account.Key, err error) {
 func (s *Store) AppendAudit(ctx context.Context, e account.AuditEntry) error {
 	return s.exec(ctx, "append to the audit log", `INSERT INTO audit_log (id, consumer_id, at, actor, action, target)
 		VALUES ($1, $2, $3, $4, $5, $6)`,
-		e.ID, e.ConsumerID, millis(e.At), e.Actor, e.Action, e.Target)
+		e.ID, e.ConsumerID, e.At, e.Actor, e.Action, e.Target)
 }
 
 // AuditLog implements account.AuditStore. It uses the index audit_log_consumer.
@@ -317,8 +314,8 @@ func (db *Reader) AuditLog(ctx context.Context, consumerID, before uuid.UUID, li
 	if before == uuid.Nil {
 		before = uuid.Max
 	}
-	return list(ctx, db, "read the audit log", func(row sqldb.Row) (e account.AuditEntry, err error) {
-		err = row.Scan(&e.ID, &e.ConsumerID, timeColumn{&e.At}, &e.Actor, &e.Action, &e.Target)
+	return list(ctx, db, "read the audit log", func(r row) (e account.AuditEntry, err error) {
+		err = r.Scan(&e.ID, &e.ConsumerID, &e.At, &e.Actor, &e.Action, &e.Target)
 		return e, err
 	}, `SELECT id, consumer_id, at, actor, action, target FROM audit_log WHERE consumer_id = $1 AND id < $2 ORDER BY id DESC
 		LIMIT $3`, consumerID, before, limit)

@@ -22,7 +22,7 @@ func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
 	return tx.exec(ctx, "insert a delivery", insertDelivery, d.ID, uuid.NullUUID{
 		UUID: d.JobID, Valid: d.JobID != uuid.Nil,
 	}, d.ConsumerID, d.URL,
-		d.EndpointKey(), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), d.Subject(), d.Mode, boolInt(d.ByEndpoint))
+		d.EndpointKey(), d.Event, d.Sequence, d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint)
 }
 
 const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
@@ -30,22 +30,22 @@ const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error) {
 	var next time.Time
-	err := db.queryRow(ctx, "find the next due delivery", nextDelivery, millis(after)).Scan(timeColumn{&next})
+	err := db.queryRow(ctx, "find the next due delivery", nextDelivery, after).Scan(&next)
 	return next, !next.IsZero(), err
 }
 
 // Backlog implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) Backlog(ctx context.Context) (waiting int64, oldest time.Time, err error) {
 	err = db.queryRow(ctx, "count the waiting deliveries", `SELECT COUNT(*), MIN(emitted_at) FROM deliveries
-		WHERE due_at IS NOT NULL`).Scan(&waiting, timeColumn{&oldest})
+		WHERE due_at IS NOT NULL`).Scan(&waiting, &oldest)
 	return waiting, oldest, err
 }
 
 const deliveryColumns = `d.id, d.job_id, d.consumer_id, d.mode, d.url, d.event, d.sequence, d.emitted_at, d.version, d.data, d.attempt, d.failures, d.due_at`
 
-func scanDelivery(row sqldb.Row) (d webhook.Delivery, err error) {
-	err = row.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.Mode, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version,
-		(*[]byte)(&d.Data), &d.Attempt, &d.Failures, timeColumn{&d.DueAt})
+func scanDelivery(r row) (d webhook.Delivery, err error) {
+	err = r.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.Mode, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version,
+		&d.Data, &d.Attempt, &d.Failures, &d.DueAt)
 	return d, err
 }
 
@@ -66,12 +66,12 @@ const selectDueDeliveries = `
 // DueDeliveries implements webhook.ClaimTx. It uses the index deliveries_due, and
 // deliveries_ahead for each row.
 func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
-	return list(ctx, &tx.Reader, "find due deliveries", func(row sqldb.Row) (d webhook.DueDelivery, err error) {
+	return list(ctx, &tx.Reader, "find due deliveries", func(r row) (d webhook.DueDelivery, err error) {
 		var probeAt time.Time
-		d.Delivery, err = scanDelivery(extraColumns{row, []any{&d.Blocked, &d.Dead, timeColumn{&probeAt}}})
+		d.Delivery, err = scanDelivery(r.with(&d.Blocked, &d.Dead, &probeAt))
 		d.ProbeAt = probeAt
 		return d, err
-	}, selectDueDeliveries+tx.dialect.SkipLocked, millis(now.Add(webhook.BlocksWithin)), millis(now), webhook.DeadAfterFailures, limit)
+	}, selectDueDeliveries+tx.dialect.SkipLocked, now.Add(webhook.BlocksWithin), now, webhook.DeadAfterFailures, limit)
 }
 
 // OldestWaiting implements webhook.ClaimTx. It uses the index deliveries_waiting.
@@ -82,7 +82,7 @@ func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Ti
 				AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.subject = deliveries.subject AND ahead.sequence < deliveries.sequence
 					AND ahead.endpoint = $1 AND ahead.state = 'waiting' AND ahead.not_before > $2 AND ahead.due_at <= $3)
 			ORDER BY emitted_at, sequence, id LIMIT 1)`+tx.dialect.SkipLocked,
-		d.EndpointKey(), millis(now), millis(now.Add(webhook.BlocksWithin)))
+		d.EndpointKey(), now, now.Add(webhook.BlocksWithin))
 }
 
 const (
@@ -94,17 +94,17 @@ const (
 
 // ExpireDeliveries implements webhook.ClaimTx.
 func (tx *Tx) ExpireDeliveries(ctx context.Context, ids []string, now time.Time) error {
-	return tx.exec(ctx, "expire deliveries", expireDeliveries+tx.dialect.In(2), millis(now), jsonArray(ids))
+	return tx.exec(ctx, "expire deliveries", expireDeliveries+tx.dialect.In(2), now, jsonArray(ids))
 }
 
 // SaveClaim implements webhook.ClaimTx.
 func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred []webhook.Deferral) ([]webhook.Delivery, error) {
 	var statements []sqldb.Statement
 	for _, d := range deferred {
-		statements = append(statements, sqldb.Statement{Query: deferDelivery, Args: []any{millis(d.DueAt), d.ID}})
+		statements = append(statements, sqldb.Statement{Query: deferDelivery, Args: []any{d.DueAt, d.ID}})
 	}
 	for _, d := range taken {
-		statements = append(statements, sqldb.Statement{Query: leaseDelivery, Args: []any{d.Lease, millis(d.LeasedTo), d.ID}})
+		statements = append(statements, sqldb.Statement{Query: leaseDelivery, Args: []any{d.Lease, d.LeasedTo, d.ID}})
 	}
 	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements...); err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 		if verdicts[i], err = verdictOf(r); err != nil {
 			return nil, err
 		}
-		tries[i] = sqldb.Statement{Query: insertTry, Args: []any{r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt),
-			r.Try.Latency.Milliseconds(), r.Try.StatusCode,
+		tries[i] = sqldb.Statement{Query: insertTry, Args: []any{r.Try.DeliveryID, r.Try.Number, r.Try.StartedAt,
+			r.Try.Latency, r.Try.StatusCode,
 			r.Try.Error, base64.StdEncoding.EncodeToString(r.Try.ResponseBody)}}
 	}
 	if err := s.resumeRecovered(ctx, results); err != nil {

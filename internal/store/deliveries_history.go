@@ -11,7 +11,6 @@ import (
 
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/store/sqldb"
 )
 
 // aheadOf is the condition that the delivery ahead blocks the delivery d. Its argument
@@ -33,9 +32,9 @@ const selectDeliveryRecords = `
 // deliveries_of_job.
 func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int,
 	now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	deliveries, more, err = page(ctx, db, "list the deliveries of a job", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
+	deliveries, more, err = page(ctx, db, "list the deliveries of a job", limit, scanDeliveryRecord(now), unboundedSize, selectDeliveryRecords+`
 		WHERE job_id = $2 AND (sequence, id) > ($3, $4) ORDER BY sequence, id LIMIT $5`,
-		millis(now.Add(webhook.BlocksWithin)), jobID, after.Sequence, after.ID, limit+1)
+		now.Add(webhook.BlocksWithin), jobID, after.Sequence, after.ID, limit+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -51,8 +50,8 @@ func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string, now 
 // oneDelivery returns the delivery of a condition, whose arguments start at $2, with its
 // tries.
 func (db *Reader) oneDelivery(ctx context.Context, now time.Time, condition string, args ...any) (webhook.DeliveryRecord, error) {
-	d, err := one(ctx, db, "delivery", scanDeliveryRecord(now), selectDeliveryRecords+`WHERE `+condition,
-		append([]any{millis(now.Add(webhook.BlocksWithin))}, args...)...)
+	d, err := queryOne(ctx, db, "delivery", scanDeliveryRecord(now), selectDeliveryRecords+`WHERE `+condition,
+		append([]any{now.Add(webhook.BlocksWithin)}, args...)...)
 	if err != nil {
 		return d, err
 	}
@@ -67,8 +66,8 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 	for i, d := range deliveries {
 		index[d.ID], ids[i] = i, d.ID
 	}
-	return db.forEach(ctx, "read the tries of deliveries", func(row sqldb.Row) error {
-		t, err := scanTry(row)
+	return db.forEach(ctx, "read the tries of deliveries", func(r row) error {
+		t, err := scanTry(r)
 		if err != nil {
 			return err
 		}
@@ -90,7 +89,7 @@ func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.M
 // deliveries_log…, deliveries_failed and deliveries_of_job, whichever the filter allows.
 func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.LogFilter, after webhook.LogCursor,
 	limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	c := conditions{args: []any{millis(now.Add(webhook.BlocksWithin)), consumer, mode}}
+	c := conditions{args: []any{now.Add(webhook.BlocksWithin), consumer, mode}}
 	if filter.Event != "" {
 		c.and("d.event = %s", filter.Event)
 	}
@@ -111,10 +110,10 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 	}
 	c.within("d.emitted_at", filter.From, filter.To)
 	if after != (webhook.LogCursor{}) {
-		c.and("(d.emitted_at, d.id) < (%s, %s)", millis(after.EmittedAt), after.ID)
+		c.and("(d.emitted_at, d.id) < (%s, %s)", after.EmittedAt, after.ID)
 	}
 	newest := ` LIMIT ` + c.arg(limit+1)
-	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
+	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), unboundedSize, selectDeliveryRecords+`
 		WHERE `+owned+c.text+` ORDER BY d.emitted_at DESC, d.id DESC`+newest, c.args...)
 	if err != nil {
 		return nil, false, err
@@ -125,7 +124,7 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 // DeliveryRequest returns a delivery of a consumer as its latest try sent it, or as the
 // first will, with the secrets of now; a *job.Error with NotFound without such a delivery.
 func (db *Reader) DeliveryRequest(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string) (webhook.Delivery, error) {
-	d, err := one(ctx, db, "delivery", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
+	d, err := queryOne(ctx, db, "delivery", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
 		WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode)
 	if err != nil {
 		return d, err
@@ -149,7 +148,7 @@ const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0,
 func (tx *Tx) Redeliver(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) error {
 	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+`
 		WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
-		millis(now), id, consumer, mode, webhook.MaxTries)
+		now, id, consumer, mode, webhook.MaxTries)
 	if err != nil {
 		return err
 	}
@@ -183,7 +182,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 				return err
 			}
 			return tx.exec(ctx, "redeliver failed deliveries", `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+
-				tx.dialect.In(2), millis(now), jsonArray(ids))
+				tx.dialect.In(2), now, jsonArray(ids))
 		})
 		if err != nil {
 			return count, err
@@ -200,7 +199,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 // have been their last try.
 func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter,
 	now time.Time) ([]string, error) {
-	c := conditions{args: []any{consumer, mode, webhook.MaxTries, millis(now), redeliverBatch}}
+	c := conditions{args: []any{consumer, mode, webhook.MaxTries, now, redeliverBatch}}
 	if filter.JobID != uuid.Nil {
 		c.and("d.job_id = %s", filter.JobID)
 	}
@@ -215,11 +214,11 @@ func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode
 }
 
 // scanDeliveryRecord returns a function that scans selectDeliveryRecords as of now.
-func scanDeliveryRecord(now time.Time) func(sqldb.Row) (webhook.DeliveryRecord, error) {
-	return func(row sqldb.Row) (d webhook.DeliveryRecord, err error) {
+func scanDeliveryRecord(now time.Time) func(row) (webhook.DeliveryRecord, error) {
+	return func(r row) (d webhook.DeliveryRecord, err error) {
 		var blockedTo time.Time
-		err = row.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version, &d.State, &d.Attempt,
-			timeColumn{&d.NextTryAt}, timeColumn{&d.EndedAt}, &d.EndReason, timeColumn{&blockedTo}, timeColumn{&d.ProbeAt})
+		err = r.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version, &d.State, &d.Attempt,
+			&d.NextTryAt, &d.EndedAt, &d.EndReason, &blockedTo, &d.ProbeAt)
 		if d.State == webhook.DeliveryWaiting {
 			d.NextTryAt = slices.MaxFunc([]time.Time{d.NextTryAt, blockedTo, d.ProbeAt, now}, time.Time.Compare)
 		}
@@ -227,9 +226,9 @@ func scanDeliveryRecord(now time.Time) func(sqldb.Row) (webhook.DeliveryRecord, 
 	}
 }
 
-func scanTry(row sqldb.Row) (t webhook.Try, err error) {
+func scanTry(r row) (t webhook.Try, err error) {
 	var body string
-	err = row.Scan(&t.DeliveryID, &t.Number, timeColumn{&t.StartedAt}, durationColumn{&t.Latency}, &t.StatusCode, &t.Error, &body)
+	err = r.Scan(&t.DeliveryID, &t.Number, &t.StartedAt, &t.Latency, &t.StatusCode, &t.Error, &body)
 	if err != nil {
 		return t, err
 	}
@@ -246,7 +245,7 @@ func (s *Store) EraseConsumerDeliveries(ctx context.Context, consumer uuid.UUID,
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 			if ids, err = list(ctx, &tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
 				WHERE consumer_id = $1 AND job_id IS NULL AND emitted_at <= $2 AND state <> 'waiting' ORDER BY emitted_at, id LIMIT $3`,
-				consumer, millis(until), batch); err != nil {
+				consumer, until, batch); err != nil {
 				return err
 			}
 			return tx.exec(ctx, "erase deliveries", `DELETE FROM deliveries WHERE id `+tx.dialect.In(1), jsonArray(ids))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"standin/internal/account/device"
-	"standin/internal/store/sqldb"
 )
 
 // InsertDeviceFlow implements device.Store.
@@ -22,7 +21,7 @@ func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits d
 	if err := tx.lockDeviceFlows(ctx); err != nil {
 		return err
 	}
-	err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, millis(flow.CreatedAt))
+	err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, flow.CreatedAt)
 	if err != nil {
 		return err
 	}
@@ -31,13 +30,13 @@ func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits d
 	}
 	return tx.exec(ctx, "insert a device flow", `
 		INSERT INTO device_flows (nonce_hash, client_address, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		flow.NonceHash, flow.ClientAddress, flow.Agent, millis(flow.CreatedAt), millis(flow.ExpiresAt))
+		flow.NonceHash, flow.ClientAddress, flow.Agent, flow.CreatedAt, flow.ExpiresAt)
 }
 
 // checkFlowLimits returns a *device.FullError if the limits admit no further
 // flow. It uses the indexes device_flows_client and device_flows_expiry.
 func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limits device.Limits) error {
-	now := millis(flow.CreatedAt)
+	now := flow.CreatedAt
 	for _, check := range []struct {
 		limit     int
 		condition string
@@ -49,7 +48,7 @@ func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limit
 		var open int
 		var next time.Time
 		err := db.queryRow(ctx, "count open flows", `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition,
-			check.args...).Scan(&open, timeColumn{&next})
+			check.args...).Scan(&open, &next)
 		if err != nil {
 			return err
 		}
@@ -62,11 +61,11 @@ func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limit
 
 // DeviceFlow implements device.Store. It uses the primary key.
 func (db *Reader) DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (device.Record, bool, error) {
-	return first(ctx, db, "read a device flow", func(row sqldb.Row) (flow device.Record, err error) {
-		err = row.Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, timeColumn{&flow.CreatedAt}, timeColumn{&flow.ExpiresAt}, &flow.Sealed)
+	return first(ctx, db, "read a device flow", func(r row) (flow device.Record, err error) {
+		err = r.Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, &flow.CreatedAt, &flow.ExpiresAt, &flow.Sealed)
 		return flow, err
 	}, `SELECT nonce_hash, client_address, agent, created_at, expires_at, sealed FROM device_flows
-		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now))
+		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, now)
 }
 
 // CompleteDeviceFlow implements device.Store.
@@ -80,7 +79,7 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 		}
 		n, err = tx.affected(ctx, "complete a device flow", `
 			UPDATE device_flows SET sealed = $2, sealed_bytes = $3
-			WHERE nonce_hash = $1 AND sealed = '' AND expires_at > $4`, nonceHash, sealed, len(sealed), millis(now))
+			WHERE nonce_hash = $1 AND sealed = '' AND expires_at > $4`, nonceHash, sealed, len(sealed), now)
 		return err
 	})
 	return n == 1, err
@@ -97,7 +96,7 @@ func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, l
 	var next time.Time
 	err := tx.queryRow(ctx, "sum up long keys", `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows
 		WHERE sealed_bytes > 4096`).
-		Scan(&used, timeColumn{&next})
+		Scan(&used, &next)
 	if err != nil {
 		return err
 	}

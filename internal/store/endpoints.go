@@ -16,7 +16,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/store/sqldb"
 )
 
 // MaxEndpoints is how many endpoints a consumer can register for a mode.
@@ -46,7 +45,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 				enabled = excluded.enabled, created_at = excluded.created_at
 			WHERE webhook_endpoints.registered = 0`,
 			webhook.EndpointKey(e.ConsumerID, e.Mode, e.URL), webhook.EndpointID(e.ConsumerID, e.Mode, e.URL), e.ConsumerID, e.URL, e.Mode,
-			strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled), millis(e.CreatedAt))
+			strings.Join(e.Events, " "), webhook.TakesLive(e.Events), e.Description, e.Enabled, e.CreatedAt)
 		if err != nil {
 			return err
 		}
@@ -62,7 +61,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 func (s *Store) UpdateEndpoint(ctx context.Context, e webhook.Endpoint) error {
 	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5
 		WHERE key = $1 AND registered = 1`,
-		e.Key, strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled))
+		e.Key, strings.Join(e.Events, " "), webhook.TakesLive(e.Events), e.Description, e.Enabled)
 }
 
 // DeleteEndpoint deletes a registered endpoint. The deliveries that wait only because of it
@@ -74,7 +73,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, e webhook.Endpoint, now time
 		}
 		return tx.exec(ctx, "fail the deliveries of a deleted endpoint", `UPDATE deliveries
 			SET state = 'failed', due_at = NULL, lease = '', ended_at = $2, end_reason = 'the endpoint was deleted'
-			WHERE endpoint = $1 AND by_endpoint = 1 AND state = 'waiting'`, e.Key, millis(now))
+			WHERE endpoint = $1 AND by_endpoint = 1 AND state = 'waiting'`, e.Key, now)
 	})
 }
 
@@ -83,7 +82,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, e webhook.Endpoint, now time
 func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) error {
 	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		if err := tx.exec(ctx, "probe a webhook endpoint now", `UPDATE webhook_endpoints SET probe_at = $2
-			WHERE key = $1 AND probe_at > $2`, key, millis(now)); err != nil {
+			WHERE key = $1 AND probe_at > $2`, key, now); err != nil {
 			return err
 		}
 		return tx.exec(ctx, "forget when a receiver wanted its deliveries", `UPDATE deliveries SET not_before = NULL
@@ -102,9 +101,9 @@ const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_i
 
 // EnabledEndpoints implements webhook.ConsumerTx.
 func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]webhook.Endpoint, error) {
-	return list(ctx, db, "list registered webhook endpoints", func(row sqldb.Row) (e webhook.Endpoint, err error) {
+	return list(ctx, db, "list registered webhook endpoints", func(r row) (e webhook.Endpoint, err error) {
 		var events string
-		err = row.Scan(&e.URL, &events)
+		err = r.Scan(&e.URL, &events)
 		e.Events = strings.Fields(events)
 		return e, err
 	}, selectTakers, consumer, mode)
@@ -120,9 +119,9 @@ const selectConsumerEndpoints = `SELECT c.*, e.url, e.events FROM (` + selectCon
 func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID,
 	mode job.Mode) (c account.Consumer, endpoints []webhook.Endpoint, err error) {
 	found := false
-	err = db.forEach(ctx, "read a consumer with its webhook endpoints", func(row sqldb.Row) (err error) {
+	err = db.forEach(ctx, "read a consumer with its webhook endpoints", func(r row) (err error) {
 		var url, events sql.NullString
-		if c, err = scanConsumer(extraColumns{row, []any{&url, &events}}); err != nil {
+		if c, err = scanConsumer(r.with(&url, &events)); err != nil {
 			return err
 		}
 		found = true
@@ -209,9 +208,9 @@ func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 			last_error = CASE WHEN $13 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
 			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
 		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt),
-		millis(update.LastTryAt),
-		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed),
-		update.Latency.Milliseconds(), update.Mode)
+		update.LastTryAt,
+		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), update.reset, failed,
+		update.Latency, update.Mode)
 }
 
 // resumeBatch is how many deliveries one transaction makes due, so that other
@@ -284,17 +283,17 @@ func (s *Store) resume(ctx context.Context, key string, maxFailures int, now tim
 // resumeNext makes the next batch due.
 func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor,
 	now time.Time) (last waitingCursor, more bool, err error) {
-	ids, err := list(ctx, &tx.Reader, "find the deliveries of a webhook endpoint", func(row sqldb.Row) (string, error) {
-		err := row.Scan(&last.id, timeColumn{&last.emittedAt}, &last.sequence)
+	ids, err := list(ctx, &tx.Reader, "find the deliveries of a webhook endpoint", func(r row) (string, error) {
+		err := r.Scan(&last.id, &last.emittedAt, &last.sequence)
 		return last.id, err
 	}, `SELECT id, emitted_at, sequence FROM deliveries
 		WHERE endpoint = $1 AND state = 'waiting' AND (emitted_at, sequence, id) > ($2, $3, $4) AND failures <= $6
-		ORDER BY emitted_at, sequence, id LIMIT $5`, key, millis(after.emittedAt), after.sequence, after.id, resumeBatch, maxFailures)
+		ORDER BY emitted_at, sequence, id LIMIT $5`, key, after.emittedAt, after.sequence, after.id, resumeBatch, maxFailures)
 	if err != nil {
 		return last, false, err
 	}
 	err = tx.exec(ctx, "resume a webhook endpoint", `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
-			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
+			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id `+tx.dialect.In(2), now, jsonArray(ids))
 	return last, len(ids) == resumeBatch, err
 }
 
@@ -315,26 +314,26 @@ const selectEndpoints = `
 // tried. It uses the index webhook_endpoints_consumer.
 func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode, after string, limit int,
 	now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
-	return page(ctx, db, "list webhook endpoints", limit, scanEndpoint(now), small, selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
-		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, after, limit+1)
+	return page(ctx, db, "list webhook endpoints", limit, scanEndpoint(now), unboundedSize, selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
+		now.Add(webhook.BlocksWithin), webhook.DeadAfterFailures, consumer, mode, after, limit+1)
 }
 
 // Endpoint returns one of these endpoints, or a *job.Error with NotFound.
 func (db *Reader) Endpoint(ctx context.Context, consumer uuid.UUID, mode job.Mode, id uuid.UUID, now time.Time) (webhook.Endpoint, error) {
-	return one(ctx, db, "webhook endpoint", scanEndpoint(now), selectEndpoints+` AND e.id = $5`,
-		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, id)
+	return queryOne(ctx, db, "webhook endpoint", scanEndpoint(now), selectEndpoints+` AND e.id = $5`,
+		now.Add(webhook.BlocksWithin), webhook.DeadAfterFailures, consumer, mode, id)
 }
 
 // scanEndpoint returns a function that scans selectEndpoints as of now.
-func scanEndpoint(now time.Time) func(sqldb.Row) (webhook.Endpoint, error) {
-	return func(row sqldb.Row) (e webhook.Endpoint, err error) {
+func scanEndpoint(now time.Time) func(row) (webhook.Endpoint, error) {
+	return func(r row) (e webhook.Endpoint, err error) {
 		var events string
 		var probeAt time.Time
-		err = row.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled,
-			timeColumn{&e.CreatedAt},
-			&e.Failures, timeColumn{&e.FailingSince}, timeColumn{&probeAt}, timeColumn{&e.LastTryAt}, durationColumn{&e.Latency}, &e.LastStatus,
+		err = r.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled,
+			&e.CreatedAt,
+			&e.Failures, &e.FailingSince, &probeAt, &e.LastTryAt, &e.Latency, &e.LastStatus,
 			&e.LastError,
-			timeColumn{&e.LastDeliveredAt}, &e.Waiting, timeColumn{&e.NextTryAt})
+			&e.LastDeliveredAt, &e.Waiting, &e.NextTryAt)
 		e.Events = strings.Fields(events)
 		if !e.NextTryAt.IsZero() {
 			e.NextTryAt = slices.MaxFunc([]time.Time{e.NextTryAt, probeAt, now}, time.Time.Compare)
@@ -353,10 +352,10 @@ type FailingEndpoint struct {
 // FailingEndpoints returns up to limit endpoints that are dead and have failed since a time,
 // the longest failing first. It uses the index webhook_endpoints_failing.
 func (db *Reader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]FailingEndpoint, error) {
-	return list(ctx, db, "find failing webhook endpoints", func(row sqldb.Row) (e FailingEndpoint, err error) {
-		err = row.Scan(&e.Consumer, &e.URL, timeColumn{&e.Since})
+	return list(ctx, db, "find failing webhook endpoints", func(r row) (e FailingEndpoint, err error) {
+		err = r.Scan(&e.Consumer, &e.URL, &e.Since)
 		return e, err
 	}, `SELECT c.name, e.url, e.failing_since FROM webhook_endpoints e JOIN consumers c ON c.id = e.consumer_id
 		WHERE e.failing_since <= $1 AND e.failures >= $2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting')
-		ORDER BY e.failing_since LIMIT $3`, millis(since), webhook.DeadAfterFailures, limit)
+		ORDER BY e.failing_since LIMIT $3`, since, webhook.DeadAfterFailures, limit)
 }

@@ -32,10 +32,10 @@ type explainer struct {
 
 func (e explainer) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
 	plain := Reader{conn: e.Conn}
-	err := plain.forEach(ctx, "explain a query", func(row sqldb.Row) error {
+	err := plain.forEach(ctx, "explain a query", func(r row) error {
 		var id, parent, unused int
 		var step string
-		err := row.Scan(&id, &parent, &unused, &step)
+		err := r.Scan(&id, &parent, &unused, &step)
 		*e.steps = append(*e.steps, step)
 		return err
 	}, `EXPLAIN QUERY PLAN `+query, args...)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/store/sqldb"
 )
 
 // ClaimRequest implements httpapi.Requests.
@@ -17,14 +16,14 @@ func (s *Store) ClaimRequest(
 		n, err := tx.affected(ctx, "claim a request", `INSERT INTO kept_requests (consumer_id, mode, key, hash, at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (consumer_id, mode, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, answer = ''
 			WHERE kept_requests.at <= $6 OR kept_requests.answer = '' AND kept_requests.at <= $7`,
-			r.ConsumerID, r.Mode, r.Key, r.Hash, millis(r.At), millis(r.At.Add(-account.KeptLifetime)), millis(abandoned))
+			r.ConsumerID, r.Mode, r.Key, r.Hash, r.At, r.At.Add(-account.KeptLifetime), abandoned)
 		if claimed = n == 1; err != nil || claimed {
 			return err
 		}
-		kept, err = one(ctx, &tx.Reader, "request", func(row sqldb.Row) (account.KeptRequest, error) {
-			found := r
-			err := row.Scan(&found.Hash, &found.Answer, timeColumn{&found.At})
-			return found, err
+		kept, err = queryOne(ctx, &tx.Reader, "request", func(found row) (account.KeptRequest, error) {
+			kept := r
+			err := found.Scan(&kept.Hash, &kept.Answer, &kept.At)
+			return kept, err
 		}, `SELECT hash, answer, at FROM kept_requests WHERE consumer_id = $1 AND mode = $2 AND key = $3`, r.ConsumerID, r.Mode, r.Key)
 		return err
 	})

@@ -37,7 +37,7 @@ func (db *Reader) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 
 // JobView is like Job without the fields that only the service uses.
 func (db *Reader) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
-	return one(ctx, db, "job", scanView, selectJobView, id)
+	return queryOne(ctx, db, "job", scanView, selectJobView, id)
 }
 
 // LockJob is like Job and locks the job until the transaction ends.
@@ -58,10 +58,10 @@ const updateJob = `UPDATE jobs SET
 // the job.
 func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
 	n, err := tx.affected(ctx, "save a job", updateJob, r.ID,
-		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt, nullMillis(r.StartedAt),
+		r.JoinAt, r.Status, r.PreviousStatus, r.StatusSince, r.Attempts, r.Attempt, nullMillis(r.StartedAt),
 		nullMillis(r.FinalizedAt),
 		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
-		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), string(r.Stats),
+		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), r.Stats,
 		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost)
 	if err == nil && n != 1 {
 		return fmt.Errorf("save a job: %w", sql.ErrNoRows)
@@ -78,13 +78,13 @@ func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL),
+		r.Metadata, jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL),
 		jsonValue{r.Options})
 }
 
 // WakeJob makes a job due now unless it is leased.
 func (tx *Tx) WakeJob(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return tx.exec(ctx, "wake a job", `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, millis(now))
+	return tx.exec(ctx, "wake a job", `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, now)
 }
 
 // hashText returns the hash by which a text of any length is indexed.
@@ -103,33 +103,33 @@ func hashICalUID(uid string) sql.NullString {
 
 // oneJob reads the job of a query that selects jobColumns.
 func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
-	return one(ctx, db, "job", scanJob, query, args...)
+	return queryOne(ctx, db, "job", scanJob, query, args...)
 }
 
 // scanView scans viewColumns.
-func scanView(row sqldb.Row) (j job.Job, err error) {
-	err = row.Scan(
+func scanView(r row) (j job.Job, err error) {
+	err = r.Scan(
 		&j.ID, &j.ConsumerID, &j.Mode, &j.ExternalID, &j.MeetingURL, &j.Platform, &j.DisplayName,
-		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata),
+		&j.JoinAt, &j.CreatedAt, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, &j.Metadata,
 		jsonColumn{&j.AutoLeave}, jsonColumn{&j.Options},
-		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt},
+		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, &j.StartedAt, &j.FinalizedAt,
 		&j.ManifestURI, &j.FailureCode, &j.FailureDetail)
 	return j, err
 }
 
 // scanJob scans jobColumns.
-func scanJob(row sqldb.Row) (r job.Record, err error) {
+func scanJob(r row) (j job.Record, err error) {
 	var calendarKey sql.NullString
-	r.Job, err = scanView(extraColumns{row, []any{
-		timeColumn{&r.StatusSince}, &r.Sequence,
-		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, &r.LaunchError,
-		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
-		&r.ICalUID, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node,
-		&r.Prelaunch,
-		&r.BotEvents, &r.BotEventBytes, &r.BotLost,
-	}})
-	r.CalendarKey = calendarKey.String
-	return r, err
+	j.Job, err = scanView(r.with(
+		&j.StatusSince, &j.Sequence,
+		&j.WakeAt, &j.Lease, &j.AttemptStartedAt, &j.LaunchedAt, &j.LaunchFailures, &j.LaunchError,
+		&j.HeartbeatAt, &j.Stats,
+		&j.ICalUID, &calendarKey, &j.RecordingDeletedAt, &j.RecordingDeletedBy, &j.RecordingErasedAt, &j.Node,
+		&j.Prelaunch,
+		&j.BotEvents, &j.BotEventBytes, &j.BotLost,
+	))
+	j.CalendarKey = calendarKey.String
+	return j, err
 }
 
 // insertJob inserts a new job, unless there is one with its externalId.
@@ -145,8 +145,8 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	hash := hashText(r.ExternalID)
 	affected, err := tx.execBatch(ctx, "insert a job",
 		sqldb.Statement{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
-			millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), jsonValue{r.AutoLeave},
-			r.Status, millis(r.StatusSince), nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey),
+			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
+			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey),
 			hashMeeting(r.MeetingURL), jsonValue{r.Options}}},
 		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
 	return err == nil && affected[0] == 1 && affected[1] == 0, err
@@ -163,7 +163,7 @@ const selectJobExternal = `SELECT ` + viewColumns + ` FROM jobs WHERE consumer_i
 // of it once it was erased. It uses the indexes jobs_external and
 // job_tombstones_external.
 func (db *Reader) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
-	j, err := one(ctx, db, "job", scanView, selectJobExternal, consumer, mode, hashText(externalID))
+	j, err := queryOne(ctx, db, "job", scanView, selectJobExternal, consumer, mode, hashText(externalID))
 	if job.ErrorIs(err, job.NotFound) {
 		return db.tombstone(ctx, consumer, mode, externalID)
 	}
@@ -184,10 +184,10 @@ func (tx *Tx) ChangeSummary(ctx context.Context, id uuid.UUID, change func(*job.
 // Progress returns the progress of some jobs by ID, without those that do not exist.
 func (db *Reader) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Progress, error) {
 	all := make(map[uuid.UUID]job.Progress, len(ids))
-	err := db.forEach(ctx, "read the progress of jobs", func(row sqldb.Row) error {
+	err := db.forEach(ctx, "read the progress of jobs", func(r row) error {
 		var id uuid.UUID
 		var p job.Progress
-		err := row.Scan(&id, timeColumn{&p.StatusSince}, &p.Stats, jsonColumn{&p.Summary})
+		err := r.Scan(&id, &p.StatusSince, &p.Stats, jsonColumn{&p.Summary})
 		all[id] = p
 		return err
 	}, `SELECT id, status_since, stats, summary FROM jobs WHERE id `+db.dialect.In(1), jsonArray(ids))
@@ -199,7 +199,7 @@ const insertEntry = `INSERT INTO timeline (` + entryColumns + `) VALUES ($1, $2,
 // InsertEntry adds an entry to a timeline.
 func (tx *Tx) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
 	return tx.exec(ctx, "add to the timeline of a job", insertEntry, e.ID, e.JobID, e.Attempt, e.Source, e.Kind,
-		millis(e.EmittedAt), millis(e.ReceivedAt), boolInt(e.Applied), e.Reason, e.From, e.To, string(e.Data))
+		e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data)
 }
 
 const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4
@@ -209,7 +209,7 @@ const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND at
 // index timeline_identity.
 func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger,
 	emittedAt time.Time) (seen bool, err error) {
-	err = db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, millis(emittedAt)).Scan(&seen)
+	err = db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, emittedAt).Scan(&seen)
 	return seen, err
 }
 
@@ -229,8 +229,8 @@ func (db *Reader) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limi
 
 const entryColumns = `id, job_id, attempt, source, kind, emitted_at, received_at, applied, reason, previous_status, status, data`
 
-func scanEntry(row sqldb.Row) (e job.TimelineEntry, err error) {
-	err = row.Scan(&e.ID, &e.JobID, &e.Attempt, &e.Source, &e.Kind, timeColumn{&e.EmittedAt}, timeColumn{&e.ReceivedAt},
-		&e.Applied, &e.Reason, &e.From, &e.To, (*[]byte)(&e.Data))
+func scanEntry(r row) (e job.TimelineEntry, err error) {
+	err = r.Scan(&e.ID, &e.JobID, &e.Attempt, &e.Source, &e.Kind, &e.EmittedAt, &e.ReceivedAt,
+		&e.Applied, &e.Reason, &e.From, &e.To, &e.Data)
 	return e, err
 }

@@ -9,7 +9,6 @@ import (
 	"standin/internal/base/meetinglink"
 	"standin/internal/calendar"
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 const selectJobByKey = `SELECT ` + jobColumns + ` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`
@@ -36,7 +35,7 @@ func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingU
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3`+only+`
 		ORDER BY CASE status WHEN 'cancelled' THEN 1 ELSE 0 END, created_at DESC, id DESC
-		LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
+		LIMIT 1`+tx.dialect.ForUpdate, consumer, joinAt, hashMeeting(meetingURL))
 }
 
 const selectOpenJobByMeeting = `
@@ -47,7 +46,7 @@ const selectOpenJobByMeeting = `
 // LockOpenJobByMeeting returns and locks the consumer's live job for the meeting of this
 // URL at joinAt that has not ended. It uses the index jobs_join.
 func (tx *Tx) LockOpenJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time) (job.Record, error) {
-	return tx.oneJob(ctx, selectOpenJobByMeeting+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
+	return tx.oneJob(ctx, selectOpenJobByMeeting+tx.dialect.ForUpdate, consumer, joinAt, hashMeeting(meetingURL))
 }
 
 // LockJobAheadByICalUID returns and locks the consumer's newest job with that iCalUID that
@@ -100,7 +99,7 @@ const selectJobForMeeting = `
 func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
 	except uuid.UUID) (uuid.UUID, bool, error) {
 	return first(ctx, db, "find a job for the same meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL),
-		millis(from), millis(to), mode, except)
+		from, to, mode, except)
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in
@@ -111,7 +110,7 @@ func (db *Reader) CountCalendarJobs(ctx context.Context, consumer uuid.UUID, fro
 	err := db.queryRow(ctx, "count the calendar jobs of a consumer", `
 		SELECT COUNT(*) FROM jobs
 		WHERE consumer_id = $1 AND created_at >= $2 AND created_at < $3 AND calendar_key IS NOT NULL AND failure_code <> $4`,
-		consumer, millis(from), millis(to), job.QuotaExceeded).Scan(&n)
+		consumer, from, to, job.QuotaExceeded).Scan(&n)
 	return n, err
 }
 
@@ -153,10 +152,10 @@ func (db *Reader) JobSources(ctx context.Context, jobs []uuid.UUID) (map[uuid.UU
 		return sources, nil
 	}
 	in := db.dialect.In(1)
-	err := db.forEach(ctx, "find how jobs were asked for", func(row sqldb.Row) error {
+	err := db.forEach(ctx, "find how jobs were asked for", func(r row) error {
 		var id uuid.UUID
 		var source string
-		err := row.Scan(&id, &source)
+		err := r.Scan(&id, &source)
 		sources[id] = append(sources[id], source)
 		return err
 	}, `SELECT job_id, source FROM job_invites WHERE job_id `+in+`
@@ -175,6 +174,6 @@ const lastInvite = `SELECT MAX(at) FROM (
 // LastInvite returns when an invite has created, changed or cancelled a job of an event of
 // a consumer; zero if none has. It uses the indexes jobs_ical and timeline_order.
 func (db *Reader) LastInvite(ctx context.Context, consumer uuid.UUID, eventID string) (at time.Time, err error) {
-	err = db.queryRow(ctx, "find the last invite of an event", lastInvite, consumer, hashICalUID(eventID)).Scan(timeColumn{&at})
+	err = db.queryRow(ctx, "find the last invite of an event", lastInvite, consumer, hashICalUID(eventID)).Scan(&at)
 	return at, err
 }

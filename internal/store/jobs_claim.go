@@ -78,9 +78,9 @@ func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
 // selection to have a tenth of all jobs, and reads the whole table to update them.
 func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
 	lease := claim.Node + "." + uuid.NewString()
-	jobs, err := list(ctx, &tx.Reader, "lock the jobs to lease", func(row sqldb.Row) (job.ClaimedJob, error) {
+	jobs, err := list(ctx, &tx.Reader, "lock the jobs to lease", func(r row) (job.ClaimedJob, error) {
 		c := job.ClaimedJob{Lease: lease}
-		err := row.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
+		err := r.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
 		return c, err
 	}, `SELECT id, consumer_id, attempt FROM jobs `+selection+tx.dialect.SkipLocked, args...)
 	if err != nil || len(jobs) == 0 {
@@ -91,7 +91,7 @@ func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, 
 		ids[i] = j.ID
 	}
 	err = tx.exec(ctx, "lease jobs", `UPDATE jobs SET lease = $1, wake_at = $2 WHERE id `+tx.dialect.In(3), lease,
-		millis(claim.Now.Add(claim.Lease)), jsonArray(ids))
+		claim.Now.Add(claim.Lease), jsonArray(ids))
 	return jobs, err
 }
 
@@ -155,7 +155,7 @@ func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
 func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
 	_, ok, err := first(ctx, db, "find a node with capacity", scanColumn[string], `SELECT id FROM nodes
 		WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
-		claim.Node, millis(claim.Now.Add(-claim.Lease/2)))
+		claim.Node, claim.Now.Add(-claim.Lease/2))
 	return ok, err
 }
 
@@ -167,8 +167,8 @@ type admission struct{ id, group uuid.UUID }
 func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]admission, error) {
 	where, args := waitingCondition(claim)
 	busy, withinLimit := consumerLimit(claim)
-	return list(ctx, &tx.Reader, "find the jobs to admit", func(row sqldb.Row) (a admission, err error) {
-		err = row.Scan(&a.id, &a.group)
+	return list(ctx, &tx.Reader, "find the jobs to admit", func(r row) (a admission, err error) {
+		err = r.Scan(&a.id, &a.group)
 		return a, err
 	}, fmt.Sprintf(`
 		WITH waiting AS (
@@ -198,7 +198,7 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 func waitingCondition(claim job.Claim) (string, []any) {
 	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $2 AND (lease = '' OR wake_at <= $1)
 			AND (prelaunch = '' AND (join_at <= $1 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $1)`,
-		[]any{millis(claim.Now), millis(claim.Now.Add(claim.Prelaunch))}
+		[]any{claim.Now, claim.Now.Add(claim.Prelaunch)}
 }
 
 // needsNoAdmission excludes live jobs that wait for their first bot, with the words
@@ -214,7 +214,7 @@ const needsNoAdmission = `NOT (status IN ('scheduled', 'pending') AND mode = 'li
 func dueCondition(claim job.Claim) (string, []any) {
 	return `wake_at <= $1 AND (node = '' OR node = $2 OR wake_at <= $3
 			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $3))`,
-		[]any{millis(claim.Now), claim.Node, millis(claim.Now.Add(-claim.Lease))}
+		[]any{claim.Now, claim.Node, claim.Now.Add(-claim.Lease)}
 }
 
 // consumerLimit is the condition that a consumer runs fewer bots than its limit,
@@ -239,7 +239,7 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	if len(jobs) == 0 {
 		return nil
 	}
-	last, err := one(ctx, &tx.Reader, "position", scanColumn[int64], `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`)
+	last, err := queryOne(ctx, &tx.Reader, "position", scanColumn[int64], `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 // held.
 func (tx *Tx) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
 	n, err := tx.affected(ctx, "extend the lease of a job", `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease,
-		millis(until))
+		until)
 	return n == 1, err
 }
 
@@ -299,7 +299,7 @@ func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
 		`UPDATE deliveries SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
 		`UPDATE transcriptions SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
 		`UPDATE calendars SET lease = '', due_at = $1 WHERE lease <> ''`,
-	}, millis(now))
+	}, now)
 }
 
 // ReleaseNodeLeases ends the leases on jobs that a node held before it was restarted.
@@ -308,7 +308,7 @@ func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
 func (tx *Tx) ReleaseNodeLeases(ctx context.Context, node string, now time.Time) error {
 	return tx.exec(ctx, "release the leases of an earlier run", `UPDATE jobs SET lease = '', wake_at = $1
 		WHERE lease <> '' AND lease >= $2 AND lease < $3 AND wake_at IS NOT NULL`,
-		millis(now), node+".", node+"/")
+		now, node+".", node+"/")
 }
 
 // WakeNodeJobs makes the jobs due now whose bots a node runs or should run. A node
@@ -317,7 +317,7 @@ func (tx *Tx) WakeNodeJobs(ctx context.Context, node string, now time.Time) erro
 	return tx.execAll(ctx, "wake the jobs of node "+node, []string{
 		`UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND ` + dispatchedCondition(),
 		`UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND ` + prelaunchedCondition,
-	}, node, millis(now))
+	}, node, now)
 }
 
 // wakeHorizon is how far ahead NextWake looks: later jobs are mostly those whose bots
@@ -334,11 +334,11 @@ const (
 // when there is none within wakeHorizon. Jobs of other nodes do not count. It uses the
 // indexes jobs_wake and jobs_upcoming.
 func (db *Reader) NextWake(ctx context.Context, node string, now time.Time, prelaunch time.Duration) (time.Time, bool, error) {
-	next, ok, err := first(ctx, db, "find the next due job", scanTime, nextWake, node, millis(now.Add(wakeHorizon)))
+	next, ok, err := first(ctx, db, "find the next due job", scanColumn[time.Time], nextWake, node, now.Add(wakeHorizon))
 	if err != nil || prelaunch == 0 {
 		return next, ok, err
 	}
-	join, scheduled, err := first(ctx, db, "find the next job to prelaunch", scanTime, nextJoin, millis(now))
+	join, scheduled, err := first(ctx, db, "find the next job to prelaunch", scanColumn[time.Time], nextJoin, now)
 	launch := join.Add(-prelaunch)
 	if !launch.After(now) {
 		launch = now.Add(prelaunchRetry) // a limit keeps it from being claimed

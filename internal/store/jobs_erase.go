@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // ErasableJobs returns up to limit of a consumer's jobs after one of them, in
@@ -21,7 +20,7 @@ func (db *Reader) ErasableJobs(ctx context.Context, consumer uuid.UUID, until ti
 			AND (status_since, id) > ($3, $4)
 			AND wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL)
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job_id = jobs.id AND d.state = 'waiting')
-		ORDER BY status_since, id LIMIT $5`, consumer, millis(until), millis(after.At), after.JobID, limit)
+		ORDER BY status_since, id LIMIT $5`, consumer, until, after.At, after.JobID, limit)
 }
 
 // EraseJob erases a job that has ended, with its timeline, texts, commands,
@@ -51,18 +50,18 @@ func (tx *Tx) insertTombstone(ctx context.Context, r job.Record, now time.Time) 
 		INSERT INTO job_tombstones (id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave,
 			status, attempts, started_at, finalized_at, failure_code, erased_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, millis(r.JoinAt), millis(r.CreatedAt), jsonValue{r.AutoLeave},
-		r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, millis(now))
+		r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, r.JoinAt, r.CreatedAt, jsonValue{r.AutoLeave},
+		r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, now)
 }
 
 // tombstone returns the remains of an erased job, or a *job.Error with NotFound.
 // Its meeting URL, display name, metadata, manifest and failure detail are
 // erased. It uses the index job_tombstones_external.
 func (db *Reader) tombstone(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
-	return one(ctx, db, "job", func(row sqldb.Row) (job.Job, error) {
+	return queryOne(ctx, db, "job", func(r row) (job.Job, error) {
 		j := job.Job{ConsumerID: consumer, Mode: mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
-		err := row.Scan(&j.ID, &j.Platform, timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
-			timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt}, &j.FailureCode)
+		err := r.Scan(&j.ID, &j.Platform, &j.JoinAt, &j.CreatedAt, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
+			&j.StartedAt, &j.FinalizedAt, &j.FailureCode)
 		return j, err
 	}, `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
 		WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`, consumer, mode, hashText(externalID))

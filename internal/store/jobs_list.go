@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // ListJobs returns up to limit of the consumer's jobs after a cursor, newest
@@ -37,7 +36,7 @@ func (db *Reader) ListJobs(
 	c.within("created_at", filter.CreatedFrom, filter.CreatedTo)
 	c.within("join_at", filter.JoinFrom, filter.JoinTo)
 	if after != (job.Cursor{}) {
-		c.and("(created_at, id) < (%s, %s)", millis(after.CreatedAt), after.ID)
+		c.and("(created_at, id) < (%s, %s)", after.CreatedAt, after.ID)
 	}
 	// As an argument, PostgreSQL would take the limit for a tenth of the jobs, and read the whole table.
 	first := fmt.Sprintf(` LIMIT %d`, limit+1)
@@ -54,8 +53,8 @@ func (db *Reader) ListJobs(
 // URL or display name. It uses the indexes jobs_external and jobs_created.
 func (db *Reader) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
-	add := func(row sqldb.Row) error {
-		j, err := scanView(row)
+	add := func(r row) error {
+		j, err := scanView(r)
 		known := slices.ContainsFunc(found, func(other job.Job) bool { return other.ID == j.ID })
 		if err == nil && !known && len(found) < limit {
 			found = append(found, j)

@@ -7,7 +7,6 @@ import (
 
 	"standin/internal/jobs/job"
 	"standin/internal/operation/alert"
-	"standin/internal/store/sqldb"
 )
 
 // SaveNode inserts or updates a node.
@@ -17,22 +16,22 @@ func (tx *Tx) SaveNode(ctx context.Context, n job.Node) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET name = $2, base_url = $3, started_at = $4, heartbeat_at = $5, bots = $6, capacity = $7,
 		full_reason = $8, start_ms = $9`,
-		n.ID, n.Name, n.BaseURL, millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Capacity, n.FullReason, n.StartTime.Milliseconds())
+		n.ID, n.Name, n.BaseURL, n.StartedAt, n.HeartbeatAt, n.Bots, n.Capacity, n.FullReason, n.StartTime)
 }
 
 // Nodes returns the nodes with a heartbeat after a time, by name.
 func (db *Reader) Nodes(ctx context.Context, since time.Time) ([]job.Node, error) {
-	return list(ctx, db, "read nodes", func(row sqldb.Row) (n job.Node, err error) {
-		err = row.Scan(&n.ID, &n.Name, timeColumn{&n.StartedAt}, timeColumn{&n.HeartbeatAt},
-			&n.Bots, &n.Capacity, &n.FullReason, durationColumn{&n.StartTime})
+	return list(ctx, db, "read nodes", func(r row) (n job.Node, err error) {
+		err = r.Scan(&n.ID, &n.Name, &n.StartedAt, &n.HeartbeatAt,
+			&n.Bots, &n.Capacity, &n.FullReason, &n.StartTime)
 		return n, err
 	}, `SELECT id, name, started_at, heartbeat_at, bots, capacity, full_reason, start_ms
-		FROM nodes WHERE heartbeat_at > $1 ORDER BY name, id`, millis(since))
+		FROM nodes WHERE heartbeat_at > $1 ORDER BY name, id`, since)
 }
 
 // DeleteNodes deletes the nodes without a heartbeat after a time.
 func (tx *Tx) DeleteNodes(ctx context.Context, since time.Time) error {
-	return tx.exec(ctx, "delete silent nodes", `DELETE FROM nodes WHERE heartbeat_at <= $1`, millis(since))
+	return tx.exec(ctx, "delete silent nodes", `DELETE FROM nodes WHERE heartbeat_at <= $1`, since)
 }
 
 // NodeJobs returns the live jobs whose bots a node runs or should run, or whose
@@ -67,11 +66,11 @@ func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
 // ClaimAlert implements alert.Store.
 func (s *Store) ClaimAlert(ctx context.Context, name, channel string, firing bool, now, until, since time.Time) (claimed bool, err error) {
 	query, args := `UPDATE alerts SET claimed_until = $3 WHERE name = $1 AND channel = $2 AND claimed_until <= $4 AND firing = 1`,
-		[]any{name, channel, millis(until), millis(now)}
+		[]any{name, channel, until, now}
 	if firing {
 		query, args = `INSERT INTO alerts (name, channel, firing, sent_at, claimed_until) VALUES ($1, $2, 0, 0, $3)
 			ON CONFLICT (name, channel) DO UPDATE SET claimed_until = $3 WHERE alerts.claimed_until <= $4 AND alerts.sent_at <= $5`,
-			append(args, millis(since))
+			append(args, since)
 	}
 	n, err := s.affected(ctx, "claim an alert", query, args...)
 	return n == 1, err
@@ -81,17 +80,17 @@ func (s *Store) ClaimAlert(ctx context.Context, name, channel string, firing boo
 func (s *Store) RecordAlert(ctx context.Context, name, channel string, firing bool, now time.Time) error {
 	var sentAt any // that all is well again does not count for the cooldown
 	if firing {
-		sentAt = millis(now)
+		sentAt = now
 	}
 	return s.exec(ctx, "record an alert", `UPDATE alerts SET firing = $3, sent_at = COALESCE($4, sent_at), claimed_until = 0
-		WHERE name = $1 AND channel = $2`, name, channel, boolInt(firing), sentAt)
+		WHERE name = $1 AND channel = $2`, name, channel, firing, sentAt)
 }
 
 // Alerts implements alert.Store.
 func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
-	return list(ctx, db, "list alerts", func(row sqldb.Row) (a alert.Sent, err error) {
+	return list(ctx, db, "list alerts", func(r row) (a alert.Sent, err error) {
 		var name string
-		err = row.Scan(&name, &a.Firing, timeColumn{&a.At})
+		err = r.Scan(&name, &a.Firing, &a.At)
 		a.Rule, a.Node, _ = strings.Cut(name, " ")
 		return a, err
 	}, `SELECT name, MAX(firing), MAX(sent_at) FROM alerts WHERE sent_at > 0 GROUP BY name ORDER BY 3 DESC, 1`)

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // Bounds of the lists of an overview.
@@ -26,11 +25,11 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 		return o, err
 	}
 	if o.Deliveries, err = db.backlog(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries
-		WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
+		WHERE due_at IS NOT NULL AND due_at <= $1`, now); err != nil {
 		return o, err
 	}
 	if o.Overdue, err = db.backlog(ctx, "count due jobs", `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`,
-		millis(now)); err != nil {
+		now); err != nil {
 		return o, err
 	}
 	err = db.queryRow(ctx, "count pending commands", `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
@@ -52,10 +51,10 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 // It uses the index jobs_wake alone, which has every job that has not ended.
 func (db *Reader) CountActive(ctx context.Context) (map[job.Status]int, error) {
 	counts := make(map[job.Status]int)
-	err := db.forEach(ctx, "count the jobs that have not ended", func(row sqldb.Row) error {
+	err := db.forEach(ctx, "count the jobs that have not ended", func(r row) error {
 		var status job.Status
 		var n int
-		err := row.Scan(&status, &n)
+		err := r.Scan(&status, &n)
 		counts[status] = n
 		return err
 	}, `SELECT status, COUNT(*) FROM jobs WHERE wake_at IS NOT NULL AND status NOT IN ('completed', 'failed', 'cancelled') GROUP BY status`)
@@ -65,33 +64,33 @@ func (db *Reader) CountActive(ctx context.Context) (map[job.Status]int, error) {
 // backlog reads a count and the earliest time. It uses the indexes
 // deliveries_due and jobs_wake.
 func (db *Reader) backlog(ctx context.Context, action, query string, args ...any) (b job.Backlog, err error) {
-	err = db.queryRow(ctx, action, query, args...).Scan(&b.Waiting, timeColumn{&b.Since})
+	err = db.queryRow(ctx, action, query, args...).Scan(&b.Waiting, &b.Since)
 	return b, err
 }
 
 // failureCounts uses the index jobs_failed alone.
 func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureCount, error) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
-	return list(ctx, db, "count failures", func(row sqldb.Row) (c job.FailureCount, err error) {
+	return list(ctx, db, "count failures", func(r row) (c job.FailureCount, err error) {
 		var day int64
-		err = row.Scan(&day, &c.Code, &c.Jobs)
+		err = r.Scan(&day, &c.Code, &c.Jobs)
 		c.Day = fromMillis(day * dayMillis)
 		return c, err
 	}, `SELECT status_since / 86400000 AS day, failure_code, COUNT(*) FROM jobs
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
-		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, mode, millis(from))
+		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, mode, from)
 }
 
 // failureReasons counts the failures of the last week, the most frequent first. It uses the
 // index jobs_failed alone.
 func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureReason, error) {
-	return list(ctx, db, "count failures by reason", func(row sqldb.Row) (r job.FailureReason, err error) {
-		err = row.Scan(&r.Code, &r.Platform, &r.Day, &r.Week)
-		return r, err
+	return list(ctx, db, "count failures by reason", func(r row) (f job.FailureReason, err error) {
+		err = r.Scan(&f.Code, &f.Platform, &f.Day, &f.Week)
+		return f, err
 	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
 		GROUP BY failure_code, platform ORDER BY week DESC, failure_code, platform`,
-		mode, millis(now.AddDate(0, 0, -7)), millis(now.Add(-24*time.Hour)))
+		mode, now.AddDate(0, 0, -7), now.Add(-24*time.Hour))
 }
 
 // FailedJobs returns the newest failed jobs of all consumers that pass a filter, up to limit.
@@ -106,11 +105,11 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 	}
 	c.within("status_since", filter.Since, time.Time{})
 	if filter.After != (job.FailureCursor{}) {
-		c.and("(status_since, id) < (%s, %s)", millis(filter.After.At), filter.After.ID)
+		c.and("(status_since, id) < (%s, %s)", filter.After.At, filter.After.ID)
 	}
 	newest := ` LIMIT ` + c.arg(limit)
-	return list(ctx, db, "list failed jobs", func(row sqldb.Row) (f job.FailedJob, err error) {
-		err = row.Scan(&f.JobID, &f.Consumer, &f.Platform, timeColumn{&f.At}, &f.Code, &f.Detail)
+	return list(ctx, db, "list failed jobs", func(r row) (f job.FailedJob, err error) {
+		err = r.Scan(&f.JobID, &f.Consumer, &f.Platform, &f.At, &f.Code, &f.Detail)
 		return f, err
 	}, `SELECT j.id, c.name, j.platform, j.status_since, j.failure_code, j.failure_detail
 		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+c.text+` ORDER BY status_since DESC, id DESC`+newest+`) latest
@@ -122,14 +121,14 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 // Intervals without jobs are omitted. It uses the index jobs_upcoming alone.
 func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
 	step := length.Milliseconds()
-	return list(ctx, db, "count upcoming jobs", func(row sqldb.Row) (c job.UpcomingCount, err error) {
+	return list(ctx, db, "count upcoming jobs", func(r row) (c job.UpcomingCount, err error) {
 		var number int64
-		err = row.Scan(&number, &c.Jobs)
+		err = r.Scan(&number, &c.Jobs)
 		c.From = fromMillis(number * step)
 		return c, err
 	}, `SELECT join_at / $3 AS number, COUNT(*) FROM jobs
 		WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at >= $1 AND join_at < $2
-		GROUP BY number ORDER BY number`, millis(from), millis(until), step)
+		GROUP BY number ORDER BY number`, from, until, step)
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
@@ -145,23 +144,23 @@ const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, fai
 
 // AddUsage adds to the usage of a consumer on the day of a time.
 func (tx *Tx) AddUsage(ctx context.Context, consumer uuid.UUID, mode job.Mode, at time.Time, u job.Usage) error {
-	return tx.exec(ctx, "add to the usage of a consumer", addUsage, consumer, mode, millis(at)/dayMillis, u.Completed, u.Failed, u.Cancelled,
-		u.Recorded.Milliseconds(), u.Bots.Milliseconds(), u.StoredBytes, u.DeletedBytes)
+	return tx.exec(ctx, "add to the usage of a consumer", addUsage, consumer, mode, at.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled,
+		u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes)
 }
 
 // Usage returns the usage of a consumer from one day to another, both included. It uses the
 // primary key of usage_days.
 func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error) {
 	report := job.UsageReport{From: from, To: to}
-	days, err := list(ctx, db, "read the usage of a consumer", func(row sqldb.Row) (d job.UsageDay, err error) {
+	days, err := list(ctx, db, "read the usage of a consumer", func(r row) (d job.UsageDay, err error) {
 		var day int64
-		err = row.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, durationColumn{&d.Recorded}, durationColumn{&d.Bots}, &d.StoredBytes,
+		err = r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
 			&d.DeletedBytes)
 		d.Day = fromMillis(day * dayMillis)
 		return d, err
 	}, `SELECT day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes FROM usage_days
 		WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4 ORDER BY
-		day`, consumer, mode, millis(from)/dayMillis, millis(to)/dayMillis)
+		day`, consumer, mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
 		return report, err
 	}
@@ -181,8 +180,8 @@ func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Ti
 	within := func(column string) string {
 		return `CAST(SUM(CASE WHEN u.day >= $2 AND u.day <= $3 THEN u.` + column + ` ELSE 0 END) AS BIGINT)`
 	}
-	return list(ctx, db, "read the usage of consumers", func(row sqldb.Row) (t job.TeamUsage, err error) {
-		err = row.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, durationColumn{&t.Recorded}, durationColumn{&t.Bots},
+	return list(ctx, db, "read the usage of consumers", func(r row) (t job.TeamUsage, err error) {
+		err = r.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, &t.Recorded, &t.Bots,
 			&t.StoredBytes, &t.DeletedBytes, &t.Kept)
 		return t, err
 	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+
@@ -191,5 +190,5 @@ func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Ti
 		FROM usage_days u JOIN consumers c ON c.id = u.consumer_id
 		WHERE u.mode = $1 GROUP BY c.id, c.name
 		HAVING MAX(CASE WHEN u.day >= $2 AND u.day <= $3 THEN 1 ELSE 0 END) = 1 OR SUM(u.stored_bytes - u.deleted_bytes) > 0
-		ORDER BY c.name`, mode, millis(from)/dayMillis, millis(to)/dayMillis)
+		ORDER BY c.name`, mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 }

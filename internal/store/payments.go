@@ -9,7 +9,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/account/billing"
-	"standin/internal/store/sqldb"
 )
 
 // WritePayment implements billing.Store.
@@ -23,7 +22,7 @@ func (tx *Tx) InsertPaymentEvent(ctx context.Context, e billing.Event, receivedA
 		INSERT INTO payment_events (id, type, created_at, received_at, effect,
 			subscription_id, customer_id, consumer, email, plan, status, period_end)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING`,
-		e.ID, e.Type, millis(e.Created), millis(receivedAt), e.Effect,
+		e.ID, e.Type, e.Created, receivedAt, e.Effect,
 		e.Subscription, e.Customer, e.Consumer, e.Email, e.Plan, e.Status, nullMillis(e.PeriodEnd))
 	return n == 1, err
 }
@@ -48,9 +47,9 @@ func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]bi
 		SET id = excluded.id`, id); err != nil {
 		return nil, err
 	}
-	return list(ctx, &tx.Reader, "read the events of a subscription or customer", func(row sqldb.Row) (e billing.Event, err error) {
-		err = row.Scan(&e.ID, &e.Type, timeColumn{&e.Created}, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
-			&e.Plan, &e.Status, timeColumn{&e.PeriodEnd})
+	return list(ctx, &tx.Reader, "read the events of a subscription or customer", func(r row) (e billing.Event, err error) {
+		err = r.Scan(&e.ID, &e.Type, &e.Created, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
+			&e.Plan, &e.Status, &e.PeriodEnd)
 		return e, err
 	}, `SELECT id, type, created_at, effect, subscription_id, customer_id, consumer, email, plan, status, period_end
 		FROM payment_events WHERE `+column+` = $1 AND `+column+` <> ''`, id)
@@ -98,8 +97,8 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 	if err != nil {
 		return billing.Plan{}, err
 	}
-	subscriptions, err := list(ctx, db, "read the plan of a consumer", func(row sqldb.Row) (s billing.Subscription, err error) {
-		err = row.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, timeColumn{&s.PeriodEnd})
+	subscriptions, err := list(ctx, db, "read the plan of a consumer", func(r row) (s billing.Subscription, err error) {
+		err = r.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, &s.PeriodEnd)
 		return s, err
 	}, subscriptionsOf, consumer.ID.String(), consumer.Name, strings.ToLower(consumer.Email))
 	if err != nil {

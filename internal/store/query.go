@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"standin/internal/jobs/job"
@@ -52,6 +53,9 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
 func (tx *Tx) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
+	for i := range statements {
+		statements[i].Args = stored(statements[i].Args)
+	}
 	affected, err := tx.conn.Exec(ctx, statements...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", action, err)
@@ -92,9 +96,9 @@ func (tx *Tx) change(ctx context.Context, entity, query string, args ...any) err
 
 // queryRow returns the only row of a query. Without one, the error of its Scan is
 // sql.ErrNoRows.
-func (db *Reader) queryRow(ctx context.Context, action, query string, args ...any) sqldb.Row {
-	rows, err := db.conn.Query(ctx, query, args...)
-	return onlyRow{rows, err, action}
+func (db *Reader) queryRow(ctx context.Context, action, query string, args ...any) row {
+	rows, err := db.conn.Query(ctx, query, stored(args)...)
+	return row{onlyRow{rows, err, action}, nil}
 }
 
 // onlyRow is the only row of a query.
@@ -127,14 +131,14 @@ func (r onlyRow) scan(columns []any) error {
 }
 
 // forEach runs a query and calls scan, which must not run statements, for each row.
-func (db *Reader) forEach(ctx context.Context, action string, scan func(sqldb.Row) error, query string, args ...any) error {
-	rows, err := db.conn.Query(ctx, query, args...)
+func (db *Reader) forEach(ctx context.Context, action string, scan func(row) error, query string, args ...any) error {
+	rows, err := db.conn.Query(ctx, query, stored(args)...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)
 	}
 	defer rows.Close() // Err returns its error
 	for err == nil && rows.Next() {
-		err = scan(rows)
+		err = scan(row{rows, nil})
 	}
 	if err = cmp.Or(err, rows.Err()); err != nil {
 		return fmt.Errorf("%s: %w", action, err)
@@ -143,10 +147,10 @@ func (db *Reader) forEach(ctx context.Context, action string, scan func(sqldb.Ro
 }
 
 // list runs a query and returns its rows.
-func list[T any](ctx context.Context, db *Reader, action string, scan func(sqldb.Row) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, db *Reader, action string, scan func(row) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
-	err := db.forEach(ctx, action, func(row sqldb.Row) error {
-		value, err := scan(row)
+	err := db.forEach(ctx, action, func(r row) error {
+		value, err := scan(r)
 		all = append(all, value)
 		return err
 	}, query, args...)
@@ -157,7 +161,7 @@ func list[T any](ctx context.Context, db *Reader, action string, scan func(sqldb
 }
 
 // first returns the first row of a query; false without one.
-func first[T any](ctx context.Context, db *Reader, action string, scan func(sqldb.Row) (T, error), query string,
+func first[T any](ctx context.Context, db *Reader, action string, scan func(row) (T, error), query string,
 	args ...any) (value T, ok bool, err error) {
 	all, err := list(ctx, db, action, scan, query, args...)
 	if err != nil || len(all) == 0 {
@@ -166,9 +170,9 @@ func first[T any](ctx context.Context, db *Reader, action string, scan func(sqld
 	return all[0], true, nil
 }
 
-// one returns the single row of a query for an entity. Without a row the error is a
+// queryOne returns the single row of a query for an entity. Without a row the error is a
 // *job.Error with NotFound.
-func one[T any](ctx context.Context, db *Reader, entity string, scan func(sqldb.Row) (T, error), query string, args ...any) (T, error) {
+func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(row) (T, error), query string, args ...any) (T, error) {
 	var none T
 	value, err := scan(db.queryRow(ctx, "read "+entity, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -221,11 +225,11 @@ var errPageFull = errors.New("the page is full")
 
 // page returns up to limit rows of a query for limit+1, and whether there are more.
 // It ends early at maxPageBytes as counted by size.
-func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(sqldb.Row) (T, error), size func(T) int,
+func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(row) (T, error), size func(T) int,
 	query string, args ...any) ([]T, bool, error) {
 	values, total := make([]T, 0, min(limit, 20)), 0
-	err := db.forEach(ctx, action, func(row sqldb.Row) error {
-		value, err := scan(row)
+	err := db.forEach(ctx, action, func(r row) error {
+		value, err := scan(r)
 		if err != nil {
 			return err
 		}
@@ -245,28 +249,13 @@ func page[T any](ctx context.Context, db *Reader, action string, limit int, scan
 	return values, false, nil
 }
 
-// small is the size of rows that a page does not bound.
-func small[T any](T) int { return 0 }
-
-// extraColumns scans columns that follow those of another scan function.
-type extraColumns struct {
-	row   sqldb.Row
-	extra []any
-}
-
-// Scan implements sqldb.Row.
-func (e extraColumns) Scan(columns ...any) error { return e.row.Scan(append(columns, e.extra...)...) }
+// unboundedSize is the size of rows of which a page may have any number.
+func unboundedSize[T any](T) int { return 0 }
 
 // scanColumn scans a row of a single column.
-func scanColumn[T any](row sqldb.Row) (value T, err error) {
-	err = row.Scan(&value)
+func scanColumn[T any](r row) (value T, err error) {
+	err = r.Scan(&value)
 	return value, err
-}
-
-// scanTime scans a row of a single time.
-func scanTime(row sqldb.Row) (t time.Time, err error) {
-	err = row.Scan(timeColumn{&t})
-	return t, err
 }
 
 func notFound(entity string) error {
@@ -279,17 +268,66 @@ func jsonArray[T any](texts []T) string {
 	return string(encoded)
 }
 
-// Times are stored as milliseconds since 1970 UTC; unset times are NULL.
+// stored returns arguments as the databases store them: times and durations in milliseconds, the former
+// since 1970 UTC, booleans as 0 and 1, and JSON as text. Unset times are NULL: see nullMillis.
+func stored(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case time.Time:
+			args[i] = arg.UnixMilli()
+		case time.Duration:
+			args[i] = arg.Milliseconds()
+		case *time.Duration:
+			if args[i] = nil; arg != nil {
+				args[i] = arg.Milliseconds()
+			}
+		case json.RawMessage:
+			args[i] = string(arg)
+		case bool:
+			if args[i] = 0; arg {
+				args[i] = 1
+			}
+		}
+	}
+	return args
+}
 
-func millis(t time.Time) int64 { return t.UnixMilli() }
+// row is a row of a query. Its Scan is the inverse of stored.
+type row struct {
+	sqldb.Row
+	more []any // columns that follow those of Scan
+}
 
+// with returns the row for a scan function that does not know its last columns.
+func (r row) with(columns ...any) row { return row{r.Row, append(columns, r.more...)} }
+
+// Scan implements sqldb.Row.
+func (r row) Scan(columns ...any) error {
+	columns = append(columns, r.more...)
+	for i, column := range columns {
+		switch column := column.(type) {
+		case *time.Time:
+			columns[i] = timeColumn{column}
+		case *time.Duration:
+			columns[i] = durationColumn{&column}
+		case **time.Duration:
+			columns[i] = durationColumn{column}
+		case *json.RawMessage:
+			columns[i] = jsonColumn{column}
+		}
+	}
+	return r.Row.Scan(columns...)
+}
+
+// nullMillis is a time as stored, NULL if it is unset.
 func nullMillis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
 // ceilMillis rounds a bound up to milliseconds, the precision of stored times,
 // so that times before the bound stay before it.
-func ceilMillis(t time.Time) int64 { return millis(t.Add(time.Millisecond - time.Nanosecond)) }
+func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
@@ -309,34 +347,23 @@ func (c timeColumn) Scan(value any) error {
 	return nil
 }
 
-// durationColumn scans a column of milliseconds into a duration.
-type durationColumn struct{ *time.Duration }
+// durationColumn scans a column of milliseconds into a duration. NULL is nil.
+type durationColumn struct{ into **time.Duration }
 
 // Scan implements sql.Scanner.
 func (c durationColumn) Scan(value any) error {
-	ms, ok := value.(int64)
-	if !ok {
+	switch ms := value.(type) {
+	case nil:
+		*c.into = nil
+	case int64:
+		if *c.into == nil {
+			*c.into = new(time.Duration)
+		}
+		**c.into = time.Duration(ms) * time.Millisecond
+	default:
 		return fmt.Errorf("scan a duration: got %T", value)
 	}
-	*c.Duration = time.Duration(ms) * time.Millisecond
 	return nil
-}
-
-// nullDuration converts milliseconds, nil for NULL.
-func nullDuration(ms sql.NullInt64) *time.Duration {
-	if !ms.Valid {
-		return nil
-	}
-	duration := time.Duration(ms.Int64) * time.Millisecond
-	return &duration
-}
-
-// durationMillis is the inverse of nullDuration.
-func durationMillis(duration *time.Duration) sql.NullInt64 {
-	if duration == nil {
-		return sql.NullInt64{}
-	}
-	return sql.NullInt64{Int64: duration.Milliseconds(), Valid: true}
 }
 
 // jsonValue is the argument for a column of JSON.
@@ -370,11 +397,3 @@ func (c jsonColumn) Scan(value any) error {
 
 // nullText returns NULL for an empty text.
 func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
-
-// boolInt is a boolean as stored: 0 or 1.
-func boolInt(set bool) int {
-	if set {
-		return 1
-	}
-	return 0
-}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // EndedJob identifies a job that has ended.
@@ -25,11 +24,11 @@ func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, unt
 		WHERE consumer_id = $1 AND status_since <= $2
 			AND (status_since, id) > ($3, $4)
 			AND recording_deleted_at IS NULL AND wake_at IS NULL AND attempts > 0
-		ORDER BY status_since, id LIMIT $5`, consumer, millis(until), millis(after.At), after.JobID, limit)
+		ORDER BY status_since, id LIMIT $5`, consumer, until, after.At, after.JobID, limit)
 }
 
-func scanEndedJob(row sqldb.Row) (e EndedJob, err error) {
-	err = row.Scan(&e.JobID, timeColumn{&e.At})
+func scanEndedJob(r row) (e EndedJob, err error) {
+	err = r.Scan(&e.JobID, &e.At)
 	return e, err
 }
 
@@ -38,7 +37,7 @@ func scanEndedJob(row sqldb.Row) (e EndedJob, err error) {
 func (db *Reader) PendingErasures(ctx context.Context, before time.Time) ([]uuid.UUID, error) {
 	return list(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs
 		WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
-			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at`, millis(before))
+			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at`, before)
 }
 
 // RecordedJobs returns up to limit jobs after one of them that have a manifest
@@ -54,14 +53,14 @@ func (db *Reader) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) 
 func (s *Store) InsertShareLink(ctx context.Context, link job.ShareLink) error {
 	return s.exec(ctx, "insert a link to the recording of a job", `INSERT INTO share_links (hash, job_id, created_at, created_by,
 		expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		link.Hash, link.JobID, millis(link.CreatedAt), link.CreatedBy, millis(link.ExpiresAt))
+		link.Hash, link.JobID, link.CreatedAt, link.CreatedBy, link.ExpiresAt)
 }
 
 const selectShareLink = `SELECT hash, job_id, created_at, created_by, expires_at FROM share_links `
 
 // ShareLink returns a link, or a *job.Error with NotFound.
 func (db *Reader) ShareLink(ctx context.Context, hash string) (job.ShareLink, error) {
-	return one(ctx, db, "link", scanShareLink, selectShareLink+`WHERE hash = $1`, hash)
+	return queryOne(ctx, db, "link", scanShareLink, selectShareLink+`WHERE hash = $1`, hash)
 }
 
 // ShareLinks returns the newest links to the recording of a job, up to limit. It uses the
@@ -76,8 +75,8 @@ func (s *Store) DeleteShareLink(ctx context.Context, jobID uuid.UUID, hash strin
 	return s.exec(ctx, "delete a link to the recording of a job", `DELETE FROM share_links WHERE hash = $1 AND job_id = $2`, hash, jobID)
 }
 
-func scanShareLink(row sqldb.Row) (l job.ShareLink, err error) {
-	err = row.Scan(&l.Hash, &l.JobID, timeColumn{&l.CreatedAt}, &l.CreatedBy, timeColumn{&l.ExpiresAt})
+func scanShareLink(r row) (l job.ShareLink, err error) {
+	err = r.Scan(&l.Hash, &l.JobID, &l.CreatedAt, &l.CreatedBy, &l.ExpiresAt)
 	return l, err
 }
 
@@ -86,7 +85,7 @@ func scanShareLink(row sqldb.Row) (l job.ShareLink, err error) {
 func (tx *Tx) InsertTranscription(ctx context.Context, jobID uuid.UUID, now time.Time) error {
 	return tx.exec(ctx, "queue the transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures,
 		sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, '')
-		ON CONFLICT (job_id) DO NOTHING`, jobID, millis(now))
+		ON CONFLICT (job_id) DO NOTHING`, jobID, now)
 }
 
 // RequestTranscription makes a transcription with other options due. It reports false if
@@ -96,7 +95,7 @@ func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now tim
 		failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
 		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0,
 		requested = excluded.requested
-		WHERE transcriptions.due_at IS NULL`, jobID, millis(now), jsonValue{options})
+		WHERE transcriptions.due_at IS NULL`, jobID, now, jsonValue{options})
 	return n > 0, err
 }
 
@@ -109,7 +108,7 @@ func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (has bool, err 
 // DueTranscriptions returns the consumers that have transcriptions due.
 func (db *Reader) DueTranscriptions(ctx context.Context, now time.Time) ([]string, error) {
 	return list(ctx, db, "find due transcriptions", scanColumn[string], `SELECT DISTINCT consumer_id
-		FROM transcriptions JOIN jobs ON id = job_id WHERE due_at <= $1`, millis(now))
+		FROM transcriptions JOIN jobs ON id = job_id WHERE due_at <= $1`, now)
 }
 
 // ClaimTranscription leases the transcription of a consumer that has been due for the
@@ -121,19 +120,19 @@ func (s *Store) ClaimTranscription(ctx context.Context, consumer string, now, un
 		claimed, ok, err = first(ctx, &tx.Reader, "claim a transcription", scanTranscription,
 			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1
 				AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND consumer_id = $2) ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked,
-			millis(now), consumer)
+			now, consumer)
 		if !ok || err != nil {
 			return err
 		}
 		claimed.Lease = uuid.NewString()
 		return tx.exec(ctx, "lease a transcription", `UPDATE transcriptions SET lease = $2, due_at = $3
-			WHERE job_id = $1`, claimed.JobID, claimed.Lease, millis(until))
+			WHERE job_id = $1`, claimed.JobID, claimed.Lease, until)
 	})
 	return claimed, ok, err
 }
 
-func scanTranscription(row sqldb.Row) (t job.Transcription, err error) {
-	err = row.Scan(&t.JobID, timeColumn{&t.CreatedAt}, &t.Failures, durationColumn{&t.Sent}, jsonColumn{&t.Again})
+func scanTranscription(r row) (t job.Transcription, err error) {
+	err = r.Scan(&t.JobID, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
 	return t, err
 }
 
@@ -143,7 +142,7 @@ func scanTranscription(row sqldb.Row) (t job.Transcription, err error) {
 func (s *Store) SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error) {
 	n, err := s.affected(ctx, "save the transcription of a job",
 		`UPDATE transcriptions SET failures = $3, sent_ms = $4, due_at = $5 WHERE job_id = $1 AND lease = $2 AND due_at IS NOT NULL`,
-		t.JobID, t.Lease, t.Failures, t.Sent.Milliseconds(), millis(due))
+		t.JobID, t.Lease, t.Failures, t.Sent, due)
 	return n > 0, err
 }
 
@@ -167,9 +166,9 @@ func (tx *Tx) EndTranscription(ctx context.Context, jobID uuid.UUID) error {
 // TranscriptionPieces returns the stored responses of a transcription, by piece.
 func (db *Reader) TranscriptionPieces(ctx context.Context, jobID uuid.UUID) (map[string]string, error) {
 	pieces := make(map[string]string)
-	err := db.forEach(ctx, "read the transcription of a job", func(row sqldb.Row) error {
+	err := db.forEach(ctx, "read the transcription of a job", func(r row) error {
 		var piece, response string
-		err := row.Scan(&piece, &response)
+		err := r.Scan(&piece, &response)
 		pieces[piece] = response
 		return err
 	}, `SELECT piece, response FROM transcription_pieces WHERE job_id = $1`, jobID)

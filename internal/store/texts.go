@@ -16,7 +16,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // AppendTexts stores texts of one job's bot, in their order, and returns those
@@ -79,7 +78,7 @@ func (tx *Tx) upsertText(ctx context.Context, t job.MeetingText) (bool, error) {
 			<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at,
 			excluded.speech)`,
 		t.JobID, t.Attempt, t.Kind, t.ID, t.Sequence, t.ParticipantID, t.Author, t.Text, t.Language,
-		millis(t.StartedAt), millis(t.EndedAt), speech)
+		t.StartedAt, t.EndedAt, speech)
 	return n > 0, err
 }
 
@@ -124,9 +123,9 @@ func (tx *Tx) DeleteTexts(ctx context.Context, jobID uuid.UUID) error {
 
 const textColumns = `job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech`
 
-func scanText(row sqldb.Row) (t job.MeetingText, err error) {
-	err = row.Scan(&t.JobID, &t.Attempt, &t.Kind, &t.ID, &t.Sequence, &t.ParticipantID, &t.Author,
-		&t.Text, &t.Language, timeColumn{&t.StartedAt}, timeColumn{&t.EndedAt}, jsonColumn{&t.Speech})
+func scanText(r row) (t job.MeetingText, err error) {
+	err = r.Scan(&t.JobID, &t.Attempt, &t.Kind, &t.ID, &t.Sequence, &t.ParticipantID, &t.Author,
+		&t.Text, &t.Language, &t.StartedAt, &t.EndedAt, jsonColumn{&t.Speech})
 	return t, err
 }
 
@@ -165,7 +164,7 @@ const textIDsPerMilli = 1 << 20
 // firstTextID returns the first ID of the texts of jobs that were created at a time. IDs are in
 // the order of creation, so that a search of the newest texts reads no others.
 func firstTextID(created time.Time) int64 {
-	return min(max(millis(created), 0), math.MaxInt64/textIDsPerMilli-1) * textIDsPerMilli
+	return min(max(created.UnixMilli(), 0), math.MaxInt64/textIDsPerMilli-1) * textIDsPerMilli
 }
 
 // DeleteSearchTexts deletes what is stored of a job's transcript, and ends its
@@ -198,8 +197,8 @@ func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.
 		c.and(search.ID+" < %s", firstTextID(filter.To))
 	}
 	newest := ` LIMIT ` + c.arg(limit)
-	return list(ctx, db, "search texts", func(row sqldb.Row) (m job.SearchMatch, err error) {
-		err = row.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, timeColumn{&m.CreatedAt})
+	return list(ctx, db, "search texts", func(r row) (m job.SearchMatch, err error) {
+		err = r.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, &m.CreatedAt)
 		return m, err
 	}, `SELECT t.job_id, t.kind, t.start_ms, t.speaker, t.text, j.meeting_url, j.created_at
 		FROM (SELECT s.id FROM `+search.From+` WHERE `+matching+c.text+` ORDER BY `+search.ID+` DESC`+newest+`) AS newest

@@ -10,7 +10,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.role, u.operator, u.founder, u.password_hash,
@@ -27,13 +26,13 @@ func (db *Reader) HasUsers(ctx context.Context) (has bool, err error) {
 // UserByEmail implements account.UserStore. It uses the UNIQUE index of the
 // e-mail.
 func (db *Reader) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return one(ctx, db, "user", scanUser, selectUsers+`WHERE u.email = $1`, email)
+	return queryOne(ctx, db, "user", scanUser, selectUsers+`WHERE u.email = $1`, email)
 }
 
 // UserByIdentity implements account.UserStore. It uses the index
 // users_identity.
 func (db *Reader) UserByIdentity(ctx context.Context, identity account.Identity) (account.User, error) {
-	return one(ctx, db, "user", scanUser, selectUsers+`WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`,
+	return queryOne(ctx, db, "user", scanUser, selectUsers+`WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`,
 		identity.Issuer, identity.Subject)
 }
 
@@ -44,7 +43,7 @@ func (db *Reader) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]ac
 
 // RecordSignIn implements account.UserStore.
 func (s *Store) RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.exec(ctx, "note a sign-in", `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, millis(now))
+	return s.exec(ctx, "note a sign-in", `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, now)
 }
 
 // SetIdentity implements account.UserStore.
@@ -105,8 +104,8 @@ func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 	n, err := tx.affected(ctx, "insert a user", `
 		INSERT INTO users (id, consumer_id, email, name, role, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
-		u.ID, u.ConsumerID, u.Email, u.Name, u.Role, boolInt(u.Operator), sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
-		u.Identity.Issuer, u.Identity.Subject, millis(u.CreatedAt))
+		u.ID, u.ConsumerID, u.Email, u.Name, u.Role, u.Operator, sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
+		u.Identity.Issuer, u.Identity.Subject, u.CreatedAt)
 	if err != nil {
 		return err
 	}
@@ -119,10 +118,10 @@ func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 	return notFound("invitation")
 }
 
-func scanUser(row sqldb.Row) (u account.User, err error) {
+func scanUser(r row) (u account.User, err error) {
 	var founder sql.NullBool
-	err = row.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Role, &u.Operator, &founder, &u.PasswordHash,
-		&u.Identity.Issuer, &u.Identity.Subject, timeColumn{&u.CreatedAt}, timeColumn{&u.LastSignInAt})
+	err = r.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Role, &u.Operator, &founder, &u.PasswordHash,
+		&u.Identity.Issuer, &u.Identity.Subject, &u.CreatedAt, &u.LastSignInAt)
 	u.Founder = founder.Valid
 	return u, err
 }
@@ -140,7 +139,7 @@ func (s *Store) SetOperator(ctx context.Context, id uuid.UUID, operator bool) er
 				return err
 			}
 		}
-		return tx.exec(ctx, "set the role of a user", `UPDATE users SET operator = $2 WHERE id = $1`, id, boolInt(operator))
+		return tx.exec(ctx, "set the role of a user", `UPDATE users SET operator = $2 WHERE id = $1`, id, operator)
 	})
 }
 
@@ -152,33 +151,33 @@ func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) erro
 	consumer := uuid.NullUUID{UUID: i.ConsumerID, Valid: i.ConsumerID != uuid.Nil}
 	return s.exec(ctx, "insert an invitation", `INSERT INTO invitations (hash, consumer_id, email, role, operator, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		i.Hash, consumer, i.Email, i.Role, boolInt(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
+		i.Hash, consumer, i.Email, i.Role, i.Operator, i.CreatedAt, i.ExpiresAt)
 }
 
 // Invitation implements account.UserStore.
 func (db *Reader) Invitation(ctx context.Context, hash string, now time.Time) (account.Invitation, error) {
-	return one(ctx, db, "invitation", scanInvitation, selectInvitations+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, millis(now))
+	return queryOne(ctx, db, "invitation", scanInvitation, selectInvitations+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, now)
 }
 
 // InvitationByEmail implements account.UserStore. It returns the newest
 // invitation and uses the index invitations_email.
 func (db *Reader) InvitationByEmail(ctx context.Context, email string, now time.Time) (account.Invitation, error) {
-	return one(ctx, db, "invitation", scanInvitation, selectInvitations+`
+	return queryOne(ctx, db, "invitation", scanInvitation, selectInvitations+`
 		WHERE i.email = $1 AND i.consumer_id IS NOT NULL AND i.expires_at > $2 ORDER BY i.created_at DESC LIMIT 1`,
-		email, millis(now))
+		email, now)
 }
 
 // ConsumerInvitations implements account.UserStore. It returns the oldest first
 // and uses the index invitations_consumer.
 func (db *Reader) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
 	return list(ctx, db, "list invitations", scanInvitation, selectInvitations+`
-		WHERE i.consumer_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.hash`, consumerID, millis(now))
+		WHERE i.consumer_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.hash`, consumerID, now)
 }
 
 // AcceptInvitation implements account.UserStore.
 func (s *Store) AcceptInvitation(ctx context.Context, hash string, user account.User, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		err := tx.change(ctx, "invitation", `DELETE FROM invitations WHERE hash = $1 AND expires_at > $2`, hash, millis(now))
+		err := tx.change(ctx, "invitation", `DELETE FROM invitations WHERE hash = $1 AND expires_at > $2`, hash, now)
 		if err != nil {
 			return err
 		}
@@ -191,9 +190,9 @@ func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash
 	return s.exec(ctx, "delete an invitation", `DELETE FROM invitations WHERE hash = $1 AND consumer_id = $2`, hash, consumerID)
 }
 
-func scanInvitation(row sqldb.Row) (i account.Invitation, err error) {
+func scanInvitation(r row) (i account.Invitation, err error) {
 	var consumer uuid.NullUUID
-	err = row.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt})
+	err = r.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, &i.CreatedAt, &i.ExpiresAt)
 	i.ConsumerID = consumer.UUID
 	return i, err
 }
@@ -202,27 +201,25 @@ func scanInvitation(row sqldb.Row) (i account.Invitation, err error) {
 func (s *Store) InsertSession(ctx context.Context, session account.Session) error {
 	return s.exec(ctx, "insert a session", `INSERT INTO sessions (hash, user_id, created_at, last_seen_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5)`,
-		session.Hash, session.User.ID, millis(session.CreatedAt), millis(session.LastSeenAt), millis(session.ExpiresAt))
+		session.Hash, session.User.ID, session.CreatedAt, session.LastSeenAt, session.ExpiresAt)
 }
 
 // Session implements account.UserStore. It uses the primary keys of sessions,
 // users and consumers.
 func (db *Reader) Session(ctx context.Context, hash string, now time.Time) (account.Session, error) {
-	return one(ctx, db, "session", func(row sqldb.Row) (account.Session, error) {
+	return queryOne(ctx, db, "session", func(r row) (account.Session, error) {
 		found := account.Session{Hash: hash}
 		var err error
-		found.User, err = scanUser(extraColumns{
-			row, []any{timeColumn{&found.CreatedAt}, timeColumn{&found.LastSeenAt}, timeColumn{&found.ExpiresAt}},
-		})
+		found.User, err = scanUser(r.with(&found.CreatedAt, &found.LastSeenAt, &found.ExpiresAt))
 		return found, err
 	}, `SELECT `+userColumns+`, s.created_at, s.last_seen_at, s.expires_at
 		FROM sessions s JOIN users u ON u.id = s.user_id JOIN consumers c ON c.id = u.consumer_id
-		WHERE s.hash = $1 AND s.expires_at > $2`, hash, millis(now))
+		WHERE s.hash = $1 AND s.expires_at > $2`, hash, now)
 }
 
 // TouchSession implements account.UserStore.
 func (s *Store) TouchSession(ctx context.Context, hash string, now time.Time) error {
-	return s.exec(ctx, "note the use of a session", `UPDATE sessions SET last_seen_at = $2 WHERE hash = $1`, hash, millis(now))
+	return s.exec(ctx, "note the use of a session", `UPDATE sessions SET last_seen_at = $2 WHERE hash = $1`, hash, now)
 }
 
 // EndSession implements account.UserStore.
@@ -235,18 +232,18 @@ func (s *Store) EndSession(ctx context.Context, hash string) error {
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		for _, table := range []string{"sessions", "invitations", "share_links", "device_flows"} {
-			if err := tx.exec(ctx, "delete the expired rows of "+table, `DELETE FROM `+table+` WHERE expires_at <= $1`, millis(now)); err != nil {
+			if err := tx.exec(ctx, "delete the expired rows of "+table, `DELETE FROM `+table+` WHERE expires_at <= $1`, now); err != nil {
 				return err
 			}
 		}
 		if err := tx.exec(ctx, "delete expired keys of the API reference", `DELETE FROM api_keys
-			WHERE reference = 1 AND expires_at <= $1`, millis(now)); err != nil {
+			WHERE reference = 1 AND expires_at <= $1`, now); err != nil {
 			return err
 		}
 		if err := tx.exec(ctx, "delete old answers", `DELETE FROM kept_requests WHERE at <= $1`,
-			millis(now.Add(-account.KeptLifetime))); err != nil {
+			now.Add(-account.KeptLifetime)); err != nil {
 			return err
 		}
-		return tx.exec(ctx, "delete old entries of audit logs", `DELETE FROM audit_log WHERE at <= $1`, millis(now.Add(-account.AuditLifetime)))
+		return tx.exec(ctx, "delete old entries of audit logs", `DELETE FROM audit_log WHERE at <= $1`, now.Add(-account.AuditLifetime))
 	})
 }
