@@ -34,13 +34,13 @@ type Session struct {
 
 // Open starts a session of a user and returns its secret.
 func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
-	now := u.settings.Now().UTC().Truncate(time.Millisecond)
+	now := u.Now().UTC().Truncate(time.Millisecond)
 	secret := NewToken()
 	session := Session{Hash: Hash(secret), User: user, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SessionLifetime)}
-	if err := u.settings.Store.InsertSession(ctx, session); err != nil {
+	if err := u.Store.InsertSession(ctx, session); err != nil {
 		return "", Session{}, fmt.Errorf("insert a session: %w", err)
 	}
-	if err := u.settings.Store.RecordSignIn(ctx, user.ID, now); err != nil {
+	if err := u.Store.RecordSignIn(ctx, user.ID, now); err != nil {
 		return "", Session{}, fmt.Errorf("record a sign-in: %w", err)
 	}
 	return secret, session, nil
@@ -53,8 +53,8 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 	if len(secret) != TokenLength {
 		return Session{}, unauthorized
 	}
-	now := u.settings.Now()
-	session, err := u.settings.Store.Session(ctx, Hash(secret), now)
+	now := u.Now()
+	session, err := u.Store.Session(ctx, Hash(secret), now)
 	if job.ErrorIs(err, job.NotFound) {
 		return Session{}, unauthorized
 	}
@@ -65,15 +65,15 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 		return Session{}, unauthorized
 	}
 	if now.Sub(session.LastSeenAt) >= sessionPrecision {
-		_ = u.settings.Store.TouchSession(ctx, session.Hash, now) // best effort: pages that only read work on a full disk
+		_ = u.Store.TouchSession(ctx, session.Hash, now) // best effort: pages that only read work on a full disk
 	}
 	return session, nil
 }
 
 // End ends a session.
 func (u *Users) End(ctx context.Context, session Session) error {
-	defer u.settings.Revocations.Announce()
-	return u.settings.Store.EndSession(ctx, session.Hash)
+	defer u.Revocations.Announce()
+	return u.Store.EndSession(ctx, session.Hash)
 }
 
 // FormToken returns the CSRF token that every form of a session contains. Pages

@@ -87,9 +87,9 @@ type UserStore interface {
 
 // Users manages users, their invitations and their sessions.
 type Users struct {
-	settings UserSettings
-	hashing  chan struct{} // semaphore for computing hashes
-	links    signInLinks
+	UserSettings
+	hashing chan struct{} // semaphore for computing hashes
+	links   signInLinks
 }
 
 // UserSettings configure Users.
@@ -102,11 +102,11 @@ type UserSettings struct {
 
 // NewUsers returns Users.
 func NewUsers(settings UserSettings) *Users {
-	return &Users{settings: settings, hashing: make(chan struct{}, maxConcurrentHashes)}
+	return &Users{UserSettings: settings, hashing: make(chan struct{}, maxConcurrentHashes)}
 }
 
 // Exist reports whether there is a user.
-func (u *Users) Exist(ctx context.Context) (bool, error) { return u.settings.Store.HasUsers(ctx) }
+func (u *Users) Exist(ctx context.Context) (bool, error) { return u.Store.HasUsers(ctx) }
 
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
 // the user exists.
@@ -115,7 +115,7 @@ var ErrBadCredentials = errors.New("the email address or the password is wrong")
 // SignIn returns the user with that e-mail and password, or ErrBadCredentials. It
 // takes equally long for unknown users.
 func (u *Users) SignIn(ctx context.Context, email, password string) (User, error) {
-	found, err := u.settings.Store.UserByEmail(ctx, plainEmail(email))
+	found, err := u.Store.UserByEmail(ctx, plainEmail(email))
 	if err != nil && !job.ErrorIs(err, job.NotFound) {
 		return User{}, fmt.Errorf("find a user: %w", err)
 	}
@@ -146,7 +146,7 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	if identity.Issuer == "" || identity.Subject == "" {
 		return User{}, ErrNotInvited
 	}
-	found, err := u.settings.Store.UserByIdentity(ctx, identity)
+	found, err := u.Store.UserByIdentity(ctx, identity)
 	if err == nil || !job.ErrorIs(err, job.NotFound) {
 		return found, err
 	}
@@ -154,7 +154,7 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	if !verified || email == "" {
 		return User{}, ErrNotInvited
 	}
-	found, err = u.settings.Store.UserByEmail(ctx, email)
+	found, err = u.Store.UserByEmail(ctx, email)
 	switch {
 	case err == nil && found.Identity != Identity{}:
 		return User{}, ErrNotInvited // the provider has reassigned the address
@@ -162,20 +162,20 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 		return User{}, ErrHasPassword
 	case err == nil:
 		found.Identity = identity
-		return found, u.settings.Store.SetIdentity(ctx, found.ID, identity)
+		return found, u.Store.SetIdentity(ctx, found.ID, identity)
 	case !job.ErrorIs(err, job.NotFound):
 		return User{}, err
 	}
-	invitation, err := u.settings.Store.InvitationByEmail(ctx, email, u.settings.Now())
+	invitation, err := u.Store.InvitationByEmail(ctx, email, u.Now())
 	if job.ErrorIs(err, job.NotFound) {
 		return User{}, ErrNotInvited
 	}
 	if err != nil {
 		return User{}, err
 	}
-	invited := invitation.user(u.settings.Now())
+	invited := invitation.user(u.Now())
 	invited.Name, invited.Identity = cmp.Or(text.CleanLine(name, maxUserName), email), identity
-	return invited, u.settings.Store.AcceptInvitation(ctx, invitation.Hash, invited, u.settings.Now())
+	return invited, u.Store.AcceptInvitation(ctx, invitation.Hash, invited, u.Now())
 }
 
 // LinkOIDC connects a signed-in user to an identity with the user's verified e-mail.
@@ -185,12 +185,12 @@ func (u *Users) LinkOIDC(ctx context.Context, user User, identity Identity, emai
 		return User{}, ErrHasPassword
 	}
 	user.Identity = identity
-	return user, u.settings.Store.SetIdentity(ctx, user.ID, identity)
+	return user, u.Store.SetIdentity(ctx, user.ID, identity)
 }
 
 // Of returns the users of a consumer, by e-mail.
 func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
-	return u.settings.Store.ConsumerUsers(ctx, consumerID)
+	return u.Store.ConsumerUsers(ctx, consumerID)
 }
 
 // Remove removes a user of the same consumer and ends all of the user's
@@ -204,8 +204,8 @@ func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, keepKeys bool
 	if err := u.checkOperator(ctx, by, id); err != nil {
 		return err
 	}
-	defer u.settings.Revocations.Announce()
-	return u.settings.Store.RemoveUser(ctx, by.ConsumerID, id, keepKeys)
+	defer u.Revocations.Announce()
+	return u.Store.RemoveUser(ctx, by.ConsumerID, id, keepKeys)
 }
 
 // checkOperator returns an error if a user is an operator and who changes the user is none.
@@ -213,7 +213,7 @@ func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error 
 	if by.Operator {
 		return nil
 	}
-	users, err := u.settings.Store.ConsumerUsers(ctx, by.ConsumerID)
+	users, err := u.Store.ConsumerUsers(ctx, by.ConsumerID)
 	if err == nil && slices.ContainsFunc(users, func(user User) bool { return user.ID == id && user.Operator }) {
 		err = &job.Error{Code: job.InvalidState, Message: "only an operator can remove an operator or change the role of one"}
 	}
@@ -234,7 +234,7 @@ func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) e
 	if err := u.checkOperator(ctx, by, id); err != nil {
 		return err
 	}
-	return u.settings.Store.SetRole(ctx, by.ConsumerID, id, role)
+	return u.Store.SetRole(ctx, by.ConsumerID, id, role)
 }
 
 // ChangePassword sets the password of a session's user and ends all other
@@ -253,8 +253,8 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 	if err != nil {
 		return err
 	}
-	defer u.settings.Revocations.Announce()
-	return u.settings.Store.SetPassword(ctx, session.User.ID, hash, session.Hash)
+	defer u.Revocations.Announce()
+	return u.Store.SetPassword(ctx, session.User.ID, hash, session.Hash)
 }
 
 // plainEmail returns the canonical form of an address, empty for an invalid one.

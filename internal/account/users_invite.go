@@ -53,12 +53,12 @@ func NewToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes
 // FirstUserToken creates a token for the first user's link. It returns false if
 // there is already a user.
 func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
-	exists, err := u.settings.Store.HasUsers(ctx)
+	exists, err := u.Store.HasUsers(ctx)
 	if err != nil || exists {
 		return "", false, err
 	}
-	token, now := NewToken(), u.settings.Now()
-	err = u.settings.Store.InsertInvitation(ctx, Invitation{
+	token, now := NewToken(), u.Now()
+	err = u.Store.InsertInvitation(ctx, Invitation{
 		Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(firstLinkLifetime),
 	})
 	if err != nil {
@@ -84,13 +84,13 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 	if address == "" {
 		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
 	}
-	if _, err := u.settings.Store.UserByEmail(ctx, address); err == nil {
+	if _, err := u.Store.UserByEmail(ctx, address); err == nil {
 		return "", emailTaken()
 	} else if !job.ErrorIs(err, job.NotFound) {
 		return "", err
 	}
-	token, now := NewToken(), u.settings.Now()
-	err := u.settings.Store.InsertInvitation(ctx, Invitation{
+	token, now := NewToken(), u.Now()
+	err := u.Store.InsertInvitation(ctx, Invitation{
 		Hash: Hash(token), ConsumerID: by.ConsumerID, Email: address, Role: role, Operator: operator && by.Operator,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLifetime),
 	})
@@ -106,12 +106,12 @@ func emailTaken() error {
 
 // Invitations returns the valid invitations of a consumer.
 func (u *Users) Invitations(ctx context.Context, consumerID uuid.UUID) ([]Invitation, error) {
-	return u.settings.Store.ConsumerInvitations(ctx, consumerID, u.settings.Now())
+	return u.Store.ConsumerInvitations(ctx, consumerID, u.Now())
 }
 
 // Withdraw deletes an invitation of the user's consumer by its hash.
 func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
-	return u.settings.Store.DeleteInvitation(ctx, by.ConsumerID, hash)
+	return u.Store.DeleteInvitation(ctx, by.ConsumerID, hash)
 }
 
 // Invitation returns the invitation with that token. The error is a *job.Error
@@ -120,11 +120,11 @@ func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error
 	if len(token) != TokenLength {
 		return Invitation{}, &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}
-	found, err := u.settings.Store.Invitation(ctx, Hash(token), u.settings.Now())
+	found, err := u.Store.Invitation(ctx, Hash(token), u.Now())
 	if err != nil || !found.First() {
 		return found, err
 	}
-	exists, err := u.settings.Store.HasUsers(ctx)
+	exists, err := u.Store.HasUsers(ctx)
 	if err == nil && exists {
 		err = &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}
@@ -149,7 +149,7 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 	if err := checkName("name", "Your name", form.Name, maxUserName); err != nil {
 		return User{}, err
 	}
-	user := invitation.user(u.settings.Now())
+	user := invitation.user(u.Now())
 	if invitation.First() {
 		if user.Email = plainEmail(form.Email); user.Email == "" {
 			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
@@ -162,14 +162,14 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 		return User{}, err
 	}
 	if invitation.First() {
-		consumer, err := u.settings.Store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.settings.WebhookSecret, u.settings.Now()))
+		consumer, err := u.Store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.WebhookSecret, u.Now()))
 		if err != nil {
 			return User{}, fmt.Errorf("ensure consumer %q: %w", form.Consumer, err)
 		}
 		user.ConsumerID, user.Consumer = consumer.ID, consumer.Name
 	}
 	user.Name = form.Name
-	return user, u.settings.Store.AcceptInvitation(ctx, invitation.Hash, user, u.settings.Now())
+	return user, u.Store.AcceptInvitation(ctx, invitation.Hash, user, u.Now())
 }
 
 // SignInLinkLifetime is how long the token of a sign-in link works.
@@ -195,7 +195,7 @@ func (u *Users) SignInToken(user User) string {
 	if u.links.byHash == nil {
 		u.links.byHash = make(map[string]signInLink)
 	}
-	u.links.byHash[Hash(token)] = signInLink{user, u.settings.Now().Add(SignInLinkLifetime)}
+	u.links.byHash[Hash(token)] = signInLink{user, u.Now().Add(SignInLinkLifetime)}
 	return token
 }
 
@@ -207,7 +207,7 @@ func (u *Users) SignInWithToken(token string) (User, error) {
 	hash := Hash(token)
 	link, ok := u.links.byHash[hash]
 	delete(u.links.byHash, hash)
-	if !ok || u.settings.Now().After(link.expiresAt) {
+	if !ok || u.Now().After(link.expiresAt) {
 		return User{}, ErrBadCredentials
 	}
 	return link.user, nil

@@ -123,8 +123,8 @@ type Settings struct {
 
 // Flows runs device flows. Its methods are safe for concurrent use.
 type Flows struct {
-	settings Settings
-	limits   Limits
+	Settings
+	limits Limits
 }
 
 // New returns Flows. Expired flows are deleted while Run runs.
@@ -142,18 +142,18 @@ func New(settings Settings) *Flows {
 // It returns a *FullError when too many flows are open.
 func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, error) {
 	nonce := account.NewToken()
-	now := f.settings.Now().UTC().Truncate(time.Millisecond) // the precision of the database
+	now := f.Now().UTC().Truncate(time.Millisecond) // the precision of the database
 	record := Record{
 		NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now,
 		ExpiresAt: now.Add(Lifetime),
 	}
-	if err := f.settings.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
+	if err := f.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("start a device flow: %w", err)
 	}
 	return Flow{
 		Nonce:     nonce,
 		Code:      Code(nonce),
-		VerifyURL: f.settings.BaseURL + "/cli?nonce=" + url.QueryEscape(nonce),
+		VerifyURL: f.BaseURL + "/cli?nonce=" + url.QueryEscape(nonce),
 		ExpiresAt: record.ExpiresAt,
 	}, nil
 }
@@ -178,7 +178,7 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 	if len(nonce) != account.TokenLength {
 		return PollResult{Status: Expired}, nil
 	}
-	record, ok, err := f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
+	record, ok, err := f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
 	switch {
 	case err != nil:
 		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
@@ -206,7 +206,7 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 		return ErrExpired
 	}
 	// A guessed nonce costs a read, not a write.
-	record, ok, err := f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
+	record, ok, err := f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
 	if err == nil && ok && record.Sealed == "" {
 		record, ok, err = f.completePending(ctx, nonce, credentials{apiKey, email})
 	}
@@ -233,11 +233,11 @@ func (f *Flows) completePending(ctx context.Context, nonce string, given credent
 	if err != nil {
 		return Record{}, false, err
 	}
-	done, err := f.settings.Store.CompleteDeviceFlow(ctx, account.Hash(nonce), sealed, f.settings.Now(), f.limits)
+	done, err := f.Store.CompleteDeviceFlow(ctx, account.Hash(nonce), sealed, f.Now(), f.limits)
 	if err != nil || done {
 		return Record{Sealed: sealed}, done, err
 	}
-	return f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
+	return f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
 }
 
 // PendingFlow is what the page shows of a flow before the user approves it.
@@ -255,7 +255,7 @@ func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, e
 	if len(nonce) != account.TokenLength {
 		return PendingFlow{}, false, nil
 	}
-	record, ok, err := f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
+	record, ok, err := f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
 	if err != nil {
 		return PendingFlow{}, false, fmt.Errorf("read a device flow: %w", err)
 	}

@@ -47,7 +47,7 @@ type CanarySettings struct {
 
 // Canary visits a meeting.
 type Canary struct {
-	settings CanarySettings
+	CanarySettings
 	metrics  *canaryMetrics
 	sender   *webhook.Sender
 	baseline *Report   // the last visit that matched
@@ -57,7 +57,7 @@ type Canary struct {
 // NewCanary returns a Canary.
 func NewCanary(settings CanarySettings) *Canary {
 	return &Canary{
-		settings: settings, metrics: newCanaryMetrics(),
+		CanarySettings: settings, metrics: newCanaryMetrics(),
 		sender: webhook.NewSender(nil, webhook.Settings{Allow: settings.Allow, Log: settings.Log}),
 	}
 }
@@ -67,9 +67,9 @@ func (c *Canary) Run(ctx context.Context) error {
 	for {
 		started := time.Now()
 		if _, err := c.Visit(ctx); err != nil && ctx.Err() == nil {
-			c.settings.Log.Error("visit failed", "error", err)
+			c.Log.Error("visit failed", "error", err)
 		}
-		if retry.Sleep(ctx, c.settings.Every-time.Since(started)) != nil {
+		if retry.Sleep(ctx, c.Every-time.Since(started)) != nil {
 			return nil // ctx ended: that is how a canary stops
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Canary) Run(ctx context.Context) error {
 // Visit visits the meeting once, and reports the result. An error is of this
 // machine, not of the pages.
 func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
-	settings := c.settings.Bot
+	settings := c.Bot
 	if settings.Dir, err = os.MkdirTemp("", "standin-canary-"); err != nil {
 		return Report{}, fmt.Errorf("create the canary's folder: %w", err)
 	}
@@ -86,7 +86,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	started := time.Now()
 	visit, err := session.VisitMeeting(ctx, settings, func(visit session.Visit) string {
 		report := newReport(visit, c.baseline)
-		if report.Match || c.settings.Captures == "" {
+		if report.Match || c.Captures == "" {
 			return ""
 		}
 		return "the canary found: " + report.Problems[0].String()
@@ -99,15 +99,15 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	report.At, report.Seconds = started.UTC(), time.Since(started).Seconds()
 	if visit.Capture != nil && !visit.Capture.Empty() {
 		if report.Capture, err = c.keep(visit, started); err != nil {
-			c.settings.Log.Error("cannot keep a capture", "error", err)
+			c.Log.Error("cannot keep a capture", "error", err)
 		}
 	}
 	c.metrics.visited(report)
 	if report.Match {
 		c.baseline = &report
 	}
-	if c.settings.Visited != nil {
-		c.settings.Visited(&report)
+	if c.Visited != nil {
+		c.Visited(&report)
 	}
 	c.notify(ctx, report)
 	return report, nil
@@ -119,14 +119,14 @@ func (c *Canary) keep(visit session.Visit, at time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(c.settings.Captures, 0o700); err != nil {
+	if err := os.MkdirAll(c.Captures, 0o700); err != nil {
 		return "", err
 	}
-	path := filepath.Join(c.settings.Captures, fmt.Sprintf("canary-%s.zip", at.UTC().Format("20060102T150405.000Z")))
+	path := filepath.Join(c.Captures, fmt.Sprintf("canary-%s.zip", at.UTC().Format("20060102T150405.000Z")))
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		return "", err
 	}
-	kept, err := filepath.Glob(filepath.Join(c.settings.Captures, "canary-*.zip"))
+	kept, err := filepath.Glob(filepath.Join(c.Captures, "canary-*.zip"))
 	if err != nil {
 		return path, err
 	}
@@ -140,22 +140,22 @@ func (c *Canary) keep(visit session.Visit, at time.Time) (string, error) {
 // notify sends a webhook and a mail when the problems are others than those that the last
 // ones reported.
 func (c *Canary) notify(ctx context.Context, report Report) {
-	if c.settings.Webhook == "" && c.settings.Mail == nil || slices.Equal(report.Problems, c.reported) {
+	if c.Webhook == "" && c.Mail == nil || slices.Equal(report.Problems, c.reported) {
 		return
 	}
 	event, subject := EventMismatch, "[Standin] The pages do not match"
 	if report.Match {
 		event, subject = EventMatch, "[Standin] The pages match again"
 	}
-	if c.settings.Webhook != "" && !c.post(ctx, event, report) {
+	if c.Webhook != "" && !c.post(ctx, event, report) {
 		c.metrics.webhookFailed()
 		return
 	}
-	if c.settings.Mail != nil {
+	if c.Mail != nil {
 		var text strings.Builder
 		_ = report.WriteText(&text) // never returns an error
-		if err := c.settings.Mail(ctx, subject, text.String()); err != nil {
-			c.settings.Log.Error("cannot send mail", "error", err)
+		if err := c.Mail(ctx, subject, text.String()); err != nil {
+			c.Log.Error("cannot send mail", "error", err)
 			return
 		}
 	}
@@ -166,12 +166,12 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 func (c *Canary) post(ctx context.Context, event string, report Report) bool {
 	data, err := json.Marshal(map[string]any{"report": report})
 	if err != nil {
-		c.settings.Log.Error("cannot encode the report", "error", err)
+		c.Log.Error("cannot encode the report", "error", err)
 		return false
 	}
 	delivery := webhook.Delivery{
-		ID: webhook.NewDeliveryID(), Event: event, URL: c.settings.Webhook, EmittedAt: time.Now(), Data: data,
-		Version: webhook.Version2, Secrets: []webhook.Secret{c.settings.Secret},
+		ID: webhook.NewDeliveryID(), Event: event, URL: c.Webhook, EmittedAt: time.Now(), Data: data,
+		Version: webhook.Version2, Secrets: []webhook.Secret{c.Secret},
 	}
 	backoff := retry.Backoff{Min: firstPause, Max: maxPause}
 	for delivery.Attempt = 1; delivery.Attempt <= webhookTries; delivery.Attempt++ {
@@ -179,7 +179,7 @@ func (c *Canary) post(ctx context.Context, event string, report Report) bool {
 		if try.Acknowledged() {
 			return true
 		}
-		c.settings.Log.Warn("webhook not accepted", "attempt", delivery.Attempt, "status", try.StatusCode, "error", try.Error)
+		c.Log.Warn("webhook not accepted", "attempt", delivery.Attempt, "status", try.StatusCode, "error", try.Error)
 		if delivery.Attempt < webhookTries && retry.Sleep(ctx, backoff.Next()) != nil {
 			return false
 		}

@@ -87,7 +87,7 @@ func TestCanary(t *testing.T) {
 		profiles, event string // of the webhook; empty: none
 	}{{"", ""}, {other, EventMismatch}, {"", EventMatch}} {
 		changed := visit.profiles != ""
-		watcher.settings.Bot.Profiles = visit.profiles
+		watcher.Bot.Profiles = visit.profiles
 		report, err := watcher.Visit(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := filepath.Glob(filepath.Join(c.settings.Captures, "*"))
+	kept, err := filepath.Glob(filepath.Join(c.Captures, "*"))
 	if err != nil || len(kept) != maxCaptures || filepath.Base(kept[0]) != "canary-20261122T095955.000Z.zip" {
 		t.Errorf("%d captures, the first %v, %v", len(kept), kept, err)
 	}

@@ -30,7 +30,7 @@ func (d *Dashboard) changePassword(req *pageRequest, session account.Session) er
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	err := d.settings.Users.ChangePassword(req.r.Context(), session, req.r.PostForm.Get("old"), req.r.PostForm.Get("password"))
+	err := d.Users.ChangePassword(req.Context(), session, req.PostForm.Get("old"), req.PostForm.Get("password"))
 	if job.ErrorIs(err, job.InvalidInput) {
 		status, problem := req.describe(err)
 		return d.showAccount(req, session, status, problem)

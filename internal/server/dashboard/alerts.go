@@ -27,11 +27,11 @@ func (d *Dashboard) alertsPage(req *pageRequest, _ account.Session) error {
 }
 
 func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
-	rules, err := d.settings.Alerts.Status(req.r.Context())
+	rules, err := d.Alerts.Status(req.Context())
 	if err != nil {
 		return err
 	}
-	options := d.settings.Alerts.Options()
+	options := d.Alerts.Options()
 	return req.show("alerts", "Alerts", alertsView{
 		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail,
 		Every: limitText(int(options.Cooldown.Seconds())),
@@ -44,7 +44,7 @@ func (d *Dashboard) testAlerts(req *pageRequest, _ account.Session) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	results := d.settings.Alerts.Test(req.r.Context())
+	results := d.Alerts.Test(req.Context())
 	if len(results) == 0 {
 		return &pageError{http.StatusConflict, "Alerts go nowhere. Set STANDIN_ALERT_WEBHOOK or STANDIN_ALERT_MAIL first."}
 	}

@@ -34,19 +34,19 @@ var assets = sync.OnceValue(func() map[string]asset {
 
 // serveAsset serves an asset. A URL with its version never changes its content.
 func (d *Dashboard) serveAsset(req *pageRequest) error {
-	found, ok := assets()[req.r.PathValue("name")]
+	found, ok := assets()[req.PathValue("name")]
 	if !ok {
 		return notFound("There is no such file.")
 	}
-	httpmw.RecordOf(req.r).Level = slog.LevelDebug
+	httpmw.RecordOf(req.Request).Level = slog.LevelDebug
 	header := req.Header()
 	header.Set("Content-Type", found.contentType)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("ETag", `"`+found.version+`"`)
-	if req.r.URL.Query().Get("v") == found.version {
+	if req.URL.Query().Get("v") == found.version {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if req.r.Header.Get("If-None-Match") == `"`+found.version+`"` {
+	if req.Request.Header.Get("If-None-Match") == `"`+found.version+`"` {
 		req.WriteHeader(http.StatusNotModified)
 		return nil
 	}

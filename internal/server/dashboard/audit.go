@@ -56,20 +56,20 @@ var auditActions = map[string]string{
 
 // audit adds what a user has done to the audit log of the team.
 func (d *Dashboard) audit(req *pageRequest, session account.Session) {
-	pattern := req.r.Pattern
+	pattern := req.Pattern
 	action, changes := auditActions[pattern]
-	if _, excepted := unaudited[pattern]; excepted || req.Status() >= http.StatusBadRequest || !changes && isRead(req.r.Method) {
+	if _, excepted := unaudited[pattern]; excepted || req.Status() >= http.StatusBadRequest || !changes && isRead(req.Method) {
 		return
 	}
-	if verb := req.r.PathValue("verb"); action == "" && verb != "" {
+	if verb := req.PathValue("verb"); action == "" && verb != "" {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(pattern, "POST /"), "s/") // job or webhook
 		action = kind + ": " + verb
 	}
 	action = cmp.Or(action, pattern)
-	target := cmp.Or(req.r.PathValue("id"), req.r.PathValue("delivery"))
+	target := cmp.Or(req.PathValue("id"), req.PathValue("delivery"))
 	for _, field := range []string{"email", "name", "url", "meetingUrl"} {
 		if target == "" {
-			target = req.r.PostForm.Get(field)
+			target = req.PostForm.Get(field)
 		}
 	}
 	d.record(req, session.User, action, target)
@@ -77,9 +77,9 @@ func (d *Dashboard) audit(req *pageRequest, session account.Session) {
 
 // record adds an entry to the audit log of a user's team.
 func (d *Dashboard) record(req *pageRequest, user account.User, action, target string) {
-	entry := account.NewAuditEntry(user.ConsumerID, user.Email, action, target, d.settings.Now())
-	if err := d.settings.Audit.AppendAudit(req.r.Context(), entry); err != nil {
-		d.settings.Log.Error("cannot write to the audit log", "action", action, "request_id", req.ID, "error", err)
+	entry := account.NewAuditEntry(user.ConsumerID, user.Email, action, target, d.Now())
+	if err := d.Audit.AppendAudit(req.Context(), entry); err != nil {
+		d.Log.Error("cannot write to the audit log", "action", action, "request_id", req.ID, "error", err)
 	}
 }
 
@@ -92,11 +92,11 @@ type auditView struct {
 // auditPage shows the audit log of the team.
 func (d *Dashboard) auditPage(req *pageRequest, session account.Session) error {
 	const shown = 100
-	before, err := uuid.Parse(req.r.URL.Query().Get("before"))
+	before, err := uuid.Parse(req.URL.Query().Get("before"))
 	if err != nil {
 		before = uuid.Nil
 	}
-	entries, err := d.settings.Audit.AuditLog(req.r.Context(), session.User.ConsumerID, before, shown+1)
+	entries, err := d.Audit.AuditLog(req.Context(), session.User.ConsumerID, before, shown+1)
 	if err != nil {
 		return err
 	}

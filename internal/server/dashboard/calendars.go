@@ -97,8 +97,8 @@ func newCalendarForm(session account.Session) calendarForm {
 }
 
 func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, status int, shown calendarsView) (err error) {
-	shown.Providers = d.settings.Calendars.Providers()
-	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), account.CallerOf(session.User, job.Live)); err != nil {
+	shown.Providers = d.Calendars.Providers()
+	if shown.Calendars, err = d.Calendars.Calendars(req.Context(), account.CallerOf(session.User, job.Live)); err != nil {
 		return err
 	}
 	return req.showStatus(status, "calendars", "Calendars", shown)
@@ -106,12 +106,12 @@ func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, sta
 
 // connectCalendar connects a calendar and reads it at once.
 func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) error {
-	form := readCalendarForm(req.r.PostForm)
+	form := readCalendarForm(req.PostForm)
 	rules, problem := form.rules()
 	var c calendarsync.Calendar
 	if problem == "" {
 		var err error
-		c, err = d.settings.Calendars.Connect(req.r.Context(), account.CallerOf(session.User, job.Live), calendarsync.Connection{
+		c, err = d.Calendars.Connect(req.Context(), account.CallerOf(session.User, job.Live), calendarsync.Connection{
 			Name: form.Name, Address: form.Address, Email: form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
 		})
 		if problem, err = calendarProblem(err); err != nil {
@@ -135,7 +135,7 @@ func calendarProblem(err error) (string, error) {
 
 // readCalendar reads a calendar and redirects to its page.
 func (d *Dashboard) readCalendar(req *pageRequest, as account.Caller, id uuid.UUID) error {
-	if _, _, err := d.settings.Calendars.SyncNow(req.r.Context(), as, id); err != nil {
+	if _, _, err := d.Calendars.SyncNow(req.Context(), as, id); err != nil {
 		return err
 	}
 	return req.redirect("/calendars/" + id.String())
@@ -146,9 +146,9 @@ func (d *Dashboard) calendarPage(req *pageRequest, c calendarsync.Calendar, as a
 }
 
 func (d *Dashboard) showCalendar(req *pageRequest, as account.Caller, status int, shown calendarView) (err error) {
-	now := d.settings.Now()
-	shown.CanReopen = slices.Contains(d.settings.Calendars.Providers(), shown.Provider)
-	if shown.Events, err = d.settings.Calendars.Events(req.r.Context(), as, shown.ID, now, now.Add(2*calendarsync.Window)); err != nil {
+	now := d.Now()
+	shown.CanReopen = slices.Contains(d.Calendars.Providers(), shown.Provider)
+	if shown.Events, err = d.Calendars.Events(req.Context(), as, shown.ID, now, now.Add(2*calendarsync.Window)); err != nil {
 		return err
 	}
 	return req.showStatus(status, "calendar", shown.Name, shown)
@@ -157,17 +157,17 @@ func (d *Dashboard) showCalendar(req *pageRequest, as account.Caller, status int
 // namedCalendar returns the calendar in the path, and the caller to act as.
 func (d *Dashboard) namedCalendar(req *pageRequest, session account.Session) (calendarsync.Calendar, account.Caller, error) {
 	missing := notFound("There is no such calendar.")
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return calendarsync.Calendar{}, account.Caller{}, missing
 	}
 	return inModes(session.User, missing, func(as account.Caller) (calendarsync.Calendar, error) {
-		return d.settings.Calendars.Calendar(req.r.Context(), as, id)
+		return d.Calendars.Calendar(req.Context(), as, id)
 	}, job.Live) // calendars send live bots
 }
 
 func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
-	form := readCalendarForm(req.r.PostForm)
+	form := readCalendarForm(req.PostForm)
 	rules, problem := form.rules()
 	if problem == "" {
 		patch := calendarsync.Patch{
@@ -177,7 +177,7 @@ func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as
 		if form.Address != "" {
 			patch.Address = &form.Address
 		}
-		_, err := d.settings.Calendars.Change(req.r.Context(), as, c.ID, patch)
+		_, err := d.Calendars.Change(req.Context(), as, c.ID, patch)
 		if problem, err = calendarProblem(err); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (d *Dashboard) choicesPage(req *pageRequest, c calendarsync.Calendar, as ac
 		return err
 	}
 	defer release()
-	choices, err := d.settings.Calendars.Choices(req.r.Context(), as, c.ID)
+	choices, err := d.Calendars.Choices(req.Context(), as, c.ID)
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
 		return d.showCalendar(req, as, http.StatusBadGateway, calendarView{Calendar: c, Form: formOf(c), Problem: text.Sentence(refused.Reason)})
 	}
@@ -213,8 +213,8 @@ func (d *Dashboard) choicesPage(req *pageRequest, c calendarsync.Calendar, as ac
 
 // chooseCalendar reads another calendar of the same account.
 func (d *Dashboard) chooseCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
-	chosen := req.r.PostForm.Get("calendarId")
-	_, err := d.settings.Calendars.Change(req.r.Context(), as, c.ID, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}})
+	chosen := req.PostForm.Get("calendarId")
+	_, err := d.Calendars.Change(req.Context(), as, c.ID, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}})
 	problem, err := calendarProblem(err)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (d *Dashboard) syncCalendar(req *pageRequest, c calendarsync.Calendar, as a
 }
 
 func (d *Dashboard) disconnectCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
-	if err := d.settings.Calendars.Disconnect(req.r.Context(), as, c.ID); err != nil {
+	if err := d.Calendars.Disconnect(req.Context(), as, c.ID); err != nil {
 		return err
 	}
 	return req.redirect("/calendars?note=disconnected")
@@ -238,16 +238,16 @@ func (d *Dashboard) disconnectCalendar(req *pageRequest, c calendarsync.Calendar
 
 // switchMeeting switches a meeting on or off, or lets the rules decide.
 func (d *Dashboard) switchMeeting(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
-	event, err := uuid.Parse(req.r.PathValue("event"))
+	event, err := uuid.Parse(req.PathValue("event"))
 	if err != nil {
 		return notFound("There is no such meeting.")
 	}
 	var override *bool
-	if choice := req.r.PostForm.Get("override"); choice != "rules" {
+	if choice := req.PostForm.Get("override"); choice != "rules" {
 		on := choice == "on"
 		override = &on
 	}
-	_, err = d.settings.Calendars.Override(req.r.Context(), as, c.ID, event, override)
+	_, err = d.Calendars.Override(req.Context(), as, c.ID, event, override)
 	if job.ErrorIs(err, job.NotFound) {
 		return notFound("There is no such meeting.")
 	}

@@ -16,7 +16,7 @@ import (
 // who repair profiles, get those of all jobs.
 func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 	missing := notFound("There is no such capture.")
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return missing
 	}
@@ -25,11 +25,11 @@ func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 			return err
 		}
 	}
-	attempt, err := strconv.Atoi(req.r.PathValue("attempt"))
+	attempt, err := strconv.Atoi(req.PathValue("attempt"))
 	if err != nil {
 		return missing
 	}
-	content, size, err := d.settings.Recordings.OpenCapture(req.r.Context(), id, attempt, req.r.PathValue("name"))
+	content, size, err := d.Recordings.OpenCapture(req.Context(), id, attempt, req.PathValue("name"))
 	if isMissing(err) {
 		return missing
 	}
@@ -40,7 +40,7 @@ func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 	header := req.Header()
 	header.Set("Content-Type", "application/zip")
 	header.Set("Content-Length", strconv.FormatInt(size, 10))
-	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d-%s"`, id.String()[:8], attempt, req.r.PathValue("name")))
+	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d-%s"`, id.String()[:8], attempt, req.PathValue("name")))
 	header.Set("Cache-Control", "private, no-cache")
 	req.WriteHeader(http.StatusOK)
 	_, _ = io.Copy(&stallWriter{req}, content) // the client may be gone
@@ -49,7 +49,7 @@ func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 
 // screenshot sends the newest picture of the bot's meeting page.
 func (d *Dashboard) screenshot(req *pageRequest, found job.Job, as account.Caller) error {
-	newest, err := d.settings.Jobs.Screenshot(req.r.Context(), as, found.ID)
+	newest, err := d.Jobs.Screenshot(req.Context(), as, found.ID)
 	if err != nil {
 		return err
 	}

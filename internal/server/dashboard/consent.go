@@ -40,12 +40,12 @@ type consentView struct{ Title, URL string }
 // askConsent leads to the page of a provider on which the user permits to read a
 // calendar. It does not redirect: policy keeps forms on this site, also by redirects.
 func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error {
-	form := req.r.PostForm
+	form := req.PostForm
 	state := consentState{
 		State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Provider: calendarapi.Provider(form.Get("provider")),
 		Calendar: form.Get("calendar"),
 	}
-	if !slices.Contains(d.settings.Calendars.Providers(), state.Provider) {
+	if !slices.Contains(d.Calendars.Providers(), state.Provider) {
 		return notFound("Calendars of this provider cannot be connected here.")
 	}
 	if state.Calendar == "" {
@@ -65,23 +65,23 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 		})
 	}
 	req.setCookie(consentCookie, value, consentLifetime)
-	address := d.settings.Calendars.ConsentURL(state.Provider, state.State, state.Verifier)
+	address := d.Calendars.ConsentURL(state.Provider, state.State, state.Verifier)
 	req.Header().Set("Refresh", "0; url="+address)
 	return req.showStatus(http.StatusOK, "consent", "Connect a calendar", consentView{state.Provider.Title(), address})
 }
 
 // finishConsent connects the calendar for which a user has given permission.
 func (d *Dashboard) finishConsent(req *pageRequest, session account.Session) error {
-	state, ok := d.consentStateOf(req.r, session)
+	state, ok := d.consentStateOf(req.Request, session)
 	req.setCookie(consentCookie, "", 0) // valid for one callback
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
 		return &pageError{http.StatusBadRequest, "This connection was not started in this browser, or it expired. Connect the calendar again."}
 	}
 	if query.Get("code") == "" {
 		return d.refuseConsent(req, session, state, state.Provider.Title()+" gave no permission, so the calendar is not connected.")
 	}
-	refreshToken, err := d.settings.Calendars.Exchange(req.r.Context(), state.Provider, query.Get("code"), state.Verifier)
+	refreshToken, err := d.Calendars.Exchange(req.Context(), state.Provider, query.Get("code"), state.Verifier)
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
 		return d.refuseConsent(req, session, state, refused.Reason)
 	}
@@ -112,14 +112,14 @@ func (d *Dashboard) refuseConsent(req *pageRequest, session account.Session, sta
 // user can correct.
 func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState,
 	refreshToken string) (id uuid.UUID, problem string, err error) {
-	calendars, as, none := d.settings.Calendars, account.CallerOf(session.User, job.Live), ""
+	calendars, as, none := d.Calendars, account.CallerOf(session.User, job.Live), ""
 	var c calendarsync.Calendar
 	if state.Calendar == "" {
 		rules, problem := state.Form.rules()
 		if problem != "" {
 			return uuid.Nil, problem, nil
 		}
-		c, err = calendars.Connect(req.r.Context(), as, calendarsync.Connection{
+		c, err = calendars.Connect(req.Context(), as, calendarsync.Connection{
 			Name: state.Form.Name, Email: state.Form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
 			Access: calendarapi.Access{Provider: state.Provider, RefreshToken: refreshToken},
 		})
@@ -127,7 +127,7 @@ func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, 
 		if id, err = uuid.Parse(state.Calendar); err != nil {
 			return uuid.Nil, "", notFound("There is no such calendar.")
 		}
-		c, err = calendars.Change(req.r.Context(), as, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
+		c, err = calendars.Change(req.Context(), as, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
 			RefreshToken: &refreshToken, ClientID: &none, ClientSecret: &none, Tenant: &none, // of the service's own client
 		}})
 	}
@@ -139,5 +139,5 @@ func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, 
 func (d *Dashboard) consentStateOf(r *http.Request, session account.Session) (consentState, bool) {
 	var state consentState
 	ok := d.readState(r, consentCookie, session.Hash, &state)
-	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.settings.Calendars.Providers(), state.Provider)
+	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.Calendars.Providers(), state.Provider)
 }

@@ -14,11 +14,11 @@ import (
 
 // control runs the action of a button on a job's page.
 func (d *Dashboard) control(req *pageRequest, found job.Job, as account.Caller) error {
-	run, notice := d.action(req, req.r.PathValue("verb"))
+	run, notice := d.action(req, req.PathValue("verb"))
 	if run == nil {
 		return notFound("There is no such action.")
 	}
-	if err := run(req.r.Context(), as, found.ID); err != nil {
+	if err := run(req.Context(), as, found.ID); err != nil {
 		return err
 	}
 	return req.redirect("/jobs/" + found.ID.String() + "?note=" + notice)
@@ -30,7 +30,7 @@ type action func(ctx context.Context, as account.Caller, id uuid.UUID) error
 // action returns the action of that name and the name of its notice. It returns
 // nil for an unknown name.
 func (d *Dashboard) action(req *pageRequest, name string) (action, string) {
-	jobs := d.settings.Jobs
+	jobs := d.Jobs
 	queue := func(command func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) (action, string) {
 		return func(ctx context.Context, as account.Caller, id uuid.UUID) error {
 			_, err := command(ctx, as, id)
@@ -54,11 +54,11 @@ func (d *Dashboard) action(req *pageRequest, name string) (action, string) {
 		return queue(jobs.LeaveCall)
 	case "chat":
 		return queue(func(ctx context.Context, as account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return jobs.SendChatMessage(ctx, as, id, req.r.PostForm.Get("text"))
+			return jobs.SendChatMessage(ctx, as, id, req.PostForm.Get("text"))
 		})
 	case "pin":
 		return queue(func(ctx context.Context, as account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return jobs.PinParticipant(ctx, as, id, req.r.PostForm.Get("participantId"))
+			return jobs.PinParticipant(ctx, as, id, req.PostForm.Get("participantId"))
 		})
 	}
 	return nil, ""
@@ -66,7 +66,7 @@ func (d *Dashboard) action(req *pageRequest, name string) (action, string) {
 
 // redeliver sends a webhook again.
 func (d *Dashboard) redeliver(req *pageRequest, found job.Job, as account.Caller) error {
-	if _, err := d.settings.Jobs.Redeliver(req.r.Context(), as, found.ID, req.r.PathValue("delivery")); err != nil {
+	if _, err := d.Jobs.Redeliver(req.Context(), as, found.ID, req.PathValue("delivery")); err != nil {
 		return err
 	}
 	return req.redirect("/jobs/" + found.ID.String() + "?note=redelivered#deliveries")
@@ -74,7 +74,7 @@ func (d *Dashboard) redeliver(req *pageRequest, found job.Job, as account.Caller
 
 // manifest serves the manifest of a recording as a download.
 func (d *Dashboard) manifest(req *pageRequest, found job.Job, _ account.Caller) error {
-	text, err := d.settings.Recordings.Manifest(req.r.Context(), found.ID)
+	text, err := d.Recordings.Manifest(req.Context(), found.ID)
 	if isMissing(err) {
 		return errNoRecording
 	}
@@ -99,15 +99,15 @@ func (d *Dashboard) media(req *pageRequest, found job.Job, _ account.Caller) err
 	if found.ManifestURI == "" {
 		return missing
 	}
-	manifest, err := d.manifestOf(req.r.Context(), found)
+	manifest, err := d.manifestOf(req.Context(), found)
 	if err != nil {
 		return err
 	}
 	for _, file := range manifest.Media {
-		if file.Name != req.r.PathValue("name") {
+		if file.Name != req.PathValue("name") {
 			continue
 		}
-		content, _, modified, err := d.settings.Recordings.OpenMedia(req.r.Context(), found.ID, file.Name)
+		content, _, modified, err := d.Recordings.OpenMedia(req.Context(), found.ID, file.Name)
 		if isMissing(err) {
 			return missing
 		}
@@ -120,10 +120,10 @@ func (d *Dashboard) media(req *pageRequest, found job.Job, _ account.Caller) err
 		header.Set("Content-Security-Policy", "default-src 'none'; sandbox; media-src 'self'")
 		header.Set("Cache-Control", "private, no-cache") // caches must revalidate
 		header.Set("ETag", `"`+file.SHA256+`"`)
-		if req.r.URL.Query().Get("download") != "" {
+		if req.URL.Query().Get("download") != "" {
 			header.Set("Content-Disposition", `attachment; filename="`+found.ID.String()[:8]+"-"+file.Name+`"`)
 		}
-		http.ServeContent(&stallWriter{req}, req.r, file.Name, modified, content)
+		http.ServeContent(&stallWriter{req}, req.Request, file.Name, modified, content)
 		return nil
 	}
 	return missing

@@ -138,7 +138,7 @@ func (l Limits) orDefaults() Limits {
 
 // Dashboard serves the pages.
 type Dashboard struct {
-	settings  Settings
+	Settings
 	base      *url.URL
 	origins   *http.CrossOriginProtection
 	byAddress *httpmw.Limiter
@@ -161,7 +161,7 @@ func New(settings Settings) (*Dashboard, error) {
 	}
 	limits := settings.Limits.orDefaults()
 	d := &Dashboard{
-		settings: settings, base: base, mux: http.NewServeMux(), draining: make(chan struct{}),
+		Settings: settings, base: base, mux: http.NewServeMux(), draining: make(chan struct{}),
 		origins:   http.NewCrossOriginProtection(),
 		byAddress: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Address, Now: settings.Now}),
 		byAccount: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Account, Now: settings.Now}),
@@ -191,7 +191,7 @@ type API interface {
 // to the API. Browsers get a page that says that there is none.
 func (d *Dashboard) Handler(api API) http.Handler {
 	missing := d.adapt(func(req *pageRequest) error {
-		if session, secret, err := d.sessionOf(req.r); err == nil {
+		if session, secret, err := d.sessionOf(req.Request); err == nil {
 			req.session, req.secret = session, secret
 		}
 		return notFound("There is no such page.")
@@ -220,7 +220,7 @@ func (d *Dashboard) Drain() { d.drain.Do(func() { close(d.draining) }) }
 // FirstUserLink returns the URL of the page that creates the first user, and
 // false when there is a user.
 func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
-	token, ok, err := d.settings.Users.FirstUserToken(ctx)
+	token, ok, err := d.Users.FirstUserToken(ctx)
 	if err != nil || !ok {
 		return "", false, err
 	}
@@ -230,11 +230,11 @@ func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
 // SignInLink returns a URL that signs a user in and shows a page of the dashboard. It works once,
 // within account.SignInLinkLifetime and while this process runs.
 func (d *Dashboard) SignInLink(user account.User, page string) string {
-	return d.settings.BaseURL + "/signin/link?" + url.Values{"token": {d.settings.Users.SignInToken(user)}, "next": {page}}.Encode()
+	return d.BaseURL + "/signin/link?" + url.Values{"token": {d.Users.SignInToken(user)}, "next": {page}}.Encode()
 }
 
 // invitationLink returns the URL of the page of an invitation. Its token cannot
 // leak to other sites, because pages send no referrer.
 func (d *Dashboard) invitationLink(token string) string {
-	return d.settings.BaseURL + "/welcome?token=" + url.QueryEscape(token)
+	return d.BaseURL + "/welcome?token=" + url.QueryEscape(token)
 }

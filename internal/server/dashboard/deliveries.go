@@ -29,7 +29,7 @@ type deliveriesView struct {
 
 // deliveryLogPage shows the deliveries of the team.
 func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) error {
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	shown := deliveriesView{
 		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{
 			webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed,
@@ -53,7 +53,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) e
 		}
 	}
 	shown.Filtered = filter != (webhook.LogFilter{}) || !known
-	if shown.Endpoints, _, err = d.settings.Webhooks.Endpoints(req.r.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
+	if shown.Endpoints, _, err = d.Webhooks.Endpoints(req.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
 		return err
 	}
 	if !known { // nothing matches
@@ -61,7 +61,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) e
 	}
 	page := lifecycle.Page{Cursor: query.Get("cursor"), Limit: listPage}
 	var next string
-	if shown.Deliveries, next, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, filter, page); err != nil {
+	if shown.Deliveries, next, err = d.Webhooks.DeliveryLog(req.Context(), as, filter, page); err != nil {
 		return err
 	}
 	query.Del("note")
@@ -94,7 +94,7 @@ type headerView struct{ Name, Value string }
 // namedDelivery returns the delivery in the path, and its caller.
 func (d *Dashboard) namedDelivery(req *pageRequest, session account.Session) (lifecycle.DeliveryDetails, account.Caller, error) {
 	return inModes(session.User, notFound("There is no such webhook."), func(as account.Caller) (lifecycle.DeliveryDetails, error) {
-		return d.settings.Webhooks.Delivery(req.r.Context(), as, req.r.PathValue("delivery"))
+		return d.Webhooks.Delivery(req.Context(), as, req.PathValue("delivery"))
 	}, job.Live, job.Test)
 }
 
@@ -112,7 +112,7 @@ func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetai
 
 // replayDelivery sends a delivery again.
 func (d *Dashboard) replayDelivery(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
-	if _, err := d.settings.Webhooks.RedeliverOne(req.r.Context(), as, found.ID); err != nil {
+	if _, err := d.Webhooks.RedeliverOne(req.Context(), as, found.ID); err != nil {
 		return err
 	}
 	return req.redirect("/webhooks/deliveries/" + url.PathEscape(found.ID) + "?note=redelivered")

@@ -86,7 +86,7 @@ type endpointPageView struct {
 }
 
 func (d *Dashboard) newEndpointPage(req *pageRequest, _ account.Session) error {
-	shown := endpointPageView{Mode: modeOf(req.r.URL.Query()), Events: eventChoices(nil)}
+	shown := endpointPageView{Mode: modeOf(req.URL.Query()), Events: eventChoices(nil)}
 	return req.show("endpoint-new", "Add an endpoint", shown)
 }
 
@@ -99,8 +99,8 @@ func chosenEvents(form url.Values) []string {
 }
 
 func (d *Dashboard) createEndpoint(req *pageRequest, session account.Session) error {
-	form, mode := req.r.PostForm, modeOf(req.r.URL.Query())
-	created, err := d.settings.Webhooks.RegisterEndpoint(req.r.Context(), account.CallerOf(session.User, mode), lifecycle.NewEndpoint{
+	form, mode := req.PostForm, modeOf(req.URL.Query())
+	created, err := d.Webhooks.RegisterEndpoint(req.Context(), account.CallerOf(session.User, mode), lifecycle.NewEndpoint{
 		URL: strings.TrimSpace(form.Get("url")), Events: chosenEvents(form), Description: strings.TrimSpace(form.Get("description")),
 	})
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
@@ -124,13 +124,13 @@ func endpointURL(id uuid.UUID, mode job.Mode, notice string) string {
 // jobs belong to both modes: they are those of the mode in the query.
 func (d *Dashboard) namedEndpoint(req *pageRequest, session account.Session) (webhook.Endpoint, account.Caller, error) {
 	missing := notFound("There is no such endpoint.")
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return webhook.Endpoint{}, account.Caller{}, missing
 	}
 	return inModes(session.User, missing, func(as account.Caller) (webhook.Endpoint, error) {
-		return d.settings.Webhooks.Endpoint(req.r.Context(), as, id)
-	}, modeOf(req.r.URL.Query()), job.Live, job.Test)
+		return d.Webhooks.Endpoint(req.Context(), as, id)
+	}, modeOf(req.URL.Query()), job.Live, job.Test)
 }
 
 func (d *Dashboard) endpointPage(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
@@ -142,7 +142,7 @@ func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as ac
 	shown.Mode, shown.Endpoint, shown.Events = as.Mode, d.viewEndpoint(found), eventChoices(found.Events)
 	shown.All = webhook.Takes(found.Events, "*")
 	page := lifecycle.Page{Limit: listPage}
-	if shown.Deliveries, _, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, webhook.LogFilter{Endpoint: found.ID},
+	if shown.Deliveries, _, err = d.Webhooks.DeliveryLog(req.Context(), as, webhook.LogFilter{Endpoint: found.ID},
 		page); err != nil {
 		return err
 	}
@@ -151,13 +151,13 @@ func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as ac
 }
 
 func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
-	form := req.r.PostForm
+	form := req.PostForm
 	description, enabled := strings.TrimSpace(form.Get("description")), form.Get("enabled") == "on"
 	events := chosenEvents(form)
 	if events == nil {
 		events = []string{} // none is a mistake, not no change
 	}
-	_, err := d.settings.Webhooks.ChangeEndpoint(req.r.Context(), as, found.ID, lifecycle.EndpointPatch{
+	_, err := d.Webhooks.ChangeEndpoint(req.Context(), as, found.ID, lifecycle.EndpointPatch{
 		Events: events, Description: &description, Enabled: &enabled,
 	})
 	if job.ErrorIs(err, job.InvalidInput) {
@@ -172,25 +172,25 @@ func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as 
 
 // endpointAction runs the action of a button on an endpoint's page.
 func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
-	ctx := req.r.Context()
-	switch req.r.PathValue("verb") {
+	ctx := req.Context()
+	switch req.PathValue("verb") {
 	case "delete":
-		if err := d.settings.Webhooks.DeleteEndpoint(ctx, as, found.ID); err != nil {
+		if err := d.Webhooks.DeleteEndpoint(ctx, as, found.ID); err != nil {
 			return err
 		}
 		return req.redirect("/webhooks?" + url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-deleted"}}.Encode())
 	case "retry":
-		if _, err := d.settings.Webhooks.RetryEndpoint(ctx, as, found.ID); err != nil {
+		if _, err := d.Webhooks.RetryEndpoint(ctx, as, found.ID); err != nil {
 			return err
 		}
 		return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-retried"))
 	case "redeliver":
-		since, err := time.ParseInLocation("2006-01-02T15:04", req.r.PostForm.Get("since"), time.UTC)
+		since, err := time.ParseInLocation("2006-01-02T15:04", req.PostForm.Get("since"), time.UTC)
 		if err != nil {
 			return d.showEndpoint(req, found, as, http.StatusBadRequest,
 				endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
 		}
-		if _, err := d.settings.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since}); err != nil {
+		if _, err := d.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since}); err != nil {
 			return err
 		}
 		return req.redirect(endpointURL(found.ID, as.Mode, "redelivered-since"))
@@ -198,7 +198,7 @@ func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as 
 		if err := d.throttle(req); err != nil {
 			return err
 		}
-		result, err := d.settings.Tester.Test(ctx, as.ConsumerID, found.URL, req.r.PostForm.Get("event"))
+		result, err := d.Tester.Test(ctx, as.ConsumerID, found.URL, req.PostForm.Get("event"))
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ type controls struct {
 }
 
 func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) error {
-	view, err := d.readJob(req.r.Context(), found, as, new(recordingCache))
+	view, err := d.readJob(req.Context(), found, as, new(recordingCache))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) 
 
 // namedJob returns the job in the path, live or test, and the caller to act as.
 func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job, account.Caller, error) {
-	return d.findJob(req, session, req.r.PathValue("id"))
+	return d.findJob(req, session, req.PathValue("id"))
 }
 
 // findJob returns a job of the user's team, live or test, and the caller to act as.
@@ -81,7 +81,7 @@ func (d *Dashboard) findJob(req *pageRequest, session account.Session, text stri
 	}
 	missing := notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
 	return inModes(session.User, missing, func(as account.Caller) (job.Job, error) {
-		return d.settings.Jobs.Job(req.r.Context(), as, id)
+		return d.Jobs.Job(req.Context(), as, id)
 	}, job.Live, job.Test)
 }
 
@@ -98,7 +98,7 @@ type recordingCache struct {
 func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Caller, cache *recordingCache) (jobView, error) {
 	view := jobView{Job: found, Metadata: indented(found.Metadata), Records: recordsText(found)}
 	entries, next, err := firstOf(shownEntries, func(page lifecycle.Page) ([]job.TimelineEntry, string, error) {
-		return d.settings.Jobs.Timeline(ctx, as, found.ID, page)
+		return d.Jobs.Timeline(ctx, as, found.ID, page)
 	})
 	if err != nil {
 		return view, fmt.Errorf("read a timeline: %w", err)
@@ -111,7 +111,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 		transcribed = transcribed || e.Kind == lifecycle.TranscriptAttached
 	}
 	view.Deliveries, next, err = firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
-		return d.settings.Jobs.Deliveries(ctx, as, found.ID, page)
+		return d.Jobs.Deliveries(ctx, as, found.ID, page)
 	})
 	if err != nil {
 		return view, fmt.Errorf("read deliveries: %w", err)
@@ -125,7 +125,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	view.Recording = cache.view
 	if found.Status.Terminal() { // before, the job has many uploads
-		if view.Captures, err = d.settings.Recordings.Captures(ctx, found.ID); err != nil {
+		if view.Captures, err = d.Recordings.Captures(ctx, found.ID); err != nil {
 			return view, fmt.Errorf("list captures: %w", err)
 		}
 	}
@@ -135,7 +135,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	view.Explanation = outcome.Explain(found, statusBefore(entries, job.Failed), end, partial)
 	view.Detail = detailOf(found.FailureDetail, view.Explanation)
-	details, err := d.settings.Jobs.Details(ctx, []job.Job{found})
+	details, err := d.Jobs.Details(ctx, []job.Job{found})
 	if err != nil {
 		return view, fmt.Errorf("read the details of a job: %w", err)
 	}
@@ -147,8 +147,8 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	view.Controls = controlsOf(found, view.Recording != nil)
 	if view.Recording != nil {
-		view.Controls.Share = d.settings.ShareLifetime > 0
-		if view.Links, err = d.settings.Shares.ShareLinks(ctx, found.ID, shownLinks); err != nil {
+		view.Controls.Share = d.ShareLifetime > 0
+		if view.Links, err = d.Shares.ShareLinks(ctx, found.ID, shownLinks); err != nil {
 			return view, err
 		}
 	}

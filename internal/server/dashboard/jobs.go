@@ -151,7 +151,7 @@ func clip(text string, longest int) string {
 
 // readJobs returns the requested list.
 func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, error) {
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	list, filter, err := readList(query)
 	if err != nil {
 		return list, err
@@ -162,7 +162,7 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 		if err != nil {
 			return list, err
 		}
-		list.Jobs, err = d.settings.Search.SearchJobs(req.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
+		list.Jobs, err = d.Search.SearchJobs(req.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
 		release()
 		if err != nil {
 			return list, err
@@ -170,12 +170,12 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 		list.Jobs = matching(list.Jobs, filter)
 	} else {
 		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
-		list.Jobs, next, err = d.settings.Jobs.Jobs(req.r.Context(), account.CallerOf(user, list.Mode), filter, page)
+		list.Jobs, next, err = d.Jobs.Jobs(req.Context(), account.CallerOf(user, list.Mode), filter, page)
 	}
 	if err != nil {
 		return list, err
 	}
-	details, err := d.settings.Jobs.Details(req.r.Context(), list.Jobs)
+	details, err := d.Jobs.Details(req.Context(), list.Jobs)
 	if err != nil {
 		return list, fmt.Errorf("read the details of jobs: %w", err)
 	}
@@ -223,8 +223,8 @@ func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
 
 // changeJobs cancels the selected jobs of the list, or sends their bots again.
 func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error {
-	ids, verb := req.r.PostForm["job"], req.r.PostForm.Get("verb")
-	change, notice := d.settings.Jobs.Cancel, "jobs-cancelled"
+	ids, verb := req.PostForm["job"], req.PostForm.Get("verb")
+	change, notice := d.Jobs.Cancel, "jobs-cancelled"
 	switch {
 	case verb == "again":
 		change, notice = d.sendAgain, "jobs-sent"
@@ -239,11 +239,11 @@ func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error 
 		if err != nil {
 			return err
 		}
-		if err := change(req.r.Context(), as, found.ID); err != nil {
+		if err := change(req.Context(), as, found.ID); err != nil {
 			return err
 		}
 	}
-	back, err := url.ParseQuery(req.r.PostForm.Get("back"))
+	back, err := url.ParseQuery(req.PostForm.Get("back"))
 	if err != nil {
 		back = url.Values{}
 	}
@@ -253,11 +253,11 @@ func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error 
 
 // sendAgain sends the bot of a job again, now.
 func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UUID) error {
-	j, err := d.settings.Jobs.Job(ctx, as, id)
+	j, err := d.Jobs.Job(ctx, as, id)
 	if err != nil {
 		return err
 	}
-	_, _, err = d.settings.Jobs.Create(ctx, as, lifecycle.NewJob{
+	_, _, err = d.Jobs.Create(ctx, as, lifecycle.NewJob{
 		ExternalID: "dashboard-" + uuid.NewString(), MeetingURL: j.MeetingURL, Platform: j.Platform, DisplayName: j.DisplayName,
 		Webhooks: j.Webhooks, Metadata: j.Metadata, AutoLeave: j.AutoLeave, Options: j.Options,
 	})
@@ -269,7 +269,7 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 
 // liveJobs streams the changes of the list.
 func (d *Dashboard) liveJobs(req *pageRequest, session account.Session) error {
-	name := "jobs " + session.User.ConsumerID.String() + " " + req.r.URL.Query().Encode()
+	name := "jobs " + session.User.ConsumerID.String() + " " + req.URL.Query().Encode()
 	return req.stream(name, func(*topic) (any, error) {
 		return d.readJobs(req, session.User)
 	}, func(list any) (parts, error) {

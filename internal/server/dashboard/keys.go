@@ -32,10 +32,10 @@ func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
 }
 
 func (d *Dashboard) showKeys(req *pageRequest, session account.Session, status int, shown keysView) (err error) {
-	if shown.Keys, err = d.settings.Keys.All(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Keys, err = d.Keys.All(req.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
-	shown.Now = d.settings.Now()
+	shown.Now = d.Now()
 	shown.Keys = withoutExpired(shown.Keys, shown.Now)
 	return req.showStatus(status, "keys", "API keys", shown)
 }
@@ -52,7 +52,7 @@ func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
 		if err != nil || days == 0 || days > longest {
 			return options, &job.Error{Code: job.InvalidInput, Message: "the expiry is not a number of days", Path: []any{"days"}}
 		}
-		options.ExpiresAt = d.settings.Now().AddDate(0, 0, int(days))
+		options.ExpiresAt = d.Now().AddDate(0, 0, int(days))
 	}
 	return options, nil
 }
@@ -60,10 +60,10 @@ func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
 // createKey creates a key and shows it in the response to the form, and nowhere
 // else.
 func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
-	mode, secret := modeOf(req.r.PostForm), ""
-	options, err := d.keyOptions(req.r.PostForm)
+	mode, secret := modeOf(req.PostForm), ""
+	options, err := d.keyOptions(req.PostForm)
 	if err == nil {
-		_, secret, err = d.settings.Keys.Create(req.r.Context(), account.CallerOf(session.User, mode), mode, options)
+		_, secret, err = d.Keys.Create(req.Context(), account.CallerOf(session.User, mode), mode, options)
 	}
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
 		status, problem := req.describe(err)
@@ -76,19 +76,19 @@ func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
   -H "Authorization: Bearer %s" \
   -H "Content-Type: application/json" \
   -d '{"externalId": "first-meeting", "meetingUrl": "https://meet.google.com/abc-defg-hij", "captions": {"enabled": true}, "chat": true}'`,
-		d.settings.BaseURL, secret)
+		d.BaseURL, secret)
 	return d.showKeys(req, session, http.StatusOK, keysView{NewKey: secret, NewMode: mode, Command: command})
 }
 
 func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such key.")
 	}
-	if err := d.settings.Keys.Revoke(req.r.Context(), account.CallerOf(session.User, job.Live), id); err != nil {
+	if err := d.Keys.Revoke(req.Context(), account.CallerOf(session.User, job.Live), id); err != nil {
 		return err
 	}
-	d.settings.Revocations.Announce()
+	d.Revocations.Announce()
 	return req.redirect("/keys?note=key-revoked")
 }
 
@@ -101,8 +101,8 @@ type cliView struct {
 
 // cliPage asks the user to authorize a command line.
 func (d *Dashboard) cliPage(req *pageRequest, _ account.Session) error {
-	nonce := req.r.URL.Query().Get("nonce")
-	waiting, ok, err := d.settings.Flows.Pending(req.r.Context(), nonce)
+	nonce := req.URL.Query().Get("nonce")
+	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
 	if err != nil {
 		return err
 	}
@@ -119,22 +119,22 @@ func expiredFlow() error {
 // authorizeCLI creates a key for the user's consumer and passes it to the waiting
 // command line.
 func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) error {
-	nonce := req.r.PostForm.Get("nonce")
-	waiting, ok, err := d.settings.Flows.Pending(req.r.Context(), nonce)
+	nonce := req.PostForm.Get("nonce")
+	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return expiredFlow()
 	}
-	as := account.CallerOf(session.User, modeOf(req.r.PostForm))
-	key, secret, err := d.settings.Keys.Create(req.r.Context(), as, as.Mode, account.KeyOptions{Name: "standin login", Scope: as.Scope})
+	as := account.CallerOf(session.User, modeOf(req.PostForm))
+	key, secret, err := d.Keys.Create(req.Context(), as, as.Mode, account.KeyOptions{Name: "standin login", Scope: as.Scope})
 	if err != nil {
 		return err
 	}
-	if err := d.settings.Flows.Complete(req.r.Context(), nonce, secret, session.User.Email); err != nil {
+	if err := d.Flows.Complete(req.Context(), nonce, secret, session.User.Email); err != nil {
 		// Nobody received the key.
-		revokeErr := d.settings.Keys.Revoke(req.r.Context(), as, key.ID)
+		revokeErr := d.Keys.Revoke(req.Context(), as, key.ID)
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
 			return expiredFlow()
 		}

@@ -82,12 +82,12 @@ func (req *pageRequest) streamChanges(control *http.ResponseController, sent par
 	defer poll.Stop()
 	defer recheck.Stop()
 	defer end.Stop()
-	lastWrite, revoked := time.Now(), req.d.settings.Revocations.Next()
+	lastWrite, revoked := time.Now(), req.d.Revocations.Next()
 	for {
 		select {
 		case <-poll.C:
 		case <-revoked:
-			revoked = req.d.settings.Revocations.Next()
+			revoked = req.d.Revocations.Next()
 			if !req.stillSignedIn() {
 				return
 			}
@@ -99,7 +99,7 @@ func (req *pageRequest) streamChanges(control *http.ResponseController, sent par
 			return
 		case <-req.d.draining:
 			return
-		case <-req.r.Context().Done():
+		case <-req.Context().Done():
 			return
 		}
 		latest, err := current()
@@ -123,7 +123,7 @@ func (req *pageRequest) streamChanges(control *http.ResponseController, sent par
 // stillSignedIn reports whether the session is still valid, and its user still has the
 // same rights.
 func (req *pageRequest) stillSignedIn() bool {
-	current, err := req.d.settings.Users.Session(req.r.Context(), req.secret)
+	current, err := req.d.Users.Session(req.Context(), req.secret)
 	if err != nil {
 		return !job.ErrorIs(err, job.Unauthorized)
 	}
@@ -152,11 +152,11 @@ func (req *pageRequest) writeEvent(control *http.ResponseController, text string
 // liveJob streams the changes of a job's page.
 func (d *Dashboard) liveJob(req *pageRequest, found job.Job, as account.Caller) error {
 	return req.stream("job "+found.ID.String(), func(shared *topic) (any, error) {
-		latest, err := d.settings.Jobs.Job(req.r.Context(), as, found.ID)
+		latest, err := d.Jobs.Job(req.Context(), as, found.ID)
 		if err != nil {
 			return nil, err
 		}
-		return d.readJob(req.r.Context(), latest, as, &shared.recording)
+		return d.readJob(req.Context(), latest, as, &shared.recording)
 	}, func(view any) (parts, error) {
 		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures",
 			"timeline", "deliveries")

@@ -25,12 +25,12 @@ type mailMessage struct {
 }
 
 func (d *Dashboard) mailPage(req *pageRequest, _ account.Session) error {
-	before, err := strconv.ParseInt("0"+req.r.URL.Query().Get("before"), 10, 64)
+	before, err := strconv.ParseInt("0"+req.URL.Query().Get("before"), 10, 64)
 	if err != nil {
 		return notFound("There is no such page.")
 	}
-	shown := mailView{Worker: d.settings.Mail.Exists()}
-	records, err := d.settings.Mail.Records(req.r.Context(), before, maxMails+1)
+	shown := mailView{Worker: d.Mail.Exists()}
+	records, err := d.Mail.Records(req.Context(), before, maxMails+1)
 	if err != nil {
 		return err
 	}
@@ -47,9 +47,9 @@ func (d *Dashboard) mailPage(req *pageRequest, _ account.Session) error {
 
 // retryMail processes a message again.
 func (d *Dashboard) retryMail(req *pageRequest, _ account.Session) error {
-	id, err := strconv.ParseInt(req.r.PathValue("id"), 10, 64)
+	id, err := strconv.ParseInt(req.PathValue("id"), 10, 64)
 	if err == nil {
-		err = d.settings.Mail.Retry(req.r.Context(), id)
+		err = d.Mail.Retry(req.Context(), id)
 	} else {
 		err = mail.ErrNoMessage
 	}

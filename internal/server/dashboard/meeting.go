@@ -49,7 +49,7 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 	}
 	view := meetingView{Shown: true}
 	view.Stage, view.Since = stageOf(j, entries)
-	newest, err := d.settings.Jobs.Screenshot(ctx, as, j.ID)
+	newest, err := d.Jobs.Screenshot(ctx, as, j.ID)
 	switch refused, _ := errors.AsType[*job.Error](err); {
 	case job.ErrorIs(err, job.InvalidState):
 		view.NoPicture = text.Sentence(refused.Message)
@@ -60,7 +60,7 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 	}
 	view.Picture = newest.TakenAt
 	view.People = peopleOf(details)
-	texts, err := d.settings.Search.LatestTexts(ctx, j.ID, shownTalk)
+	texts, err := d.Search.LatestTexts(ctx, j.ID, shownTalk)
 	if err != nil {
 		return view, err
 	}

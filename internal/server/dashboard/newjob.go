@@ -57,7 +57,7 @@ func (f newJobForm) filled() newJobForm {
 }
 
 func (d *Dashboard) newJobPage(req *pageRequest, session account.Session) error {
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	form := newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl"), Captions: true, Chat: true}
 	if again := query.Get("again"); again != "" {
 		earlier, _, err := d.findJob(req, session, again)
@@ -70,8 +70,8 @@ func (d *Dashboard) newJobPage(req *pageRequest, session account.Session) error 
 	if _, address, _ := findMeeting(form.MeetingURL); form.Mode != job.Test {
 		form.Warning = d.linkWarning(address)
 	}
-	if d.settings.Capacity != nil {
-		capacity, err := d.settings.Capacity.Capacity(req.r.Context())
+	if d.Capacity != nil {
+		capacity, err := d.Capacity.Capacity(req.Context())
 		if err != nil {
 			return fmt.Errorf("read the capacity: %w", err)
 		}
@@ -117,7 +117,7 @@ func findMeeting(text string) (job.Platform, string, bool) {
 
 // detectPlatform returns the meeting in a text that the user is typing.
 func (d *Dashboard) detectPlatform(req *pageRequest, _ account.Session) error {
-	platform, address, ok := findMeeting(clip(req.r.URL.Query().Get("text"), 10_000))
+	platform, address, ok := findMeeting(clip(req.URL.Query().Get("text"), 10_000))
 	return req.writeJSON(struct {
 		OK      bool   `json:"ok"`
 		Warning string `json:"warning"`
@@ -131,12 +131,12 @@ func (d *Dashboard) linkWarning(address string) string {
 	if address == "" {
 		return ""
 	}
-	return meetinglink.Warning(address, d.settings.AllowedMeetingHosts...)
+	return meetinglink.Warning(address, d.AllowedMeetingHosts...)
 }
 
 // createJob sends a bot.
 func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
-	values := req.r.PostForm
+	values := req.PostForm
 	form := newJobForm{
 		Mode: modeOf(values), MeetingURL: values.Get("meetingUrl"), DisplayName: values.Get("displayName"),
 		JoinAt: values.Get("joinAt"), ExternalID: strings.TrimSpace(values.Get("externalId")), Platform: values.Get("platform"),
@@ -155,7 +155,7 @@ func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
 		form.Problem, form.ExternalID = problem, strings.TrimSpace(values.Get("externalId"))
 		return req.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
 	}
-	made, replayed, err := d.settings.Jobs.Create(req.r.Context(), account.CallerOf(session.User, form.Mode), request)
+	made, replayed, err := d.Jobs.Create(req.Context(), account.CallerOf(session.User, form.Mode), request)
 	if err != nil {
 		return fmt.Errorf("send a bot: %w", err)
 	}

@@ -34,7 +34,7 @@ const (
 // provider is an OpenID Connect provider. Its configuration is fetched at the
 // first sign-in, so that the service starts without it.
 type provider struct {
-	settings OIDCSettings
+	OIDCSettings
 	redirect string
 	client   *http.Client
 
@@ -50,7 +50,7 @@ func newProvider(settings OIDCSettings, baseURL string) (*provider, error) {
 	if settings.Issuer == "" || settings.ClientID == "" {
 		return nil, errors.New("OpenID Connect needs both STANDIN_OIDC_ISSUER and STANDIN_OIDC_CLIENT_ID")
 	}
-	return &provider{settings: settings, redirect: baseURL + "/signin/oidc/callback", client: &http.Client{Timeout: providerTimeout}}, nil
+	return &provider{OIDCSettings: settings, redirect: baseURL + "/signin/oidc/callback", client: &http.Client{Timeout: providerTimeout}}, nil
 }
 
 // discover returns the configuration of the provider.
@@ -61,7 +61,7 @@ func (p *provider) discover(ctx context.Context) (*oidc.Provider, error) {
 		return p.found, nil
 	}
 	// The provider keeps the client of the context beyond this request.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.settings.Issuer)
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("discover the OpenID Connect provider: %w", err)
 	}
@@ -71,7 +71,7 @@ func (p *provider) discover(ctx context.Context) (*oidc.Provider, error) {
 
 func (p *provider) config(found *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{
-		ClientID: p.settings.ClientID, ClientSecret: p.settings.ClientSecret, Endpoint: found.Endpoint(),
+		ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(),
 		RedirectURL: p.redirect, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
 	}
 }
@@ -95,13 +95,13 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	found, err := d.oidc.discover(req.r.Context())
+	found, err := d.oidc.discover(req.Context())
 	if err != nil {
 		req.Err = err
 		return &pageError{http.StatusBadGateway, "The sign-in service is not available. Try again in a moment, or sign in with your password."}
 	}
 	state := oidcState{
-		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.r.URL.Query().Get("next")),
+		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.URL.Query().Get("next")),
 	}
 	value, err := d.sealState(oidcCookie, "", state)
 	if err != nil {
@@ -119,9 +119,9 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	state, ok := d.oidcStateOf(req.r)
+	state, ok := d.oidcStateOf(req.Request)
 	req.setCookie(oidcCookie, "", 0) // valid for one callback
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
 		return &pageError{http.StatusBadRequest, "This sign-in was not started in this browser, or it expired. Sign in again."}
 	}
@@ -142,7 +142,7 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 		}
 	}
 	if err != nil {
-		req.d.settings.Log.Warn("sign-in with OpenID Connect failed", "request_id", req.ID, "error", err)
+		req.d.Log.Warn("sign-in with OpenID Connect failed", "request_id", req.ID, "error", err)
 		return &pageError{http.StatusUnauthorized, "The response of the sign-in service could not be verified. Sign in again."}
 	}
 	return req.open(user, nextPage(state.Next))
@@ -162,7 +162,7 @@ func (d *Dashboard) sealState(cookie, session string, state any) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("encode a visit at a provider: %w", err)
 	}
-	return d.settings.Sealer.Seal(cookie+" "+session, string(encoded)), nil
+	return d.Sealer.Seal(cookie+" "+session, string(encoded)), nil
 }
 
 // readState reads the state of a visit at a provider from its cookie, which this service has
@@ -172,24 +172,24 @@ func (d *Dashboard) readState(r *http.Request, cookie, session string, state any
 	if err != nil {
 		return false
 	}
-	opened, err := d.settings.Sealer.Open(cookie+" "+session, kept.Value)
+	opened, err := d.Sealer.Open(cookie+" "+session, kept.Value)
 	return err == nil && json.Unmarshal([]byte(opened), state) == nil
 }
 
 // oidcUser returns the user whom the provider authenticated. It connects the identity
 // to the user who is signed in already and has the same e-mail address.
 func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (account.User, error) {
-	ctx, users := req.r.Context(), d.settings.Users
+	ctx, users := req.Context(), d.Users
 	identity, claims, err := d.oidc.identify(ctx, code, state)
 	if err != nil {
 		return account.User{}, err
 	}
-	trusted := bool(claims.Verified) || d.oidc.settings.TrustEmails
+	trusted := bool(claims.Verified) || d.oidc.TrustEmails
 	user, err := users.SignInOIDC(ctx, identity, claims.Email, trusted, claims.Name)
 	if !errors.Is(err, account.ErrHasPassword) {
 		return user, err
 	}
-	session, _, sessionErr := d.sessionOf(req.r)
+	session, _, sessionErr := d.sessionOf(req.Request)
 	if sessionErr != nil {
 		return account.User{}, err
 	}
@@ -227,7 +227,7 @@ func (p *provider) identify(ctx context.Context, code string, state oidcState) (
 	if !ok {
 		return identity, claims, errors.New("the provider sent no ID token")
 	}
-	token, err := found.Verifier(&oidc.Config{ClientID: p.settings.ClientID}).Verify(ctx, raw)
+	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID}).Verify(ctx, raw)
 	if err != nil {
 		return identity, claims, fmt.Errorf("verify the ID token: %w", err)
 	}

@@ -87,7 +87,7 @@ const (
 )
 
 func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
-	shown, err := d.operatorView(req.r.Context(), modeOf(req.r.URL.Query()))
+	shown, err := d.operatorView(req.Context(), modeOf(req.URL.Query()))
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ type botsView struct {
 
 // botsPage shows the running bots that do not fit on the operator page.
 func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
-	skip, err := strconv.ParseUint("0"+req.r.URL.Query().Get("skip"), 10, 31)
+	skip, err := strconv.ParseUint("0"+req.URL.Query().Get("skip"), 10, 31)
 	if err != nil {
 		return notFound("There is no such page.")
 	}
-	bots, err := d.settings.Operator.RunningBots(req.r.Context(), int(skip), maxBots+1)
+	bots, err := d.Operator.RunningBots(req.Context(), int(skip), maxBots+1)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
 		bots = bots[:maxBots]
 		view.More = fmt.Sprintf("/operator/bots?skip=%d", skip+maxBots)
 	}
-	now := d.settings.Now()
+	now := d.Now()
 	for _, b := range bots {
 		view.Bots = append(view.Bots, viewBot(b, now))
 	}
@@ -147,7 +147,7 @@ type period struct {
 // failuresPage shows failed jobs of all teams.
 func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
 	const shownJobs = 50
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	shown := failuresView{
 		Mode: modeOf(query), Code: job.FailureCode(query.Get("code")), Platform: job.Platform(query.Get("platform")),
 		Periods: []period{{24, "24 hours"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}, Codes: job.FailureCodes(), Platforms: job.Platforms(),
@@ -155,7 +155,7 @@ func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
 	filter := job.FailureFilter{Code: shown.Code, Platform: shown.Platform}
 	shown.Hours, _ = strconv.Atoi(query.Get("hours")) // anything else is any time
 	if shown.Hours > 0 {
-		filter.Since = d.settings.Now().Add(-time.Duration(min(shown.Hours, 10*365*24)) * time.Hour)
+		filter.Since = d.Now().Add(-time.Duration(min(shown.Hours, 10*365*24)) * time.Hour)
 	}
 	if at, id, found := strings.Cut(query.Get("after"), "."); found {
 		since, err := strconv.ParseInt(at, 10, 64)
@@ -166,7 +166,7 @@ func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
 		filter.After = job.FailureCursor{At: time.UnixMilli(since), ID: last}
 	}
 	var err error
-	if shown.Jobs, err = d.settings.Operator.FailedJobs(req.r.Context(), shown.Mode, filter, shownJobs+1); err != nil {
+	if shown.Jobs, err = d.Operator.FailedJobs(req.Context(), shown.Mode, filter, shownJobs+1); err != nil {
 		return err
 	}
 	if len(shown.Jobs) > shownJobs {
@@ -180,9 +180,9 @@ func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
 
 // liveOperator streams the changes of the operator page.
 func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
-	mode := modeOf(req.r.URL.Query())
+	mode := modeOf(req.URL.Query())
 	return req.stream("operator "+string(mode), func(*topic) (any, error) {
-		return d.operatorView(req.r.Context(), mode)
+		return d.operatorView(req.Context(), mode)
 	}, func(view any) (parts, error) {
 		return req.parts("operator", view, "figures", "bots", "failures", "reasons", "recent")
 	})
@@ -202,7 +202,7 @@ func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (operatorVi
 	cache := d.overviews[mode]
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
-	if d.settings.Now().Sub(cache.view.Now) < maxOverviewAge {
+	if d.Now().Sub(cache.view.Now) < maxOverviewAge {
 		return cache.view, nil
 	}
 	shown, err := d.readOverview(ctx, mode)
@@ -213,11 +213,11 @@ func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (operatorVi
 }
 
 func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
-	shown.Mode, shown.Now = mode, d.settings.Now()
-	if shown.Overview, err = d.settings.Operator.Overview(ctx, mode, shown.Now); err != nil {
+	shown.Mode, shown.Now = mode, d.Now()
+	if shown.Overview, err = d.Operator.Overview(ctx, mode, shown.Now); err != nil {
 		return shown, err
 	}
-	shown.Host = d.settings.Host.Read(ctx)
+	shown.Host = d.Host.Read(ctx)
 	if shown.Host.UptimeSec != nil {
 		shown.Uptime = time.Duration(*shown.Host.UptimeSec) * time.Second
 	}
@@ -236,8 +236,8 @@ func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown oper
 	for _, b := range shown.Overview.Bots {
 		shown.Bots = append(shown.Bots, viewBot(b, shown.Now))
 	}
-	if d.settings.Capacity != nil {
-		capacity, err := d.settings.Capacity.Capacity(ctx)
+	if d.Capacity != nil {
+		capacity, err := d.Capacity.Capacity(ctx)
 		if err != nil {
 			return shown, fmt.Errorf("read the capacity: %w", err)
 		}

@@ -21,7 +21,7 @@ const (
 // referenceSession tells the API reference who is signed in, with the token of the session's
 // forms. The status is 204 if nobody is.
 func (d *Dashboard) referenceSession(req *pageRequest) error {
-	session, secret, err := d.sessionOf(req.r)
+	session, secret, err := d.sessionOf(req.Request)
 	if job.ErrorIs(err, job.Unauthorized) {
 		req.WriteHeader(http.StatusNoContent)
 		return nil
@@ -38,8 +38,8 @@ func (d *Dashboard) referenceSession(req *pageRequest) error {
 // reference sends requests.
 func (d *Dashboard) createReferenceKey(req *pageRequest, session account.Session) error {
 	as := account.CallerOf(session.User, job.Test)
-	key, secret, err := d.settings.Keys.Create(req.r.Context(), as, job.Test, account.KeyOptions{
-		Name: referenceKey, Scope: as.Scope, ExpiresAt: d.settings.Now().Add(referenceKeyLife), Reference: true,
+	key, secret, err := d.Keys.Create(req.Context(), as, job.Test, account.KeyOptions{
+		Name: referenceKey, Scope: as.Scope, ExpiresAt: d.Now().Add(referenceKeyLife), Reference: true,
 	})
 	if err != nil {
 		return err

@@ -34,12 +34,18 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // pageRequest is a request for a page and the writer of its response.
 type pageRequest struct {
-	*httpmw.Record
+	*httpmw.Record // the response
+	*http.Request
 	d       *Dashboard
-	r       *http.Request
 	session account.Session // of a signed-in user
 	secret  string          // of the session; empty when nobody is signed in
 }
+
+// Header implements http.ResponseWriter.
+func (req *pageRequest) Header() http.Header { return req.Record.Header() }
+
+// Write implements http.ResponseWriter.
+func (req *pageRequest) Write(data []byte) (int, error) { return req.Record.Write(data) }
 
 // handler serves a page. A returned error becomes an error page. A handler that
 // has started its response returns nil.
@@ -68,7 +74,7 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		record, r := httpmw.StartRecord(w, r)
-		req := &pageRequest{Record: record, d: d, r: r}
+		req := &pageRequest{Record: record, Request: r, d: d}
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")
@@ -83,7 +89,7 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 		_ = control.SetReadDeadline(started.Add(bodyTimeout))
 		_ = control.SetWriteDeadline(started.Add(responseTimeout))
 
-		defer func() { record.Log(d.settings.Log, "page", r) }()
+		defer func() { record.Log(d.Log, "page", r) }()
 		defer record.Recover(req.fail)
 		if err := d.origins.Check(r); err != nil {
 			req.fail(&pageError{http.StatusForbidden, "This request came from another site, so nothing was done."})
@@ -103,24 +109,24 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 // a page has far fewer fields than it accepts.
 func (req *pageRequest) parseForm(limit int64) error {
 	const maxFields = 100
-	address := httpmw.AddressKey(req.d.settings.TrustedProxies.ClientAddress(req.r))
-	body, done, err := req.d.settings.Bodies.Open(req, req.r, address, limit, bodyTimeout)
+	address := httpmw.AddressKey(req.d.TrustedProxies.ClientAddress(req.Request))
+	body, done, err := req.d.Bodies.Open(req, req.Request, address, limit, bodyTimeout)
 	if err != nil {
 		return formError(err)
 	}
 	defer done()
-	req.r.Body = io.NopCloser(bytes.NewReader(body))
-	if err := req.r.ParseForm(); err != nil {
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	if err := req.ParseForm(); err != nil {
 		return formError(err)
 	}
 	fields := 0
-	for _, values := range req.r.PostForm {
+	for _, values := range req.PostForm {
 		fields += len(values)
 	}
 	if fields > maxFields {
 		return &pageError{http.StatusBadRequest, "The form has too many fields."}
 	}
-	return checkTexts(req.r.PostForm)
+	return checkTexts(req.PostForm)
 }
 
 // formError returns the error for a form that was not read.
@@ -139,7 +145,7 @@ func formError(err error) error {
 
 // costlyRead waits until a consumer may make a costly read.
 func (req *pageRequest) costlyRead(consumer uuid.UUID) (release func(), err error) {
-	return req.d.settings.CostlyReads.AcquireWithin(req.r.Context(), bodyTimeout, consumer.String(), 1)
+	return req.d.CostlyReads.AcquireWithin(req.Context(), bodyTimeout, consumer.String(), 1)
 }
 
 // checkTexts refuses control characters in the fields of a form or a query.
@@ -159,12 +165,12 @@ type errorView struct{ Status, Message string }
 
 // fail responds with an error page.
 func (req *pageRequest) fail(err error) {
-	if !req.Fail(req.r, err) {
+	if !req.Fail(req.Request, err) {
 		return
 	}
 	status, message := req.describe(err)
 	if status >= http.StatusInternalServerError {
-		req.d.settings.Log.Error("page failed", "request_id", req.ID, "error", err)
+		req.d.Log.Error("page failed", "request_id", req.ID, "error", err)
 	}
 	_ = req.showStatus(status, "error", "Error", errorView{http.StatusText(status), message})
 }
@@ -187,7 +193,7 @@ func (req *pageRequest) describe(err error) (int, string) {
 		}
 		return own.status, own.message
 	}
-	known := req.Explain(err, req.d.settings.Unavailable)
+	known := req.Explain(err, req.d.Unavailable)
 	if known.Wait > 0 {
 		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(known.Wait)))
 	}
@@ -214,12 +220,12 @@ func (req *pageRequest) showStatus(status int, page, title string, data any) err
 // render executes a template of a page.
 func (req *pageRequest) render(page, name, title string, data any) ([]byte, error) {
 	view := view{
-		Title: title, Page: page, Data: data, Notice: notices()[req.r.URL.Query().Get("note")],
-		SignedIn: req.secret != "", User: req.session.User, Mode: modeOf(req.r.URL.Query()),
+		Title: title, Page: page, Data: data, Notice: notices()[req.URL.Query().Get("note")],
+		SignedIn: req.secret != "", User: req.session.User, Mode: modeOf(req.URL.Query()),
 		here: url.URL{Path: "/jobs"},
 	}
-	if req.r.Method == http.MethodGet && page != "error" {
-		view.here = *req.r.URL
+	if req.Method == http.MethodGet && page != "error" {
+		view.here = *req.URL
 	}
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)

@@ -18,7 +18,7 @@ func (d *Dashboard) route() {
 func (d *Dashboard) routePublic() {
 	d.public("GET /assets/{name}", d.serveAsset)
 	d.public("GET /favicon.ico", func(req *pageRequest) error { // of pages that name no icon
-		req.r.SetPathValue("name", "icon.svg")
+		req.SetPathValue("name", "icon.svg")
 		return d.serveAsset(req)
 	})
 	d.public("GET /signin", d.signInPage)

@@ -37,27 +37,27 @@ type shareView struct {
 
 // share creates a link to a recording and shows it in the response, and nowhere else.
 func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) error {
-	if d.settings.ShareLifetime <= 0 {
+	if d.ShareLifetime <= 0 {
 		return notFound("The operator of the service allows no links to recordings.")
 	}
-	if _, err := d.manifestOf(req.r.Context(), found); err != nil {
+	if _, err := d.manifestOf(req.Context(), found); err != nil {
 		return err
 	}
-	token, now := account.NewToken(), d.settings.Now()
+	token, now := account.NewToken(), d.Now()
 	link := job.ShareLink{
 		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.session.User.Email,
-		ExpiresAt: now.Add(d.settings.ShareLifetime),
+		ExpiresAt: now.Add(d.ShareLifetime),
 	}
-	if err := d.settings.Shares.InsertShareLink(req.r.Context(), link); err != nil {
+	if err := d.Shares.InsertShareLink(req.Context(), link); err != nil {
 		return err
 	}
-	address := d.settings.BaseURL + "/shared?token=" + url.QueryEscape(token)
+	address := d.BaseURL + "/shared?token=" + url.QueryEscape(token)
 	return req.show("share", "Share", shareView{Job: found, Link: address, Until: link.ExpiresAt})
 }
 
 // revokeShare ends a link to a recording.
 func (d *Dashboard) revokeShare(req *pageRequest, found job.Job, _ account.Caller) error {
-	if err := d.settings.Shares.DeleteShareLink(req.r.Context(), found.ID, req.r.PostForm.Get("link")); err != nil {
+	if err := d.Shares.DeleteShareLink(req.Context(), found.ID, req.PostForm.Get("link")); err != nil {
 		return err
 	}
 	return req.redirect("/jobs/" + found.ID.String() + "?note=link-revoked")
@@ -65,17 +65,17 @@ func (d *Dashboard) revokeShare(req *pageRequest, found job.Job, _ account.Calle
 
 // sharedJob returns the job of the link in the query.
 func (d *Dashboard) sharedJob(req *pageRequest) (job.Job, error) {
-	link, err := d.settings.Shares.ShareLink(req.r.Context(), account.Hash(req.r.URL.Query().Get("token")))
+	link, err := d.Shares.ShareLink(req.Context(), account.Hash(req.URL.Query().Get("token")))
 	if job.ErrorIs(err, job.NotFound) {
 		return job.Job{}, notFound("There is no such link. It may have been revoked.")
 	}
 	if err != nil {
 		return job.Job{}, err
 	}
-	if d.settings.ShareLifetime <= 0 || !d.settings.Now().Before(link.ExpiresAt) {
+	if d.ShareLifetime <= 0 || !d.Now().Before(link.ExpiresAt) {
 		return job.Job{}, &pageError{http.StatusGone, "This link has expired. Ask for a new one."}
 	}
-	return d.settings.Shares.JobView(req.r.Context(), link.JobID)
+	return d.Shares.JobView(req.Context(), link.JobID)
 }
 
 // sharedView is the data of the page of a shared recording.
@@ -96,7 +96,7 @@ func (d *Dashboard) sharedPage(req *pageRequest) error {
 		return err
 	}
 	defer release()
-	shown, err := d.recordingAt(req.r.Context(), found, "/shared", "?token="+url.QueryEscape(req.r.URL.Query().Get("token")))
+	shown, err := d.recordingAt(req.Context(), found, "/shared", "?token="+url.QueryEscape(req.URL.Query().Get("token")))
 	if err != nil {
 		return err
 	}

@@ -39,12 +39,12 @@ func (req *pageRequest) setCookie(name, value string, life time.Duration) {
 // leads back. Requests that change something need the token of the form too.
 func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 	return func(req *pageRequest) error {
-		session, secret, err := d.sessionOf(req.r)
+		session, secret, err := d.sessionOf(req.Request)
 		if job.ErrorIs(err, job.Unauthorized) {
-			if req.r.Method != http.MethodGet || strings.HasSuffix(req.r.URL.Path, "/live") {
+			if req.Method != http.MethodGet || strings.HasSuffix(req.URL.Path, "/live") {
 				return &pageError{http.StatusUnauthorized, "You are signed out. Sign in and try again."}
 			}
-			return req.redirect("/signin?next=" + url.QueryEscape(req.r.URL.RequestURI()))
+			return req.redirect("/signin?next=" + url.QueryEscape(req.URL.RequestURI()))
 		}
 		if err != nil {
 			return err
@@ -57,11 +57,11 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 				fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed),
 			}
 		}
-		if !isRead(req.r.Method) {
+		if !isRead(req.Method) {
 			if err := req.parseForm(maxForm); err != nil {
 				return err
 			}
-			if !account.FormTokenMatches(req.r.PostForm.Get("token"), secret) {
+			if !account.FormTokenMatches(req.PostForm.Get("token"), secret) {
 				return &pageError{http.StatusForbidden, "This form belongs to another session, so nothing was done. Reload the page and try again."}
 			}
 		}
@@ -83,8 +83,8 @@ const modeLifetime = 365 * 24 * time.Hour
 // chooseMode makes live or test mode the one of all pages if the query names it, and otherwise
 // completes the query with the mode that was chosen before.
 func (req *pageRequest) chooseMode() {
-	query := req.r.URL.Query()
-	cookie, err := req.r.Cookie(req.d.cookieName("standin_mode"))
+	query := req.URL.Query()
+	cookie, err := req.Cookie(req.d.cookieName("standin_mode"))
 	switch {
 	case query.Has("mode"):
 		if chosen := string(modeOf(query)); err != nil || cookie.Value != chosen {
@@ -92,7 +92,7 @@ func (req *pageRequest) chooseMode() {
 		}
 	case err == nil && cookie.Value == string(job.Test):
 		query.Set("mode", cookie.Value)
-		req.r.URL.RawQuery = query.Encode()
+		req.URL.RawQuery = query.Encode()
 	}
 }
 
@@ -102,7 +102,7 @@ func (d *Dashboard) sessionOf(r *http.Request) (account.Session, string, error) 
 	if err != nil {
 		return account.Session{}, "", &job.Error{Code: job.Unauthorized, Message: "not signed in"}
 	}
-	session, err := d.settings.Users.Session(r.Context(), cookie.Value)
+	session, err := d.Users.Session(r.Context(), cookie.Value)
 	return session, cookie.Value, err
 }
 
@@ -125,11 +125,11 @@ type signInForm struct {
 }
 
 func (d *Dashboard) signInPage(req *pageRequest) error {
-	next := nextPage(req.r.URL.Query().Get("next"))
-	if _, _, err := d.sessionOf(req.r); err == nil {
+	next := nextPage(req.URL.Query().Get("next"))
+	if _, _, err := d.sessionOf(req.Request); err == nil {
 		return req.redirect(next)
 	}
-	exist, err := d.settings.Users.Exist(req.r.Context())
+	exist, err := d.Users.Exist(req.Context())
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (d *Dashboard) signInPage(req *pageRequest) error {
 
 // throttle limits the sign-ins of each client address, and logs the address.
 func (d *Dashboard) throttle(req *pageRequest) error {
-	address := d.settings.TrustedProxies.ClientAddress(req.r)
+	address := d.TrustedProxies.ClientAddress(req.Request)
 	req.Client = address.String()
 	return d.byAddress.Allow(httpmw.AddressKey(address))
 }
@@ -149,15 +149,15 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 	if err := req.parseForm(maxPublicForm); err != nil {
 		return err
 	}
-	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
+	form := signInForm{Next: nextPage(req.PostForm.Get("next")), Email: req.PostForm.Get("email"), OIDC: d.oidc != nil}
 	err := d.throttle(req)
 	if err == nil { // other addresses can still sign in to the account
-		err = d.byAccount.Allow(httpmw.AddressKey(d.settings.TrustedProxies.ClientAddress(req.r)) + " " +
+		err = d.byAccount.Allow(httpmw.AddressKey(d.TrustedProxies.ClientAddress(req.Request)) + " " +
 			strings.ToLower(strings.TrimSpace(form.Email)))
 	}
 	var user account.User
 	if err == nil {
-		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
+		user, err = d.Users.SignIn(req.Context(), form.Email, req.PostForm.Get("password"))
 	}
 	if errors.Is(err, account.ErrBadCredentials) { // of all addresses; a correct password is accepted nevertheless
 		err = cmp.Or(d.failures.Allow("all"), err)
@@ -178,7 +178,7 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 
 // open starts a session and redirects to a page.
 func (req *pageRequest) open(user account.User, next string) error {
-	secret, session, err := req.d.settings.Users.Open(req.r.Context(), user)
+	secret, session, err := req.d.Users.Open(req.Context(), user)
 	if err != nil {
 		return err
 	}
@@ -194,12 +194,12 @@ func (d *Dashboard) signInWithLink(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	next := nextPage(query.Get("next"))
-	if _, _, err := d.sessionOf(req.r); err == nil {
+	if _, _, err := d.sessionOf(req.Request); err == nil {
 		return req.redirect(next)
 	}
-	user, err := d.settings.Users.SignInWithToken(query.Get("token"))
+	user, err := d.Users.SignInWithToken(query.Get("token"))
 	if errors.Is(err, account.ErrBadCredentials) {
 		return notFound("This link is invalid, was already used, or has expired.")
 	}
@@ -210,7 +210,7 @@ func (d *Dashboard) signInWithLink(req *pageRequest) error {
 }
 
 func (d *Dashboard) signOut(req *pageRequest, session account.Session) error {
-	if err := d.settings.Users.End(req.r.Context(), session); err != nil {
+	if err := d.Users.End(req.Context(), session); err != nil {
 		return err
 	}
 	req.setCookie("standin_session", "", 0)
@@ -234,8 +234,8 @@ func (d *Dashboard) invitationPage(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	token := req.r.URL.Query().Get("token")
-	invitation, err := d.settings.Users.Invitation(req.r.Context(), token)
+	token := req.URL.Query().Get("token")
+	invitation, err := d.Users.Invitation(req.Context(), token)
 	if err != nil {
 		return expiredLink(err)
 	}
@@ -252,7 +252,7 @@ func (d *Dashboard) invitationForm(req *pageRequest, token string, invitation ac
 	if !invitation.First() {
 		return form, nil
 	}
-	teams, err := d.settings.Accounts.Consumers(req.r.Context())
+	teams, err := d.Accounts.Consumers(req.Context())
 	for _, team := range teams[:min(len(teams), maxTeams)] {
 		form.Teams = append(form.Teams, team.Name)
 	}
@@ -275,15 +275,15 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	if err := req.parseForm(maxPublicForm); err != nil {
 		return err
 	}
-	values := req.r.PostForm
+	values := req.PostForm
 	token := values.Get("invitation")
 	newUser := account.NewUser{
 		Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"),
 		Consumer: cmp.Or(values.Get("team"), values.Get("consumer")),
 	}
-	user, err := d.settings.Users.Accept(req.r.Context(), token, newUser)
+	user, err := d.Users.Accept(req.Context(), token, newUser)
 	if job.ErrorIs(err, job.InvalidInput) {
-		invitation, findErr := d.settings.Users.Invitation(req.r.Context(), token)
+		invitation, findErr := d.Users.Invitation(req.Context(), token)
 		if findErr != nil {
 			return expiredLink(findErr)
 		}

@@ -35,5 +35,5 @@ func (f Finding) Tone() string {
 
 // systemPage shows the node that serves the request.
 func (d *Dashboard) systemPage(req *pageRequest, _ account.Session) error {
-	return req.show("system", "System", d.settings.System.System(req.r.Context()))
+	return req.show("system", "System", d.System.System(req.Context()))
 }

@@ -28,10 +28,10 @@ func (d *Dashboard) teamPage(req *pageRequest, session account.Session) error {
 }
 
 func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status int, shown teamView) (err error) {
-	if shown.Users, err = d.settings.Users.Of(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Users, err = d.Users.Of(req.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
-	if shown.Invitations, err = d.settings.Users.Invitations(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Invitations, err = d.Users.Invitations(req.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
 	shown.Roles = account.Roles()
@@ -42,9 +42,9 @@ func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status i
 // invite creates an invitation and shows its link in the response, and nowhere
 // else.
 func (d *Dashboard) invite(req *pageRequest, session account.Session) error {
-	email := req.r.PostForm.Get("email")
-	role := account.Role(cmp.Or(req.r.PostForm.Get("role"), string(account.Member)))
-	token, err := d.settings.Users.InviteAs(req.r.Context(), session.User, email, role, req.r.PostForm.Get("operator") == "on")
+	email := req.PostForm.Get("email")
+	role := account.Role(cmp.Or(req.PostForm.Get("role"), string(account.Member)))
+	token, err := d.Users.InviteAs(req.Context(), session.User, email, role, req.PostForm.Get("operator") == "on")
 	if job.ErrorIs(err, job.InvalidInput) {
 		status, problem := req.describe(err)
 		return d.showTeam(req, session, status, teamView{Problem: problem, Email: email})
@@ -56,18 +56,18 @@ func (d *Dashboard) invite(req *pageRequest, session account.Session) error {
 }
 
 func (d *Dashboard) withdraw(req *pageRequest, session account.Session) error {
-	if err := d.settings.Users.Withdraw(req.r.Context(), session.User, req.r.PostForm.Get("invitation")); err != nil {
+	if err := d.Users.Withdraw(req.Context(), session.User, req.PostForm.Get("invitation")); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=withdrawn")
 }
 
 func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error {
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.settings.Users.Remove(req.r.Context(), session.User, id, req.r.PostForm.Has("keepKeys")); err != nil {
+	if err := d.Users.Remove(req.Context(), session.User, id, req.PostForm.Has("keepKeys")); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=removed")
@@ -75,11 +75,11 @@ func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error 
 
 // setRole changes the role of a user.
 func (d *Dashboard) setRole(req *pageRequest, session account.Session) error {
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.settings.Users.SetRole(req.r.Context(), session.User, id, account.Role(req.r.PostForm.Get("role"))); err != nil {
+	if err := d.Users.SetRole(req.Context(), session.User, id, account.Role(req.PostForm.Get("role"))); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=role")

@@ -87,13 +87,13 @@ type historyView struct {
 
 // timelinePage shows the part of a job's timeline that starts at a cursor.
 func (d *Dashboard) timelinePage(req *pageRequest, found job.Job, as account.Caller) error {
-	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	entries, next, err := d.settings.Jobs.Timeline(req.r.Context(), as, found.ID, page)
+	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	entries, next, err := d.Jobs.Timeline(req.Context(), as, found.ID, page)
 	if err != nil {
 		return err
 	}
 	view := historyView{Job: found, More: restURL(found.ID, "timeline", next)}
-	first, _, err := d.settings.Jobs.Timeline(req.r.Context(), as, found.ID, lifecycle.Page{Limit: 1})
+	first, _, err := d.Jobs.Timeline(req.Context(), as, found.ID, lifecycle.Page{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (d *Dashboard) timelinePage(req *pageRequest, found job.Job, as account.Cal
 
 // deliveriesPage shows the part of a job's deliveries that starts at a cursor.
 func (d *Dashboard) deliveriesPage(req *pageRequest, found job.Job, as account.Caller) error {
-	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	deliveries, next, err := d.settings.Jobs.Deliveries(req.r.Context(), as, found.ID, page)
+	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	deliveries, next, err := d.Jobs.Deliveries(req.Context(), as, found.ID, page)
 	if err != nil {
 		return err
 	}

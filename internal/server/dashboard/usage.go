@@ -53,7 +53,7 @@ func usageAddress(path, from, to string, byTeam bool) string {
 }
 
 func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	shown, err := d.readUsage(req, session)
 	if job.ErrorIs(err, job.InvalidInput) {
 		_, shown.Problem = req.describe(err)
@@ -63,7 +63,7 @@ func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return err
 	}
-	if shown.Plan, err = d.settings.Accounts.ConsumerPlan(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Plan, err = d.Accounts.ConsumerPlan(req.Context(), session.User.ConsumerID); err != nil {
 		return fmt.Errorf("read a plan: %w", err)
 	}
 	return req.show("usage", "Usage", shown)
@@ -85,7 +85,7 @@ func (d *Dashboard) usageFile(req *pageRequest, session account.Session) error {
 // readUsage reads the usage of the range in the query: that of the user's team, or for
 // operators that of all teams.
 func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageView, error) {
-	query, now := req.r.URL.Query(), d.settings.Now().UTC()
+	query, now := req.URL.Query(), d.Now().UTC()
 	shown := usageView{Mode: modeOf(query), ByTeam: session.User.Operator && query.Get("by") == "team"}
 	from, to, err := job.UsageDays(query.Get("from"), query.Get("to"), now)
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 		})
 	}
 	if shown.ByTeam {
-		if shown.Teams, err = d.settings.Usage.TeamUsage(req.r.Context(), shown.Mode, from, to); err != nil {
+		if shown.Teams, err = d.Usage.TeamUsage(req.Context(), shown.Mode, from, to); err != nil {
 			return shown, err
 		}
 		for _, team := range shown.Teams {
@@ -115,7 +115,7 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 		}
 		return shown, nil
 	}
-	if shown.Report, err = d.settings.Usage.Usage(req.r.Context(), session.User.ConsumerID, shown.Mode, from, to); err != nil {
+	if shown.Report, err = d.Usage.Usage(req.Context(), session.User.ConsumerID, shown.Mode, from, to); err != nil {
 		return shown, err
 	}
 	shown.Total, shown.Kept = shown.Report.Total, shown.Report.Kept

@@ -33,7 +33,7 @@ func (d *Dashboard) webhooksPage(req *pageRequest, session account.Session) erro
 }
 
 func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, status int, shown webhooksView) error {
-	consumer, err := d.settings.Accounts.Consumer(req.r.Context(), session.User.ConsumerID)
+	consumer, err := d.Accounts.Consumer(req.Context(), session.User.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -45,12 +45,12 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 	if shown.Problem != "" {
 		shown.Consumer.WebhookURL = address // the text of the form
 	}
-	if consumer.PreviousWebhookSecret != "" && consumer.PreviousSecretExpires.After(d.settings.Now()) {
+	if consumer.PreviousWebhookSecret != "" && consumer.PreviousSecretExpires.After(d.Now()) {
 		shown.OldUntil = consumer.PreviousSecretExpires
 	}
-	shown.Mode = modeOf(req.r.URL.Query())
-	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	endpoints, next, err := d.settings.Webhooks.Endpoints(req.r.Context(), account.CallerOf(session.User, shown.Mode), page)
+	shown.Mode = modeOf(req.URL.Query())
+	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	endpoints, next, err := d.Webhooks.Endpoints(req.Context(), account.CallerOf(session.User, shown.Mode), page)
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,13 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 // setEndpoint sets the default webhook URL.
 func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error {
 	const longest = 2000
-	address := strings.TrimSpace(req.r.PostForm.Get("url"))
+	address := strings.TrimSpace(req.PostForm.Get("url"))
 	if address != "" && (!isHTTPURL(address) || len(address) > longest) {
 		form := webhooksView{Problem: "The URL must start with https:// or http:// and include a host."}
 		form.Consumer.WebhookURL = address
 		return d.showWebhooks(req, session, http.StatusBadRequest, form)
 	}
-	if err := d.settings.Accounts.SetWebhookURL(req.r.Context(), session.User.ConsumerID, address); err != nil {
+	if err := d.Accounts.SetWebhookURL(req.Context(), session.User.ConsumerID, address); err != nil {
 		return err
 	}
 	return req.redirect("/webhooks?note=endpoint")
@@ -81,9 +81,9 @@ func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error
 // setEvents sets which optional events the consumer receives.
 func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
 	for name, set := range map[string]func(context.Context, uuid.UUID, bool) error{
-		"transcript": d.settings.Accounts.SetTranscriptEvent, "commands": d.settings.Accounts.SetCommandEvent,
+		"transcript": d.Accounts.SetTranscriptEvent, "commands": d.Accounts.SetCommandEvent,
 	} {
-		if err := set(req.r.Context(), session.User.ConsumerID, req.r.PostForm.Get(name) == "on"); err != nil {
+		if err := set(req.Context(), session.User.ConsumerID, req.PostForm.Get(name) == "on"); err != nil {
 			return err
 		}
 	}
@@ -95,14 +95,14 @@ func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) erro
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	consumer, err := d.settings.Accounts.Consumer(req.r.Context(), session.User.ConsumerID)
+	consumer, err := d.Accounts.Consumer(req.Context(), session.User.ConsumerID)
 	if err != nil {
 		return err
 	}
 	if consumer.WebhookURL == "" {
 		return d.showWebhooks(req, session, http.StatusBadRequest, webhooksView{Problem: "Save a default endpoint first."})
 	}
-	result, err := d.settings.Tester.Test(req.r.Context(), consumer.ID, consumer.WebhookURL, webhook.JobStatusChanged)
+	result, err := d.Tester.Test(req.Context(), consumer.ID, consumer.WebhookURL, webhook.JobStatusChanged)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d *Dashboard) revealSecret(req *pageRequest, session account.Session) erro
 
 // rotateSecret replaces the secret. The old one also signs for a day.
 func (d *Dashboard) rotateSecret(req *pageRequest, session account.Session) error {
-	_, _, err := account.RotateSecret(req.r.Context(), d.settings.Accounts, session.User.ConsumerID, d.settings.Now())
+	_, _, err := account.RotateSecret(req.Context(), d.Accounts, session.User.ConsumerID, d.Now())
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type wordView struct {
 
 // wordsOf reads what was said and written during a recording.
 func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest) (wordsView, error) {
-	texts, err := d.settings.Search.Texts(ctx, j.ID)
+	texts, err := d.Search.Texts(ctx, j.ID)
 	if err != nil {
 		return wordsView{}, fmt.Errorf("read texts: %w", err)
 	}
@@ -73,7 +73,7 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 // texts of the job.
 func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest,
 	texts []job.MeetingText) (document transcript.Document, captions bool, err error) {
-	content, _, _, err := d.settings.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
+	content, _, _, err := d.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
 	if isMissing(err) {
 		return transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
 	}
@@ -96,20 +96,20 @@ func (d *Dashboard) transcriptFile(req *pageRequest, found job.Job, as account.C
 		return err
 	}
 	defer release()
-	manifest, err := d.manifestOf(req.r.Context(), found)
+	manifest, err := d.manifestOf(req.Context(), found)
 	if err != nil {
 		return err
 	}
-	texts, err := d.settings.Search.Texts(req.r.Context(), found.ID)
+	texts, err := d.Search.Texts(req.Context(), found.ID)
 	if err != nil {
 		return fmt.Errorf("read texts: %w", err)
 	}
-	document, _, err := d.spokenIn(req.r.Context(), found, manifest, texts)
+	document, _, err := d.spokenIn(req.Context(), found, manifest, texts)
 	if err != nil {
 		return err
 	}
 	content, kind, suffix := document.Text(), "text/plain", "txt"
-	if req.r.URL.Query().Get("format") == "vtt" {
+	if req.URL.Query().Get("format") == "vtt" {
 		content, kind, suffix = document.VTT(manifest.Gaps), "text/vtt", "vtt"
 	}
 	return req.download(kind+"; charset=utf-8", found.ID.String()[:8]+"-transcript."+suffix, content)
@@ -126,7 +126,7 @@ var errNoRecording = notFound("The job has no recording.")
 
 // manifestOf reads the manifest of a job.
 func (d *Dashboard) manifestOf(ctx context.Context, j job.Job) (m recording.Manifest, err error) {
-	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
+	text, err := d.Recordings.Manifest(ctx, j.ID)
 	if isMissing(err) {
 		return m, errNoRecording
 	}
@@ -155,7 +155,7 @@ func (v searchView) Filtered() bool { return v.Speaker != "" || v.From != "" || 
 // searchPage searches what was said and written in the recordings of the user's
 // consumer.
 func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error {
-	query := req.r.URL.Query()
+	query := req.URL.Query()
 	view := searchView{
 		Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Speaker: clip(strings.TrimSpace(query.Get("speaker")), 200),
 		From: query.Get("from"), To: query.Get("to"), Limit: shownMatches,
@@ -170,7 +170,7 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 		if err != nil {
 			return err
 		}
-		view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
+		view.Matches, err = d.Search.SearchTexts(req.Context(), session.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
 		release()
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 		if !ok {
 			return invalidKey()
 		}
-		caller, err := a.settings.Keys.Authenticate(r.Context(), token)
+		caller, err := a.Keys.Authenticate(r.Context(), token)
 		if denied := (*job.Error)(nil); errors.As(err, &denied) && denied.Code == job.Unauthorized {
 			return unauthorized("Bearer", text.Sentence(denied.Message))
 		}
@@ -131,9 +131,9 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 	case "botToken":
 		return forBot(handle)
 	case "intakeSecret":
-		return a.withSecret(IntakeSecretHeader, a.settings.IntakeSecret, handle)
+		return a.withSecret(IntakeSecretHeader, a.IntakeSecret, handle)
 	case "adminSecret":
-		return a.withSecret(AdminSecretHeader, a.settings.AdminSecret, handle)
+		return a.withSecret(AdminSecretHeader, a.AdminSecret, handle)
 	}
 	return handle
 }
@@ -182,7 +182,7 @@ func (a *API) perAddress(limiter *httpmw.Limiter, handle handler) handler {
 
 // addressKey returns the key by which the client of a request is counted.
 func (a *API) addressKey(r *http.Request) string {
-	return httpmw.AddressKey(a.settings.TrustedProxies.ClientAddress(r))
+	return httpmw.AddressKey(a.TrustedProxies.ClientAddress(r))
 }
 
 // Logins runs device flows. It is implemented by device.Flows and returns the
@@ -208,7 +208,7 @@ type pollBody struct {
 }
 
 func (a *API) initLogin(w http.ResponseWriter, r *http.Request) error {
-	flow, err := a.settings.Logins.Init(r.Context(), a.addressKey(r), r.UserAgent())
+	flow, err := a.Logins.Init(r.Context(), a.addressKey(r), r.UserAgent())
 	if err != nil {
 		return loginError(err)
 	}
@@ -217,7 +217,7 @@ func (a *API) initLogin(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) pollLogin(w http.ResponseWriter, r *http.Request) error {
-	answer, err := a.settings.Logins.Poll(r.Context(), r.PathValue("nonce"))
+	answer, err := a.Logins.Poll(r.Context(), r.PathValue("nonce"))
 	if err != nil {
 		return loginError(err)
 	}
@@ -238,7 +238,7 @@ func (a *API) completeLogin(w http.ResponseWriter, r *http.Request) error {
 	if err := a.readRequest(w, r, "completeLogin", &request); err != nil {
 		return err
 	}
-	err := a.settings.Logins.Complete(r.Context(), request.Nonce, request.APIKey, request.Email)
+	err := a.Logins.Complete(r.Context(), request.Nonce, request.APIKey, request.Email)
 	if errors.Is(err, device.ErrExpired) {
 		return failWithoutBody(w, r, http.StatusGone, err)
 	}

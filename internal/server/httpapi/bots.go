@@ -50,7 +50,7 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.settings.Bots.Ingest(r.Context(), bot, event)
+	response, err := a.Bots.Ingest(r.Context(), bot, event)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
@@ -60,7 +60,7 @@ func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.settings.Bots.IngestTexts(r.Context(), bot, texts)
+	response, err := a.Bots.IngestTexts(r.Context(), bot, texts)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
@@ -70,7 +70,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpmw.RecordOf(r).Level = slog.LevelDebug
 	var beat ingest.Heartbeat
-	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
+	parameters := a.Description.CheckQuery("heartbeat", r.URL.Query())
 	bot, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (a *API) readBotMessage(
 		return bot, err
 	}
 	defer done()
-	identity := a.settings.Description.FindIdentity(body)
+	identity := a.Description.FindIdentity(body)
 	identified := len(identity.Issues) == 0
 	if !identified && len(body) > maxUnidentified {
 		return bot, invalid(identity.Issues)
@@ -123,7 +123,7 @@ func (a *API) readBotMessage(
 			return bot, err
 		}
 	}
-	checked := a.settings.Description.CheckRequest(operationID, body)
+	checked := a.Description.CheckRequest(operationID, body)
 	if !identified {
 		if len(checked.Issues) == 0 {
 			checked = identity
@@ -150,7 +150,7 @@ func (a *API) checkToken(r *http.Request, identity api.Checked, token string) (i
 // authenticateBot returns the bot whose token this is.
 func (a *API) authenticateBot(r *http.Request, jobID uuid.UUID, attempt int, token string) (ingest.Bot, error) {
 	httpmw.RecordOf(r).JobID = jobID
-	bot, ok := ingest.Authenticate(a.settings.SigningKey, jobID, attempt, token)
+	bot, ok := ingest.Authenticate(a.SigningKey, jobID, attempt, token)
 	if !ok {
 		return bot, invalidToken()
 	}
@@ -164,13 +164,13 @@ func (a *API) holdHeartbeat(
 	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration,
 ) (ingest.HeartbeatResponse, error) {
 	if wait == 0 {
-		return a.settings.Bots.Heartbeat(ctx, bot, beat, 0)
+		return a.Bots.Heartbeat(ctx, bot, beat, 0)
 	}
 	holding, stop := a.untilDrain(ctx)
-	response, err := a.settings.Bots.Heartbeat(holding, bot, beat, wait)
+	response, err := a.Bots.Heartbeat(holding, bot, beat, wait)
 	stop()
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return a.settings.Bots.Heartbeat(ctx, bot, beat, 0)
+		return a.Bots.Heartbeat(ctx, bot, beat, 0)
 	}
 	return response, err
 }
@@ -180,10 +180,10 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if r.ContentLength > a.settings.MaxUploadBytes {
-		return tooLarge(a.settings.MaxUploadBytes)
+	if r.ContentLength > a.MaxUploadBytes {
+		return tooLarge(a.MaxUploadBytes)
 	}
-	quota, err := a.settings.Bots.AdmitUpload(r.Context(), bot)
+	quota, err := a.Bots.AdmitUpload(r.Context(), bot)
 	if err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
@@ -191,17 +191,17 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	stall := a.settings.Timeouts.Stall
-	content := httpmw.NewPacedReader(w, r.Body, stall, stall, a.settings.Timeouts.Upload)
-	stored, err := a.settings.Recordings.PutUpload(
-		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.settings.MaxUploadBytes)
+	stall := a.Timeouts.Stall
+	content := httpmw.NewPacedReader(w, r.Body, stall, stall, a.Timeouts.Upload)
+	stored, err := a.Recordings.PutUpload(
+		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.MaxUploadBytes)
 	done(err == nil && stored.New)
 	if err != nil {
 		return uploadError(err, content.Err)
 	}
 	// The recording may have been deleted meanwhile.
-	if _, err := a.settings.Bots.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
-		return errors.Join(err, a.settings.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
+	if _, err := a.Bots.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
+		return errors.Join(err, a.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})
 	return nil
@@ -212,9 +212,9 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 func (a *API) reserveUpload(r *http.Request, id uuid.UUID, quota recording.UploadQuota) (done func(stored bool), err error) {
 	size := r.ContentLength
 	if size < 0 {
-		size = a.settings.MaxUploadBytes
+		size = a.MaxUploadBytes
 	}
-	done, err = a.settings.Recordings.ReserveUpload(r.Context(), id, size, quota)
+	done, err = a.Recordings.ReserveUpload(r.Context(), id, size, quota)
 	if exceeded := (*recording.QuotaError)(nil); errors.As(err, &exceeded) {
 		return nil, &job.Error{Code: job.OverQuota, Message: exceeded.Error()}
 	}

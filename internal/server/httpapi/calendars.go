@@ -169,7 +169,7 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 	if err := request.Job.check(); err != nil {
 		return err
 	}
-	c, err := a.settings.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
+	c, err := a.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
 		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules,
 		Job:  request.Job.options(),
 		Poll: time.Duration(request.PollSeconds) * time.Second,
@@ -187,7 +187,7 @@ func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller accou
 	if err := a.readQuery(w, r, "listCalendars", &query); err != nil {
 		return err
 	}
-	found, err := a.settings.Calendars.Calendars(r.Context(), caller)
+	found, err := a.Calendars.Calendars(r.Context(), caller)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller accou
 }
 
 func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	c, err := a.settings.Calendars.Calendar(r.Context(), caller, id)
+	c, err := a.Calendars.Calendar(r.Context(), caller, id)
 	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
 }
 
@@ -233,16 +233,16 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 		poll := time.Duration(*request.PollSeconds) * time.Second
 		patch.Poll = &poll
 	}
-	c, err := a.settings.Calendars.Change(r.Context(), caller, id, patch)
+	c, err := a.Calendars.Change(r.Context(), caller, id, patch)
 	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
 }
 
 func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.settings.Calendars.Disconnect(r.Context(), caller, id))
+	return noContent(w, a.Calendars.Disconnect(r.Context(), caller, id))
 }
 
 func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	c, changes, err := a.settings.Calendars.SyncNow(r.Context(), caller, id)
+	c, changes, err := a.Calendars.SyncNow(r.Context(), caller, id)
 	return a.respond(w, http.StatusOK, struct {
 		calendarsync.Changes
 		Calendar calendarBody `json:"calendar"`
@@ -264,7 +264,7 @@ func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller 
 	if isUnset(query.To) {
 		query.To = time.Now().Add(2 * calendarsync.Window)
 	}
-	found, err := a.settings.Calendars.Events(r.Context(), caller, id, query.From, query.To)
+	found, err := a.Calendars.Events(r.Context(), caller, id, query.From, query.To)
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller 
 	if err := a.readRequest(w, r, "patchCalendarEvent", &request); err != nil {
 		return err
 	}
-	e, err := a.settings.Calendars.Override(r.Context(), caller, id, event, request.Override)
+	e, err := a.Calendars.Override(r.Context(), caller, id, event, request.Override)
 	return a.respond(w, http.StatusOK, newCalendarEventBody(e), err)
 }
 
@@ -303,7 +303,7 @@ func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	if !a.settings.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
+	if !a.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
 		return &job.Error{Code: job.NotFound, Message: "no such calendar"}
 	}
 	httpmw.RecordOf(r).Caller = id.String()
@@ -317,7 +317,7 @@ func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error
 			return err
 		}
 	}
-	if err := a.settings.Calendars.Notify(r.Context(), id, lapsed); err != nil {
+	if err := a.Calendars.Notify(r.Context(), id, lapsed); err != nil {
 		return fmt.Errorf("note that a calendar has changed: %w", err)
 	}
 	w.WriteHeader(http.StatusAccepted)

@@ -48,7 +48,7 @@ func (a *API) sendChatMessage(w http.ResponseWriter, r *http.Request, caller acc
 	if err := a.readRequest(w, r, "sendChatMessage", &request); err != nil {
 		return err
 	}
-	command, err := a.settings.Controls.SendChatMessage(r.Context(), caller, id, request.Text)
+	command, err := a.Controls.SendChatMessage(r.Context(), caller, id, request.Text)
 	return a.writeQueued(w, command, err)
 }
 
@@ -59,7 +59,7 @@ func (a *API) pinParticipant(w http.ResponseWriter, r *http.Request, caller acco
 	if err := a.readRequest(w, r, "pinParticipant", &request); err != nil {
 		return err
 	}
-	command, err := a.settings.Controls.PinParticipant(r.Context(), caller, id, request.ParticipantID)
+	command, err := a.Controls.PinParticipant(r.Context(), caller, id, request.ParticipantID)
 	return a.writeQueued(w, command, err)
 }
 

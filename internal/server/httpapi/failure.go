@@ -148,11 +148,11 @@ func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err err
 
 // errorResponse returns what a caller reads of an error, and how long he should wait.
 func (a *API) errorResponse(err error, record *httpmw.Record) (int, errorBody, time.Duration) {
-	docURL := a.settings.BaseURL + errorsPage
+	docURL := a.BaseURL + errorsPage
 	if own, ok := errors.AsType[*failure](err); ok {
 		return own.status, errorBody{own.code, own.message, own.issues, docURL}, 0
 	}
-	known := record.Explain(err, a.settings.Unavailable)
+	known := record.Explain(err, a.Unavailable)
 	body := errorBody{Error: known.Code, Message: known.Message, DocURL: docURL}
 	if own, ok := errors.AsType[*job.Error](err); ok && own.Code == job.InvalidInput {
 		body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)

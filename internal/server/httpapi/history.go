@@ -64,7 +64,7 @@ func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller accoun
 	if err := a.readQuery(w, r, "listTimeline", &query); err != nil {
 		return err
 	}
-	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, query.page())
+	entries, next, err := a.History.Timeline(r.Context(), caller, id, query.page())
 	return a.respond(w, http.StatusOK, struct {
 		Entries []entryBody `json:"entries"`
 		Next    *string     `json:"nextCursor"`
@@ -125,7 +125,7 @@ func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller acco
 	if err := a.readQuery(w, r, "listDeliveries", &query); err != nil {
 		return err
 	}
-	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, query.page())
+	deliveries, next, err := a.History.Deliveries(r.Context(), caller, id, query.page())
 	return a.writeDeliveries(w, deliveries, next, err)
 }
 
@@ -138,7 +138,7 @@ func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.Delive
 }
 
 func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	delivery, err := a.settings.History.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
+	delivery, err := a.History.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
 	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
@@ -175,7 +175,7 @@ func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account
 		return err
 	}
 	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
-	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter,
+	matches, err := a.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter,
 		cmp.Or(query.Limit, defaultMatches))
 	release()
 	if err != nil {
@@ -227,7 +227,7 @@ func (a *API) getUsage(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
-	report, err := a.settings.Usage.Usage(r.Context(), caller.ConsumerID, caller.Mode, from, to)
+	report, err := a.Usage.Usage(r.Context(), caller.ConsumerID, caller.Mode, from, to)
 	if err != nil {
 		return fmt.Errorf("read the usage: %w", err)
 	}

@@ -97,7 +97,7 @@ type Tracer interface {
 
 // API serves every operation of the API description.
 type API struct {
-	settings  Settings
+	Settings
 	keys      *httpmw.Limiter // of the requests with a key
 	guesses   *httpmw.Limiter // of shared secrets, which people choose, by address
 	listeners *budget.Budget  // of live sound
@@ -131,7 +131,7 @@ func New(settings Settings) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		settings: settings, keys: newLimiter(settings.RateLimit), guesses: perMinute(60),
+		Settings: settings, keys: newLimiter(settings.RateLimit), guesses: perMinute(60),
 		listeners: budget.New(1000, 100, 0), agents: budget.New(500, 50, 0),
 		description: description, descriptionYAML: sync.OnceValues(func() ([]byte, error) { return api.YAML(description) }),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
@@ -174,13 +174,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(record)
 	_ = control.SetWriteDeadline(time.Time{})
 	if r.Body != nil && r.Body != http.NoBody {
-		_ = control.SetReadDeadline(started.Add(a.settings.Timeouts.ReadJSON))
+		_ = control.SetReadDeadline(started.Add(a.Timeouts.ReadJSON))
 	}
 
 	defer func() {
-		record.Log(a.settings.Log, "request", r)
-		if a.settings.Tracer != nil {
-			a.settings.Tracer.Request(r, record.Summary(r))
+		record.Log(a.Log, "request", r)
+		if a.Tracer != nil {
+			a.Tracer.Request(r, record.Summary(r))
 		}
 	}()
 	defer record.Recover(func(err error) { a.fail(record, r, err) })
@@ -225,14 +225,14 @@ func (a *API) route() error {
 	handlers := a.handlers()
 	allowed := map[string][]string{}
 	security := map[string]string{} // security scheme by path
-	shared, err := newCORS(a.settings.CORSOrigins)
+	shared, err := newCORS(a.CORSOrigins)
 	if err != nil {
 		return err
 	}
-	if err := checkSecurityContact(a.settings.SecurityContact); err != nil {
+	if err := checkSecurityContact(a.SecurityContact); err != nil {
 		return err
 	}
-	for _, operation := range a.settings.Description.Operations() {
+	for _, operation := range a.Description.Operations() {
 		handle, ok := handlers[operation.ID]
 		if !ok {
 			return fmt.Errorf("operation %s has no handler", operation.ID)
@@ -245,11 +245,11 @@ func (a *API) route() error {
 	for id := range handlers {
 		return fmt.Errorf("handler %s has no operation", id)
 	}
-	if a.settings.Metrics != nil { // not part of the description: it changes with the version
+	if a.Metrics != nil { // not part of the description: it changes with the version
 		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
 		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
 	}
-	if a.settings.Agents != nil { // the Model Context Protocol describes itself
+	if a.Agents != nil { // the Model Context Protocol describes itself
 		a.mux.Handle("POST /mcp", a.adapt(a.forScope(account.ReadScope, a.mcp))) // each tool sends requests with the same key
 		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
 	}
@@ -284,11 +284,11 @@ func (a *API) route() error {
 // signed serves a request whose payment signature is that of an empty body.
 func (a *API) signed(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if a.settings.Payments == nil {
+		if a.Payments == nil {
 			return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
 		}
 		signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
-		if _, err := a.settings.Payments.Decode(signature, nil); errors.Is(err, billing.ErrSignature) {
+		if _, err := a.Payments.Decode(signature, nil); errors.Is(err, billing.ErrSignature) {
 			return failWithoutBody(w, r, http.StatusBadRequest, err)
 		}
 		return handle(w, r)

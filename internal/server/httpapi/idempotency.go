@@ -52,14 +52,14 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	if err := text.CheckLine(key, maxIdempotencyKey); err != nil {
 		return invalid(issue("format", err.Error(), idempotencyHeader))
 	}
-	body, err := a.settings.Bodies.Read(w, r, a.addressKey(r), maxBodyBytes, a.settings.Timeouts.ReadJSON)
+	body, err := a.Bodies.Read(w, r, a.addressKey(r), maxBodyBytes, a.Timeouts.ReadJSON)
 	if err != nil {
 		return bodyError(err)
 	}
 	defer body.Close()
 	r.Body = body // the handler reads it again
 	hash := body.Sum(r.URL.RequestURI() + "\n")
-	kept, claimed, err := a.settings.Requests.ClaimRequest(r.Context(), account.KeptRequest{
+	kept, claimed, err := a.Requests.ClaimRequest(r.Context(), account.KeptRequest{
 		ConsumerID: caller.ConsumerID, Mode: caller.Mode, Key: key, Hash: hash, At: time.Now(),
 	}, time.Now().Add(-answerTime))
 	switch {
@@ -74,9 +74,9 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	}
 	recorder := &answerRecorder{ResponseWriter: w}
 	defer func() { // also after a panic
-		answer, keep := recorder.answer, a.settings.Requests.KeepAnswer
+		answer, keep := recorder.answer, a.Requests.KeepAnswer
 		if answer.Status == 0 || answer.Status >= http.StatusMultipleChoices || len(answer.Body) > maxKeptAnswer {
-			keep = a.settings.Requests.ForgetRequest
+			keep = a.Requests.ForgetRequest
 		}
 		answer.Header = w.Header().Clone()
 		var err error
@@ -84,7 +84,7 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 			err = keep(context.WithoutCancel(r.Context()), kept)
 		}
 		if err != nil {
-			a.settings.Log.Error("cannot keep the answer to a request with an Idempotency-Key", "error", err)
+			a.Log.Error("cannot keep the answer to a request with an Idempotency-Key", "error", err)
 		}
 	}()
 	return handle(recorder, r, caller)
@@ -93,12 +93,12 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 // sealAnswer encrypts an answer, which may contain a new secret.
 func (a *API) sealAnswer(kept account.KeptRequest, answer keptAnswer) (string, error) {
 	encoded, err := json.Marshal(answer)
-	return a.settings.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)), err
+	return a.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)), err
 }
 
 // repeatAnswer responds with an answer that was kept.
 func (a *API) repeatAnswer(w http.ResponseWriter, kept account.KeptRequest) error {
-	opened, err := a.settings.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
+	opened, err := a.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
 	if err != nil {
 		return fmt.Errorf("open a kept answer: %w", err)
 	}

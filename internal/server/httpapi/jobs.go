@@ -99,7 +99,7 @@ func (a *API) create(ctx context.Context, caller account.Caller, checked api.Che
 		return a.replay(ctx, caller, checked, err)
 	}
 	link := a.describeLink(request.MeetingURL)
-	j, replayed, err := a.settings.Jobs.Create(ctx, caller, request.newJob(link.platform))
+	j, replayed, err := a.Jobs.Create(ctx, caller, request.newJob(link.platform))
 	if err != nil {
 		return createdJob{}, fmt.Errorf("create a job: %w", err)
 	}
@@ -113,7 +113,7 @@ func (a *API) replay(ctx context.Context, caller account.Caller, checked api.Che
 	if externalID == "" || slices.ContainsFunc(checked.Issues, func(i api.Issue) bool { return slices.Equal(i.Path, []any{"externalId"}) }) {
 		return createdJob{}, invalid
 	}
-	found, err := a.settings.Jobs.JobByExternalID(ctx, caller, externalID)
+	found, err := a.Jobs.JobByExternalID(ctx, caller, externalID)
 	if job.ErrorIs(err, job.NotFound) {
 		return createdJob{}, invalid
 	}
@@ -131,7 +131,7 @@ type meetingLink struct {
 }
 
 func (a *API) describeLink(text string) meetingLink {
-	platform, warning := meetinglink.Describe(text, a.settings.AllowedMeetingHosts...)
+	platform, warning := meetinglink.Describe(text, a.AllowedMeetingHosts...)
 	return meetingLink{text, platform, warning}
 }
 
@@ -146,7 +146,7 @@ func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool, lin
 		warnings = append(warnings, link.warning)
 	}
 	if !j.Status.Terminal() {
-		other, found, err := a.settings.Jobs.OtherJob(ctx, j)
+		other, found, err := a.Jobs.OtherJob(ctx, j)
 		if err != nil {
 			return createdJob{}, fmt.Errorf("find other jobs for the meeting: %w", err)
 		}
@@ -245,7 +245,7 @@ func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) 
 	if err != nil {
 		return job.Job{}, err
 	}
-	j, err := a.settings.Jobs.Job(r.Context(), caller, id)
+	j, err := a.Jobs.Job(r.Context(), caller, id)
 	if err != nil {
 		return job.Job{}, fmt.Errorf("read a job: %w", err)
 	}
@@ -267,11 +267,11 @@ func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller acco
 }
 
 func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.settings.Jobs.Cancel(r.Context(), caller, id))
+	return noContent(w, a.Jobs.Cancel(r.Context(), caller, id))
 }
 
 func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.settings.Jobs.DeleteRecording(r.Context(), caller, id))
+	return noContent(w, a.Jobs.DeleteRecording(r.Context(), caller, id))
 }
 
 // patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
@@ -320,7 +320,7 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if request.DisplayName != nil {
 		*request.DisplayName = displayName(*request.DisplayName)
 	}
-	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
+	j, err := a.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
 		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata, AutoLeave: request.AutoLeave,
 		Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
 		Title:    request.Title.text, Options: request.Options,

@@ -45,7 +45,7 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 			return err
 		}
 	}
-	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, filter, query.page())
+	jobs, next, err := a.Jobs.Jobs(r.Context(), caller, filter, query.page())
 	release()
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
@@ -55,7 +55,7 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 		views[i] = job.NewView(j)
 	}
 	if len(query.Expand) > 0 {
-		details, err := a.settings.Jobs.Details(r.Context(), jobs)
+		details, err := a.Jobs.Details(r.Context(), jobs)
 		if err != nil {
 			return fmt.Errorf("read the details of jobs: %w", err)
 		}
@@ -181,7 +181,7 @@ func (a *API) getJobDetails(w http.ResponseWriter, r *http.Request, caller accou
 	if err != nil {
 		return err
 	}
-	details, err := a.settings.Jobs.Details(r.Context(), []job.Job{j})
+	details, err := a.Jobs.Details(r.Context(), []job.Job{j})
 	return a.respond(w, http.StatusOK, newDetailedJob(j, details[j.ID]), err)
 }
 
@@ -201,7 +201,7 @@ func (a *API) createJobs(w http.ResponseWriter, r *http.Request, caller account.
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.Batch)
+	ctx, cancel := context.WithTimeout(r.Context(), a.Timeouts.Batch)
 	defer cancel()
 	results := make([]batchResult, len(items))
 	for i, item := range items {
@@ -229,7 +229,7 @@ func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, er
 	if issues != nil {
 		return nil, invalid(issues)
 	}
-	batch := a.settings.Description.CheckValue("createJobs", value)
+	batch := a.Description.CheckValue("createJobs", value)
 	batch.Issues = slices.DeleteFunc(batch.Issues, func(i api.Issue) bool { return len(i.Path) > 1 }) // of single items
 	if err := decode(w, batch, &struct{}{}); err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, er
 	given := value.(map[string]any)["jobs"].([]any) // as the schema says
 	items := make([]batchItem, len(given))
 	for i, request := range given {
-		item := batchItem{Checked: a.settings.Description.CheckValue("createJob", request)}
+		item := batchItem{Checked: a.Description.CheckValue("createJob", request)}
 		item.request, item.err = newCreateRequest(item.Checked)
 		items[i] = item
 	}
@@ -258,7 +258,7 @@ func (a *API) createItem(ctx context.Context, r *http.Request, caller account.Ca
 		record := httpmw.RecordOf(r)
 		status, body, _ := a.errorResponse(err, record)
 		if status == http.StatusInternalServerError {
-			a.settings.Log.Error("cannot create a job of a batch", "request", record.ID, "error", err)
+			a.Log.Error("cannot create a job of a batch", "request", record.ID, "error", err)
 		}
 		return batchResult{Status: status, Error: &body}
 	}

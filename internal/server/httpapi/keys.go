@@ -43,14 +43,14 @@ type meService struct {
 // getMe tells a caller whose key it has.
 func (a *API) getMe(w http.ResponseWriter, r *http.Request, _ account.Caller) error {
 	token, _ := bearer(r)
-	key, err := a.settings.Keys.Find(r.Context(), token)
+	key, err := a.Keys.Find(r.Context(), token)
 	if err != nil {
 		return err // it was revoked just now
 	}
 	body := meBody{
 		Consumer: meConsumer{key.ConsumerID, key.Consumer},
 		Key:      meKey{key.ID, key.Name, key.Mode, key.Scope, job.Timestamp(key.CreatedAt), job.NullTimestamp(key.ExpiresAt)},
-		Service:  meService{a.settings.Version},
+		Service:  meService{a.Version},
 	}
 	a.writeJSON(w, http.StatusOK, body)
 	return nil
@@ -83,7 +83,7 @@ func (a *API) listKeys(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := a.readQuery(w, r, "listKeys", &query); err != nil {
 		return err
 	}
-	keys, err := a.settings.Keys.Of(r.Context(), caller)
+	keys, err := a.Keys.Of(r.Context(), caller)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (a *API) createKey(w http.ResponseWriter, r *http.Request, caller account.C
 	if request.ExpiresAt != nil {
 		options.ExpiresAt = *request.ExpiresAt
 	}
-	key, secret, err := a.settings.Keys.Create(r.Context(), caller, request.Mode, options)
+	key, secret, err := a.Keys.Create(r.Context(), caller, request.Mode, options)
 	if err != nil {
 		return fmt.Errorf("create a key: %w", err)
 	}
@@ -122,10 +122,10 @@ func (a *API) createKey(w http.ResponseWriter, r *http.Request, caller account.C
 }
 
 func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	if err := a.settings.Keys.Revoke(r.Context(), caller, id); err != nil {
+	if err := a.Keys.Revoke(r.Context(), caller, id); err != nil {
 		return err
 	}
-	a.settings.Revocations.Announce()
+	a.Revocations.Announce()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -172,8 +172,8 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, caller account.Calle
 	created := w.Header().Get("Location")
 	target := cmp.Or(r.PathValue("id"), r.PathValue("deliveryId"), created[strings.LastIndex(created, "/")+1:])
 	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, target, time.Now())
-	if err := a.settings.Audit.AppendAudit(r.Context(), entry); err != nil {
-		a.settings.Log.Error("cannot write to the audit log", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
+	if err := a.Audit.AppendAudit(r.Context(), entry); err != nil {
+		a.Log.Error("cannot write to the audit log", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func (a *API) listAuditLog(w http.ResponseWriter, r *http.Request, caller accoun
 		}
 	}
 	limit := cmp.Or(page.Limit, lifecycle.DefaultPage)
-	entries, err := a.settings.Audit.AuditLog(r.Context(), caller.ConsumerID, before, limit+1)
+	entries, err := a.Audit.AuditLog(r.Context(), caller.ConsumerID, before, limit+1)
 	if err != nil {
 		return fmt.Errorf("list the audit log: %w", err)
 	}

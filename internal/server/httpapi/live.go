@@ -48,12 +48,12 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	if err != nil {
 		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
 	}
-	done, err := a.settings.Streams.TryAcquire(caller.ConsumerID.String(), 1)
+	done, err := a.Streams.TryAcquire(caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
 	defer done()
-	feed, leave := a.settings.Live.Join(j.ID)
+	feed, leave := a.Live.Join(j.ID)
 	defer leave()
 	s := &liveStream{
 		api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended, follow: query.Follow != "false",
@@ -83,11 +83,11 @@ func (s *liveStream) run(r *http.Request) error {
 	defer keepAlive.Stop()
 	defer recheck.Stop()
 	defer end.Stop()
-	revoked := s.api.settings.Revocations.Next()
+	revoked := s.api.Revocations.Next()
 	for {
 		select {
 		case <-revoked:
-			revoked = s.api.settings.Revocations.Next()
+			revoked = s.api.Revocations.Next()
 			if !s.stillAllowed(r) {
 				return nil
 			}
@@ -187,7 +187,7 @@ func writeEvent(out *bytes.Buffer, name string, data []byte, id string) {
 // write writes and flushes; false when the client is gone, or has not read for the
 // stall timeout.
 func (s *liveStream) write(text []byte) bool {
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.api.settings.Timeouts.Stall)) // see ServeHTTP
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.api.Timeouts.Stall)) // see ServeHTTP
 	if !s.started {
 		s.started = true
 		header := s.writer.Header()
@@ -205,7 +205,7 @@ func (s *liveStream) write(text []byte) bool {
 // stillAllowed reports whether the API key is still valid.
 func (s *liveStream) stillAllowed(r *http.Request) bool {
 	token, _ := bearer(r)
-	_, err := s.api.settings.Keys.Authenticate(r.Context(), token)
+	_, err := s.api.Keys.Authenticate(r.Context(), token)
 	return !job.ErrorIs(err, job.Unauthorized)
 }
 
@@ -221,7 +221,7 @@ const (
 
 // getScreenshot returns the newest picture of a bot's meeting page.
 func (a *API) getScreenshot(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	done, err := a.settings.Streams.TryAcquire(caller.ConsumerID.String(), 1)
+	done, err := a.Streams.TryAcquire(caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (a *API) awaitScreenshot(ctx context.Context, caller account.Caller, id uui
 	defer poll.Stop()
 	defer end.Stop()
 	for {
-		found, err := a.settings.Jobs.Screenshot(ctx, caller, id)
+		found, err := a.Jobs.Screenshot(ctx, caller, id)
 		if err != nil || !found.TakenAt.IsZero() {
 			return found, err
 		}
@@ -274,7 +274,7 @@ func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
 		return invalid(issue("contentMediaType", fmt.Sprintf("must be a JPEG of at most %d pixels in each direction", maxScreenshotSide)))
 	}
 	done()
-	if err := a.settings.Bots.SaveScreenshot(r.Context(), bot, image); err != nil {
+	if err := a.Bots.SaveScreenshot(r.Context(), bot, image); err != nil {
 		return fmt.Errorf("save a picture of a page: %w", err)
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})

@@ -22,7 +22,7 @@ const maxAgentMessage = 64 << 10
 // this API with the same key.
 func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	pages := http.NewCrossOriginProtection()
-	if base, err := url.Parse(a.settings.BaseURL); err == nil {
+	if base, err := url.Parse(a.BaseURL); err == nil {
 		_ = pages.AddTrustedOrigin(base.Scheme + "://" + base.Host) // a proxy may change the host of the request
 	}
 	if pages.Check(r) != nil {
@@ -47,7 +47,7 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 	}
 	r = r.WithContext(ctx)
 	api = api.WithHTTPClient(&http.Client{Transport: inProcess{a, r, decoded}})
-	a.settings.Agents.ServeHTTP(w, r, body, decoded, api, a.settings.Timeouts.Stall)
+	a.Agents.ServeHTTP(w, r, body, decoded, api, a.Timeouts.Stall)
 	return nil
 }
 

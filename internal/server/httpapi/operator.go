@@ -34,11 +34,11 @@ type JobCounts interface {
 
 // hostMetrics serves the operation of that name of api/openapi.yaml.
 func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
-	counts, err := a.settings.JobCounts.CountActive(r.Context())
+	counts, err := a.JobCounts.CountActive(r.Context())
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}
-	metrics := a.settings.Host.Read(r.Context())
+	metrics := a.Host.Read(r.Context())
 	for status, jobs := range counts {
 		if status.Dispatched() {
 			metrics.Bots.Running += jobs
@@ -52,7 +52,7 @@ func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
 
 // metrics serves the metrics.
 func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
-	a.settings.Metrics.ServeHTTP(w, r)
+	a.Metrics.ServeHTTP(w, r)
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 func (a *API) forScraper(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := bearer(r)
-		for _, secret := range []string{a.settings.MetricsSecret, a.settings.AdminSecret} {
+		for _, secret := range []string{a.MetricsSecret, a.AdminSecret} {
 			if ok && secret != "" && account.SameSecret(token, secret) {
 				return handle(w, r)
 			}
@@ -97,7 +97,7 @@ func (a *API) readiness(w http.ResponseWriter, r *http.Request) error {
 		Checks []ReadinessCheck `json:"checks"`
 	}{Ready: true, Checks: []ReadinessCheck{}}
 	status := http.StatusOK
-	for _, check := range a.settings.Readiness.Readiness() {
+	for _, check := range a.Readiness.Readiness() {
 		if slices.Contains(excluded, check.Name) {
 			continue
 		}
@@ -145,7 +145,7 @@ func (a *API) describeYAML(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) describeManifest(w http.ResponseWriter, _ *http.Request) error {
-	a.write(w, http.StatusOK, "application/schema+json", a.settings.Description.ManifestSchema())
+	a.write(w, http.StatusOK, "application/schema+json", a.Description.ManifestSchema())
 	return nil
 }
 
@@ -166,11 +166,11 @@ const securityTextLifetime = 30 * 24 * time.Hour
 
 // securityText serves security.txt (RFC 9116).
 func (a *API) securityText(w http.ResponseWriter, r *http.Request) error {
-	if a.settings.SecurityContact == "" {
+	if a.SecurityContact == "" {
 		return noSuchPath(w, r)
 	}
 	text := fmt.Sprintf("Contact: %s\nExpires: %s\nPreferred-Languages: en\n",
-		a.settings.SecurityContact, time.Now().UTC().Add(securityTextLifetime).Format(time.RFC3339))
+		a.SecurityContact, time.Now().UTC().Add(securityTextLifetime).Format(time.RFC3339))
 	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 	return nil
 }
@@ -185,7 +185,7 @@ type Payments interface {
 // receivePayment serves the operation of that name of api/openapi.yaml. The
 // response to an unsigned request has no body, so that it gives nothing away.
 func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
-	if a.settings.Payments == nil {
+	if a.Payments == nil {
 		return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
 	}
 	signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
@@ -196,11 +196,11 @@ func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	event, err := a.settings.Payments.Decode(signature, body)
+	event, err := a.Payments.Decode(signature, body)
 	done()
 	var result billing.Result
 	if err == nil {
-		result, err = a.settings.Payments.Apply(r.Context(), event)
+		result, err = a.Payments.Apply(r.Context(), event)
 	}
 	if errors.Is(err, billing.ErrSignature) || job.ErrorIs(err, job.InvalidInput) {
 		return failWithoutBody(w, r, http.StatusBadRequest, err)
@@ -224,7 +224,7 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	if isUnset(invite.JoinAt) {
 		invite.JoinAt = time.Now()
 	}
-	result, err := a.settings.Invites.Schedule(r.Context(), invite)
+	result, err := a.Invites.Schedule(r.Context(), invite)
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}

@@ -65,7 +65,7 @@ func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.C
 	return a.output(w, r, caller, id, lifecycle.Output{
 		Kind: ingest.PlayAudio, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
 		Make: func(ctx context.Context) ([]byte, error) {
-			return a.settings.Output.Sound(ctx, caller.ConsumerID, file)
+			return a.Output.Sound(ctx, caller.ConsumerID, file)
 		},
 	})
 }
@@ -86,7 +86,7 @@ func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Calle
 	say := speech.Text{Text: request.Text, Voice: request.Voice, Language: request.Language}
 	return a.output(w, r, caller, id, lifecycle.Output{
 		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
-		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Speak(ctx, caller.ConsumerID, say) },
+		Make: func(ctx context.Context) ([]byte, error) { return a.Output.Speak(ctx, caller.ConsumerID, say) },
 	})
 }
 
@@ -147,11 +147,11 @@ func (a *API) picture(team uuid.UUID, request pictureRequest,
 	case request.Image != nil:
 		args.Show = ingest.ShowImage
 		file, err = request.Image.file("image")
-		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Image(ctx, team, file) }
+		content = func(ctx context.Context) ([]byte, error) { return a.Output.Image(ctx, team, file) }
 	case request.Video != nil:
 		args.Show = ingest.ShowVideo
 		file, err = request.Video.file("video")
-		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Video(ctx, team, file) }
+		content = func(ctx context.Context) ([]byte, error) { return a.Output.Video(ctx, team, file) }
 	case request.Page != nil:
 		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
 		if !job.IsWebAddress(args.URI) {
@@ -165,7 +165,7 @@ func (a *API) picture(team uuid.UUID, request pictureRequest,
 
 // output queues output for the job's bot.
 func (a *API) output(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, output lifecycle.Output) error {
-	command, err := a.settings.Controls.Output(r.Context(), caller, id, output)
+	command, err := a.Controls.Output(r.Context(), caller, id, output)
 	return a.writeQueued(w, command, err)
 }
 
@@ -182,7 +182,7 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	team, options, err := a.settings.Bots.AdmitOutput(r.Context(), bot)
+	team, options, err := a.Bots.AdmitOutput(r.Context(), bot)
 	if err != nil {
 		return fmt.Errorf("admit a bot: %w", err)
 	}
@@ -191,7 +191,7 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if own {
 		content, size, err = a.ownOutput(r.Context(), team, name, options)
 	} else {
-		content, size, err = a.settings.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
+		content, size, err = a.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return &job.Error{Code: job.NotFound, Message: "no such output"}
@@ -214,12 +214,12 @@ func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string,
 	case options == nil:
 		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
 	case name == ingest.CameraOutput && options.Camera != nil && options.Camera.Image != nil:
-		made, err = a.settings.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
+		made, err = a.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil && options.OnJoin.URI != "":
-		made, err = a.settings.Output.Sound(ctx, team, speech.File{URI: options.OnJoin.URI})
+		made, err = a.Output.Sound(ctx, team, speech.File{URI: options.OnJoin.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil:
 		say := options.OnJoin
-		made, err = a.settings.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
+		made, err = a.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
 	default:
 		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
 	}

@@ -66,7 +66,7 @@ func (a *API) namedManifest(r *http.Request, caller account.Caller) (uuid.UUID, 
 	if j.ManifestURI == "" {
 		return uuid.Nil, nil, none
 	}
-	manifest, err := a.settings.Recordings.Manifest(r.Context(), j.ID)
+	manifest, err := a.Recordings.Manifest(r.Context(), j.ID)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return uuid.Nil, nil, none // stored elsewhere, or deleted
 	}
@@ -121,7 +121,7 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 		return err
 	}
 	if r.Method == http.MethodGet { // a URL is signed for one method
-		signedURL, signed, err := a.settings.Recordings.SignedURL(r.Context(), id, file.Name, signedURLExpiry)
+		signedURL, signed, err := a.Recordings.SignedURL(r.Context(), id, file.Name, signedURLExpiry)
 		if err != nil {
 			return fmt.Errorf("sign a URL: %w", err)
 		}
@@ -131,7 +131,7 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 			return nil
 		}
 	}
-	content, _, modified, err := a.settings.Recordings.OpenMedia(r.Context(), id, file.Name)
+	content, _, modified, err := a.Recordings.OpenMedia(r.Context(), id, file.Name)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return noSuchFile()
 	}
@@ -146,7 +146,7 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 // convert makes a file that is not in the manifest. made is false while it is being made.
 func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
 	how, known := build.ConversionNamed(name)
-	if !known || a.settings.Formats == nil {
+	if !known || a.Formats == nil {
 		return mediaFile{}, false, noSuchFile()
 	}
 	var m recording.Manifest
@@ -155,7 +155,7 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []by
 	}
 	waiting, cancel := context.WithTimeout(ctx, conversionWait)
 	defer cancel()
-	ok, err := a.settings.Formats.Make(waiting, consumer, id, m.Media, name)
+	ok, err := a.Formats.Make(waiting, consumer, id, m.Media, name)
 	file = mediaFile{Name: name, ContentType: how.ContentType}
 	missing := (*recording.NotFoundError)(nil)
 	switch {
@@ -211,7 +211,7 @@ func (w *stallWriter) Write(data []byte) (int, error) {
 	if w.failed {
 		return len(data), nil
 	}
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.api.settings.Timeouts.Stall)) // see ServeHTTP
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.api.Timeouts.Stall)) // see ServeHTTP
 	return w.ResponseWriter.Write(data)
 }
 
@@ -262,7 +262,7 @@ func (a *API) transcribeAgain(w http.ResponseWriter, r *http.Request, caller acc
 	if err := a.readRequest(w, r, "transcribeAgain", &options); err != nil {
 		return err
 	}
-	if err := a.settings.Jobs.RequestTranscription(r.Context(), caller, id, options); err != nil {
+	if err := a.Jobs.RequestTranscription(r.Context(), caller, id, options); err != nil {
 		return fmt.Errorf("request a transcription: %w", err)
 	}
 	a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "queued"})
@@ -289,7 +289,7 @@ func (a *API) namedTranscript(r *http.Request, caller account.Caller) (m recordi
 
 // transcript returns the transcript of a recording, or else its captions.
 func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
-	content, _, _, err := a.settings.Recordings.OpenMedia(ctx, id, transcript.FileName)
+	content, _, _, err := a.Recordings.OpenMedia(ctx, id, transcript.FileName)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return a.captions(ctx, id, m)
 	}
@@ -305,7 +305,7 @@ func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest
 }
 
 func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
-	texts, err := a.settings.Texts.Texts(ctx, id)
+	texts, err := a.Texts.Texts(ctx, id)
 	if err != nil {
 		return transcript.Document{}, err
 	}
@@ -313,7 +313,7 @@ func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) 
 	if len(document.Segments) > 0 {
 		return document, nil
 	}
-	problem, err := a.settings.History.TranscriptProblem(ctx, id)
+	problem, err := a.History.TranscriptProblem(ctx, id)
 	if err != nil {
 		return transcript.Document{}, err
 	}

@@ -25,7 +25,7 @@ const maxBodyBytes = 1 << 20
 // readBody reads a body of at most limit bytes, and waits until the process may decode it. Call
 // done when it is decoded.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, done func(), err error) {
-	body, done, err = a.settings.Bodies.Open(w, r, a.addressKey(r), limit, a.settings.Timeouts.ReadJSON)
+	body, done, err = a.Bodies.Open(w, r, a.addressKey(r), limit, a.Timeouts.ReadJSON)
 	if err != nil {
 		return nil, nil, bodyError(err)
 	}
@@ -38,7 +38,7 @@ func NewCostlyReads() *budget.Budget { return budget.New(4, 1, 0) }
 
 // costlyRead waits until the consumer may make a costly read.
 func (a *API) costlyRead(r *http.Request, caller account.Caller) (release func(), err error) {
-	return a.settings.CostlyReads.AcquireWithin(r.Context(), a.settings.Timeouts.WriteJSON, caller.ConsumerID.String(), 1)
+	return a.CostlyReads.AcquireWithin(r.Context(), a.Timeouts.WriteJSON, caller.ConsumerID.String(), 1)
 }
 
 // readRequest reads a body, checks it against the schema of an operation, and
@@ -56,14 +56,14 @@ func (a *API) readChecked(w http.ResponseWriter, r *http.Request, operationID st
 		return api.Checked{}, err
 	}
 	defer done()
-	checked := a.settings.Description.CheckRequest(operationID, body)
+	checked := a.Description.CheckRequest(operationID, body)
 	return checked, decode(w, checked, into)
 }
 
 // readQuery checks the query against the parameters of an operation and decodes
 // it into the struct that into points to.
 func (a *API) readQuery(w http.ResponseWriter, r *http.Request, operationID string, into any) error {
-	return decode(w, a.settings.Description.CheckQuery(operationID, r.URL.Query()), into)
+	return decode(w, a.Description.CheckQuery(operationID, r.URL.Query()), into)
 }
 
 // decode decodes a checked body or query and lists its unknown fields in the
@@ -166,7 +166,7 @@ func (a *API) writeJob(w http.ResponseWriter, status int, j job.Job) {
 // write responds with a complete body, which the client must read within the
 // response timeout.
 func (a *API) write(w http.ResponseWriter, status int, contentType string, body []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.settings.Timeouts.WriteJSON)) // see ServeHTTP
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.Timeouts.WriteJSON)) // see ServeHTTP
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

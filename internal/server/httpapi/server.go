@@ -45,10 +45,10 @@ const maxHeaderBytes = 32 << 10
 func NewServer(a *API) *http.Server {
 	server := &http.Server{
 		Handler:           a,
-		ReadHeaderTimeout: a.settings.Timeouts.Header,
-		IdleTimeout:       a.settings.Timeouts.Idle,
+		ReadHeaderTimeout: a.Timeouts.Header,
+		IdleTimeout:       a.Timeouts.Idle,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 
 		DisableGeneralOptionsHandler: true, // so that "OPTIONS *" has a JSON response too
 	}

@@ -42,14 +42,14 @@ func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpmw.RecordOf(r).Level = slog.LevelDebug
-	if err := a.settings.Bots.AdmitSound(r.Context(), bot); err != nil {
+	if err := a.Bots.AdmitSound(r.Context(), bot); err != nil {
 		return fmt.Errorf("admit the sound of a bot: %w", err)
 	}
 	conn, err := accept(w, r)
 	if err != nil {
 		return err
 	}
-	a.untilDrained(r, func(ctx context.Context) { a.settings.Sound.ServeBot(ctx, conn, bot) })
+	a.untilDrained(r, func(ctx context.Context) { a.Sound.ServeBot(ctx, conn, bot) })
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		return err
 	}
 	defer done()
-	node, err := a.settings.Sound.OtherNode(r.Context(), j.ID)
+	node, err := a.Sound.OtherNode(r.Context(), j.ID)
 	if err != nil {
 		return fmt.Errorf("find the node with the sound of a job: %w", err)
 	}
@@ -86,7 +86,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		return err
 	}
 	a.untilDrained(r, func(ctx context.Context) {
-		subscription := a.settings.Sound.Subscribe(j.ID, sound.WantedBy(query.Audio))
+		subscription := a.Sound.Subscribe(j.ID, sound.WantedBy(query.Audio))
 		defer subscription.Close()
 		listening, end := context.WithCancelCause(ctx)
 		var checking sync.WaitGroup
@@ -94,7 +94,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		err := sound.Listen(listening, conn, subscription, sound.Stream{JobID: j.ID, Audio: query.Audio, SampleRate: query.SampleRate})
 		end(nil)
 		checking.Wait()
-		a.settings.Log.Debug("listener disconnected", "job", j.ID, "error", err)
+		a.Log.Debug("listener disconnected", "job", j.ID, "error", err)
 	})
 	return nil
 }
@@ -116,7 +116,7 @@ func (a *API) forward(w http.ResponseWriter, r *http.Request, node string) error
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			a.fail(w, r, fmt.Errorf("reach the node with the sound of a job: %w", err))
 		},
-		ErrorLog: slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
+		ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 	a.untilDrained(r, func(ctx context.Context) { proxy.ServeHTTP(w, r.WithContext(ctx)) })
 	return nil
@@ -130,11 +130,11 @@ func (a *API) waitForSoundEnd(ctx context.Context, r *http.Request, caller accou
 			return err
 		}
 		token, _ := bearer(r)
-		if _, err := a.settings.Keys.Authenticate(ctx, token); job.ErrorIs(err, job.Unauthorized) {
+		if _, err := a.Keys.Authenticate(ctx, token); job.ErrorIs(err, job.Unauthorized) {
 			return err
 		}
-		j, err := a.settings.Jobs.Job(ctx, caller, id)
-		if node, err := a.settings.Sound.OtherNode(ctx, id); err == nil && node != "" {
+		j, err := a.Jobs.Job(ctx, caller, id)
+		if node, err := a.Sound.OtherNode(ctx, id); err == nil && node != "" {
 			return sound.ErrMoved
 		}
 		if job.ErrorIs(err, job.NotFound) || err == nil && (j.Status.Terminal() || j.Status.Teardown()) {

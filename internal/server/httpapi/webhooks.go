@@ -84,7 +84,7 @@ func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, calle
 	if err := a.readQuery(w, r, "listWebhookEndpoints", &query); err != nil {
 		return err
 	}
-	endpoints, next, err := a.settings.Webhooks.Endpoints(r.Context(), caller, query.page())
+	endpoints, next, err := a.Webhooks.Endpoints(r.Context(), caller, query.page())
 	return a.respond(w, http.StatusOK, struct {
 		Endpoints []endpointBody `json:"endpoints"`
 		Next      *string        `json:"nextCursor"`
@@ -104,7 +104,7 @@ func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 	if err := a.readRequest(w, r, "createWebhookEndpoint", &request); err != nil {
 		return err
 	}
-	e, err := a.settings.Webhooks.RegisterEndpoint(r.Context(), caller, lifecycle.NewEndpoint{
+	e, err := a.Webhooks.RegisterEndpoint(r.Context(), caller, lifecycle.NewEndpoint{
 		URL: request.URL, Events: request.Events, Description: request.Description, Disabled: request.Enabled != nil && !*request.Enabled,
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 }
 
 func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	e, err := a.settings.Webhooks.Endpoint(r.Context(), caller, id)
+	e, err := a.Webhooks.Endpoint(r.Context(), caller, id)
 	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
@@ -129,12 +129,12 @@ func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 	if err := a.readRequest(w, r, "patchWebhookEndpoint", &request); err != nil {
 		return err
 	}
-	e, err := a.settings.Webhooks.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
+	e, err := a.Webhooks.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
 	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
 func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.settings.Webhooks.DeleteEndpoint(r.Context(), caller, id))
+	return noContent(w, a.Webhooks.DeleteEndpoint(r.Context(), caller, id))
 }
 
 func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
@@ -144,7 +144,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 	if err := a.readRequest(w, r, "testWebhookEndpoint", &request); err != nil {
 		return err
 	}
-	e, err := a.settings.Webhooks.Endpoint(r.Context(), caller, id)
+	e, err := a.Webhooks.Endpoint(r.Context(), caller, id)
 	if err != nil {
 		return fmt.Errorf("read a webhook endpoint: %w", err)
 	}
@@ -156,7 +156,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 	if request.Event == "" {
 		request.Event = webhook.FirstTaken(e.Events)
 	}
-	try, err := a.settings.Tester.Test(r.Context(), caller.ConsumerID, e.URL, request.Event)
+	try, err := a.Tester.Test(r.Context(), caller.ConsumerID, e.URL, request.Event)
 	if err != nil {
 		return fmt.Errorf("test a webhook endpoint: %w", err)
 	}
@@ -179,7 +179,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 }
 
 func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	e, err := a.settings.Webhooks.RetryEndpoint(r.Context(), caller, id)
+	e, err := a.Webhooks.RetryEndpoint(r.Context(), caller, id)
 	return a.respond(w, http.StatusAccepted, newEndpointBody(e), err)
 }
 
@@ -199,7 +199,7 @@ func (a *API) listTeamDeliveries(w http.ResponseWriter, r *http.Request, caller 
 	if err := a.readQuery(w, r, "listTeamDeliveries", &query); err != nil {
 		return err
 	}
-	deliveries, next, err := a.settings.Webhooks.DeliveryLog(r.Context(), caller, webhook.LogFilter{
+	deliveries, next, err := a.Webhooks.DeliveryLog(r.Context(), caller, webhook.LogFilter{
 		Event: query.Event, State: query.State, Endpoint: query.Endpoint, JobID: query.JobID, From: query.From, To: query.To,
 	}, query.page())
 	return a.writeDeliveries(w, deliveries, next, err)
@@ -212,7 +212,7 @@ type headerBody struct {
 }
 
 func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	found, err := a.settings.Webhooks.Delivery(r.Context(), caller, r.PathValue("deliveryId"))
+	found, err := a.Webhooks.Delivery(r.Context(), caller, r.PathValue("deliveryId"))
 	if err != nil {
 		return fmt.Errorf("read a delivery: %w", err)
 	}
@@ -232,7 +232,7 @@ func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account
 }
 
 func (a *API) redeliverDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	delivery, err := a.settings.Webhooks.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
+	delivery, err := a.Webhooks.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
 	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
@@ -247,14 +247,14 @@ func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller acc
 	if err := a.readRequest(w, r, "redeliverFailed", &request); err != nil {
 		return err
 	}
-	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, lifecycle.FailedDeliveries(request))
+	count, err := a.Webhooks.RedeliverFailed(r.Context(), caller, lifecycle.FailedDeliveries(request))
 	return a.respond(w, http.StatusAccepted, struct {
 		Count int `json:"count"`
 	}{count}, err)
 }
 
 func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	secret, until, err := a.settings.Webhooks.RotateSecret(r.Context(), caller)
+	secret, until, err := a.Webhooks.RotateSecret(r.Context(), caller)
 	return a.respond(w, http.StatusCreated, struct {
 		Secret        string        `json:"secret"`
 		PreviousUntil job.Timestamp `json:"previousSignsUntil"`

@@ -18,7 +18,7 @@ import (
 
 // newAlerts returns what checks the rules of alerts and sends them.
 func (s *Service) newAlerts(machine *host.Reader, ended *endedJobs, node string) *alert.Watcher {
-	options := s.settings.Alerts
+	options := s.Alerts
 	rules := []alert.Rule{
 		{
 			Name: "failure_rate", Node: node, Setting: "STANDIN_ALERT_FAILURE_RATE", Off: options.FailureRate == 0,
@@ -64,8 +64,8 @@ func (s *Service) newAlerts(machine *host.Reader, ended *endedJobs, node string)
 		},
 	}
 	return alert.NewWatcher(alert.Settings{
-		Options: options, Rules: rules, Store: s.store, Poster: s.sender, SendMail: s.settings.AlertMail.Send,
-		BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log,
+		Options: options, Rules: rules, Store: s.store, Poster: s.sender, SendMail: s.AlertMail.Send,
+		BaseURL: s.Settings.BaseURL, Now: time.Now, Log: s.Log,
 	})
 }
 

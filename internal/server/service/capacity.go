@@ -19,10 +19,10 @@ const resourcesAge = time.Second
 // that run elsewhere use nothing of this machine.
 func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
 	settings := dispatch.CapacitySettings{
-		MaxBots: s.settings.MaxBots,
-		PerBot:  dispatch.BotResources{Cores: s.settings.BotCores, Memory: uint64(s.settings.BotMemory * (1 << 30))},
+		MaxBots: s.MaxBots,
+		PerBot:  dispatch.BotResources{Cores: s.BotCores, Memory: uint64(s.BotMemory * (1 << 30))},
 	}
-	switch s.settings.Launcher {
+	switch s.Launcher {
 	case "", "process":
 		settings.Machine = cached(machine.Resources)
 	}

@@ -137,7 +137,7 @@ func (s *Service) newHealth(launcher func(context.Context) error) *health {
 	if launcher != nil {
 		checks = append(checks, healthCheck{checkLauncher, launcher})
 	}
-	return &health{checks: checks, recovered: func() { s.dispatcher.Wake() }, log: s.settings.Log, failures: make(map[string]error)}
+	return &health{checks: checks, recovered: func() { s.dispatcher.Wake() }, log: s.Log, failures: make(map[string]error)}
 }
 
 // systemView describes a service to its operators.
@@ -148,7 +148,7 @@ type systemView struct {
 
 // System implements dashboard.System.
 func (v systemView) System(ctx context.Context) dashboard.SystemView {
-	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: v.s.settings.Tracing.Version}}}
+	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: v.s.Tracing.Version}}}
 	if name, err := os.Hostname(); err == nil {
 		view.Facts = append(view.Facts, dashboard.Fact{Name: "Machine", Text: name})
 	}
@@ -166,8 +166,8 @@ func (v systemView) System(ctx context.Context) dashboard.SystemView {
 		}
 		view.Findings = append(view.Findings, finding)
 	}
-	if v.s.settings.Diagnose != nil {
-		view.Findings = append(view.Findings, v.s.settings.Diagnose(ctx)...)
+	if v.s.Diagnose != nil {
+		view.Findings = append(view.Findings, v.s.Diagnose(ctx)...)
 	}
 	return view
 }
@@ -175,9 +175,9 @@ func (v systemView) System(ctx context.Context) dashboard.SystemView {
 // Summary returns where the service is and what it uses, without secrets.
 func (s *Service) Summary(ctx context.Context) []dashboard.Fact {
 	return []dashboard.Fact{
-		{Name: "Dashboard", Text: s.settings.BaseURL},
-		{Name: "API", Text: s.settings.BaseURL + "/api/v1, reference at " + s.settings.BaseURL + "/docs"},
-		{Name: "Data", Text: s.settings.DataDir},
+		{Name: "Dashboard", Text: s.Settings.BaseURL},
+		{Name: "API", Text: s.Settings.BaseURL + "/api/v1, reference at " + s.Settings.BaseURL + "/docs"},
+		{Name: "Data", Text: s.DataDir},
 		{Name: "Database", Text: s.describeDatabase()},
 		{Name: "Storage", Text: s.describeStorage()},
 		{Name: "Bots", Text: s.describeBots(ctx)},
@@ -185,7 +185,7 @@ func (s *Service) Summary(ctx context.Context) []dashboard.Fact {
 }
 
 func (s *Service) describeDatabase() string {
-	address := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
+	address := DatabaseAddress(s.DatabaseURL, s.DataDir)
 	if !store.IsPostgres(address) {
 		return "SQLite, " + address
 	}
@@ -193,14 +193,14 @@ func (s *Service) describeDatabase() string {
 }
 
 func (s *Service) describeStorage() string {
-	if s.settings.StorageURL == "" {
-		return filepath.Join(s.settings.DataDir, storageDir)
+	if s.StorageURL == "" {
+		return filepath.Join(s.DataDir, storageDir)
 	}
-	return withoutSecrets(s.settings.StorageURL)
+	return withoutSecrets(s.StorageURL)
 }
 
 func (s *Service) describeBots(ctx context.Context) string {
-	launcher := cmp.Or(s.settings.Launcher, "process")
+	launcher := cmp.Or(s.Launcher, "process")
 	if err := s.health.failure(checkLauncher); err != nil {
 		return "none can be launched (launcher " + launcher + "): " + err.Error()
 	}

@@ -40,50 +40,50 @@ type OpenEngine func(launcher string, shared launch.RemoteSettings) (launch.Remo
 // newLauncher returns the launcher of live jobs, its timeouts, and the check that it can launch
 // bots; nil if there is nothing to check.
 func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatch.Timeouts, func(context.Context) error, error) {
-	timeouts := cmp.Or(s.settings.Timeouts, dispatch.DefaultTimeouts())
-	if s.settings.Launcher == "manual" {
+	timeouts := cmp.Or(s.Timeouts, dispatch.DefaultTimeouts())
+	if s.Launcher == "manual" {
 		return manual.Launcher{}, timeouts.Manual(), nil, nil
 	}
 	if _, err := build.FindTools(); err != nil {
-		s.settings.Log.Error("no recording can be finalized until this is fixed", "error", err)
+		s.Log.Error("no recording can be finalized until this is fixed", "error", err)
 	}
-	if launcher := s.settings.Launcher; launcher == "" || launcher == "process" {
+	if launcher := s.Launcher; launcher == "" || launcher == "process" {
 		var err error
 		s.process, err = s.newProcess(events)
 		return s.process, timeouts, func(context.Context) error { return s.checkBrowser() }, err
 	}
-	if s.settings.OpenEngine == nil {
-		return nil, timeouts, nil, fmt.Errorf("unknown launcher %q", s.settings.Launcher)
+	if s.OpenEngine == nil {
+		return nil, timeouts, nil, fmt.Errorf("unknown launcher %q", s.Launcher)
 	}
 	var err error
-	if s.engine, err = s.settings.OpenEngine(s.settings.Launcher, launch.RemoteSettings{
-		Instance: s.instance(), IsWanted: s.wanted, OnChange: botChanged(events), Bot: s.settings.Bots, Log: s.settings.Log,
+	if s.engine, err = s.OpenEngine(s.Launcher, launch.RemoteSettings{
+		Instance: s.instance(), IsWanted: s.wanted, OnChange: botChanged(events), Bot: s.Bots, Log: s.Log,
 	}); err != nil {
 		return nil, timeouts, nil, err
 	}
-	timeouts.Launch = cmp.Or(s.settings.StartTime, defaultStartTime)
+	timeouts.Launch = cmp.Or(s.StartTime, defaultStartTime)
 	return s.engine, timeouts, s.engine.Check, nil
 }
 
 // checkBrowser returns why no bot can run on this machine.
 func (s *Service) checkBrowser() error {
-	if _, err := browser.Find(s.settings.Bots.Browser); err != nil {
+	if _, err := browser.Find(s.Bots.Browser); err != nil {
 		return err
 	}
-	if err := browser.CheckMode(browser.Mode(s.settings.Bots.BrowserMode)); err != nil {
+	if err := browser.CheckMode(browser.Mode(s.Bots.BrowserMode)); err != nil {
 		return err
 	}
-	return browser.CheckSandbox(s.settings.Bots.NoSandbox)
+	return browser.CheckSandbox(s.Bots.NoSandbox)
 }
 
 // newProcess returns the launcher of bots that are processes of this machine.
 func (s *Service) newProcess(events *event.Publisher) (*process.Launcher, error) {
-	if s.settings.Bots.NoSandbox {
-		browser.WarnNoSandbox(s.settings.Log, browser.NoSandboxSetting+" is set")
+	if s.Bots.NoSandbox {
+		browser.WarnNoSandbox(s.Log, browser.NoSandboxSetting+" is set")
 	}
 	return process.New(process.Settings{
-		Dir: jobfiles.BotsDir(s.settings.DataDir), Executable: s.settings.Executable, Bot: s.settings.Bots,
-		Check: s.checkBrowser, OnExit: botChanged(events), Log: s.settings.Log,
+		Dir: jobfiles.BotsDir(s.DataDir), Executable: s.Executable, Bot: s.Bots,
+		Check: s.checkBrowser, OnExit: botChanged(events), Log: s.Log,
 	})
 }
 

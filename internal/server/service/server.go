@@ -34,7 +34,7 @@ func isOutage(err error) bool {
 
 // buildServer builds the HTTP API and the dashboard.
 func (s *Service) buildServer(machine *host.Reader) error {
-	settings := s.settings
+	settings := s.Settings
 	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret}
 	description, err := api.Load()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) newMetricsServer() *http.Server {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.Handler())
-	if s.settings.Profiling {
+	if s.Profiling {
 		handleProfiles(mux)
 	}
 	return &http.Server{

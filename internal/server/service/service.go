@@ -52,8 +52,8 @@ const drainTime = 20 * time.Second
 type Service struct {
 	Keys *account.Keys // creates keys without the HTTP API
 
-	settings Settings
-	key      []byte // of ingest tokens
+	Settings
+	key []byte // of ingest tokens
 
 	// Opened by open.
 	lock      *os.File
@@ -104,7 +104,7 @@ func Start(ctx context.Context, settings Settings) (*Service, error) {
 	if err := errors.Join(settings.check(), settings.readSecrets()); err != nil {
 		return nil, err
 	}
-	s := &Service{settings: settings, failed: make(chan error, 1)}
+	s := &Service{Settings: settings, failed: make(chan error, 1)}
 	running, stop := context.WithCancel(context.Background()) // until Close
 	s.stop = stop
 	if err := s.open(ctx); err != nil {
@@ -120,39 +120,39 @@ func Start(ctx context.Context, settings Settings) (*Service, error) {
 
 // open opens the data folder, the listeners, the database and the storage.
 func (s *Service) open(ctx context.Context) (err error) {
-	if s.settings.DataDir, err = filepath.Abs(s.settings.DataDir); err != nil {
+	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
 		return fmt.Errorf("find the data folder: %w", err)
 	}
-	if err := PrepareDataDir(s.settings.DataDir); err != nil {
+	if err := PrepareDataDir(s.DataDir); err != nil {
 		return err
 	}
-	if s.lock, err = lockDataDir(s.settings.DataDir); err != nil {
+	if s.lock, err = lockDataDir(s.DataDir); err != nil {
 		return err
 	}
-	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.settings.Listen); err != nil {
-		return fmt.Errorf("listen on %s: %w", s.settings.Listen, err)
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Listen); err != nil {
+		return fmt.Errorf("listen on %s: %w", s.Listen, err)
 	}
-	s.settings.complete(s.listener.Addr())
-	if s.settings.MetricsListen != "" {
-		if s.metricsListener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.settings.MetricsListen); err != nil {
-			return fmt.Errorf("listen for metrics on %s: %w", s.settings.MetricsListen, err)
+	s.complete(s.listener.Addr())
+	if s.MetricsListen != "" {
+		if s.metricsListener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.MetricsListen); err != nil {
+			return fmt.Errorf("listen for metrics on %s: %w", s.MetricsListen, err)
 		}
 	}
-	if s.key, err = signingKey(s.settings); err != nil {
+	if s.key, err = signingKey(s.Settings); err != nil {
 		return err
 	}
-	database := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
-	closedCleanly := store.IsPostgres(s.settings.DatabaseURL) || sqlite.ClosedCleanly(database)
+	database := DatabaseAddress(s.DatabaseURL, s.DataDir)
+	closedCleanly := store.IsPostgres(s.DatabaseURL) || sqlite.ClosedCleanly(database)
 	if s.store, err = store.Open(ctx, database); err != nil {
 		return err
 	}
 	if s.unchecked = closedCleanly; !closedCleanly {
-		s.settings.Log.Warn("the database was not closed cleanly; checking it", "path", database)
+		s.Log.Warn("the database was not closed cleanly; checking it", "path", database)
 		if err := s.store.Check(ctx); err != nil {
 			return err
 		}
 	}
-	if s.storage, err = storage.Open(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir), s.settings.OpenS3); err != nil {
+	if s.storage, err = storage.Open(ctx, StorageAddress(s.StorageURL, s.DataDir), s.OpenS3); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
 	return s.checkStorage(ctx)
@@ -201,7 +201,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.live.Run(ctx) })
 	s.parts.Go(func() { s.calendars.Run(ctx) })
 	s.parts.Go(func() {
-		runner.Repeat(ctx, time.Now, s.settings.Log, append(s.alerts.Tasks(), runner.Task{
+		runner.Repeat(ctx, time.Now, s.Log, append(s.alerts.Tasks(), runner.Task{
 			Name: "delete what has expired", Every: time.Minute,
 			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
 		})...)
@@ -212,10 +212,10 @@ func (s *Service) run(ctx context.Context) {
 		}
 	})
 	if s.metricsServer != nil {
-		s.settings.Log.Info("metrics are served without credentials", "address", s.metricsListener.Addr())
+		s.Log.Info("metrics are served without credentials", "address", s.metricsListener.Addr())
 		s.parts.Go(func() {
 			if err := s.metricsServer.Serve(s.metricsListener); !errors.Is(err, http.ErrServerClosed) {
-				s.settings.Log.Error("metrics server stopped", "error", err)
+				s.Log.Error("metrics server stopped", "error", err)
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func (s *Service) run(ctx context.Context) {
 func (s *Service) Addr() string { return s.listener.Addr().String() }
 
 // BaseURL returns where consumers reach the service.
-func (s *Service) BaseURL() string { return s.settings.BaseURL }
+func (s *Service) BaseURL() string { return s.Settings.BaseURL }
 
 // Store returns the service's database.
 func (s *Service) Store() *store.Store { return s.store }

@@ -148,8 +148,8 @@ func TestAddresses(t *testing.T) {
 			if want := strings.ReplaceAll(test.base, "%s", port); s.BaseURL() != want {
 				t.Errorf("base URL %s, want %s", s.BaseURL(), want)
 			}
-			if want := strings.ReplaceAll(test.bots, "%s", port); s.settings.BotServiceURL != want {
-				t.Errorf("URL for bots %s, want %s", s.settings.BotServiceURL, want)
+			if want := strings.ReplaceAll(test.bots, "%s", port); s.BotServiceURL != want {
+				t.Errorf("URL for bots %s, want %s", s.BotServiceURL, want)
 			}
 			allow, err := s.webhookAllow()
 			if err != nil {

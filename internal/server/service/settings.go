@@ -198,14 +198,14 @@ func reachable(address string) string {
 // is on loopback too, and the internal services of that machine must not be
 // reachable.
 func (s *Service) webhookAllow() ([]netip.Prefix, error) {
-	if s.settings.WebhookAllowCIDRs != "" {
-		allow, err := dialguard.ParseNetworks(s.settings.WebhookAllowCIDRs)
+	if s.WebhookAllowCIDRs != "" {
+		allow, err := dialguard.ParseNetworks(s.WebhookAllowCIDRs)
 		if err != nil {
 			return nil, fmt.Errorf("STANDIN_WEBHOOK_ALLOW_CIDRS: %w", err)
 		}
 		return allow, nil
 	}
-	base, err := url.Parse(s.settings.BaseURL)
+	base, err := url.Parse(s.Settings.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("parse the base URL: %w", err)
 	}
@@ -218,7 +218,7 @@ func (s *Service) webhookAllow() ([]netip.Prefix, error) {
 // ownHosts returns the names of the service's machine, whose addresses neither
 // webhooks nor meeting pages may reach.
 func (s *Service) ownHosts() []string {
-	if base, err := url.Parse(s.settings.BaseURL); err == nil && base.Hostname() != "" {
+	if base, err := url.Parse(s.Settings.BaseURL); err == nil && base.Hostname() != "" {
 		return []string{base.Hostname()}
 	}
 	return nil

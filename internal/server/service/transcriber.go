@@ -42,12 +42,12 @@ func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
 
 // newLiveTranscriber makes the live transcriber, if the settings name one.
 func (s *Service) newLiveTranscriber() error {
-	recognizer, err := NewLiveRecognizer(s.settings.Live)
+	recognizer, err := NewLiveRecognizer(s.Live)
 	if err != nil || recognizer == nil {
 		return err
 	}
 	s.meetings = streaming.NewMeetings(streaming.Settings{
-		Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: s.settings.Log,
+		Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: s.Log,
 	})
 	s.sound.Connected = s.meetings.Begin
 	s.metrics.Register(s.meetings.Collectors()...)
@@ -69,9 +69,9 @@ func readKey(key *string, file string) error {
 // newTranscriber returns the worker that transcribes recordings.
 func (s *Service) newTranscriber() (*transcript.Worker, error) {
 	settings := transcript.Settings{
-		Config: s.settings.Transcriber,
-		Queue:  s.store, Jobs: s.jobs, Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir,
-		Now: time.Now, Log: s.settings.Log,
+		Config: s.Transcriber,
+		Queue:  s.store, Jobs: s.jobs, Storage: s.storage, BaseURL: s.Settings.BaseURL, TempDir: s.DataDir,
+		Now: time.Now, Log: s.Log,
 	}
 	recognizer, err := NewRecognizer(settings.Config)
 	if err != nil {
@@ -86,12 +86,12 @@ func (s *Service) newTranscriber() (*transcript.Worker, error) {
 // newOutputMaker returns the maker of what bots play and show. It fetches files from
 // where webhooks may be sent.
 func (s *Service) newOutputMaker() (*speech.Maker, error) {
-	server, err := dialguard.ParseNetworks(s.settings.Speech.AllowCIDRs)
+	server, err := dialguard.ParseNetworks(s.Speech.AllowCIDRs)
 	if err != nil {
 		return nil, fmt.Errorf("STANDIN_SPEECH_ALLOW_CIDRS: %w", err)
 	}
 	maker, err := speech.NewMaker(speech.Settings{
-		Config: s.settings.Speech, AllowSpeech: server, Files: s.network, Dir: filepath.Join(s.settings.DataDir, "sounds"),
+		Config: s.Speech, AllowSpeech: server, Files: s.network, Dir: filepath.Join(s.DataDir, "sounds"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure speech: %w", err)

@@ -38,7 +38,7 @@ const maxConnections = 10_000
 // build builds the parts of the service, each from those before it. ctx ends
 // when the service stops.
 func (s *Service) build(ctx context.Context) error {
-	settings, log := s.settings, s.settings.Log
+	settings, log := s.Settings, s.Log
 	node, err := loadNode(settings)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Service) build(ctx context.Context) error {
 
 // buildJobs builds the parts that start the bots of jobs, hear from them, and keep what they record.
 func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node dispatch.Node) error {
-	settings, log := s.settings, s.settings.Log
+	settings, log := s.Settings, s.Log
 	launcher, timeouts, check, err := s.newLauncher(events)
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 // newCalendars returns the worker that reads connected calendars.
 func (s *Service) newCalendars() (*calendarsync.Service, error) {
 	secret := s.key
-	if s.settings.EncryptionKey != "" {
-		secret = []byte(s.settings.EncryptionKey)
+	if s.EncryptionKey != "" {
+		secret = []byte(s.EncryptionKey)
 	}
 	key, err := calendarsync.NewKey(secret)
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Service) newCalendars() (*calendarsync.Service, error) {
 	}
 	return calendarsync.New(calendarsync.Settings{
 		Store: s.store, Jobs: s.invites, Key: key, Network: s.network,
-		APIs: s.settings.Calendars, BaseURL: s.settings.BaseURL, MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now,
-		Log: s.settings.Log,
+		APIs: s.Calendars, BaseURL: s.Settings.BaseURL, MeetingHosts: s.Dispatch.AllowedMeetingHosts, Now: time.Now,
+		Log: s.Log,
 	}), nil
 }
 
@@ -143,8 +143,8 @@ func (s *Service) newNetwork() (dialguard.Network, error) {
 	if err != nil {
 		return dialguard.Network{}, err
 	}
-	s.settings.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
-	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
+	s.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
+	proxy, err := dialguard.ParseProxy(s.WebhookProxy)
 	if err != nil {
 		return dialguard.Network{}, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
 	}
@@ -154,8 +154,8 @@ func (s *Service) newNetwork() (dialguard.Network, error) {
 // newSender returns the sender of webhooks.
 func (s *Service) newSender() *webhook.Sender {
 	settings := webhook.Settings{
-		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.settings.WebhookPrivateResponses,
-		TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.WebhookPrivateResponses,
+		TryTimeout: s.WebhookTimeout, Log: s.Log,
 	}
 	if s.tracer != nil {
 		settings.Tracer = s.tracer
@@ -165,8 +165,8 @@ func (s *Service) newSender() *webhook.Sender {
 
 // newTracer returns the exporter of traces; nil without a collector.
 func (s *Service) newTracer(node string) (*tracing.Tracer, error) {
-	settings := s.settings.Tracing
-	settings.Node, settings.Timeline, settings.Log = node, s.store, s.settings.Log
+	settings := s.Tracing
+	settings.Node, settings.Timeline, settings.Log = node, s.store, s.Log
 	tracer, err := tracing.New(settings)
 	if err != nil {
 		return nil, fmt.Errorf("export traces: %w", err)
@@ -177,7 +177,7 @@ func (s *Service) newTracer(node string) (*tracing.Tracer, error) {
 // noZoomSDK returns why bots cannot join with Zoom's Meeting SDK; empty when
 // they can.
 func (s *Service) noZoomSDK() string {
-	if err := zoomsdk.Settings(s.settings.Bots.ZoomSDK).Validate(); err != nil {
+	if err := zoomsdk.Settings(s.Bots.ZoomSDK).Validate(); err != nil {
 		return err.Error()
 	}
 	return ""
