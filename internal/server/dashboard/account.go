@@ -15,25 +15,25 @@ type accountView struct {
 	Problem     string
 }
 
-func (d *Dashboard) accountPage(req *pageRequest, session account.Session) error {
-	return d.showAccount(req, session, http.StatusOK, "")
+func (d *Dashboard) accountPage(req *pageRequest) error {
+	return d.showAccount(req, http.StatusOK, "")
 }
 
-func (d *Dashboard) showAccount(req *pageRequest, session account.Session, status int, problem string) error {
+func (d *Dashboard) showAccount(req *pageRequest, status int, problem string) error {
 	return req.showStatus(status, "account", "Your account", accountView{
-		MinPassword: account.MinPassword, HasPassword: session.User.PasswordHash != "",
-		CanLink: d.oidc != nil && session.User.Identity == account.Identity{}, Problem: problem,
+		MinPassword: account.MinPassword, HasPassword: req.User.PasswordHash != "",
+		CanLink: d.oidc != nil && req.User.Identity == account.Identity{}, Problem: problem,
 	})
 }
 
-func (d *Dashboard) changePassword(req *pageRequest, session account.Session) error {
+func (d *Dashboard) changePassword(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	err := d.Users.ChangePassword(req.Context(), session, req.PostForm.Get("old"), req.PostForm.Get("password"))
+	err := d.Users.ChangePassword(req.Context(), req.Session, req.PostForm.Get("old"), req.PostForm.Get("password"))
 	if job.ErrorIs(err, job.InvalidInput) {
 		status, problem := req.describe(err)
-		return d.showAccount(req, session, status, problem)
+		return d.showAccount(req, status, problem)
 	}
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 
-	"standin/internal/account"
 	"standin/internal/base/text"
 	"standin/internal/jobs/webhook"
 	"standin/internal/operation/alert"
@@ -22,7 +21,7 @@ type alertsView struct {
 // alertTest is the result of a test alert.
 type alertTest struct{ Way, Problem string }
 
-func (d *Dashboard) alertsPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) alertsPage(req *pageRequest) error {
 	return d.showAlerts(req, nil)
 }
 
@@ -40,7 +39,7 @@ func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
 }
 
 // testAlerts sends a test alert by all ways.
-func (d *Dashboard) testAlerts(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) testAlerts(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ var auditActions = map[string]string{
 }
 
 // audit adds what a user has done to the audit log of the team.
-func (d *Dashboard) audit(req *pageRequest, session account.Session) {
+func (d *Dashboard) audit(req *pageRequest) {
 	pattern := req.Pattern
 	action, changes := auditActions[pattern]
 	if _, excepted := unaudited[pattern]; excepted || req.Status() >= http.StatusBadRequest || !changes && isRead(req.Method) {
@@ -72,7 +72,7 @@ func (d *Dashboard) audit(req *pageRequest, session account.Session) {
 			target = req.PostForm.Get(field)
 		}
 	}
-	d.record(req, session.User, action, target)
+	d.record(req, req.User, action, target)
 }
 
 // record adds an entry to the audit log of a user's team.
@@ -90,13 +90,13 @@ type auditView struct {
 }
 
 // auditPage shows the audit log of the team.
-func (d *Dashboard) auditPage(req *pageRequest, session account.Session) error {
+func (d *Dashboard) auditPage(req *pageRequest) error {
 	const shown = 100
 	before, err := uuid.Parse(req.URL.Query().Get("before"))
 	if err != nil {
 		before = uuid.Nil
 	}
-	entries, err := d.Audit.AuditLog(req.Context(), session.User.ConsumerID, before, shown+1)
+	entries, err := d.Audit.AuditLog(req.Context(), req.User.ConsumerID, before, shown+1)
 	if err != nil {
 		return err
 	}

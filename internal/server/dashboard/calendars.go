@@ -87,8 +87,8 @@ func (f calendarForm) rules() (calendarsync.Rules, string) {
 	return rules, ""
 }
 
-func (d *Dashboard) calendarsPage(req *pageRequest, session account.Session) error {
-	return d.showCalendars(req, session, http.StatusOK, calendarsView{Form: newCalendarForm(session)})
+func (d *Dashboard) calendarsPage(req *pageRequest) error {
+	return d.showCalendars(req, http.StatusOK, calendarsView{Form: newCalendarForm(req.Session)})
 }
 
 func newCalendarForm(session account.Session) calendarForm {
@@ -96,22 +96,22 @@ func newCalendarForm(session account.Session) calendarForm {
 	return calendarForm{Email: session.User.Email, Record: string(rules.Record), MinParticipants: "0", OptOut: rules.OptOut}
 }
 
-func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, status int, shown calendarsView) (err error) {
+func (d *Dashboard) showCalendars(req *pageRequest, status int, shown calendarsView) (err error) {
 	shown.Providers = d.Calendars.Providers()
-	if shown.Calendars, err = d.Calendars.Calendars(req.Context(), account.CallerOf(session.User, job.Live)); err != nil {
+	if shown.Calendars, err = d.Calendars.Calendars(req.Context(), req.as(job.Live)); err != nil {
 		return err
 	}
 	return req.showStatus(status, "calendars", "Calendars", shown)
 }
 
 // connectCalendar connects a calendar and reads it at once.
-func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) error {
+func (d *Dashboard) connectCalendar(req *pageRequest) error {
 	form := readCalendarForm(req.PostForm)
 	rules, problem := form.rules()
 	var c calendarsync.Calendar
 	if problem == "" {
 		var err error
-		c, err = d.Calendars.Connect(req.Context(), account.CallerOf(session.User, job.Live), calendarsync.Connection{
+		c, err = d.Calendars.Connect(req.Context(), req.as(job.Live), calendarsync.Connection{
 			Name: form.Name, Address: form.Address, Email: form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
 		})
 		if problem, err = calendarProblem(err); err != nil {
@@ -119,9 +119,9 @@ func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) e
 		}
 	}
 	if problem != "" {
-		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
+		return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
 	}
-	return d.readCalendar(req, account.CallerOf(session.User, job.Live), c.ID)
+	return d.readCalendar(req, req.as(job.Live), c.ID)
 }
 
 // calendarProblem returns what a user can correct, as a sentence, or the error.
@@ -155,15 +155,8 @@ func (d *Dashboard) showCalendar(req *pageRequest, as account.Caller, status int
 }
 
 // namedCalendar returns the calendar in the path, and the caller to act as.
-func (d *Dashboard) namedCalendar(req *pageRequest, session account.Session) (calendarsync.Calendar, account.Caller, error) {
-	missing := notFound("There is no such calendar.")
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return calendarsync.Calendar{}, account.Caller{}, missing
-	}
-	return inModes(session.User, missing, func(as account.Caller) (calendarsync.Calendar, error) {
-		return d.Calendars.Calendar(req.Context(), as, id)
-	}, job.Live) // calendars send live bots
+func (d *Dashboard) namedCalendar(req *pageRequest) (calendarsync.Calendar, account.Caller, error) {
+	return named(req, notFound("There is no such calendar."), req.PathValue("id"), d.Calendars.Calendar, job.Live) // calendars send live bots
 }
 
 func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {

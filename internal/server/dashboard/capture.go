@@ -14,14 +14,14 @@ import (
 
 // capture sends a capture of a page. Users get those of their own jobs. Operators,
 // who repair profiles, get those of all jobs.
-func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
+func (d *Dashboard) capture(req *pageRequest) error {
 	missing := notFound("There is no such capture.")
 	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return missing
 	}
-	if !session.User.Operator {
-		if _, _, err := d.namedJob(req, session); err != nil {
+	if !req.User.Operator {
+		if _, _, err := d.namedJob(req); err != nil {
 			return err
 		}
 	}

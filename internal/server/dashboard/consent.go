@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/oauth2"
 
-	"standin/internal/account"
 	"standin/internal/base/text"
 	"standin/internal/calendar/calendarapi"
 	"standin/internal/calendar/calendarsync"
@@ -39,7 +38,7 @@ type consentView struct{ Title, URL string }
 
 // askConsent leads to the page of a provider on which the user permits to read a
 // calendar. It does not redirect: policy keeps forms on this site, also by redirects.
-func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error {
+func (d *Dashboard) askConsent(req *pageRequest) error {
 	form := req.PostForm
 	state := consentState{
 		State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Provider: calendarapi.Provider(form.Get("provider")),
@@ -52,15 +51,15 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 		state.Form = readCalendarForm(form)
 		state.Form.Email = "" // the provider knows it
 		if _, problem := state.Form.rules(); problem != "" {
-			return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
+			return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
 		}
 	}
-	value, err := d.sealState(consentCookie, session.Hash, state)
+	value, err := d.sealState(consentCookie, req.Hash, state)
 	if err != nil {
 		return err
 	}
 	if len(value) > maxConsent {
-		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{
+		return d.showCalendars(req, http.StatusBadRequest, calendarsView{
 			Form: state.Form, Problem: "Shorten the name or the pattern for titles.",
 		})
 	}
@@ -71,48 +70,48 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 }
 
 // finishConsent connects the calendar for which a user has given permission.
-func (d *Dashboard) finishConsent(req *pageRequest, session account.Session) error {
-	state, ok := d.consentStateOf(req.Request, session)
+func (d *Dashboard) finishConsent(req *pageRequest) error {
+	state, ok := d.consentStateOf(req)
 	req.setCookie(consentCookie, "", 0) // valid for one callback
 	query := req.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
 		return &pageError{http.StatusBadRequest, "This connection was not started in this browser, or it expired. Connect the calendar again."}
 	}
 	if query.Get("code") == "" {
-		return d.refuseConsent(req, session, state, state.Provider.Title()+" gave no permission, so the calendar is not connected.")
+		return d.refuseConsent(req, state, state.Provider.Title()+" gave no permission, so the calendar is not connected.")
 	}
 	refreshToken, err := d.Calendars.Exchange(req.Context(), state.Provider, query.Get("code"), state.Verifier)
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
-		return d.refuseConsent(req, session, state, refused.Reason)
+		return d.refuseConsent(req, state, refused.Reason)
 	}
 	if err != nil {
 		return err
 	}
-	id, problem, err := d.connectConsented(req, session, state, refreshToken)
+	id, problem, err := d.connectConsented(req, state, refreshToken)
 	if err != nil {
 		return err
 	}
 	if problem != "" {
-		return d.refuseConsent(req, session, state, problem)
+		return d.refuseConsent(req, state, problem)
 	}
-	return d.readCalendar(req, account.CallerOf(session.User, job.Live), id)
+	return d.readCalendar(req, req.as(job.Live), id)
 }
 
 // refuseConsent shows why a calendar is not connected.
-func (d *Dashboard) refuseConsent(req *pageRequest, session account.Session, state consentState, problem string) error {
-	form := newCalendarForm(session)
+func (d *Dashboard) refuseConsent(req *pageRequest, state consentState, problem string) error {
+	form := newCalendarForm(req.Session)
 	if state.Calendar == "" {
 		state.Form.Email = form.Email
 		form = state.Form
 	}
-	return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: form, Problem: text.Sentence(problem)})
+	return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: form, Problem: text.Sentence(problem)})
 }
 
 // connectConsented connects a new calendar, or a known one again. The problem is what the
 // user can correct.
-func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState,
+func (d *Dashboard) connectConsented(req *pageRequest, state consentState,
 	refreshToken string) (id uuid.UUID, problem string, err error) {
-	calendars, as, none := d.Calendars, account.CallerOf(session.User, job.Live), ""
+	calendars, as, none := d.Calendars, req.as(job.Live), ""
 	var c calendarsync.Calendar
 	if state.Calendar == "" {
 		rules, problem := state.Form.rules()
@@ -136,8 +135,8 @@ func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, 
 }
 
 // consentStateOf reads the state from its cookie.
-func (d *Dashboard) consentStateOf(r *http.Request, session account.Session) (consentState, bool) {
+func (d *Dashboard) consentStateOf(req *pageRequest) (consentState, bool) {
 	var state consentState
-	ok := d.readState(r, consentCookie, session.Hash, &state)
+	ok := d.readState(req.Request, consentCookie, req.Hash, &state)
 	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.Calendars.Providers(), state.Provider)
 }

@@ -192,7 +192,7 @@ type API interface {
 func (d *Dashboard) Handler(api API) http.Handler {
 	missing := d.adapt(func(req *pageRequest) error {
 		if session, secret, err := d.sessionOf(req.Request); err == nil {
-			req.session, req.secret = session, secret
+			req.Session, req.secret = session, secret
 		}
 		return notFound("There is no such page.")
 	})

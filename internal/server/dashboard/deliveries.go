@@ -28,7 +28,7 @@ type deliveriesView struct {
 }
 
 // deliveryLogPage shows the deliveries of the team.
-func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) error {
+func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	query := req.URL.Query()
 	shown := deliveriesView{
 		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{
@@ -37,7 +37,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) e
 		Event: query.Get("event"), State: query.Get("state"), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
 		From: query.Get("from"), To: query.Get("to"),
 	}
-	as := account.CallerOf(session.User, shown.Mode)
+	as := req.as(shown.Mode)
 	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State)}
 	var err error
 	if filter.From, filter.To, err = dayRange(shown.From, shown.To); err != nil {
@@ -92,8 +92,8 @@ func (v deliveryView) HasJob() bool { return v.JobID != uuid.Nil }
 type headerView struct{ Name, Value string }
 
 // namedDelivery returns the delivery in the path, and its caller.
-func (d *Dashboard) namedDelivery(req *pageRequest, session account.Session) (lifecycle.DeliveryDetails, account.Caller, error) {
-	return inModes(session.User, notFound("There is no such webhook."), func(as account.Caller) (lifecycle.DeliveryDetails, error) {
+func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, account.Caller, error) {
+	return inModes(req, notFound("There is no such webhook."), func(as account.Caller) (lifecycle.DeliveryDetails, error) {
 		return d.Webhooks.Delivery(req.Context(), as, req.PathValue("delivery"))
 	}, job.Live, job.Test)
 }
@@ -125,7 +125,7 @@ type exampleView struct {
 }
 
 // eventsPage shows what endpoints can take.
-func (d *Dashboard) eventsPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) eventsPage(req *pageRequest) error {
 	var shown []exampleView
 	for _, e := range webhook.EventTypes() {
 		body, err := webhook.ExampleBody(e.Name)

@@ -85,7 +85,7 @@ type endpointPageView struct {
 	Problem    string
 }
 
-func (d *Dashboard) newEndpointPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) newEndpointPage(req *pageRequest) error {
 	shown := endpointPageView{Mode: modeOf(req.URL.Query()), Events: eventChoices(nil)}
 	return req.show("endpoint-new", "Add an endpoint", shown)
 }
@@ -98,9 +98,9 @@ func chosenEvents(form url.Values) []string {
 	return form["events"]
 }
 
-func (d *Dashboard) createEndpoint(req *pageRequest, session account.Session) error {
+func (d *Dashboard) createEndpoint(req *pageRequest) error {
 	form, mode := req.PostForm, modeOf(req.URL.Query())
-	created, err := d.Webhooks.RegisterEndpoint(req.Context(), account.CallerOf(session.User, mode), lifecycle.NewEndpoint{
+	created, err := d.Webhooks.RegisterEndpoint(req.Context(), req.as(mode), lifecycle.NewEndpoint{
 		URL: strings.TrimSpace(form.Get("url")), Events: chosenEvents(form), Description: strings.TrimSpace(form.Get("description")),
 	})
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
@@ -122,15 +122,9 @@ func endpointURL(id uuid.UUID, mode job.Mode, notice string) string {
 
 // namedEndpoint returns the endpoint in the path, and the caller that may change it. URLs of
 // jobs belong to both modes: they are those of the mode in the query.
-func (d *Dashboard) namedEndpoint(req *pageRequest, session account.Session) (webhook.Endpoint, account.Caller, error) {
-	missing := notFound("There is no such endpoint.")
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return webhook.Endpoint{}, account.Caller{}, missing
-	}
-	return inModes(session.User, missing, func(as account.Caller) (webhook.Endpoint, error) {
-		return d.Webhooks.Endpoint(req.Context(), as, id)
-	}, modeOf(req.URL.Query()), job.Live, job.Test)
+func (d *Dashboard) namedEndpoint(req *pageRequest) (webhook.Endpoint, account.Caller, error) {
+	return named(req, notFound("There is no such endpoint."), req.PathValue("id"), d.Webhooks.Endpoint, modeOf(req.URL.Query()),
+		job.Live, job.Test)
 }
 
 func (d *Dashboard) endpointPage(req *pageRequest, found webhook.Endpoint, as account.Caller) error {

@@ -69,20 +69,17 @@ func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) 
 }
 
 // namedJob returns the job in the path, live or test, and the caller to act as.
-func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job, account.Caller, error) {
-	return d.findJob(req, session, req.PathValue("id"))
+func (d *Dashboard) namedJob(req *pageRequest) (job.Job, account.Caller, error) {
+	return d.findJob(req, req.PathValue("id"))
 }
 
 // findJob returns a job of the user's team, live or test, and the caller to act as.
-func (d *Dashboard) findJob(req *pageRequest, session account.Session, text string) (job.Job, account.Caller, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
+func (d *Dashboard) findJob(req *pageRequest, text string) (job.Job, account.Caller, error) {
+	if uuid.Validate(text) != nil {
 		return job.Job{}, account.Caller{}, notFound("There is no such job.")
 	}
 	missing := notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
-	return inModes(session.User, missing, func(as account.Caller) (job.Job, error) {
-		return d.Jobs.Job(req.Context(), as, id)
-	}, job.Live, job.Test)
+	return named(req, missing, text, d.Jobs.Job, job.Live, job.Test)
 }
 
 // recordingCache caches the recording of a job, because a live page is refreshed

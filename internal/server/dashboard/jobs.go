@@ -79,15 +79,25 @@ func newJobRow(j job.Job, details lifecycle.Details) jobRow {
 
 // inModes returns what read finds for a user in the first of some modes, and the caller to act
 // as. It returns missing if read finds nothing.
-func inModes[T any](user account.User, missing error, read func(account.Caller) (T, error),
+func inModes[T any](req *pageRequest, missing error, read func(account.Caller) (T, error),
 	modes ...job.Mode) (found T, as account.Caller, err error) {
 	for _, mode := range modes {
-		as = account.CallerOf(user, mode)
+		as = req.as(mode)
 		if found, err = read(as); !job.ErrorIs(err, job.NotFound) {
 			return found, as, err
 		}
 	}
 	return found, as, missing
+}
+
+// named returns what an ID in text form names, like inModes.
+func named[T any](req *pageRequest, missing error, text string, read func(context.Context, account.Caller, uuid.UUID) (T, error),
+	modes ...job.Mode) (found T, as account.Caller, err error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return found, as, missing
+	}
+	return inModes(req, missing, func(as account.Caller) (T, error) { return read(req.Context(), as, id) }, modes...)
 }
 
 // modeOf returns the mode in a query, live by default.
@@ -212,8 +222,8 @@ func matching(found []job.Job, filter job.Filter) []job.Job {
 	return kept
 }
 
-func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
-	list, err := d.readJobs(req, session.User)
+func (d *Dashboard) listJobs(req *pageRequest) error {
+	list, err := d.readJobs(req, req.User)
 	if err != nil {
 		return err
 	}
@@ -222,7 +232,7 @@ func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
 }
 
 // changeJobs cancels the selected jobs of the list, or sends their bots again.
-func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error {
+func (d *Dashboard) changeJobs(req *pageRequest) error {
 	ids, verb := req.PostForm["job"], req.PostForm.Get("verb")
 	change, notice := d.Jobs.Cancel, "jobs-cancelled"
 	switch {
@@ -235,7 +245,7 @@ func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error 
 		notice = "none-selected"
 	}
 	for _, id := range ids {
-		found, as, err := d.findJob(req, session, id)
+		found, as, err := d.findJob(req, id)
 		if err != nil {
 			return err
 		}
@@ -268,10 +278,10 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 }
 
 // liveJobs streams the changes of the list.
-func (d *Dashboard) liveJobs(req *pageRequest, session account.Session) error {
-	name := "jobs " + session.User.ConsumerID.String() + " " + req.URL.Query().Encode()
+func (d *Dashboard) liveJobs(req *pageRequest) error {
+	name := "jobs " + req.User.ConsumerID.String() + " " + req.URL.Query().Encode()
 	return req.stream(name, func(*topic) (any, error) {
-		return d.readJobs(req, session.User)
+		return d.readJobs(req, req.User)
 	}, func(list any) (parts, error) {
 		return req.parts("jobs", list, "rows")
 	})

@@ -27,12 +27,12 @@ type keysView struct {
 	Command string // sends a bot with the new key
 }
 
-func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
-	return d.showKeys(req, session, http.StatusOK, keysView{})
+func (d *Dashboard) keysPage(req *pageRequest) error {
+	return d.showKeys(req, http.StatusOK, keysView{})
 }
 
-func (d *Dashboard) showKeys(req *pageRequest, session account.Session, status int, shown keysView) (err error) {
-	if shown.Keys, err = d.Keys.All(req.Context(), session.User.ConsumerID); err != nil {
+func (d *Dashboard) showKeys(req *pageRequest, status int, shown keysView) (err error) {
+	if shown.Keys, err = d.Keys.All(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
 	shown.Now = d.Now()
@@ -59,15 +59,15 @@ func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
 
 // createKey creates a key and shows it in the response to the form, and nowhere
 // else.
-func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
+func (d *Dashboard) createKey(req *pageRequest) error {
 	mode, secret := modeOf(req.PostForm), ""
 	options, err := d.keyOptions(req.PostForm)
 	if err == nil {
-		_, secret, err = d.Keys.Create(req.Context(), account.CallerOf(session.User, mode), mode, options)
+		_, secret, err = d.Keys.Create(req.Context(), req.as(mode), mode, options)
 	}
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
 		status, problem := req.describe(err)
-		return d.showKeys(req, session, status, keysView{Problem: problem, Name: options.Name})
+		return d.showKeys(req, status, keysView{Problem: problem, Name: options.Name})
 	}
 	if err != nil {
 		return err
@@ -77,15 +77,15 @@ func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
   -H "Content-Type: application/json" \
   -d '{"externalId": "first-meeting", "meetingUrl": "https://meet.google.com/abc-defg-hij", "captions": {"enabled": true}, "chat": true}'`,
 		d.BaseURL, secret)
-	return d.showKeys(req, session, http.StatusOK, keysView{NewKey: secret, NewMode: mode, Command: command})
+	return d.showKeys(req, http.StatusOK, keysView{NewKey: secret, NewMode: mode, Command: command})
 }
 
-func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
+func (d *Dashboard) revokeKey(req *pageRequest) error {
 	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such key.")
 	}
-	if err := d.Keys.Revoke(req.Context(), account.CallerOf(session.User, job.Live), id); err != nil {
+	if err := d.Keys.Revoke(req.Context(), req.as(job.Live), id); err != nil {
 		return err
 	}
 	d.Revocations.Announce()
@@ -100,7 +100,7 @@ type cliView struct {
 }
 
 // cliPage asks the user to authorize a command line.
-func (d *Dashboard) cliPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) cliPage(req *pageRequest) error {
 	nonce := req.URL.Query().Get("nonce")
 	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
 	if err != nil {
@@ -118,7 +118,7 @@ func expiredFlow() error {
 
 // authorizeCLI creates a key for the user's consumer and passes it to the waiting
 // command line.
-func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) error {
+func (d *Dashboard) authorizeCLI(req *pageRequest) error {
 	nonce := req.PostForm.Get("nonce")
 	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
 	if err != nil {
@@ -127,12 +127,12 @@ func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) erro
 	if !ok {
 		return expiredFlow()
 	}
-	as := account.CallerOf(session.User, modeOf(req.PostForm))
+	as := req.as(modeOf(req.PostForm))
 	key, secret, err := d.Keys.Create(req.Context(), as, as.Mode, account.KeyOptions{Name: "standin login", Scope: as.Scope})
 	if err != nil {
 		return err
 	}
-	if err := d.Flows.Complete(req.Context(), nonce, secret, session.User.Email); err != nil {
+	if err := d.Flows.Complete(req.Context(), nonce, secret, req.User.Email); err != nil {
 		// Nobody received the key.
 		revokeErr := d.Keys.Revoke(req.Context(), as, key.ID)
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {

@@ -47,7 +47,7 @@ func (p parts) changedSince(before parts) parts {
 // with the session.
 // Streams of the same topic share what read returns; each renders it for its user.
 func (req *pageRequest) stream(name string, read func(*topic) (any, error), render func(any) (parts, error)) error {
-	shared, leave, ok := req.d.streams.join(req.session.Hash, name)
+	shared, leave, ok := req.d.streams.join(req.Hash, name)
 	if !ok {
 		return &pageError{http.StatusTooManyRequests, "Too many pages with live updates are open. Close one of them."}
 	}
@@ -127,7 +127,7 @@ func (req *pageRequest) stillSignedIn() bool {
 	if err != nil {
 		return !job.ErrorIs(err, job.Unauthorized)
 	}
-	before := req.session.User
+	before := req.User
 	return current.User.ConsumerID == before.ConsumerID && current.User.Operator == before.Operator && current.User.Role == before.Role
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 
-	"standin/internal/account"
 	"standin/internal/calendar/mail"
 )
 
@@ -24,7 +23,7 @@ type mailMessage struct {
 	Tone string
 }
 
-func (d *Dashboard) mailPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) mailPage(req *pageRequest) error {
 	before, err := strconv.ParseInt("0"+req.URL.Query().Get("before"), 10, 64)
 	if err != nil {
 		return notFound("There is no such page.")
@@ -46,7 +45,7 @@ func (d *Dashboard) mailPage(req *pageRequest, _ account.Session) error {
 }
 
 // retryMail processes a message again.
-func (d *Dashboard) retryMail(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) retryMail(req *pageRequest) error {
 	id, err := strconv.ParseInt(req.PathValue("id"), 10, 64)
 	if err == nil {
 		err = d.Mail.Retry(req.Context(), id)

@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
-	"standin/internal/account"
 	"standin/internal/base/meetinglink"
 	"standin/internal/base/text"
 	"standin/internal/calendar"
@@ -56,11 +55,11 @@ func (f newJobForm) filled() newJobForm {
 	return f
 }
 
-func (d *Dashboard) newJobPage(req *pageRequest, session account.Session) error {
+func (d *Dashboard) newJobPage(req *pageRequest) error {
 	query := req.URL.Query()
 	form := newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl"), Captions: true, Chat: true}
 	if again := query.Get("again"); again != "" {
-		earlier, _, err := d.findJob(req, session, again)
+		earlier, _, err := d.findJob(req, again)
 		if err != nil {
 			return err
 		}
@@ -116,7 +115,7 @@ func findMeeting(text string) (job.Platform, string, bool) {
 }
 
 // detectPlatform returns the meeting in a text that the user is typing.
-func (d *Dashboard) detectPlatform(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) detectPlatform(req *pageRequest) error {
 	platform, address, ok := findMeeting(clip(req.URL.Query().Get("text"), 10_000))
 	return req.writeJSON(struct {
 		OK      bool   `json:"ok"`
@@ -135,7 +134,7 @@ func (d *Dashboard) linkWarning(address string) string {
 }
 
 // createJob sends a bot.
-func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
+func (d *Dashboard) createJob(req *pageRequest) error {
 	values := req.PostForm
 	form := newJobForm{
 		Mode: modeOf(values), MeetingURL: values.Get("meetingUrl"), DisplayName: values.Get("displayName"),
@@ -155,7 +154,7 @@ func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
 		form.Problem, form.ExternalID = problem, strings.TrimSpace(values.Get("externalId"))
 		return req.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
 	}
-	made, replayed, err := d.Jobs.Create(req.Context(), account.CallerOf(session.User, form.Mode), request)
+	made, replayed, err := d.Jobs.Create(req.Context(), req.as(form.Mode), request)
 	if err != nil {
 		return fmt.Errorf("send a bot: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/operation/host"
 )
@@ -86,7 +85,7 @@ const (
 	silentBad  = 2 * time.Minute
 )
 
-func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) operatorPage(req *pageRequest) error {
 	shown, err := d.operatorView(req.Context(), modeOf(req.URL.Query()))
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ type botsView struct {
 }
 
 // botsPage shows the running bots that do not fit on the operator page.
-func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) botsPage(req *pageRequest) error {
 	skip, err := strconv.ParseUint("0"+req.URL.Query().Get("skip"), 10, 31)
 	if err != nil {
 		return notFound("There is no such page.")
@@ -145,7 +144,7 @@ type period struct {
 }
 
 // failuresPage shows failed jobs of all teams.
-func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) failuresPage(req *pageRequest) error {
 	const shownJobs = 50
 	query := req.URL.Query()
 	shown := failuresView{
@@ -179,7 +178,7 @@ func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
 }
 
 // liveOperator streams the changes of the operator page.
-func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) liveOperator(req *pageRequest) error {
 	mode := modeOf(req.URL.Query())
 	return req.stream("operator "+string(mode), func(*topic) (any, error) {
 		return d.operatorView(req.Context(), mode)

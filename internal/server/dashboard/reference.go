@@ -36,8 +36,8 @@ func (d *Dashboard) referenceSession(req *pageRequest) error {
 
 // createReferenceKey creates a test key with the scope of the user's role, with which the API
 // reference sends requests.
-func (d *Dashboard) createReferenceKey(req *pageRequest, session account.Session) error {
-	as := account.CallerOf(session.User, job.Test)
+func (d *Dashboard) createReferenceKey(req *pageRequest) error {
+	as := req.as(job.Test)
 	key, secret, err := d.Keys.Create(req.Context(), as, job.Test, account.KeyOptions{
 		Name: referenceKey, Scope: as.Scope, ExpiresAt: d.Now().Add(referenceKeyLife), Reference: true,
 	})

@@ -16,6 +16,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/base/budget"
 	"standin/internal/base/text"
+	"standin/internal/jobs/job"
 	"standin/internal/server/httpmw"
 )
 
@@ -36,9 +37,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type pageRequest struct {
 	*httpmw.Record // the response
 	*http.Request
-	d       *Dashboard
-	session account.Session // of a signed-in user
-	secret  string          // of the session; empty when nobody is signed in
+	account.Session // of a signed-in user
+	d               *Dashboard
+	secret          string // of the session; empty when nobody is signed in
 }
 
 // Header implements http.ResponseWriter.
@@ -51,22 +52,21 @@ func (req *pageRequest) Write(data []byte) (int, error) { return req.Record.Writ
 // has started its response returns nil.
 type handler func(req *pageRequest) error
 
-// userHandler serves a page for a signed-in user.
-type userHandler func(req *pageRequest, session account.Session) error
-
-// ownedHandler serves a page about something of the user's team, who acts as a caller.
-type ownedHandler[T any] func(req *pageRequest, found T, as account.Caller) error
-
-// of passes what find finds on to a handler.
-func of[T any](find func(*pageRequest, account.Session) (T, account.Caller, error), handle ownedHandler[T]) userHandler {
-	return func(req *pageRequest, session account.Session) error {
-		found, as, err := find(req, session)
+// withOwned calls a handler of a page about something of the user's team, who acts as a caller, with what
+// find returns.
+func withOwned[T any](find func(*pageRequest) (T, account.Caller, error),
+	handle func(req *pageRequest, found T, as account.Caller) error) handler {
+	return func(req *pageRequest) error {
+		found, as, err := find(req)
 		if err != nil {
 			return err
 		}
 		return handle(req, found, as)
 	}
 }
+
+// as returns the user as a caller in a mode.
+func (req *pageRequest) as(mode job.Mode) account.Caller { return account.CallerOf(req.User, mode) }
 
 // adapt turns a handler into an http.Handler that sets headers, deadlines and
 // bounds, and writes a line to the log.
@@ -221,7 +221,7 @@ func (req *pageRequest) showStatus(status int, page, title string, data any) err
 func (req *pageRequest) render(page, name, title string, data any) ([]byte, error) {
 	view := view{
 		Title: title, Page: page, Data: data, Notice: notices()[req.URL.Query().Get("note")],
-		SignedIn: req.secret != "", User: req.session.User, Mode: modeOf(req.URL.Query()),
+		SignedIn: req.secret != "", User: req.User, Mode: modeOf(req.URL.Query()),
 		here: url.URL{Path: "/jobs"},
 	}
 	if req.Method == http.MethodGet && page != "error" {

@@ -35,7 +35,7 @@ func (d *Dashboard) routePublic() {
 
 // routeJobs registers the pages of jobs and recordings.
 func (d *Dashboard) routeJobs() {
-	d.viewer("GET /{$}", func(req *pageRequest, _ account.Session) error { return req.redirect("/jobs") })
+	d.viewer("GET /{$}", func(req *pageRequest) error { return req.redirect("/jobs") })
 	d.viewer("GET /jobs", d.listJobs)
 	d.viewer("GET /search", d.searchPage)
 	d.viewer("GET /jobs/live", d.liveJobs)
@@ -43,19 +43,19 @@ func (d *Dashboard) routeJobs() {
 	d.viewer("GET /jobs/new/platform", d.detectPlatform)
 	d.member("POST /jobs", d.createJob)
 	d.member("POST /jobs/bulk", d.changeJobs)
-	d.viewer("GET /jobs/{id}", of(d.namedJob, d.jobPage))
-	d.viewer("GET /jobs/{id}/live", of(d.namedJob, d.liveJob))
-	d.viewer("GET /jobs/{id}/screenshot", of(d.namedJob, d.screenshot))
-	d.viewer("GET /jobs/{id}/timeline", of(d.namedJob, d.timelinePage))
-	d.viewer("GET /jobs/{id}/deliveries", of(d.namedJob, d.deliveriesPage))
-	d.viewer("GET /jobs/{id}/manifest", of(d.namedJob, d.manifest))
-	d.viewer("GET /jobs/{id}/transcript", of(d.namedJob, d.transcriptFile))
-	d.viewer("GET /jobs/{id}/media/{name}", of(d.namedJob, d.media))
+	d.viewer("GET /jobs/{id}", withOwned(d.namedJob, d.jobPage))
+	d.viewer("GET /jobs/{id}/live", withOwned(d.namedJob, d.liveJob))
+	d.viewer("GET /jobs/{id}/screenshot", withOwned(d.namedJob, d.screenshot))
+	d.viewer("GET /jobs/{id}/timeline", withOwned(d.namedJob, d.timelinePage))
+	d.viewer("GET /jobs/{id}/deliveries", withOwned(d.namedJob, d.deliveriesPage))
+	d.viewer("GET /jobs/{id}/manifest", withOwned(d.namedJob, d.manifest))
+	d.viewer("GET /jobs/{id}/transcript", withOwned(d.namedJob, d.transcriptFile))
+	d.viewer("GET /jobs/{id}/media/{name}", withOwned(d.namedJob, d.media))
 	d.viewer("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
-	d.member("POST /jobs/{id}/deliveries/{delivery}/redeliver", of(d.namedJob, d.redeliver))
-	d.member("POST /jobs/{id}/share", of(d.namedJob, d.share))
-	d.member("POST /jobs/{id}/share/revoke", of(d.namedJob, d.revokeShare))
-	d.member("POST /jobs/{id}/{verb}", of(d.namedJob, d.control))
+	d.member("POST /jobs/{id}/deliveries/{delivery}/redeliver", withOwned(d.namedJob, d.redeliver))
+	d.member("POST /jobs/{id}/share", withOwned(d.namedJob, d.share))
+	d.member("POST /jobs/{id}/share/revoke", withOwned(d.namedJob, d.revokeShare))
+	d.member("POST /jobs/{id}/{verb}", withOwned(d.namedJob, d.control))
 }
 
 // routeCalendars registers the pages of connected calendars.
@@ -64,13 +64,13 @@ func (d *Dashboard) routeCalendars() {
 	d.member("POST /calendars", d.connectCalendar)
 	d.member("POST /calendars/consent", d.askConsent)
 	d.member("GET /calendars/callback", d.finishConsent)
-	d.viewer("GET /calendars/{id}", of(d.namedCalendar, d.calendarPage))
-	d.member("POST /calendars/{id}", of(d.namedCalendar, d.changeCalendar))
-	d.member("GET /calendars/{id}/choices", of(d.namedCalendar, d.choicesPage))
-	d.member("POST /calendars/{id}/choices", of(d.namedCalendar, d.chooseCalendar))
-	d.member("POST /calendars/{id}/sync", of(d.namedCalendar, d.syncCalendar))
-	d.member("POST /calendars/{id}/disconnect", of(d.namedCalendar, d.disconnectCalendar))
-	d.member("POST /calendars/{id}/events/{event}", of(d.namedCalendar, d.switchMeeting))
+	d.viewer("GET /calendars/{id}", withOwned(d.namedCalendar, d.calendarPage))
+	d.member("POST /calendars/{id}", withOwned(d.namedCalendar, d.changeCalendar))
+	d.member("GET /calendars/{id}/choices", withOwned(d.namedCalendar, d.choicesPage))
+	d.member("POST /calendars/{id}/choices", withOwned(d.namedCalendar, d.chooseCalendar))
+	d.member("POST /calendars/{id}/sync", withOwned(d.namedCalendar, d.syncCalendar))
+	d.member("POST /calendars/{id}/disconnect", withOwned(d.namedCalendar, d.disconnectCalendar))
+	d.member("POST /calendars/{id}/events/{event}", withOwned(d.namedCalendar, d.switchMeeting))
 }
 
 // routeWebhooks registers the pages of webhooks.
@@ -78,12 +78,12 @@ func (d *Dashboard) routeWebhooks() {
 	d.viewer("GET /webhooks", d.webhooksPage)
 	d.admin("GET /webhooks/new", d.newEndpointPage)
 	d.admin("POST /webhooks/endpoints", d.createEndpoint)
-	d.viewer("GET /webhooks/endpoints/{id}", of(d.namedEndpoint, d.endpointPage))
-	d.admin("POST /webhooks/endpoints/{id}", of(d.namedEndpoint, d.changeEndpoint))
-	d.admin("POST /webhooks/endpoints/{id}/{verb}", of(d.namedEndpoint, d.endpointAction))
+	d.viewer("GET /webhooks/endpoints/{id}", withOwned(d.namedEndpoint, d.endpointPage))
+	d.admin("POST /webhooks/endpoints/{id}", withOwned(d.namedEndpoint, d.changeEndpoint))
+	d.admin("POST /webhooks/endpoints/{id}/{verb}", withOwned(d.namedEndpoint, d.endpointAction))
 	d.viewer("GET /webhooks/deliveries", d.deliveryLogPage)
-	d.viewer("GET /webhooks/deliveries/{delivery}", of(d.namedDelivery, d.deliveryPage))
-	d.member("POST /webhooks/deliveries/{delivery}/replay", of(d.namedDelivery, d.replayDelivery))
+	d.viewer("GET /webhooks/deliveries/{delivery}", withOwned(d.namedDelivery, d.deliveryPage))
+	d.member("POST /webhooks/deliveries/{delivery}/replay", withOwned(d.namedDelivery, d.replayDelivery))
 	d.viewer("GET /webhooks/events", d.eventsPage)
 	d.admin("POST /webhooks/endpoint", d.setEndpoint)
 	d.admin("POST /webhooks/events", d.setEvents)
@@ -130,26 +130,26 @@ func (d *Dashboard) routeOperator() {
 func (d *Dashboard) public(pattern string, handle handler) { d.mux.Handle(pattern, d.adapt(handle)) }
 
 // viewer registers a handler for signed-in users of every role.
-func (d *Dashboard) viewer(pattern string, handle userHandler) {
+func (d *Dashboard) viewer(pattern string, handle handler) {
 	d.public(pattern, d.forUser(account.Viewer, handle))
 }
 
 // member registers a handler for members and admins.
-func (d *Dashboard) member(pattern string, handle userHandler) {
+func (d *Dashboard) member(pattern string, handle handler) {
 	d.public(pattern, d.forUser(account.Member, handle))
 }
 
 // admin registers a handler for admins.
-func (d *Dashboard) admin(pattern string, handle userHandler) {
+func (d *Dashboard) admin(pattern string, handle handler) {
 	d.public(pattern, d.forUser(account.Admin, handle))
 }
 
 // operator registers a handler for operators. For others the page does not exist.
-func (d *Dashboard) operator(pattern string, handle userHandler) {
-	d.viewer(pattern, func(req *pageRequest, session account.Session) error {
-		if !session.User.Operator {
+func (d *Dashboard) operator(pattern string, handle handler) {
+	d.viewer(pattern, func(req *pageRequest) error {
+		if !req.User.Operator {
 			return notFound("There is no such page.")
 		}
-		return handle(req, session)
+		return handle(req)
 	})
 }

@@ -45,7 +45,7 @@ func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) err
 	}
 	token, now := account.NewToken(), d.Now()
 	link := job.ShareLink{
-		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.session.User.Email,
+		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.User.Email,
 		ExpiresAt: now.Add(d.ShareLifetime),
 	}
 	if err := d.Shares.InsertShareLink(req.Context(), link); err != nil {

@@ -37,7 +37,7 @@ func (req *pageRequest) setCookie(name, value string, life time.Duration) {
 
 // forUser serves signed-in users with a role and redirects others to the sign-in page, which
 // leads back. Requests that change something need the token of the form too.
-func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
+func (d *Dashboard) forUser(needed account.Role, handle handler) handler {
 	return func(req *pageRequest) error {
 		session, secret, err := d.sessionOf(req.Request)
 		if job.ErrorIs(err, job.Unauthorized) {
@@ -49,7 +49,7 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 		if err != nil {
 			return err
 		}
-		req.session, req.secret = session, secret
+		req.Session, req.secret = session, secret
 		req.UserID, req.ConsumerID, req.Caller = session.User.ID, session.User.ConsumerID, session.User.ConsumerID.String()
 		if !session.User.Role.Allows(needed) {
 			return &pageError{
@@ -66,9 +66,9 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 			}
 		}
 		req.chooseMode()
-		err = handle(req, session)
+		err = handle(req)
 		if err == nil {
-			d.audit(req, session)
+			d.audit(req)
 		}
 		return err
 	}
@@ -183,7 +183,7 @@ func (req *pageRequest) open(user account.User, next string) error {
 		return err
 	}
 	req.setCookie("standin_session", secret, account.SessionLifetime)
-	req.session, req.secret = session, secret
+	req.Session, req.secret = session, secret
 	req.UserID, req.ConsumerID = user.ID, user.ConsumerID
 	req.d.record(req, user, "signed in", "")
 	return req.redirect(next)
@@ -209,8 +209,8 @@ func (d *Dashboard) signInWithLink(req *pageRequest) error {
 	return req.open(user, next)
 }
 
-func (d *Dashboard) signOut(req *pageRequest, session account.Session) error {
-	if err := d.Users.End(req.Context(), session); err != nil {
+func (d *Dashboard) signOut(req *pageRequest) error {
+	if err := d.Users.End(req.Context(), req.Session); err != nil {
 		return err
 	}
 	req.setCookie("standin_session", "", 0)

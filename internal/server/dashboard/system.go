@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"context"
-
-	"standin/internal/account"
 )
 
 // System describes this node, for operators.
@@ -34,6 +32,6 @@ func (f Finding) Tone() string {
 }
 
 // systemPage shows the node that serves the request.
-func (d *Dashboard) systemPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) systemPage(req *pageRequest) error {
 	return req.show("system", "System", d.System.System(req.Context()))
 }

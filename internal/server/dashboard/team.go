@@ -23,15 +23,15 @@ type teamView struct {
 	Email       string
 }
 
-func (d *Dashboard) teamPage(req *pageRequest, session account.Session) error {
-	return d.showTeam(req, session, http.StatusOK, teamView{})
+func (d *Dashboard) teamPage(req *pageRequest) error {
+	return d.showTeam(req, http.StatusOK, teamView{})
 }
 
-func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status int, shown teamView) (err error) {
-	if shown.Users, err = d.Users.Of(req.Context(), session.User.ConsumerID); err != nil {
+func (d *Dashboard) showTeam(req *pageRequest, status int, shown teamView) (err error) {
+	if shown.Users, err = d.Users.Of(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
-	if shown.Invitations, err = d.Users.Invitations(req.Context(), session.User.ConsumerID); err != nil {
+	if shown.Invitations, err = d.Users.Invitations(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
 	shown.Roles = account.Roles()
@@ -41,45 +41,45 @@ func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status i
 
 // invite creates an invitation and shows its link in the response, and nowhere
 // else.
-func (d *Dashboard) invite(req *pageRequest, session account.Session) error {
+func (d *Dashboard) invite(req *pageRequest) error {
 	email := req.PostForm.Get("email")
 	role := account.Role(cmp.Or(req.PostForm.Get("role"), string(account.Member)))
-	token, err := d.Users.InviteAs(req.Context(), session.User, email, role, req.PostForm.Get("operator") == "on")
+	token, err := d.Users.InviteAs(req.Context(), req.User, email, role, req.PostForm.Get("operator") == "on")
 	if job.ErrorIs(err, job.InvalidInput) {
 		status, problem := req.describe(err)
-		return d.showTeam(req, session, status, teamView{Problem: problem, Email: email})
+		return d.showTeam(req, status, teamView{Problem: problem, Email: email})
 	}
 	if err != nil {
 		return err
 	}
-	return d.showTeam(req, session, http.StatusOK, teamView{Link: d.invitationLink(token), LinkFor: email})
+	return d.showTeam(req, http.StatusOK, teamView{Link: d.invitationLink(token), LinkFor: email})
 }
 
-func (d *Dashboard) withdraw(req *pageRequest, session account.Session) error {
-	if err := d.Users.Withdraw(req.Context(), session.User, req.PostForm.Get("invitation")); err != nil {
+func (d *Dashboard) withdraw(req *pageRequest) error {
+	if err := d.Users.Withdraw(req.Context(), req.User, req.PostForm.Get("invitation")); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=withdrawn")
 }
 
-func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error {
+func (d *Dashboard) removeUser(req *pageRequest) error {
 	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.Users.Remove(req.Context(), session.User, id, req.PostForm.Has("keepKeys")); err != nil {
+	if err := d.Users.Remove(req.Context(), req.User, id, req.PostForm.Has("keepKeys")); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=removed")
 }
 
 // setRole changes the role of a user.
-func (d *Dashboard) setRole(req *pageRequest, session account.Session) error {
+func (d *Dashboard) setRole(req *pageRequest) error {
 	id, err := uuid.Parse(req.PathValue("id"))
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.Users.SetRole(req.Context(), session.User, id, account.Role(req.PostForm.Get("role"))); err != nil {
+	if err := d.Users.SetRole(req.Context(), req.User, id, account.Role(req.PostForm.Get("role"))); err != nil {
 		return err
 	}
 	return req.redirect("/team?note=role")

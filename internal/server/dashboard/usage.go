@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/jobs/job"
 )
@@ -52,9 +51,9 @@ func usageAddress(path, from, to string, byTeam bool) string {
 	return path + "?" + query.Encode()
 }
 
-func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
+func (d *Dashboard) usagePage(req *pageRequest) error {
 	query := req.URL.Query()
-	shown, err := d.readUsage(req, session)
+	shown, err := d.readUsage(req)
 	if job.ErrorIs(err, job.InvalidInput) {
 		_, shown.Problem = req.describe(err)
 		shown.From, shown.To = query.Get("from"), query.Get("to")
@@ -63,15 +62,15 @@ func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return err
 	}
-	if shown.Plan, err = d.Accounts.ConsumerPlan(req.Context(), session.User.ConsumerID); err != nil {
+	if shown.Plan, err = d.Accounts.ConsumerPlan(req.Context(), req.User.ConsumerID); err != nil {
 		return fmt.Errorf("read a plan: %w", err)
 	}
 	return req.show("usage", "Usage", shown)
 }
 
 // usageFile sends the usage as a table of comma-separated values.
-func (d *Dashboard) usageFile(req *pageRequest, session account.Session) error {
-	shown, err := d.readUsage(req, session)
+func (d *Dashboard) usageFile(req *pageRequest) error {
+	shown, err := d.readUsage(req)
 	if err != nil {
 		return err
 	}
@@ -84,9 +83,9 @@ func (d *Dashboard) usageFile(req *pageRequest, session account.Session) error {
 
 // readUsage reads the usage of the range in the query: that of the user's team, or for
 // operators that of all teams.
-func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageView, error) {
+func (d *Dashboard) readUsage(req *pageRequest) (usageView, error) {
 	query, now := req.URL.Query(), d.Now().UTC()
-	shown := usageView{Mode: modeOf(query), ByTeam: session.User.Operator && query.Get("by") == "team"}
+	shown := usageView{Mode: modeOf(query), ByTeam: req.User.Operator && query.Get("by") == "team"}
 	from, to, err := job.UsageDays(query.Get("from"), query.Get("to"), now)
 	if err != nil {
 		return shown, err
@@ -115,7 +114,7 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 		}
 		return shown, nil
 	}
-	if shown.Report, err = d.Usage.Usage(req.Context(), session.User.ConsumerID, shown.Mode, from, to); err != nil {
+	if shown.Report, err = d.Usage.Usage(req.Context(), req.User.ConsumerID, shown.Mode, from, to); err != nil {
 		return shown, err
 	}
 	shown.Total, shown.Kept = shown.Report.Total, shown.Report.Kept

@@ -28,12 +28,12 @@ type webhooksView struct {
 	More      string // URL of the next page of endpoints; empty on the last
 }
 
-func (d *Dashboard) webhooksPage(req *pageRequest, session account.Session) error {
-	return d.showWebhooks(req, session, http.StatusOK, webhooksView{})
+func (d *Dashboard) webhooksPage(req *pageRequest) error {
+	return d.showWebhooks(req, http.StatusOK, webhooksView{})
 }
 
-func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, status int, shown webhooksView) error {
-	consumer, err := d.Accounts.Consumer(req.Context(), session.User.ConsumerID)
+func (d *Dashboard) showWebhooks(req *pageRequest, status int, shown webhooksView) error {
+	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 	}
 	shown.Mode = modeOf(req.URL.Query())
 	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	endpoints, next, err := d.Webhooks.Endpoints(req.Context(), account.CallerOf(session.User, shown.Mode), page)
+	endpoints, next, err := d.Webhooks.Endpoints(req.Context(), req.as(shown.Mode), page)
 	if err != nil {
 		return err
 	}
@@ -64,26 +64,26 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 }
 
 // setEndpoint sets the default webhook URL.
-func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error {
+func (d *Dashboard) setEndpoint(req *pageRequest) error {
 	const longest = 2000
 	address := strings.TrimSpace(req.PostForm.Get("url"))
 	if address != "" && (!isHTTPURL(address) || len(address) > longest) {
 		form := webhooksView{Problem: "The URL must start with https:// or http:// and include a host."}
 		form.Consumer.WebhookURL = address
-		return d.showWebhooks(req, session, http.StatusBadRequest, form)
+		return d.showWebhooks(req, http.StatusBadRequest, form)
 	}
-	if err := d.Accounts.SetWebhookURL(req.Context(), session.User.ConsumerID, address); err != nil {
+	if err := d.Accounts.SetWebhookURL(req.Context(), req.User.ConsumerID, address); err != nil {
 		return err
 	}
 	return req.redirect("/webhooks?note=endpoint")
 }
 
 // setEvents sets which optional events the consumer receives.
-func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
+func (d *Dashboard) setEvents(req *pageRequest) error {
 	for name, set := range map[string]func(context.Context, uuid.UUID, bool) error{
 		"transcript": d.Accounts.SetTranscriptEvent, "commands": d.Accounts.SetCommandEvent,
 	} {
-		if err := set(req.Context(), session.User.ConsumerID, req.PostForm.Get(name) == "on"); err != nil {
+		if err := set(req.Context(), req.User.ConsumerID, req.PostForm.Get(name) == "on"); err != nil {
 			return err
 		}
 	}
@@ -91,32 +91,32 @@ func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
 }
 
 // testEndpoint posts a test event to the default endpoint and shows the result.
-func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) error {
+func (d *Dashboard) testEndpoint(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	consumer, err := d.Accounts.Consumer(req.Context(), session.User.ConsumerID)
+	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
 	if err != nil {
 		return err
 	}
 	if consumer.WebhookURL == "" {
-		return d.showWebhooks(req, session, http.StatusBadRequest, webhooksView{Problem: "Save a default endpoint first."})
+		return d.showWebhooks(req, http.StatusBadRequest, webhooksView{Problem: "Save a default endpoint first."})
 	}
 	result, err := d.Tester.Test(req.Context(), consumer.ID, consumer.WebhookURL, webhook.JobStatusChanged)
 	if err != nil {
 		return err
 	}
-	return d.showWebhooks(req, session, http.StatusOK, webhooksView{Tested: &result})
+	return d.showWebhooks(req, http.StatusOK, webhooksView{Tested: &result})
 }
 
 // revealSecret shows the secret in the response to a form, and nowhere else.
-func (d *Dashboard) revealSecret(req *pageRequest, session account.Session) error {
-	return d.showWebhooks(req, session, http.StatusOK, webhooksView{Secret: "requested"})
+func (d *Dashboard) revealSecret(req *pageRequest) error {
+	return d.showWebhooks(req, http.StatusOK, webhooksView{Secret: "requested"})
 }
 
 // rotateSecret replaces the secret. The old one also signs for a day.
-func (d *Dashboard) rotateSecret(req *pageRequest, session account.Session) error {
-	_, _, err := account.RotateSecret(req.Context(), d.Accounts, session.User.ConsumerID, d.Now())
+func (d *Dashboard) rotateSecret(req *pageRequest) error {
+	_, _, err := account.RotateSecret(req.Context(), d.Accounts, req.User.ConsumerID, d.Now())
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (v searchView) Filtered() bool { return v.Speaker != "" || v.From != "" || 
 
 // searchPage searches what was said and written in the recordings of the user's
 // consumer.
-func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error {
+func (d *Dashboard) searchPage(req *pageRequest) error {
 	query := req.URL.Query()
 	view := searchView{
 		Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Speaker: clip(strings.TrimSpace(query.Get("speaker")), 200),
@@ -166,11 +166,11 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 		return err
 	}
 	if view.Query != "" {
-		release, err := req.costlyRead(session.User.ConsumerID)
+		release, err := req.costlyRead(req.User.ConsumerID)
 		if err != nil {
 			return err
 		}
-		view.Matches, err = d.Search.SearchTexts(req.Context(), session.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
+		view.Matches, err = d.Search.SearchTexts(req.Context(), req.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
 		release()
 		if err != nil {
 			return err
