@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,17 +15,6 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/server/httpmw"
 )
-
-// Keys authenticates API keys. A bearer that is not a valid key results in a
-// *job.Error with Unauthorized.
-type Keys interface {
-	Authenticate(ctx context.Context, bearer string) (account.Caller, error)
-	Find(ctx context.Context, bearer string) (account.Key, error)
-
-	Of(ctx context.Context, caller account.Caller) ([]account.Key, error)
-	Create(ctx context.Context, caller account.Caller, mode job.Mode, options account.KeyOptions) (account.Key, string, error)
-	Revoke(ctx context.Context, caller account.Caller, id uuid.UUID) error
-}
 
 // Headers that carry a shared secret.
 const (
@@ -183,14 +171,6 @@ func (a *API) perAddress(limiter *httpmw.Limiter, handle handler) handler {
 // addressKey returns the key by which the client of a request is counted.
 func (a *API) addressKey(r *http.Request) string {
 	return httpmw.AddressKey(a.TrustedProxies.ClientAddress(r))
-}
-
-// Logins runs device flows. It is implemented by device.Flows and returns the
-// errors of that package.
-type Logins interface {
-	Init(ctx context.Context, opener, agent string) (device.Flow, error)
-	Poll(ctx context.Context, nonce string) (device.PollResult, error)
-	Complete(ctx context.Context, nonce, apiKey, email string) error
 }
 
 // flowBody is the response of the initLogin operation.

@@ -13,23 +13,8 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
-	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/webhook"
 )
-
-// History lists the timeline and the webhook deliveries of jobs. A job that
-// does not exist or belongs to another consumer results in a *job.Error with
-// NotFound.
-type History interface {
-	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID,
-		page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
-	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID,
-		page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
-	// TranscriptProblem returns why a job has no transcript, as a sentence; empty when
-	// nothing has failed.
-	TranscriptProblem(ctx context.Context, id uuid.UUID) (string, error)
-	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
-}
 
 // entryBody is the TimelineEntry schema of api/openapi.yaml.
 type entryBody struct {

@@ -22,9 +22,15 @@ import (
 	"standin/api"
 	"standin/internal/account"
 	"standin/internal/account/billing"
+	"standin/internal/account/device"
 	"standin/internal/base/budget"
 	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/operation/host"
+	"standin/internal/operation/tracing"
+	"standin/internal/recording/sound"
 	"standin/internal/server/httpmw"
+	"standin/internal/server/live"
 	"standin/internal/server/mcpserver"
 )
 
@@ -48,31 +54,31 @@ type Settings struct {
 	Description *api.Description
 	BaseURL     string // where consumers reach the service
 	Version     string // of this program
-	Keys        Keys
+	Keys        *account.Keys
 	Audit       account.AuditStore
 	Jobs        Jobs
 	Controls    Controls
 	Output      OutputMaker
-	History     History
-	Webhooks    Webhooks
-	Tester      Tester
+	History     *lifecycle.Service
+	Webhooks    *lifecycle.Service
+	Tester      *lifecycle.EndpointTester
 	Recordings  Recordings
 	Formats     Formats // nil when none can be made
 	Texts       Texts
 	Usage       Usage
-	Live        Live
-	Sound       Sound
+	Live        *live.Hub
+	Sound       *sound.Service
 	Agents      *mcpserver.Tools // nil when agents are not served
 	Bots        Bots
-	Invites     Invites
+	Invites     *lifecycle.InviteScheduler
 	Calendars   Calendars
-	Logins      Logins
-	Payments    Payments // nil when no payment secret is configured
-	Host        HostReader
+	Logins      *device.Flows
+	Payments    *billing.Receiver // nil when no payment secret is configured
+	Host        *host.Reader
 	JobCounts   JobCounts
 	Metrics     http.Handler // nil when there are no metrics
 	Readiness   Readiness
-	Tracer      Tracer // nil when there are no traces
+	Tracer      *tracing.Tracer // nil when there are no traces
 
 	Requests Requests
 	Sealer   calendarsync.Key // of answers that are kept
@@ -88,11 +94,6 @@ type Settings struct {
 	MaxUploadBytes int64            // of a file; 32 GiB when 0, far more than a recording of a day
 	Unavailable    func(error) bool // reports whether an error may end by itself; nil: none may
 	Log            *slog.Logger
-}
-
-// Tracer records requests in traces. Its methods must not block.
-type Tracer interface {
-	Request(r *http.Request, ended httpmw.RequestSummary)
 }
 
 // API serves every operation of the API description.

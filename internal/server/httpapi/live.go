@@ -18,11 +18,6 @@ import (
 	"standin/internal/server/live"
 )
 
-// Live follows jobs. It is implemented by live.Hub.
-type Live interface {
-	Join(id uuid.UUID) (feed *live.Feed, leave func())
-}
-
 const (
 	// liveKeepAlive is the interval of comments on an idle stream.
 	liveKeepAlive = 15 * time.Second

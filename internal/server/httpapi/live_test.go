@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/base/budget"
 	"standin/internal/jobs/job"
 	"standin/internal/server/httpapi"
@@ -173,7 +172,7 @@ func TestLiveListeners(t *testing.T) {
 	const fast, slow, captions = 475, 25, 60
 	var otherKey string // of ada's consumer
 	l := newLiveSurface(t, func(settings *httpapi.Settings) {
-		_, otherKey, _ = settings.Keys.(*account.Keys).Issue(t.Context(), "ada", "", job.Live)
+		_, otherKey, _ = settings.Keys.Issue(t.Context(), "ada", "", job.Live)
 		settings.Streams = budget.New(fast+slow+1, fast+slow, 0)
 		settings.Timeouts.Stall = 10 * time.Second
 	})

@@ -17,15 +17,9 @@ import (
 	"standin/internal/account/billing"
 	"standin/internal/calendar"
 	"standin/internal/jobs/job"
-	"standin/internal/operation/host"
 	"standin/internal/server/httpapi/reference"
 	"standin/internal/server/httpmw"
 )
-
-// HostReader reads the metrics of this machine.
-type HostReader interface {
-	Read(ctx context.Context) host.Metrics
-}
 
 // JobCounts counts the jobs that have not ended.
 type JobCounts interface {
@@ -175,13 +169,6 @@ func (a *API) securityText(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Payments receives events of the payment provider. It is implemented by
-// billing.Receiver and returns the errors of that package.
-type Payments interface {
-	Decode(header string, body []byte) (billing.Event, error)
-	Apply(ctx context.Context, event billing.Event) (billing.Result, error)
-}
-
 // receivePayment serves the operation of that name of api/openapi.yaml. The
 // response to an unsigned request has no body, so that it gives nothing away.
 func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
@@ -209,11 +196,6 @@ func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
 		OK      bool `json:"ok"`
 		Deduped bool `json:"deduped"`
 	}{true, result.Deduped}, err)
-}
-
-// Invites schedules jobs from calendar invites.
-type Invites interface {
-	Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error)
 }
 
 func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {

@@ -15,22 +15,10 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/base/retry"
-	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording/sound"
 	"standin/internal/server/httpmw"
 )
-
-// Sound serves the live sound of meetings. It is implemented by sound.Service.
-type Sound interface {
-	// ServeBot serves the connection of a bot until it ends.
-	ServeBot(ctx context.Context, conn *websocket.Conn, bot ingest.Bot)
-	// Subscribe returns the sound of a job from now on.
-	Subscribe(jobID uuid.UUID, wanted sound.Wanted) *sound.Subscription
-	// OtherNode returns the URL of the node to which the bot of a job is connected; empty if
-	// it is this one, or none.
-	OtherNode(ctx context.Context, jobID uuid.UUID) (string, error)
-}
 
 // soundRecheck is how often a listener's job and API key are checked.
 const soundRecheck = 5 * time.Second

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,30 +14,6 @@ import (
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/webhook"
 )
-
-// Webhooks manages all webhooks of a consumer. History has those of one job. An endpoint or
-// a delivery that does not exist or belongs to another consumer or mode results in a
-// *job.Error with NotFound.
-type Webhooks interface {
-	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []webhook.Endpoint, next string, err error)
-	RegisterEndpoint(ctx context.Context, caller account.Caller, request lifecycle.NewEndpoint) (webhook.Endpoint, error)
-	Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
-	ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.EndpointPatch) (webhook.Endpoint, error)
-	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
-
-	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter,
-		page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
-	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
-	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)
-	RedeliverFailed(ctx context.Context, caller account.Caller, which lifecycle.FailedDeliveries) (int, error)
-	RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error)
-}
-
-// Tester posts test events. It is implemented by lifecycle.EndpointTester.
-type Tester interface {
-	Test(ctx context.Context, consumer uuid.UUID, address, event string) (webhook.Try, error)
-}
 
 // endpointBody is the WebhookEndpoint schema of api/openapi.yaml.
 type endpointBody struct {

@@ -49,14 +49,11 @@ func (s *Service) buildServer(machine *host.Reader) error {
 		Readiness: s.health,
 		Invites:   s.invites, Calendars: s.calendars, Tester: tester, Requests: s.store, Sealer: s.calendars.Key,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
-		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
+		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log), Tracer: s.tracer,
 		Unavailable: isOutage, Log: settings.Log,
 	}
 	if settings.PaymentWebhookSecret != "" {
 		apiSettings.Payments = &billing.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
-	}
-	if s.tracer != nil {
-		apiSettings.Tracer = s.tracer
 	}
 	if apiSettings.Output, err = s.newOutputMaker(); err != nil {
 		return err
