@@ -100,12 +100,10 @@ func (o KeyOptions) Set(key *Key, now time.Time) error {
 		}
 	}
 	if o.Scope != "" && !slices.Contains(Scopes(), o.Scope) {
-		return &job.Error{
-			Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a scope; use read, jobs or admin", o.Scope), Path: []any{"scope"},
-		}
+		return job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a scope; use read, jobs or admin", o.Scope), "scope")
 	}
 	if !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now) {
-		return &job.Error{Code: job.InvalidInput, Message: "the key would expire in the past", Path: []any{"expiresAt"}}
+		return job.NewError(job.InvalidInput, "the key would expire in the past", "expiresAt")
 	}
 	key.Name, key.Scope, key.ExpiresAt, key.Reference = o.Name, cmp.Or(o.Scope, AdminScope), o.ExpiresAt, o.Reference
 	return nil
@@ -234,11 +232,11 @@ func (k *Keys) All(ctx context.Context, consumerID uuid.UUID) ([]Key, error) {
 func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options KeyOptions) (Key, string, error) {
 	switch {
 	case caller.Reference:
-		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a key of the API reference cannot create keys"}
+		return Key{}, "", job.NewError(job.InvalidState, "a key of the API reference cannot create keys")
 	case !caller.manages(mode):
-		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a test key cannot create a live key"}
+		return Key{}, "", job.NewError(job.InvalidState, "a test key cannot create a live key")
 	case !caller.Scope.Allows(cmp.Or(options.Scope, AdminScope)):
-		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a key cannot be allowed more than its creator"}
+		return Key{}, "", job.NewError(job.InvalidState, "a key cannot be allowed more than its creator")
 	}
 	existing, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
 	if err != nil {
@@ -251,7 +249,7 @@ func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options
 		}
 	}
 	if valid >= maxKeys {
-		return Key{}, "", &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("there are %d keys; revoke one first", valid)}
+		return Key{}, "", job.NewError(job.InvalidState, fmt.Sprintf("there are %d keys; revoke one first", valid))
 	}
 	key, secret := NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())
 	key.UserID = caller.UserID
@@ -271,17 +269,17 @@ func (k *Keys) Revoke(ctx context.Context, caller Caller, id uuid.UUID) error {
 		return err
 	}
 	if !slices.ContainsFunc(keys, func(key Key) bool { return key.ID == id }) {
-		return &job.Error{Code: job.NotFound, Message: "no such key"}
+		return job.NewError(job.NotFound, "no such key")
 	}
 	_, err = k.Store.RevokeConsumerKey(ctx, caller.ConsumerID, id, k.Now())
 	return err
 }
 
 // errUnauthorized is the error of a bearer token that is not a valid key.
-var errUnauthorized = &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
+var errUnauthorized = job.NewError(job.Unauthorized, "missing or invalid API key")
 
 // errExpired is the error of a key that has expired.
-var errExpired = &job.Error{Code: job.Unauthorized, Message: "the API key has expired"}
+var errExpired = job.NewError(job.Unauthorized, "the API key has expired")
 
 // Find returns the key of a bearer token. The error is a *job.Error with Unauthorized for an
 // unknown, revoked or expired key. It reads the key each time, so a revoked key is refused at

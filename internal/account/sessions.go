@@ -49,7 +49,7 @@ func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 // Session returns the session with that secret. The error is a *job.Error with
 // Unauthorized for an expired or unknown session.
 func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
-	unauthorized := &job.Error{Code: job.Unauthorized, Message: "not signed in"}
+	unauthorized := job.NewError(job.Unauthorized, "not signed in")
 	if len(secret) != TokenLength {
 		return Session{}, unauthorized
 	}

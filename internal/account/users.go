@@ -199,7 +199,7 @@ func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
 // remove operators.
 func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, keepKeys bool) error {
 	if by.ID == id {
-		return &job.Error{Code: job.InvalidInput, Message: "you cannot remove yourself"}
+		return job.NewError(job.InvalidInput, "you cannot remove yourself")
 	}
 	if err := u.checkOperator(ctx, by, id); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error 
 	}
 	users, err := u.Store.ConsumerUsers(ctx, by.ConsumerID)
 	if err == nil && slices.ContainsFunc(users, func(user User) bool { return user.ID == id && user.Operator }) {
-		err = &job.Error{Code: job.InvalidState, Message: "only an operator can remove an operator or change the role of one"}
+		err = job.NewError(job.InvalidState, "only an operator can remove an operator or change the role of one")
 	}
 	return err
 }
@@ -224,12 +224,10 @@ func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error 
 // that of an operator.
 func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) error {
 	if !slices.Contains(Roles(), role) {
-		return &job.Error{
-			Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"},
-		}
+		return job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a role; use viewer, member or admin", role), "role")
 	}
 	if by.ID == id {
-		return &job.Error{Code: job.InvalidInput, Message: "you cannot change your own role", Path: []any{"role"}}
+		return job.NewError(job.InvalidInput, "you cannot change your own role", "role")
 	}
 	if err := u.checkOperator(ctx, by, id); err != nil {
 		return err
@@ -246,7 +244,7 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 			return fmt.Errorf("check a password: %w", err)
 		}
 		if !same {
-			return &job.Error{Code: job.InvalidInput, Message: "The current password is wrong.", Path: []any{"old"}}
+			return job.NewError(job.InvalidInput, "The current password is wrong.", "old")
 		}
 	}
 	hash, err := u.newHash(ctx, password)
@@ -271,10 +269,10 @@ func plainEmail(email string) string {
 // line.
 func checkName(field, label, name string, maxLength int) error {
 	if strings.TrimSpace(name) == "" {
-		return &job.Error{Code: job.InvalidInput, Message: label + " is missing.", Path: []any{field}}
+		return job.NewError(job.InvalidInput, label+" is missing.", field)
 	}
 	if err := text.CheckLine(name, maxLength); err != nil {
-		return &job.Error{Code: job.InvalidInput, Message: label + " " + err.Error() + ".", Path: []any{field}}
+		return job.NewError(job.InvalidInput, label+" "+err.Error()+".", field)
 	}
 	return nil
 }

@@ -76,13 +76,11 @@ func (u *Users) Invite(ctx context.Context, by User, email string, operator bool
 // Only operators can invite operators.
 func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, operator bool) (string, error) {
 	if !slices.Contains(Roles(), role) {
-		return "", &job.Error{
-			Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"},
-		}
+		return "", job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a role; use viewer, member or admin", role), "role")
 	}
 	address := plainEmail(email)
 	if address == "" {
-		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
+		return "", job.NewError(job.InvalidInput, "This is not an email address.", "email")
 	}
 	if _, err := u.Store.UserByEmail(ctx, address); err == nil {
 		return "", emailTaken()
@@ -101,7 +99,7 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 }
 
 func emailTaken() error {
-	return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this email address.", Path: []any{"email"}}
+	return job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
 }
 
 // Invitations returns the valid invitations of a consumer.
@@ -118,7 +116,7 @@ func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
 // with NotFound for one that is used, expired or unknown.
 func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error) {
 	if len(token) != TokenLength {
-		return Invitation{}, &job.Error{Code: job.NotFound, Message: "no such invitation"}
+		return Invitation{}, job.NewError(job.NotFound, "no such invitation")
 	}
 	found, err := u.Store.Invitation(ctx, Hash(token), u.Now())
 	if err != nil || !found.First() {
@@ -126,7 +124,7 @@ func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error
 	}
 	exists, err := u.Store.HasUsers(ctx)
 	if err == nil && exists {
-		err = &job.Error{Code: job.NotFound, Message: "no such invitation"}
+		err = job.NewError(job.NotFound, "no such invitation")
 	}
 	return found, err
 }
@@ -152,7 +150,7 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 	user := invitation.user(u.Now())
 	if invitation.First() {
 		if user.Email = plainEmail(form.Email); user.Email == "" {
-			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
+			return User{}, job.NewError(job.InvalidInput, "This is not an email address.", "email")
 		}
 		if err := checkName("consumer", "The name of your team", form.Consumer, maxConsumer); err != nil {
 			return User{}, err

@@ -42,13 +42,9 @@ const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAA
 func (u *Users) newHash(ctx context.Context, password string) (string, error) {
 	switch {
 	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < MinPassword:
-		return "", &job.Error{
-			Code: job.InvalidInput, Message: fmt.Sprintf("The password must have at least %d characters.", MinPassword), Path: []any{"password"},
-		}
+		return "", job.NewError(job.InvalidInput, fmt.Sprintf("The password must have at least %d characters.", MinPassword), "password")
 	case len(password) > maxPasswordBytes:
-		return "", &job.Error{
-			Code: job.InvalidInput, Message: fmt.Sprintf("The password must have at most %d bytes.", maxPasswordBytes), Path: []any{"password"},
-		}
+		return "", job.NewError(job.InvalidInput, fmt.Sprintf("The password must have at most %d bytes.", maxPasswordBytes), "password")
 	}
 	if err := u.acquireHashing(ctx); err != nil {
 		return "", err

@@ -191,12 +191,10 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 			return err
 		}
 		if running > 0 {
-			return &job.Error{
-				Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running),
-			}
+			return job.NewError(job.InvalidState, fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running))
 		}
 		if operators > 0 && others == 0 {
-			return &job.Error{Code: job.InvalidState, Message: "the only operators are users of this consumer"}
+			return job.NewError(job.InvalidState, "the only operators are users of this consumer")
 		}
 		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
 			WHERE consumer_id = $1`, consumer, now); err != nil {
@@ -222,7 +220,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			return err
 		}
 		if hasJobs {
-			return &job.Error{Code: job.InvalidState, Message: "the team has jobs"}
+			return job.NewError(job.InvalidState, "the team has jobs")
 		}
 		if err := tx.deletePayments(ctx, c); err != nil {
 			return err

@@ -160,9 +160,9 @@ func (tx *Tx) Redeliver(ctx context.Context, consumer uuid.UUID, mode job.Mode, 
 	case err != nil:
 		return err
 	case d.State == webhook.DeliveryWaiting:
-		return &job.Error{Code: job.InvalidState, Message: "the delivery is still waiting for a try"}
+		return job.NewError(job.InvalidState, "the delivery is still waiting for a try")
 	}
-	return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("the delivery has been tried %d times, which is the maximum", d.Attempt)}
+	return job.NewError(job.InvalidState, fmt.Sprintf("the delivery has been tried %d times, which is the maximum", d.Attempt))
 }
 
 // redeliverBatch is how many deliveries one transaction resets, so that other

@@ -36,7 +36,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return err
 		}
 		if registered >= MaxEndpoints {
-			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("there are %d endpoints, which is the maximum", MaxEndpoints)}
+			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d endpoints, which is the maximum", MaxEndpoints))
 		}
 		n, err := tx.affected(ctx, "register a webhook endpoint", `
 			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, live, description, enabled, created_at, registered)
@@ -50,7 +50,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return err
 		}
 		if n == 0 {
-			return &job.Error{Code: job.InvalidState, Message: "the URL is registered already"}
+			return job.NewError(job.InvalidState, "the URL is registered already")
 		}
 		return nil
 	})

@@ -36,7 +36,7 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 			return err
 		}
 		if !r.Status.Terminal() || !r.WakeAt.IsZero() {
-			return &job.Error{Code: job.InvalidState, Message: "the job has not ended"}
+			return job.NewError(job.InvalidState, "the job has not ended")
 		}
 		if err := tx.insertTombstone(ctx, r, now); err != nil {
 			return err

@@ -259,7 +259,7 @@ func scanColumn[T any](r row) (value T, err error) {
 }
 
 func notFound(entity string) error {
-	return &job.Error{Code: job.NotFound, Message: "no such " + entity}
+	return job.NewError(job.NotFound, "no such "+entity)
 }
 
 // jsonArray returns texts as the argument of the condition Dialect.In.

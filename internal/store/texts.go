@@ -45,8 +45,8 @@ func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.Meet
 		return nil, nil
 	}
 	if count > job.MaxTexts || bytes > job.MaxTextBytes {
-		return nil, &job.Error{Code: job.OverQuota, Message: fmt.Sprintf(
-			"The bots of this job may report %d texts with %d bytes in all.", job.MaxTexts, job.MaxTextBytes)}
+		return nil, job.NewError(job.OverQuota, fmt.Sprintf(
+			"The bots of this job may report %d texts with %d bytes in all.", job.MaxTexts, job.MaxTextBytes))
 	}
 	err = tx.exec(ctx, "count the texts of a job", `INSERT INTO meeting_text_totals (job_id, texts, bytes) VALUES ($1, $2, $3)
 		ON CONFLICT (job_id) DO UPDATE SET texts = excluded.texts, bytes = excluded.bytes`, jobID, count, bytes)

@@ -93,7 +93,7 @@ func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if slices.Equal(operators, []uuid.UUID{id}) {
-		return &job.Error{Code: job.InvalidState, Message: "this is the only operator"}
+		return job.NewError(job.InvalidState, "this is the only operator")
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 		return nil
 	}
 	if _, err := tx.UserByEmail(ctx, u.Email); err == nil {
-		return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this email address.", Path: []any{"email"}}
+		return job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
 	}
 	return notFound("invitation")
 }

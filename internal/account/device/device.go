@@ -200,7 +200,7 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 // unknown. A long key may exceed the limits: a *FullError.
 func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error {
 	if apiKey == "" {
-		return &job.Error{Code: job.InvalidInput, Message: "the API key must not be empty", Path: []any{"apiKey"}}
+		return job.NewError(job.InvalidInput, "the API key must not be empty", "apiKey")
 	}
 	if len(nonce) != account.TokenLength {
 		return ErrExpired

@@ -25,6 +25,9 @@ type Error struct {
 	Path    []any // of InvalidInput: the invalid field, as names and array indexes
 }
 
+// NewError returns an Error; path is that of an invalid field.
+func NewError(code ErrorCode, message string, path ...any) *Error { return &Error{code, message, path} }
+
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // ErrorIs reports whether err is, or wraps, an Error of that code.

@@ -34,7 +34,7 @@ type commandedBot struct{ knownBot }
 // Unauthorized when the job ended so long ago that the token has expired.
 func (s *Service) admit(bot ingest.Bot, j store.BotJob) (knownBot, error) {
 	if j.Status.Terminal() && s.Now().Sub(j.StatusSince) > cmp.Or(s.BotTokenLifetime, defaultBotTokenLifetime) {
-		return knownBot{}, &job.Error{Code: job.Unauthorized, Message: "The token has expired: the job ended too long ago."}
+		return knownBot{}, job.NewError(job.Unauthorized, "The token has expired: the job ended too long ago.")
 	}
 	return knownBot{bot, j}, nil
 }
@@ -44,9 +44,9 @@ func (s *Service) admit(bot ingest.Bot, j store.BotJob) (knownBot, error) {
 func (b knownBot) current() (currentBot, error) {
 	switch {
 	case b.Attempt() < b.job.Attempt:
-		return currentBot{}, &job.Error{Code: job.InvalidState, Message: "a later attempt of this job has been started"}
+		return currentBot{}, job.NewError(job.InvalidState, "a later attempt of this job has been started")
 	case b.job.Status.Terminal():
-		return currentBot{}, &job.Error{Code: job.InvalidState, Message: "the job has ended: it is " + string(b.job.Status)}
+		return currentBot{}, job.NewError(job.InvalidState, "the job has ended: it is "+string(b.job.Status))
 	}
 	return currentBot{b}, nil
 }
@@ -62,7 +62,7 @@ func (b knownBot) commanded() (commandedBot, bool) {
 func (b knownBot) attending() error {
 	_, err := b.current()
 	if err == nil && !hasPage(b.job.Status) {
-		err = &job.Error{Code: job.InvalidState, Message: "the bot is not in the meeting: the job is " + string(b.job.Status)}
+		err = job.NewError(job.InvalidState, "the bot is not in the meeting: the job is "+string(b.job.Status))
 	}
 	return err
 }
@@ -88,9 +88,9 @@ func (s *Service) AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.Up
 	case err != nil:
 		return recording.UploadQuota{}, err
 	case r.Status == job.Completed || r.ManifestURI != "":
-		return recording.UploadQuota{}, &job.Error{Code: job.InvalidState, Message: "the recording of this job is finished"}
+		return recording.UploadQuota{}, job.NewError(job.InvalidState, "the recording of this job is finished")
 	case !r.RecordingDeletedAt.IsZero():
-		return recording.UploadQuota{}, &job.Error{Code: job.InvalidState, Message: "the recording of this job was deleted"}
+		return recording.UploadQuota{}, job.NewError(job.InvalidState, "the recording of this job was deleted")
 	}
 	attempts, seconds := int64(r.Attempt)+1, int64(r.AutoLeave.AfterMaxSeconds)+3600
 	bytes := attempts * (4*seconds*cmp.Or(s.RecordingBitRate, defaultRecordingBitRate)/8 + 1<<30)
@@ -134,7 +134,7 @@ func (s *Service) SaveScreenshot(ctx context.Context, bot ingest.Bot, image []by
 		case err != nil:
 			return err
 		case s.NoScreenshots:
-			return &job.Error{Code: job.InvalidState, Message: "no picture of the page is wanted"}
+			return job.NewError(job.InvalidState, "no picture of the page is wanted")
 		}
 		return tx.SaveScreenshot(ctx, r.ID, s.Now(), image)
 	})
@@ -145,7 +145,7 @@ func (s *Service) SaveScreenshot(ctx context.Context, bot ingest.Bot, image []by
 // operations answer it with 400 and the path of the field.
 func ingestError(err error) error {
 	if job.ErrorIs(err, job.NotFound) {
-		return &job.Error{Code: job.InvalidInput, Message: "no such job", Path: []any{"jobId"}}
+		return job.NewError(job.InvalidInput, "no such job", "jobId")
 	}
 	return err
 }
@@ -172,8 +172,8 @@ func checkQuota(r job.Record, e ingest.Event) error {
 		factor = 2
 	}
 	if r.BotEvents >= factor*maxEvents || r.BotEventBytes+int64(len(e.Data)) > int64(factor)*maxEventBytes {
-		return &job.Error{Code: job.OverQuota, Message: fmt.Sprintf(
-			"The bots of this job may report %d events with %d bytes of data in all.", maxEvents, maxEventBytes)}
+		return job.NewError(job.OverQuota, fmt.Sprintf(
+			"The bots of this job may report %d events with %d bytes of data in all.", maxEvents, maxEventBytes))
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uu
 			return err
 		}
 		if undispatched(c.Status) && needsBot(kind) {
-			return &job.Error{Code: job.InvalidState, Message: "no bot has been started yet: the job is " + string(c.Status)}
+			return job.NewError(job.InvalidState, "no bot has been started yet: the job is "+string(c.Status))
 		}
 		return c.queueForConsumer(ctx, command, kind, args)
 	})
@@ -117,9 +117,9 @@ func checkControllable(j job.Job, caller account.Caller) error {
 	}
 	switch {
 	case j.Status.Terminal():
-		return &job.Error{Code: job.InvalidState, Message: "the job has ended: it is " + string(j.Status)}
+		return job.NewError(job.InvalidState, "the job has ended: it is "+string(j.Status))
 	case j.Status.Teardown():
-		return &job.Error{Code: job.InvalidState, Message: "the bot has left the meeting: the job is " + string(j.Status)}
+		return job.NewError(job.InvalidState, "the bot has left the meeting: the job is "+string(j.Status))
 	}
 	return nil
 }
@@ -128,9 +128,9 @@ func checkControllable(j job.Job, caller account.Caller) error {
 func checkText(field, text string, limit int) error {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return &job.Error{Code: job.InvalidInput, Message: field + " is blank", Path: []any{field}}
+		return job.NewError(job.InvalidInput, field+" is blank", field)
 	case utf8.RuneCountInString(text) > limit:
-		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%s is longer than %d characters", field, limit), Path: []any{field}}
+		return job.NewError(job.InvalidInput, fmt.Sprintf("%s is longer than %d characters", field, limit), field)
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func (c *Change) cancel(ctx context.Context, data any) error {
 // as for a job that does not exist.
 func checkOwner(j job.Job, caller account.Caller) error {
 	if j.ConsumerID != caller.ConsumerID || j.Mode != caller.Mode {
-		return &job.Error{Code: job.NotFound, Message: "no such job"}
+		return job.NewError(job.NotFound, "no such job")
 	}
 	return nil
 }

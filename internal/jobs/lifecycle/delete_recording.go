@@ -145,13 +145,11 @@ func (c *Change) addDeletion(ctx context.Context) error {
 // checkDeletable returns an error if the job's recording may still grow.
 func checkDeletable(r job.Record) error {
 	if !r.Status.Terminal() {
-		return &job.Error{Code: job.InvalidState, Message: "the job has not ended: it is " + string(r.Status)}
+		return job.NewError(job.InvalidState, "the job has not ended: it is "+string(r.Status))
 	}
 	if r.Status == job.Cancelled && r.Attempts > 0 && r.ManifestURI == "" && !r.WakeAt.IsZero() {
-		return &job.Error{
-			Code:    job.InvalidState,
-			Message: "the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes",
-		}
+		return job.NewError(job.InvalidState,
+			"the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes")
 	}
 	return nil
 }
@@ -161,11 +159,11 @@ func checkDeletable(r job.Record) error {
 func (s *Service) AttachRecording(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if !c.RecordingDeletedAt.IsZero() {
-			return &job.Error{Code: job.InvalidState, Message: "the recording was deleted meanwhile"}
+			return job.NewError(job.InvalidState, "the recording was deleted meanwhile")
 		}
 		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.RecordingFinished, ManifestURI: s.ManifestURI(id)}, nil)
 		if err == nil && !result.Applied {
-			err = &job.Error{Code: job.InvalidState, Message: "the job cannot get a recording"}
+			err = job.NewError(job.InvalidState, "the job cannot get a recording")
 		}
 		return err
 	})

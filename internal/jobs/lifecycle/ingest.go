@@ -127,7 +127,7 @@ func (c *Change) applyFromBot(
 	case c.Attempts == 0 && from.Attempt() < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
 		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
 	case c.Prelaunch == job.Prelaunched && c.Now.Before(c.JoinAt):
-		return job.Result{}, &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report events from then on"}
+		return job.Result{}, job.NewError(job.TooEarly, "the bot was launched before joinAt and may report events from then on")
 	}
 	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster
 		return job.Result{}, err

@@ -138,7 +138,7 @@ func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (c
 		return s.markEvents(ctx)
 	})
 	if job.ErrorIs(err, job.NotFound) {
-		return calendar.Result{}, &job.Error{Code: job.NotFound, Message: "no calendar invite has created a job for this meeting"}
+		return calendar.Result{}, job.NewError(job.NotFound, "no calendar invite has created a job for this meeting")
 	}
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("cancel an invite: %w", err)
@@ -302,7 +302,7 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 		return err
 	}
 	if !found || c.CalendarKey == "" { // none, or the consumer's own job
-		return &job.Error{Code: job.NotFound, Message: "no such job"}
+		return job.NewError(job.NotFound, "no such job")
 	}
 	s.setResult(calendar.Deduped)
 	if released, err := s.release(ctx); released || err != nil {

@@ -152,10 +152,10 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 // checkFilter returns an error if no job can match the filter.
 func checkFilter(filter job.Filter) error {
 	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
-		return &job.Error{Code: job.InvalidInput, Message: "there is no such status", Path: []any{"status"}}
+		return job.NewError(job.InvalidInput, "there is no such status", "status")
 	}
 	if filter.Platform != "" && !slices.Contains(job.Platforms(), filter.Platform) {
-		return &job.Error{Code: job.InvalidInput, Message: "there is no such platform", Path: []any{"platform"}}
+		return job.NewError(job.InvalidInput, "there is no such platform", "platform")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (p Page) limit() (int, error) {
 	case p.Limit == 0:
 		return DefaultPage, nil
 	case p.Limit < 0 || p.Limit > MaxPage:
-		return 0, &job.Error{Code: job.InvalidInput, Message: "limit is not between 1 and 100", Path: []any{"limit"}}
+		return 0, job.NewError(job.InvalidInput, "limit is not between 1 and 100", "limit")
 	}
 	return p.Limit, nil
 }
@@ -283,5 +283,5 @@ func printable(text string) bool {
 }
 
 func errCursor() error {
-	return &job.Error{Code: job.InvalidInput, Message: "cursor is not the nextCursor of an earlier page", Path: []any{"cursor"}}
+	return job.NewError(job.InvalidInput, "cursor is not the nextCursor of an earlier page", "cursor")
 }

@@ -88,14 +88,14 @@ func checkOutput(ctx context.Context, db *store.Reader, r job.Record, caller acc
 		return err
 	}
 	if options == nil {
-		return &job.Error{Code: job.InvalidState, Message: "the job does not allow output: create it with output: {}"}
+		return job.NewError(job.InvalidState, "the job does not allow output: create it with output: {}")
 	}
 	waiting, err := db.PendingCommands(ctx, r.ID)
 	if err != nil {
 		return err
 	}
 	if len(waiting) >= maxWaiting {
-		return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d commands wait for the bot", len(waiting))}
+		return job.NewError(job.InvalidState, fmt.Sprintf("%d commands wait for the bot", len(waiting)))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID
 			return err
 		}
 		if !undispatched(c.Status) {
-			return &job.Error{Code: job.InvalidState, Message: "only a job that is not yet dispatched can be changed: it is " + string(c.Status)}
+			return job.NewError(job.InvalidState, "only a job that is not yet dispatched can be changed: it is "+string(c.Status))
 		}
 		if changed := patch.apply(c); len(changed) > 0 {
 			return c.saveRequest(ctx, byConsumer, changed)

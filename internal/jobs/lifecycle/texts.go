@@ -31,7 +31,7 @@ func (s *Service) IngestTexts(ctx context.Context, bot ingest.Bot, message inges
 		case err != nil:
 			return err
 		case r.Prelaunch == job.Prelaunched && bot.Attempt() >= r.Attempt && c.Now.Before(r.JoinAt):
-			return &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report texts from then on"}
+			return job.NewError(job.TooEarly, "the bot was launched before joinAt and may report texts from then on")
 		}
 		if reason = admitText(r, bot.Attempt()); reason != "" {
 			return nil

@@ -37,17 +37,15 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 			return err
 		}
 		if reason := s.untranscribable(c.Record); reason != "" {
-			return &job.Error{Code: job.InvalidState, Message: reason}
+			return job.NewError(job.InvalidState, reason)
 		}
 		queued, err := c.tx.RequestTranscription(ctx, id, c.Now, options)
 		if err != nil {
 			return err
 		}
 		if !queued {
-			return &job.Error{
-				Code:    job.InvalidState,
-				Message: "the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed",
-			}
+			return job.NewError(job.InvalidState,
+				"the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed")
 		}
 		return c.addEntry(ctx, TranscriptRequested, options)
 	})

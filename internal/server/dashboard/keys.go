@@ -44,13 +44,13 @@ func (d *Dashboard) showKeys(req *pageRequest, status int, shown keysView) (err 
 func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
 	options := account.KeyOptions{Name: strings.TrimSpace(form.Get("name")), Scope: account.Scope(form.Get("scope"))}
 	if options.Name == "" {
-		return options, &job.Error{Code: job.InvalidInput, Message: "the name of the key is missing", Path: []any{"name"}}
+		return options, job.NewError(job.InvalidInput, "the name of the key is missing", "name")
 	}
 	if text := form.Get("days"); text != "" {
 		const longest = 10 * 365
 		days, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || days == 0 || days > longest {
-			return options, &job.Error{Code: job.InvalidInput, Message: "the expiry is not a number of days", Path: []any{"days"}}
+			return options, job.NewError(job.InvalidInput, "the expiry is not a number of days", "days")
 		}
 		options.ExpiresAt = d.Now().AddDate(0, 0, int(days))
 	}

@@ -100,7 +100,7 @@ func (req *pageRequest) chooseMode() {
 func (d *Dashboard) sessionOf(r *http.Request) (account.Session, string, error) {
 	cookie, err := r.Cookie(d.cookieName("standin_session"))
 	if err != nil {
-		return account.Session{}, "", &job.Error{Code: job.Unauthorized, Message: "not signed in"}
+		return account.Session{}, "", job.NewError(job.Unauthorized, "not signed in")
 	}
 	session, err := d.Users.Session(r.Context(), cookie.Value)
 	return session, cookie.Value, err

@@ -216,7 +216,7 @@ func (a *API) reserveUpload(r *http.Request, id uuid.UUID, quota recording.Uploa
 	}
 	done, err = a.Recordings.ReserveUpload(r.Context(), id, size, quota)
 	if exceeded := (*recording.QuotaError)(nil); errors.As(err, &exceeded) {
-		return nil, &job.Error{Code: job.OverQuota, Message: exceeded.Error()}
+		return nil, job.NewError(job.OverQuota, exceeded.Error())
 	}
 	return done, err
 }
@@ -280,7 +280,7 @@ func uploadError(err, readErr error) error {
 		return invalid(issue("pattern", name.Error(), "name"))
 	}
 	if conflict := (*recording.ConflictError)(nil); errors.As(err, &conflict) {
-		return &job.Error{Code: job.InvalidState, Message: conflict.Error()}
+		return job.NewError(job.InvalidState, conflict.Error())
 	}
 	return fmt.Errorf("store an upload: %w", err)
 }

@@ -304,7 +304,7 @@ func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	if !a.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
-		return &job.Error{Code: job.NotFound, Message: "no such calendar"}
+		return job.NewError(job.NotFound, "no such calendar")
 	}
 	httpmw.RecordOf(r).Caller = id.String()
 	if token := r.URL.Query().Get("validationToken"); token != "" { // Microsoft tests the URL
@@ -336,7 +336,7 @@ func (a *API) microsoftNotification(w http.ResponseWriter, r *http.Request) (lap
 		Value []struct{ LifecycleEvent string }
 	}
 	if json.Unmarshal(body, &notifications) != nil || len(notifications.Value) == 0 {
-		return false, &job.Error{Code: job.InvalidInput, Message: "the body is not a notification"}
+		return false, job.NewError(job.InvalidInput, "the body is not a notification")
 	}
 	for _, n := range notifications.Value {
 		lapsed = lapsed || n.LifecycleEvent != ""

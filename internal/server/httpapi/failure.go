@@ -86,7 +86,7 @@ func methodNotAllowed(allowed []string) handler {
 }
 
 func noSuchPath(http.ResponseWriter, *http.Request) error {
-	return &job.Error{Code: job.NotFound, Message: "no such path"}
+	return job.NewError(job.NotFound, "no such path")
 }
 
 func tooLarge(limit int64) error {
@@ -102,7 +102,7 @@ func bodyError(err error) error {
 		return tooLarge(large.Limit)
 	}
 	if errors.Is(err, budget.ErrFull) {
-		return &job.Error{Code: job.Unavailable, Message: "the service is too busy for this request; try again"}
+		return job.NewError(job.Unavailable, "the service is too busy for this request; try again")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &failure{

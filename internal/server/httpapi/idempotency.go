@@ -66,9 +66,9 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	case err != nil:
 		return fmt.Errorf("claim a request: %w", err)
 	case !claimed && kept.Hash != hash:
-		return &job.Error{Code: job.InvalidState, Message: "this Idempotency-Key was used with another request"}
+		return job.NewError(job.InvalidState, "this Idempotency-Key was used with another request")
 	case !claimed && kept.Answer == "":
-		return &job.Error{Code: job.Unavailable, Message: "a request with this Idempotency-Key is being answered"}
+		return job.NewError(job.Unavailable, "a request with this Idempotency-Key is being answered")
 	case !claimed:
 		return a.repeatAnswer(w, kept)
 	}

@@ -41,7 +41,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	last, ended := live.CutEnd(r.Header.Get("Last-Event-ID"))
 	at, err := live.ParseCursor(last)
 	if err != nil {
-		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
+		return job.NewError(job.InvalidInput, "Last-Event-ID is not the id of an event.", "Last-Event-ID")
 	}
 	done, err := a.Streams.TryAcquire(caller.ConsumerID.String(), 1)
 	if err != nil {
@@ -247,8 +247,7 @@ func (a *API) awaitScreenshot(ctx context.Context, caller account.Caller, id uui
 		case <-a.draining:
 		case <-ctx.Done():
 		}
-		return found, &job.Error{Code: job.InvalidState,
-			Message: "the bot sends no picture of its page: it is being started, or nothing may be recorded now"}
+		return found, job.NewError(job.InvalidState, "the bot sends no picture of its page: it is being started, or nothing may be recorded now")
 	}
 }
 

@@ -39,13 +39,11 @@ type outputFile struct {
 // file returns the file, which is at a path in the request.
 func (f outputFile) file(path ...any) (speech.File, error) {
 	if (f.URI == "") == (f.Data == "") {
-		return speech.File{}, &job.Error{
-			Code: job.InvalidInput, Message: "exactly one of uri and data is required", Path: append([]any{}, path...),
-		}
+		return speech.File{}, job.NewError(job.InvalidInput, "exactly one of uri and data is required", append([]any{}, path...)...)
 	}
 	content, err := base64.StdEncoding.DecodeString(f.Data)
 	if err != nil {
-		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "data is not base64", Path: append(append([]any{}, path...), "data")}
+		return speech.File{}, job.NewError(job.InvalidInput, "data is not base64", append(append([]any{}, path...), "data")...)
 	}
 	return speech.File{URI: f.URI, Data: content, Path: path}, nil
 }
@@ -155,7 +153,7 @@ func (a *API) picture(team uuid.UUID, request pictureRequest,
 	case request.Page != nil:
 		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
 		if !job.IsWebAddress(args.URI) {
-			err = &job.Error{Code: job.InvalidInput, Message: "it is not an http or https URL without credentials", Path: []any{"page", "uri"}}
+			err = job.NewError(job.InvalidInput, "it is not an http or https URL without credentials", "page", "uri")
 		}
 	default:
 		args.Show = ingest.ShowNone
@@ -194,7 +192,7 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 		content, size, err = a.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return &job.Error{Code: job.NotFound, Message: "no such output"}
+		return job.NewError(job.NotFound, "no such output")
 	}
 	if err != nil {
 		return fmt.Errorf("read output: %w", err)
@@ -212,7 +210,7 @@ func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string,
 	var made []byte
 	switch {
 	case options == nil:
-		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
+		return nil, 0, job.NewError(job.NotFound, "no such output")
 	case name == ingest.CameraOutput && options.Camera != nil && options.Camera.Image != nil:
 		made, err = a.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil && options.OnJoin.URI != "":
@@ -221,7 +219,7 @@ func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string,
 		say := options.OnJoin
 		made, err = a.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
 	default:
-		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
+		return nil, 0, job.NewError(job.NotFound, "no such output")
 	}
 	return io.NopCloser(bytes.NewReader(made)), int64(len(made)), err
 }

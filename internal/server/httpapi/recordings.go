@@ -58,7 +58,7 @@ func (a *API) getManifest(w http.ResponseWriter, r *http.Request, caller account
 
 // namedManifest returns the manifest of the job in the path.
 func (a *API) namedManifest(r *http.Request, caller account.Caller) (uuid.UUID, []byte, error) {
-	none := &job.Error{Code: job.NotFound, Message: "The job has no recording."}
+	none := job.NewError(job.NotFound, "The job has no recording.")
 	j, err := a.namedJob(r, caller)
 	if err != nil {
 		return uuid.Nil, nil, err
@@ -100,7 +100,7 @@ func namedMedia(manifest []byte, name string) (mediaFile, error) {
 }
 
 func noSuchFile() error {
-	return &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
+	return job.NewError(job.NotFound, "The recording has no such file.")
 }
 
 func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -317,7 +317,7 @@ func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) 
 	if err != nil {
 		return transcript.Document{}, err
 	}
-	return document, &job.Error{Code: job.NotFound, Message: strings.TrimSpace("The recording has no transcript and no captions. " + problem)}
+	return document, job.NewError(job.NotFound, strings.TrimSpace("The recording has no transcript and no captions. "+problem))
 }
 
 // acceptedFormat returns the format with the highest quality in an Accept header

@@ -117,7 +117,7 @@ func jobID(r *http.Request) (uuid.UUID, error) {
 func pathID(r *http.Request, name, entity string) (uuid.UUID, error) {
 	id, ok := parseID(r.PathValue(name))
 	if !ok {
-		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such " + entity}
+		return uuid.Nil, job.NewError(job.NotFound, "no such "+entity)
 	}
 	return id, nil
 }

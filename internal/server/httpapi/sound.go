@@ -55,7 +55,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		return err
 	}
 	if j.Status.Terminal() || j.Status.Teardown() {
-		return &job.Error{Code: job.InvalidState, Message: "there is no more sound: the job is " + string(j.Status)}
+		return job.NewError(job.InvalidState, "there is no more sound: the job is "+string(j.Status))
 	}
 	done, err := a.listeners.TryAcquire(caller.ConsumerID.String(), 1)
 	if err != nil {
