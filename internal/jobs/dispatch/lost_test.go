@@ -231,7 +231,7 @@ func TestLostBotThatWasToLeave(t *testing.T) {
 	} {
 		id := h.launched(t)
 		h.playBot(t, id, 0, test.events, "", recorded(t))
-		if _, err := h.LeaveCall(t.Context(), h.Caller, id); err != nil {
+		if _, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.LeaveCall, nil); err != nil {
 			t.Fatal(err)
 		}
 		h.lose(t, d, id, 0)

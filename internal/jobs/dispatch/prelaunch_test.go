@@ -218,7 +218,7 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		_, stop := h.run(t, node("a", 1), early)
 		id := h.createEarly(t)
 		r := h.untilPrelaunched(t, id, 0)
-		if _, err := h.RequestRecordingPermission(t.Context(), h.Caller, id); err != nil {
+		if _, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil); err != nil {
 			t.Fatal(err)
 		}
 		stop()

@@ -27,44 +27,35 @@ const (
 // meeting, or has not been started for the other commands, is a *job.Error with
 // InvalidState; one that does not exist or belongs to another consumer, NotFound.
 
-// RequestRecordingPermission makes the bot ask the host for permission to
-// record. While an earlier request is not acknowledged, RequestRecordingPermission
-// returns its ID and queues nothing.
-func (s *Service) RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	var command uuid.UUID
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+// QueueCommand queues a command of the caller: a request for permission to record, or to pause, resume or
+// stop the recording, to leave, or to stop output, all without args. While an earlier request for permission
+// is not acknowledged, it returns its ID and queues nothing.
+func (s *Service) QueueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind,
+	args any) (command uuid.UUID, err error) {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkControllable(c.Job, caller); err != nil {
 			return err
 		}
-		waiting, found, err := c.tx.PendingCommand(ctx, id, ingest.RequestRecordingPermission)
-		if err != nil || found {
-			command = waiting
-			return err
+		switch kind {
+		case ingest.LeaveCall, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording:
+			if undispatched(c.Status) {
+				return job.NewError(job.InvalidState, "no bot has been started yet: the job is "+string(c.Status))
+			}
+		case ingest.RequestRecordingPermission:
+			waiting, found, err := c.tx.PendingCommand(ctx, id, kind)
+			if err != nil || found {
+				command = waiting
+				return err
+			}
+		case ingest.StopOutput:
+			if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
+				return err
+			}
 		}
 		command = uuid.Must(uuid.NewV7())
-		return c.queueForConsumer(ctx, command, ingest.RequestRecordingPermission, nil)
+		return c.queueForConsumer(ctx, command, kind, args)
 	})
 	return command, err
-}
-
-// PauseRecording makes the bot pause its recording.
-func (s *Service) PauseRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	return s.queueCommand(ctx, caller, id, ingest.PauseRecording, nil)
-}
-
-// ResumeRecording makes the bot continue its recording.
-func (s *Service) ResumeRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	return s.queueCommand(ctx, caller, id, ingest.ResumeRecording, nil)
-}
-
-// StopRecording makes the bot end its recording and stay in the meeting.
-func (s *Service) StopRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	return s.queueCommand(ctx, caller, id, ingest.StopRecording, nil)
-}
-
-// LeaveCall makes the bot leave the meeting and finish the recording.
-func (s *Service) LeaveCall(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	return s.queueCommand(ctx, caller, id, ingest.LeaveCall, nil)
 }
 
 // SendChatMessage makes the bot write a message into the meeting's chat.
@@ -72,7 +63,7 @@ func (s *Service) SendChatMessage(ctx context.Context, caller account.Caller, id
 	if err := checkText("text", text, MaxChatText); err != nil {
 		return uuid.Nil, err
 	}
-	return s.queueCommand(ctx, caller, id, ingest.SendChatMessage, map[string]string{"text": text})
+	return s.QueueCommand(ctx, caller, id, ingest.SendChatMessage, map[string]string{"text": text})
 }
 
 // PinParticipant makes the bot keep one participant in its picture, given by
@@ -81,32 +72,7 @@ func (s *Service) PinParticipant(ctx context.Context, caller account.Caller, id 
 	if err := checkText("participantId", participantID, MaxParticipantID); err != nil {
 		return uuid.Nil, err
 	}
-	return s.queueCommand(ctx, caller, id, ingest.PinParticipant, map[string]string{"participantId": participantID})
-}
-
-// queueCommand queues a command of the caller.
-func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind,
-	args any) (uuid.UUID, error) {
-	command := uuid.Must(uuid.NewV7())
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if err := checkControllable(c.Job, caller); err != nil {
-			return err
-		}
-		if undispatched(c.Status) && needsBot(kind) {
-			return job.NewError(job.InvalidState, "no bot has been started yet: the job is "+string(c.Status))
-		}
-		return c.queueForConsumer(ctx, command, kind, args)
-	})
-	return command, err
-}
-
-// needsBot reports whether a command makes no sense before a bot was started.
-func needsBot(kind ingest.CommandKind) bool {
-	switch kind {
-	case ingest.LeaveCall, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording:
-		return true
-	}
-	return false
+	return s.QueueCommand(ctx, caller, id, ingest.PinParticipant, map[string]string{"participantId": participantID})
 }
 
 // checkControllable returns an error if the caller cannot give the job's bot

@@ -41,13 +41,17 @@ type control struct {
 	call func(*lifecycle.Service, context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)
 }
 
+// command calls QueueCommand.
+func command(kind ingest.CommandKind) control {
+	return control{kind, "", func(s *lifecycle.Service, ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+		return s.QueueCommand(ctx, caller, id, kind, nil)
+	}}
+}
+
 func controls() []control {
 	return []control{
-		{ingest.RequestRecordingPermission, ``, (*lifecycle.Service).RequestRecordingPermission},
-		{ingest.PauseRecording, ``, (*lifecycle.Service).PauseRecording},
-		{ingest.ResumeRecording, ``, (*lifecycle.Service).ResumeRecording},
-		{ingest.StopRecording, ``, (*lifecycle.Service).StopRecording},
-		{ingest.LeaveCall, ``, (*lifecycle.Service).LeaveCall},
+		command(ingest.RequestRecordingPermission), command(ingest.PauseRecording), command(ingest.ResumeRecording),
+		command(ingest.StopRecording), command(ingest.LeaveCall),
 		{ingest.SendChatMessage, `{"text":"hello there"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller,
 			id uuid.UUID) (uuid.UUID, error) {
 			return s.SendChatMessage(ctx, caller, id, "hello there")
@@ -127,7 +131,7 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
-		first, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
+		first, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +141,7 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for range 20 {
 			group.Go(func() {
-				again, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
+				again, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
 				if err != nil || again != first {
 					t.Errorf("second request: %s, %v, want %s", again, err, first)
 				}
@@ -147,7 +151,7 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 		if waiting := beat(t, h.Service, id, 0, first.String()).Commands; len(waiting) != 1 || waiting[0].Kind != ingest.SendChatMessage {
 			t.Errorf("pending after the acknowledgement: %+v", waiting)
 		}
-		second, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
+		second, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
 		if err != nil || second == first {
 			t.Errorf("request after the acknowledgement: %s, %v", second, err)
 		}
@@ -160,7 +164,7 @@ func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.begun(t)
-	executing, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
+	executing, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +178,7 @@ func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	}()
 	h.untilHeartbeat(t, id)
 	queued := time.Now()
-	command, err := h.LeaveCall(t.Context(), h.Caller, id)
+	command, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.LeaveCall, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +223,7 @@ func TestPermissionIsStored(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.begun(t)
-	command, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
+	command, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

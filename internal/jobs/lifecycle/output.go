@@ -66,18 +66,6 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 	return command, nil
 }
 
-// StopOutput makes the job's bot stop what it plays, and what waits.
-func (s *Service) StopOutput(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-	command := uuid.Must(uuid.NewV7())
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
-			return err
-		}
-		return c.queueForConsumer(ctx, command, ingest.StopOutput, nil)
-	})
-	return command, err
-}
-
 // checkOutput returns an error if the caller cannot make the job's bot play or show anything.
 func checkOutput(ctx context.Context, db *store.Reader, r job.Record, caller account.Caller) error {
 	if err := checkControllable(r.Job, caller); err != nil {

@@ -38,7 +38,7 @@ func TestStalledDatabase(t *testing.T) {
 				return err
 			},
 			"command": func(ctx context.Context) error {
-				_, err := h.PauseRecording(ctx, h.Caller, id)
+				_, err := h.QueueCommand(ctx, h.Caller, id, ingest.PauseRecording, nil)
 				return err
 			},
 		}

@@ -1,70 +1,43 @@
 package dashboard
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/account"
+	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 )
 
 // control runs the action of a button on a job's page.
-func (d *Dashboard) control(req *pageRequest, found job.Job, as account.Caller) error {
-	run, notice := d.action(req, req.PathValue("verb"))
-	if run == nil {
-		return notFound("There is no such action.")
+func (d *Dashboard) control(req *pageRequest, found job.Job, as account.Caller) (err error) {
+	ctx, notice := req.Context(), "queued"
+	switch verb := req.PathValue("verb"); verb {
+	case "cancel":
+		notice, err = "cancelled", d.Jobs.Cancel(ctx, as, found.ID)
+	case "delete-recording":
+		notice, err = "recording-deleted", d.Jobs.DeleteRecording(ctx, as, found.ID)
+	case "chat":
+		_, err = d.Jobs.SendChatMessage(ctx, as, found.ID, req.PostForm.Get("text"))
+	case "pin":
+		_, err = d.Jobs.PinParticipant(ctx, as, found.ID, req.PostForm.Get("participantId"))
+	default:
+		kind, known := map[string]ingest.CommandKind{
+			"ask": ingest.RequestRecordingPermission, "pause": ingest.PauseRecording, "resume": ingest.ResumeRecording,
+			"stop": ingest.StopRecording, "leave": ingest.LeaveCall,
+		}[verb]
+		if !known {
+			return notFound("There is no such action.")
+		}
+		_, err = d.Jobs.QueueCommand(ctx, as, found.ID, kind, nil)
 	}
-	if err := run(req.Context(), as, found.ID); err != nil {
+	if err != nil {
 		return err
 	}
 	return req.redirect("/jobs/" + found.ID.String() + "?note=" + notice)
 }
 
-// action changes a job.
-type action func(ctx context.Context, as account.Caller, id uuid.UUID) error
-
-// action returns the action of that name and the name of its notice. It returns
-// nil for an unknown name.
-func (d *Dashboard) action(req *pageRequest, name string) (action, string) {
-	jobs := d.Jobs
-	queue := func(command func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) (action, string) {
-		return func(ctx context.Context, as account.Caller, id uuid.UUID) error {
-			_, err := command(ctx, as, id)
-			return err
-		}, "queued"
-	}
-	switch name {
-	case "cancel":
-		return jobs.Cancel, "cancelled"
-	case "delete-recording":
-		return jobs.DeleteRecording, "recording-deleted"
-	case "ask":
-		return queue(jobs.RequestRecordingPermission)
-	case "pause":
-		return queue(jobs.PauseRecording)
-	case "resume":
-		return queue(jobs.ResumeRecording)
-	case "stop":
-		return queue(jobs.StopRecording)
-	case "leave":
-		return queue(jobs.LeaveCall)
-	case "chat":
-		return queue(func(ctx context.Context, as account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return jobs.SendChatMessage(ctx, as, id, req.PostForm.Get("text"))
-		})
-	case "pin":
-		return queue(func(ctx context.Context, as account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return jobs.PinParticipant(ctx, as, id, req.PostForm.Get("participantId"))
-		})
-	}
-	return nil, ""
-}
-
-// redeliver sends a webhook again.
 func (d *Dashboard) redeliver(req *pageRequest, found job.Job, as account.Caller) error {
 	if _, err := d.Jobs.Redeliver(req.Context(), as, found.ID, req.PathValue("delivery")); err != nil {
 		return err

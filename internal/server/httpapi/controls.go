@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/bot/ingest"
 	"standin/internal/jobs/lifecycle"
 )
 
@@ -15,15 +16,10 @@ import (
 // a *job.Error with NotFound, a job whose bot accepts no commands in
 // InvalidState.
 type Controls interface {
-	RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	PauseRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	ResumeRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	StopRecording(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
-	LeaveCall(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
+	QueueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind, args any) (uuid.UUID, error)
 	SendChatMessage(ctx context.Context, caller account.Caller, id uuid.UUID, text string) (uuid.UUID, error)
 	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
 	Output(ctx context.Context, caller account.Caller, id uuid.UUID, output lifecycle.Output) (uuid.UUID, error)
-	StopOutput(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 }
 
 // queuedBody is the CommandQueuedResponse schema of api/openapi.yaml.
@@ -34,9 +30,9 @@ type queuedBody struct {
 
 // command serves an operation that queues a command without arguments. It
 // ignores the request body.
-func (a *API) command(queue func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) idHandler {
+func (a *API) command(kind ingest.CommandKind) idHandler {
 	return func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-		command, err := queue(r.Context(), caller, id)
+		command, err := a.Controls.QueueCommand(r.Context(), caller, id, kind, nil)
 		return a.writeQueued(w, command, err)
 	}
 }

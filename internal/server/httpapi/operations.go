@@ -4,102 +4,108 @@ import (
 	"maps"
 
 	"standin/internal/account"
+	"standin/internal/bot/ingest"
 )
 
 // handlers returns the handler of each operation, by operation ID.
 func (a *API) handlers() map[string]handler {
-	all := a.jobHandlers()
-	maps.Copy(all, a.teamHandlers())
-	maps.Copy(all, a.webhookHandlers())
-	maps.Copy(all, a.calendarHandlers())
-	maps.Copy(all, a.botHandlers())
+	all := a.botHandlers()
 	maps.Copy(all, a.serviceHandlers())
+	for operation, handle := range a.teamHandlers() {
+		all[operation] = a.forConsumer(handle)
+	}
+	for operation, handle := range a.jobHandlers() {
+		all[operation] = a.forConsumer(ofJob(handle))
+	}
+	for operation, handle := range a.calendarHandlers() {
+		all[operation] = a.forConsumer(named("calendar", handle))
+	}
+	for operation, handle := range a.adminHandlers() {
+		all[operation] = a.forScope(account.AdminScope, handle)
+	}
 	return all
 }
 
-// jobHandlers returns the handlers of jobs, their commands and their recordings.
-func (a *API) jobHandlers() map[string]handler {
-	return map[string]handler{
-		"createJob":      a.forConsumer(a.createJob),
-		"createJobs":     a.forConsumer(a.createJobs),
-		"listJobs":       a.forConsumer(a.listJobs),
-		"getJob":         a.forConsumer(a.getJob),
-		"getJobSettings": a.forConsumer(a.getJobSettings),
-		"getJobDetails":  a.forConsumer(a.getJobDetails),
-		"liveJob":        a.forConsumer(a.liveJob),
-		"listenToJob":    a.forConsumer(a.listenToJob),
-		"getScreenshot":  a.forConsumer(ofJob(a.getScreenshot)),
-		"patchJob":       a.forConsumer(ofJob(a.patchJob)),
-		"cancelJob":      a.forConsumer(ofJob(a.cancelJob)),
-
-		"requestRecordingPermission": a.forConsumer(ofJob(a.command(a.Controls.RequestRecordingPermission))),
-		"pauseRecording":             a.forConsumer(ofJob(a.command(a.Controls.PauseRecording))),
-		"resumeRecording":            a.forConsumer(ofJob(a.command(a.Controls.ResumeRecording))),
-		"stopRecording":              a.forConsumer(ofJob(a.command(a.Controls.StopRecording))),
-		"leaveCall":                  a.forConsumer(ofJob(a.command(a.Controls.LeaveCall))),
-		"sendChatMessage":            a.forConsumer(ofJob(a.sendChatMessage)),
-		"pinParticipant":             a.forConsumer(ofJob(a.pinParticipant)),
-		"playAudio":                  a.forConsumer(ofJob(a.playAudio)),
-		"speak":                      a.forConsumer(ofJob(a.speak)),
-		"stopOutput":                 a.forConsumer(ofJob(a.command(a.Controls.StopOutput))),
-		"setCamera":                  a.forConsumer(ofJob(a.setCamera)),
-		"shareScreen":                a.forConsumer(ofJob(a.shareScreen)),
-
-		"getManifest":     a.forConsumer(a.getManifest),
-		"getTranscript":   a.forConsumer(a.getTranscript),
-		"transcribeAgain": a.forConsumer(ofJob(a.transcribeAgain)),
-		"searchTexts":     a.forConsumer(a.searchTexts),
-		"getMedia":        a.forConsumer(a.getMedia),
-		"headMedia":       a.forConsumer(a.getMedia),
-		"deleteRecording": a.forConsumer(ofJob(a.deleteRecording)),
-
-		"listTimeline":   a.forConsumer(ofJob(a.listTimeline)),
-		"listDeliveries": a.forConsumer(ofJob(a.listDeliveries)),
-		"redeliver":      a.forConsumer(ofJob(a.redeliver)),
+// teamHandlers returns the handlers for the owners of API keys.
+func (a *API) teamHandlers() map[string]consumerHandler {
+	return map[string]consumerHandler{
+		"createJob":            a.createJob,
+		"createJobs":           a.createJobs,
+		"listJobs":             a.listJobs,
+		"getJob":               a.getJob,
+		"getJobSettings":       a.getJobSettings,
+		"getJobDetails":        a.getJobDetails,
+		"liveJob":              a.liveJob,
+		"listenToJob":          a.listenToJob,
+		"getManifest":          a.getManifest,
+		"getTranscript":        a.getTranscript,
+		"searchTexts":          a.searchTexts,
+		"getMedia":             a.getMedia,
+		"headMedia":            a.getMedia,
+		"getMe":                a.getMe,
+		"getUsage":             a.getUsage,
+		"listWebhookEndpoints": a.listWebhookEndpoints,
+		"getWebhookEndpoint":   named("webhook endpoint", a.getWebhookEndpoint),
+		"testWebhookEndpoint":  named("webhook endpoint", a.testWebhookEndpoint),
+		"retryWebhookEndpoint": named("webhook endpoint", a.retryWebhookEndpoint),
+		"listTeamDeliveries":   a.listTeamDeliveries,
+		"getDelivery":          a.getDelivery,
+		"redeliverDelivery":    a.redeliverDelivery,
+		"redeliverFailed":      a.redeliverFailed,
+		"createCalendar":       a.createCalendar,
+		"listCalendars":        a.listCalendars,
 	}
 }
 
-// teamHandlers returns the handlers of a team's keys, usage and audit log.
-func (a *API) teamHandlers() map[string]handler {
-	return map[string]handler{
-		"getMe":        a.forConsumer(a.getMe),
-		"listKeys":     a.forScope(account.AdminScope, a.listKeys),
-		"createKey":    a.forScope(account.AdminScope, a.createKey),
-		"listAuditLog": a.forScope(account.AdminScope, a.listAuditLog),
-		"getUsage":     a.forConsumer(a.getUsage),
-		"revokeKey":    a.forScope(account.AdminScope, named("key", a.revokeKey)),
+// jobHandlers returns the handlers of operations on a job.
+func (a *API) jobHandlers() map[string]idHandler {
+	return map[string]idHandler{
+		"getScreenshot":              a.getScreenshot,
+		"patchJob":                   a.patchJob,
+		"cancelJob":                  a.cancelJob,
+		"requestRecordingPermission": a.command(ingest.RequestRecordingPermission),
+		"pauseRecording":             a.command(ingest.PauseRecording),
+		"resumeRecording":            a.command(ingest.ResumeRecording),
+		"stopRecording":              a.command(ingest.StopRecording),
+		"leaveCall":                  a.command(ingest.LeaveCall),
+		"sendChatMessage":            a.sendChatMessage,
+		"pinParticipant":             a.pinParticipant,
+		"playAudio":                  a.playAudio,
+		"speak":                      a.speak,
+		"stopOutput":                 a.command(ingest.StopOutput),
+		"setCamera":                  a.setCamera,
+		"shareScreen":                a.shareScreen,
+		"transcribeAgain":            a.transcribeAgain,
+		"deleteRecording":            a.deleteRecording,
+		"listTimeline":               a.listTimeline,
+		"listDeliveries":             a.listDeliveries,
+		"redeliver":                  a.redeliver,
 	}
 }
 
-// webhookHandlers returns the handlers of webhook endpoints and their deliveries.
-func (a *API) webhookHandlers() map[string]handler {
-	return map[string]handler{
-		"listWebhookEndpoints":  a.forConsumer(a.listWebhookEndpoints),
-		"createWebhookEndpoint": a.forScope(account.AdminScope, a.createWebhookEndpoint),
-		"getWebhookEndpoint":    a.forConsumer(named("webhook endpoint", a.getWebhookEndpoint)),
-		"patchWebhookEndpoint":  a.forScope(account.AdminScope, named("webhook endpoint", a.patchWebhookEndpoint)),
-		"deleteWebhookEndpoint": a.forScope(account.AdminScope, named("webhook endpoint", a.deleteWebhookEndpoint)),
-		"testWebhookEndpoint":   a.forConsumer(named("webhook endpoint", a.testWebhookEndpoint)),
-		"retryWebhookEndpoint":  a.forConsumer(named("webhook endpoint", a.retryWebhookEndpoint)),
-		"listTeamDeliveries":    a.forConsumer(a.listTeamDeliveries),
-		"getDelivery":           a.forConsumer(a.getDelivery),
-		"redeliverDelivery":     a.forConsumer(a.redeliverDelivery),
-		"redeliverFailed":       a.forConsumer(a.redeliverFailed),
-		"rotateWebhookSecret":   a.forScope(account.AdminScope, a.rotateWebhookSecret),
+// calendarHandlers returns the handlers of operations on a connected calendar.
+func (a *API) calendarHandlers() map[string]idHandler {
+	return map[string]idHandler{
+		"getCalendar":        a.getCalendar,
+		"patchCalendar":      a.patchCalendar,
+		"deleteCalendar":     a.deleteCalendar,
+		"syncCalendar":       a.syncCalendar,
+		"listCalendarEvents": a.listCalendarEvents,
+		"patchCalendarEvent": a.patchCalendarEvent,
 	}
 }
 
-// calendarHandlers returns the handlers of connected calendars.
-func (a *API) calendarHandlers() map[string]handler {
-	return map[string]handler{
-		"createCalendar":     a.forConsumer(a.createCalendar),
-		"listCalendars":      a.forConsumer(a.listCalendars),
-		"getCalendar":        a.forConsumer(named("calendar", a.getCalendar)),
-		"patchCalendar":      a.forConsumer(named("calendar", a.patchCalendar)),
-		"deleteCalendar":     a.forConsumer(named("calendar", a.deleteCalendar)),
-		"syncCalendar":       a.forConsumer(named("calendar", a.syncCalendar)),
-		"listCalendarEvents": a.forConsumer(named("calendar", a.listCalendarEvents)),
-		"patchCalendarEvent": a.forConsumer(named("calendar", a.patchCalendarEvent)),
+// adminHandlers returns the handlers that need a key with the scope admin.
+func (a *API) adminHandlers() map[string]consumerHandler {
+	return map[string]consumerHandler{
+		"listKeys":              a.listKeys,
+		"createKey":             a.createKey,
+		"listAuditLog":          a.listAuditLog,
+		"revokeKey":             named("key", a.revokeKey),
+		"createWebhookEndpoint": a.createWebhookEndpoint,
+		"patchWebhookEndpoint":  named("webhook endpoint", a.patchWebhookEndpoint),
+		"deleteWebhookEndpoint": named("webhook endpoint", a.deleteWebhookEndpoint),
+		"rotateWebhookSecret":   a.rotateWebhookSecret,
 	}
 }
 
