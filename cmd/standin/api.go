@@ -73,7 +73,7 @@ func (f serviceFlags) access() (credentials, error) {
 	switch {
 	case !ok && name == "":
 		return credentials{}, &hint{
-			errors.New("signed in to several services, and none is chosen"), exitUnauthorized,
+			errors.New("several services are configured and none is selected"), exitUnauthorized,
 			"Run standin context use NAME, or pass --context.",
 		}
 	case !ok:

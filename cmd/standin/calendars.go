@@ -100,11 +100,7 @@ type calendarsListCommand struct{ apiFlags }
 
 // Run lists the calendars.
 func (c *calendarsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	calendars, err := collect(api.Calendars(ctx), 0)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", calendars, func(calendar client.Calendar) []string {
+	return printList(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", api.Calendars(ctx), 0, func(calendar client.Calendar) []string {
 		return []string{calendar.ID, calendar.Name, calendar.Rules.Record, calendar.State, to.maybe(calendar.SyncedAt), deref(calendar.Error)}
 	})
 }
@@ -116,13 +112,10 @@ type calendarsEventsCommand struct {
 
 // Run lists the meetings.
 func (c *calendarsEventsCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	events, err := collect(api.CalendarEvents(ctx, c.ID), 0)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "ID|START|TITLE|JOB|DECISION", events, func(event client.CalendarEvent) []string {
-		return []string{event.ID, to.time(event.StartsAt), event.Title, deref(event.JobID), event.Reason}
-	})
+	return printList(c.outputFlags, to, "ID|START|TITLE|JOB|DECISION", api.CalendarEvents(ctx, c.ID), 0,
+		func(event client.CalendarEvent) []string {
+			return []string{event.ID, to.time(event.StartsAt), event.Title, deref(event.JobID), event.Reason}
+		})
 }
 
 type calendarsSwitchCommand struct {

@@ -135,24 +135,17 @@ type jobsListCommand struct {
 // Run lists the jobs.
 func (c *jobsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	filter := client.JobFilter{Status: c.Status, Platform: c.Platform, ExternalID: c.ExternalID, JoinFrom: c.From, JoinTo: c.To}
-	listed, err := collect(api.Jobs(ctx, filter), c.Limit)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "ID|STATUS|PLATFORM|JOINS|EXTERNAL ID|FAILURE", listed, func(found client.Job) []string {
-		return []string{found.ID, found.Status, found.Platform, to.time(found.JoinAt), found.ExternalID, deref(found.FailureCode)}
-	})
+	return printList(c.outputFlags, to, "ID|STATUS|PLATFORM|JOINS|EXTERNAL ID|FAILURE", api.Jobs(ctx, filter), c.Limit,
+		func(found client.Job) []string {
+			return []string{found.ID, found.Status, found.Platform, to.time(found.JoinAt), found.ExternalID, deref(found.FailureCode)}
+		})
 }
 
 type jobsEventsCommand struct{ jobFlags }
 
 // Run lists the timeline.
 func (c *jobsEventsCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	listed, err := collect(api.Timeline(ctx, c.ID), 0)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "WHEN|EVENT|STATUS|ATTEMPT", listed, func(entry client.TimelineEntry) []string {
+	return printList(c.outputFlags, to, "WHEN|EVENT|STATUS|ATTEMPT", api.Timeline(ctx, c.ID), 0, func(entry client.TimelineEntry) []string {
 		return []string{to.time(entry.EmittedAt), eventText(entry), entry.To, strconv.Itoa(entry.Attempt + 1)}
 	})
 }
@@ -170,11 +163,7 @@ type jobsDeliveriesCommand struct{ jobFlags }
 
 // Run lists the webhooks of the job.
 func (c *jobsDeliveriesCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	listed, err := collect(api.Deliveries(ctx, c.ID), 0)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed,
+	return printList(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", api.Deliveries(ctx, c.ID), 0,
 		func(delivery client.Delivery) []string {
 			return []string{
 				to.time(delivery.EmittedAt), delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)), lastTry(delivery),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -45,6 +46,15 @@ func (f outputFlags) printLine(to terminal, value any, line ...any) error {
 // printTable prints values as JSON or YAML, or as a table for people.
 func printTable[T any](f outputFlags, to terminal, header string, values []T, row func(T) []string) error {
 	return f.print(to, values, func() error { return to.table(header, rows(values, row)) })
+}
+
+// printList prints up to limit values of a list of the API, or all if it is 0, like printTable.
+func printList[T any](f outputFlags, to terminal, header string, list iter.Seq2[T, error], limit int, row func(T) []string) error {
+	values, err := collect(list, limit)
+	if err != nil {
+		return err
+	}
+	return printTable(f, to, header, values, row)
 }
 
 // rows returns the rows of a table.

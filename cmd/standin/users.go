@@ -7,18 +7,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"standin/internal/account"
 	"standin/internal/store"
 )
 
 type usersCommand struct {
-	List          usersListCommand          `cmd:"" help:"List dashboard users."`
-	Invite        usersInviteCommand        `cmd:"" help:"Create an invitation link (single use, valid for seven days)."`
-	ResetPassword usersResetPasswordCommand `cmd:"" help:"Set a random password and end the user's sessions. Prints only the password."`
-	SetRole       usersSetRoleCommand       `cmd:"" help:"Change what a user may do in the team."`
-	Promote       usersPromoteCommand       `cmd:"" help:"Make a user an operator."`
-	Demote        usersDemoteCommand        `cmd:"" help:"Make an operator an ordinary user. The only operator cannot be demoted."`
-	Remove        usersRemoveCommand        `cmd:"" help:"Remove a user. The only operator cannot be removed."`
+	List          usersListCommand    `cmd:"" help:"List dashboard users."`
+	Invite        usersInviteCommand  `cmd:"" help:"Create an invitation link (single use, valid for seven days)."`
+	ResetPassword usersChangeCommand  `cmd:"" help:"Set a random password and end the user's sessions. Prints only the password."`
+	SetRole       usersSetRoleCommand `cmd:"" help:"Change what a user may do in the team."`
+	Promote       usersChangeCommand  `cmd:"" help:"Make a user an operator."`
+	Demote        usersChangeCommand  `cmd:"" help:"Make an operator an ordinary user. The only operator cannot be demoted."`
+	Remove        usersChangeCommand  `cmd:"" help:"Remove a user. The only operator cannot be removed."`
 }
 
 // userFlags are the flags of commands for one user.
@@ -82,11 +84,22 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-type usersResetPasswordCommand struct{ userFlags }
+// usersChangeCommand is a command without arguments but the user, which its name chooses.
+type usersChangeCommand struct{ userFlags }
 
-// Run resets the password.
-func (c *usersResetPasswordCommand) Run(ctx context.Context, to terminal) error {
-	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) { return recovery.ResetPassword(ctx, c.Email) })
+// Run changes the user.
+func (c *usersChangeCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
+	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
+		switch parsed.Selected().Name {
+		case "reset-password":
+			return recovery.ResetPassword(ctx, c.Email)
+		case "promote":
+			return c.Email + " is an operator", recovery.SetOperator(ctx, c.Email, true)
+		case "demote":
+			return c.Email + " is not an operator", recovery.SetOperator(ctx, c.Email, false)
+		}
+		return "removed " + c.Email, recovery.Remove(ctx, c.Email)
+	})
 }
 
 type usersSetRoleCommand struct {
@@ -98,24 +111,6 @@ type usersSetRoleCommand struct {
 func (c *usersSetRoleCommand) Run(ctx context.Context, to terminal) error {
 	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
 		return c.Email + " has the role " + c.Role, recovery.SetRole(ctx, c.Email, account.Role(c.Role))
-	})
-}
-
-type usersPromoteCommand struct{ userFlags }
-
-// Run promotes the user.
-func (c *usersPromoteCommand) Run(ctx context.Context, to terminal) error {
-	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
-		return c.Email + " is an operator", recovery.Promote(ctx, c.Email)
-	})
-}
-
-type usersDemoteCommand struct{ userFlags }
-
-// Run demotes the user.
-func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
-	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
-		return c.Email + " is not an operator", recovery.Demote(ctx, c.Email)
 	})
 }
 
@@ -153,13 +148,4 @@ func baseURL(ctx context.Context, s *store.Store, given string) (string, error) 
 		err = errors.New("the URL of the service is unknown until standin serve has run; set STANDIN_BASE_URL or --base-url")
 	}
 	return base, err
-}
-
-type usersRemoveCommand struct{ userFlags }
-
-// Run removes the user.
-func (c *usersRemoveCommand) Run(ctx context.Context, to terminal) error {
-	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
-		return "removed " + c.Email, recovery.Remove(ctx, c.Email)
-	})
 }

@@ -166,11 +166,7 @@ type webhooksDeliveriesCommand struct {
 // Run lists the deliveries.
 func (c *webhooksDeliveriesCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	filter := client.DeliveryFilter{Event: c.Event, State: c.State, EndpointID: c.Endpoint, JobID: c.Job, From: c.From, To: c.To}
-	listed, err := collect(api.TeamDeliveries(ctx, filter), c.Limit)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed,
+	return printList(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", api.TeamDeliveries(ctx, filter), c.Limit,
 		func(delivery client.Delivery) []string {
 			return []string{
 				to.time(delivery.EmittedAt), delivery.DeliveryID, delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)),

@@ -48,15 +48,14 @@ func (r *Recovery) ResetPassword(ctx context.Context, email string) (string, err
 	return password, r.audited(ctx, user, "reset the password of a user", r.store.SetPassword(ctx, user.ID, hash, ""))
 }
 
-// Promote makes a user an operator.
-func (r *Recovery) Promote(ctx context.Context, email string) error {
-	return r.change(ctx, email, "made a user an operator", func(u User) error { return r.store.SetOperator(ctx, u.ID, true) })
-}
-
-// Demote makes a user a member. It returns a *job.Error with InvalidState for the
-// only operator.
-func (r *Recovery) Demote(ctx context.Context, email string) error {
-	return r.change(ctx, email, "made an operator an ordinary user", func(u User) error { return r.store.SetOperator(ctx, u.ID, false) })
+// SetOperator makes a user an operator, or an ordinary user. It returns a *job.Error with InvalidState
+// for the only operator.
+func (r *Recovery) SetOperator(ctx context.Context, email string, operator bool) error {
+	action := "made an operator an ordinary user"
+	if operator {
+		action = "made a user an operator"
+	}
+	return r.change(ctx, email, action, func(u User) error { return r.store.SetOperator(ctx, u.ID, operator) })
 }
 
 // Invite creates a token for a person to join a consumer with a role.

@@ -83,7 +83,7 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 		return "", job.NewError(job.InvalidInput, "This is not an email address.", "email")
 	}
 	if _, err := u.Store.UserByEmail(ctx, address); err == nil {
-		return "", emailTaken()
+		return "", job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
 	} else if !job.ErrorIs(err, job.NotFound) {
 		return "", err
 	}
@@ -96,10 +96,6 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 		return "", fmt.Errorf("insert an invitation: %w", err)
 	}
 	return token, nil
-}
-
-func emailTaken() error {
-	return job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
 }
 
 // Invitations returns the valid invitations of a consumer.

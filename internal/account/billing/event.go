@@ -222,13 +222,11 @@ func (o object) list(key string) []object {
 // control characters.
 func (o object) text(key string) string {
 	var s string
-	if json.Unmarshal(o[key], &s) != nil || len(s) > maxText || strings.ContainsFunc(s, isControl) {
+	if json.Unmarshal(o[key], &s) != nil || len(s) > maxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return ""
 	}
 	return strings.TrimSpace(s)
 }
-
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // first returns the first non-empty text of the keys.
 func (o object) first(keys ...string) string {

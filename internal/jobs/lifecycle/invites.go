@@ -108,7 +108,7 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 		if err := s.run(ctx); err != nil {
 			return err
 		}
-		if err := s.note(ctx); err != nil {
+		if err := s.recordInvite(ctx); err != nil {
 			return err
 		}
 		return s.markEvents(ctx)
@@ -227,7 +227,9 @@ func (s *inviteTx) run(ctx context.Context) error {
 			s.setResult(calendar.FreeTierExhausted)
 			return nil
 		}
-		if err := s.detach(ctx); err != nil {
+		// Another job can have the invite.
+		s.change.ICalUID, s.change.CalendarKey = "", ""
+		if err := s.change.tx.SaveJobRequest(ctx, s.change.Record); err != nil {
 			return err
 		}
 		found = false
@@ -337,11 +339,4 @@ func (s *inviteTx) detachCancelled(ctx context.Context) error {
 	}
 	c.CalendarKey = "cancelled " + c.ID.String()
 	return c.tx.SaveJobRequest(ctx, c.Record)
-}
-
-// detach removes the invite from a job that was refused for the quota, so that
-// another job can have it.
-func (s *inviteTx) detach(ctx context.Context) error {
-	s.change.ICalUID, s.change.CalendarKey = "", ""
-	return s.change.tx.SaveJobRequest(ctx, s.change.Record)
 }

@@ -104,8 +104,8 @@ func (s *inviteTx) join(ctx context.Context) error {
 	return err
 }
 
-// note notes that the invite asks for the job.
-func (s *inviteTx) note(ctx context.Context) error {
+// recordInvite notes that the invite asks for the job.
+func (s *inviteTx) recordInvite(ctx context.Context) error {
 	if s.change.ID == uuid.Nil || s.result.Dismissed {
 		return nil
 	}

@@ -201,7 +201,7 @@ func (s *meetingSync) settle(ctx context.Context, events []calendarsync.Event) e
 		return nil
 	}
 	off := calendarsync.SwitchedOff(events)
-	decided, invited, err := s.asInvited(ctx, newest, record)
+	decided, invited, err := s.inviteDecision(ctx, newest, record)
 	switch {
 	case err != nil:
 		return err
@@ -224,12 +224,12 @@ func (s *meetingSync) settle(ctx context.Context, events []calendarsync.Event) e
 	return err
 }
 
-// otherwise is the reason of a bot that the calendars do not ask for.
-const otherwise = "recorded: its bot was asked for in another way"
+// reasonOtherSource is the reason of a bot that the calendars do not ask for.
+const reasonOtherSource = "recorded: its bot was asked for in another way"
 
-// asInvited returns what an invite has made of an event since the calendars have said
-// something new about it. It reports false if none has.
-func (s *meetingSync) asInvited(ctx context.Context, newest calendarsync.Event, record bool) (decision, bool, error) {
+// inviteDecision returns the decision of an invite that is newer than what the calendars last said
+// about an event, or false.
+func (s *meetingSync) inviteDecision(ctx context.Context, newest calendarsync.Event, record bool) (decision, bool, error) {
 	if newest.Key == "" {
 		return decision{}, false, nil
 	}
@@ -248,11 +248,11 @@ func (s *meetingSync) asInvited(ctx context.Context, newest calendarsync.Event, 
 	case r.Status == job.Cancelled:
 		byConsumer, err := s.tx.CancelledByConsumer(ctx, r.ID)
 		if byConsumer {
-			return decision{false, byHand, r.ID}, true, err
+			return decision{false, reasonCancelledByUser, r.ID}, true, err
 		}
 		return decision{false, "not recorded: an invitation says that it is cancelled", r.ID}, true, err
 	case !record:
-		return decision{true, otherwise, r.ID}, true, nil
+		return decision{true, reasonOtherSource, r.ID}, true, nil
 	}
 	return decision{record: true, jobID: r.ID}, true, nil
 }
@@ -264,7 +264,7 @@ func (s *meetingSync) anotherJob(ctx context.Context, e calendarsync.Event) (dec
 	if job.ErrorIs(err, job.NotFound) {
 		return decision{}, nil
 	}
-	return decision{true, otherwise, r.ID}, err
+	return decision{true, reasonOtherSource, r.ID}, err
 }
 
 // isAhead reports whether the job of an event has not been due yet: the meeting was moved

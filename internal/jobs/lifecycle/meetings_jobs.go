@@ -22,8 +22,8 @@ type decision struct {
 	jobID  uuid.UUID
 }
 
-// byHand is the reason of a bot that a person has sent away.
-const byHand = "not recorded: its bot was cancelled"
+// reasonCancelledByUser is the reason of a bot that a person has sent away.
+const reasonCancelledByUser = "not recorded: its bot was cancelled"
 
 // schedule finds, moves or creates the job of an event.
 func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decision, error) {
@@ -62,7 +62,7 @@ func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decis
 	}
 	switch {
 	case t.result.Dismissed:
-		return decision{false, byHand, t.change.ID}, nil
+		return decision{false, reasonCancelledByUser, t.change.ID}, nil
 	case t.result.Kind == calendar.FreeTierExhausted:
 		return decision{false, "not recorded: the free meetings of this month are used up", t.change.ID}, nil
 	}
