@@ -35,8 +35,5 @@ func (d *Dashboard) changePassword(req *pageRequest) error {
 		status, problem := req.describe(err)
 		return d.showAccount(req, status, problem)
 	}
-	if err != nil {
-		return err
-	}
-	return req.redirect("/account?note=password")
+	return req.redirectAfter(err, "/account?note=password")
 }

@@ -223,10 +223,7 @@ func (d *Dashboard) syncCalendar(req *pageRequest, c calendarsync.Calendar, as a
 }
 
 func (d *Dashboard) disconnectCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
-	if err := d.Calendars.Disconnect(req.Context(), as, c.ID); err != nil {
-		return err
-	}
-	return req.redirect("/calendars?note=disconnected")
+	return req.redirectAfter(d.Calendars.Disconnect(req.Context(), as, c.ID), "/calendars?note=disconnected")
 }
 
 // switchMeeting switches a meeting on or off, or lets the rules decide.
@@ -244,8 +241,5 @@ func (d *Dashboard) switchMeeting(req *pageRequest, c calendarsync.Calendar, as 
 	if job.ErrorIs(err, job.NotFound) {
 		return notFound("There is no such meeting.")
 	}
-	if err != nil {
-		return err
-	}
-	return req.redirect("/calendars/" + c.ID.String())
+	return req.redirectAfter(err, "/calendars/"+c.ID.String())
 }

@@ -32,17 +32,12 @@ func (d *Dashboard) control(req *pageRequest, found job.Job, as account.Caller) 
 		}
 		_, err = d.Jobs.QueueCommand(ctx, as, found.ID, kind, nil)
 	}
-	if err != nil {
-		return err
-	}
-	return req.redirect("/jobs/" + found.ID.String() + "?note=" + notice)
+	return req.redirectAfter(err, "/jobs/"+found.ID.String()+"?note="+notice)
 }
 
 func (d *Dashboard) redeliver(req *pageRequest, found job.Job, as account.Caller) error {
-	if _, err := d.Jobs.Redeliver(req.Context(), as, found.ID, req.PathValue("delivery")); err != nil {
-		return err
-	}
-	return req.redirect("/jobs/" + found.ID.String() + "?note=redelivered#deliveries")
+	_, err := d.Jobs.Redeliver(req.Context(), as, found.ID, req.PathValue("delivery"))
+	return req.redirectAfter(err, "/jobs/"+found.ID.String()+"?note=redelivered#deliveries")
 }
 
 // manifest serves the manifest of a recording as a download.

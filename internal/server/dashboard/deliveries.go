@@ -112,10 +112,8 @@ func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetai
 
 // replayDelivery sends a delivery again.
 func (d *Dashboard) replayDelivery(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
-	if _, err := d.Webhooks.RedeliverOne(req.Context(), as, found.ID); err != nil {
-		return err
-	}
-	return req.redirect("/webhooks/deliveries/" + url.PathEscape(found.ID) + "?note=redelivered")
+	_, err := d.Webhooks.RedeliverOne(req.Context(), as, found.ID)
+	return req.redirectAfter(err, "/webhooks/deliveries/"+url.PathEscape(found.ID)+"?note=redelivered")
 }
 
 // exampleView is an event with an example.

@@ -109,10 +109,7 @@ func (d *Dashboard) createEndpoint(req *pageRequest) error {
 		shown.Endpoint.URL, shown.Endpoint.Description = form.Get("url"), form.Get("description")
 		return req.showStatus(http.StatusBadRequest, "endpoint-new", "Add an endpoint", shown)
 	}
-	if err != nil {
-		return err
-	}
-	return req.redirect(endpointURL(created.ID, mode, "endpoint-added"))
+	return req.redirectAfter(err, endpointURL(created.ID, mode, "endpoint-added"))
 }
 
 // endpointURL returns the URL of the page of an endpoint, with a notice.
@@ -158,10 +155,7 @@ func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as 
 		_, message := req.describe(err)
 		return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: message})
 	}
-	if err != nil {
-		return err
-	}
-	return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-changed"))
+	return req.redirectAfter(err, endpointURL(found.ID, as.Mode, "endpoint-changed"))
 }
 
 // endpointAction runs the action of a button on an endpoint's page.
@@ -169,25 +163,19 @@ func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as 
 	ctx := req.Context()
 	switch req.PathValue("verb") {
 	case "delete":
-		if err := d.Webhooks.DeleteEndpoint(ctx, as, found.ID); err != nil {
-			return err
-		}
-		return req.redirect("/webhooks?" + url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-deleted"}}.Encode())
+		return req.redirectAfter(d.Webhooks.DeleteEndpoint(ctx, as, found.ID),
+			"/webhooks?"+url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-deleted"}}.Encode())
 	case "retry":
-		if _, err := d.Webhooks.RetryEndpoint(ctx, as, found.ID); err != nil {
-			return err
-		}
-		return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-retried"))
+		_, err := d.Webhooks.RetryEndpoint(ctx, as, found.ID)
+		return req.redirectAfter(err, endpointURL(found.ID, as.Mode, "endpoint-retried"))
 	case "redeliver":
 		since, err := time.ParseInLocation("2006-01-02T15:04", req.PostForm.Get("since"), time.UTC)
 		if err != nil {
 			return d.showEndpoint(req, found, as, http.StatusBadRequest,
 				endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
 		}
-		if _, err := d.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since}); err != nil {
-			return err
-		}
-		return req.redirect(endpointURL(found.ID, as.Mode, "redelivered-since"))
+		_, err = d.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since})
+		return req.redirectAfter(err, endpointURL(found.ID, as.Mode, "redelivered-since"))
 	case "test":
 		if err := d.throttle(req); err != nil {
 			return err

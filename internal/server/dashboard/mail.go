@@ -55,8 +55,5 @@ func (d *Dashboard) retryMail(req *pageRequest) error {
 	if errors.Is(err, mail.ErrNoMessage) {
 		return notFound("There is no such message.")
 	}
-	if err != nil {
-		return err
-	}
-	return req.redirect("/operator/mail?note=mail-retried")
+	return req.redirectAfter(err, "/operator/mail?note=mail-retried")
 }

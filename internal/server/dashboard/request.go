@@ -248,6 +248,14 @@ func (req *pageRequest) redirect(path string) error {
 	return nil
 }
 
+// redirectAfter sends the browser to another page, unless a change failed.
+func (req *pageRequest) redirectAfter(err error, path string) error {
+	if err != nil {
+		return err
+	}
+	return req.redirect(path)
+}
+
 // notices are the confirmations that a page shows after an action. The URL has
 // only their names, because anyone can create a URL.
 func notices() map[string]string {

@@ -57,10 +57,8 @@ func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) err
 
 // revokeShare ends a link to a recording.
 func (d *Dashboard) revokeShare(req *pageRequest, found job.Job, _ account.Caller) error {
-	if err := d.Shares.DeleteShareLink(req.Context(), found.ID, req.PostForm.Get("link")); err != nil {
-		return err
-	}
-	return req.redirect("/jobs/" + found.ID.String() + "?note=link-revoked")
+	return req.redirectAfter(d.Shares.DeleteShareLink(req.Context(), found.ID, req.PostForm.Get("link")),
+		"/jobs/"+found.ID.String()+"?note=link-revoked")
 }
 
 // sharedJob returns the job of the link in the query.

@@ -56,10 +56,7 @@ func (d *Dashboard) invite(req *pageRequest) error {
 }
 
 func (d *Dashboard) withdraw(req *pageRequest) error {
-	if err := d.Users.Withdraw(req.Context(), req.User, req.PostForm.Get("invitation")); err != nil {
-		return err
-	}
-	return req.redirect("/team?note=withdrawn")
+	return req.redirectAfter(d.Users.Withdraw(req.Context(), req.User, req.PostForm.Get("invitation")), "/team?note=withdrawn")
 }
 
 func (d *Dashboard) removeUser(req *pageRequest) error {
@@ -67,10 +64,7 @@ func (d *Dashboard) removeUser(req *pageRequest) error {
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.Users.Remove(req.Context(), req.User, id, req.PostForm.Has("keepKeys")); err != nil {
-		return err
-	}
-	return req.redirect("/team?note=removed")
+	return req.redirectAfter(d.Users.Remove(req.Context(), req.User, id, req.PostForm.Has("keepKeys")), "/team?note=removed")
 }
 
 // setRole changes the role of a user.
@@ -79,8 +73,5 @@ func (d *Dashboard) setRole(req *pageRequest) error {
 	if err != nil {
 		return notFound("There is no such user.")
 	}
-	if err := d.Users.SetRole(req.Context(), req.User, id, account.Role(req.PostForm.Get("role"))); err != nil {
-		return err
-	}
-	return req.redirect("/team?note=role")
+	return req.redirectAfter(d.Users.SetRole(req.Context(), req.User, id, account.Role(req.PostForm.Get("role"))), "/team?note=role")
 }

@@ -72,10 +72,7 @@ func (d *Dashboard) setEndpoint(req *pageRequest) error {
 		form.Consumer.WebhookURL = address
 		return d.showWebhooks(req, http.StatusBadRequest, form)
 	}
-	if err := d.Accounts.SetWebhookURL(req.Context(), req.User.ConsumerID, address); err != nil {
-		return err
-	}
-	return req.redirect("/webhooks?note=endpoint")
+	return req.redirectAfter(d.Accounts.SetWebhookURL(req.Context(), req.User.ConsumerID, address), "/webhooks?note=endpoint")
 }
 
 // setEvents sets which optional events the consumer receives.
@@ -117,8 +114,5 @@ func (d *Dashboard) revealSecret(req *pageRequest) error {
 // rotateSecret replaces the secret. The old one also signs for a day.
 func (d *Dashboard) rotateSecret(req *pageRequest) error {
 	_, _, err := account.RotateSecret(req.Context(), d.Accounts, req.User.ConsumerID, d.Now())
-	if err != nil {
-		return err
-	}
-	return req.redirect("/webhooks?note=rotated")
+	return req.redirectAfter(err, "/webhooks?note=rotated")
 }

@@ -42,7 +42,7 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := bearer(r)
 		if !ok {
-			return invalidKey()
+			return unauthorized("Bearer", "Missing or invalid API key.")
 		}
 		caller, err := a.Keys.Authenticate(r.Context(), token)
 		if denied := (*job.Error)(nil); errors.As(err, &denied) && denied.Code == job.Unauthorized {

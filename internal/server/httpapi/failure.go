@@ -62,8 +62,6 @@ func unauthorized(challenge, message string) error {
 	return &failure{status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge, message: message}
 }
 
-func invalidKey() error { return unauthorized("Bearer", "Missing or invalid API key.") }
-
 // forbidden returns the error for a key whose scope does not suffice.
 func forbidden(scope, needed account.Scope) error {
 	return &failure{

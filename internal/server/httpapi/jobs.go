@@ -93,7 +93,7 @@ type createdJob struct {
 func (a *API) create(ctx context.Context, caller account.Caller, checked api.Checked, request createRequest,
 	err error) (createdJob, error) {
 	if err == nil {
-		err = request.check(caller)
+		err = checkMore(caller, request.Metadata, request.Options)
 	}
 	if err != nil {
 		return a.replay(ctx, caller, checked, err)
@@ -170,11 +170,6 @@ func warn(w http.ResponseWriter, sentences ...string) {
 // joinSentences joins the sentences that are not empty.
 func joinSentences(sentences []string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
-}
-
-// check checks what the schema of the request cannot.
-func (c createRequest) check(caller account.Caller) error {
-	return checkMore(caller, c.Metadata, c.Options)
 }
 
 // checkMore checks what the schemas of jobs cannot.

@@ -101,30 +101,23 @@ type outputPage struct {
 	URI string `json:"uri"`
 }
 
-func (a *API) setCamera(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return a.showPicture(w, r, caller, id, "setCamera", ingest.SetCamera)
-}
-
-func (a *API) shareScreen(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return a.showPicture(w, r, caller, id, "shareScreen", ingest.ShareScreen)
-}
-
 // showPicture serves an operation that shows a picture.
-func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, operation string,
-	kind ingest.CommandKind) error {
-	var request pictureRequest
-	if err := a.readRequest(w, r, operation, &request); err != nil {
-		return err
+func (a *API) showPicture(operation string, kind ingest.CommandKind) idHandler {
+	return func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+		var request pictureRequest
+		if err := a.readRequest(w, r, operation, &request); err != nil {
+			return err
+		}
+		kinds := "image, video, page and none"
+		if kind == ingest.ShareScreen {
+			request.Video, kinds = nil, "image, page and none"
+		}
+		args, content, err := a.picture(caller.ConsumerID, request, kinds)
+		if err != nil {
+			return err
+		}
+		return a.output(w, r, caller, id, lifecycle.Output{Kind: kind, Args: args, Make: content})
 	}
-	kinds := "image, video, page and none"
-	if kind == ingest.ShareScreen {
-		request.Video, kinds = nil, "image, page and none"
-	}
-	args, content, err := a.picture(caller.ConsumerID, request, kinds)
-	if err != nil {
-		return err
-	}
-	return a.output(w, r, caller, id, lifecycle.Output{Kind: kind, Args: args, Make: content})
 }
 
 // picture returns what a request shows, and what makes its content, if it has any. kinds

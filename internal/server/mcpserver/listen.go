@@ -39,14 +39,8 @@ func (s session) listen(ctx context.Context, _ *mcp.CallToolRequest, in listenIn
 		return listenResult{}, err
 	}
 	lines, _ := within(words.lines, max(0, words.end-time.Duration(in.Seconds)*time.Second), forever, maxCallText)
-	result := listenResult{labeled: label(), Untrusted: heard{Speaking: append([]string{}, words.speaking...), Lines: []string{}}}
-	for _, l := range lines {
-		if l.chat {
-			result.Untrusted.Chat = append(result.Untrusted.Chat, l.String())
-		} else {
-			result.Untrusted.Lines = append(result.Untrusted.Lines, l.String())
-		}
-	}
+	result := listenResult{labeled: label(), Untrusted: heard{Speaking: append([]string{}, words.speaking...)}}
+	result.Untrusted.Lines, result.Untrusted.Chat = texts(lines)
 	if len(result.Untrusted.Lines) == 0 {
 		result.Note = words.silence(j)
 	}

@@ -67,19 +67,25 @@ func (s session) transcript(ctx context.Context, in transcriptInput, limit int) 
 	kept, next := within(words.lines, from, to, limit)
 	result := transcriptResult{
 		labeled: label(), JobID: j.ID, Status: j.Status, Live: !j.Ended(), ContinueFromMinute: next.Minutes(),
-		Untrusted: transcriptText{Lines: []string{}},
 	}
-	for _, l := range kept {
-		if l.chat {
-			result.Untrusted.Chat = append(result.Untrusted.Chat, l.String())
-		} else {
-			result.Untrusted.Lines = append(result.Untrusted.Lines, l.String())
-		}
-	}
+	result.Untrusted.Lines, result.Untrusted.Chat = texts(kept)
 	if len(result.Untrusted.Lines) == 0 {
 		result.Note = words.silence(j)
 	}
 	return result, nil
+}
+
+// texts returns what was said, an empty list and not null if there is nothing, and the chat messages.
+func texts(lines []line) (said, chat []string) {
+	said = []string{}
+	for _, l := range lines {
+		if l.chat {
+			chat = append(chat, l.String())
+		} else {
+			said = append(said, l.String())
+		}
+	}
+	return said, chat
 }
 
 // window returns the wanted part of a transcript with an end.
