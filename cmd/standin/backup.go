@@ -62,10 +62,9 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	err = c.print(to, made, func() error {
-		_, err := fmt.Fprintf(to.Out, "backup of %d jobs of %d teams in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"),
+		return to.printf("backup of %d jobs of %d teams in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"),
 			made.Rows("consumers"),
 			c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, made.Recorded, made.Recordings)
-		return err
 	})
 	return errors.Join(err, reportProblems(to, made.Problems))
 }
@@ -115,10 +114,9 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 		"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
 	}
 	err = c.print(to, result, func() error {
-		_, err := fmt.Fprintf(to.Out, "restored %d jobs of %d teams, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"),
+		return to.printf("restored %d jobs of %d teams, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"),
 			from.Rows("consumers"),
 			from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(), restored.Recorded)
-		return err
 	})
 	return errors.Join(err, reportProblems(to, restored.Problems))
 }

@@ -61,8 +61,7 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal, api *cli
 				bots++
 			}
 		}
-		_, err = fmt.Fprintf(to.Out, ": upcoming meetings: %d, with a bot: %d\n", len(events), bots)
-		return err
+		return to.printf(": upcoming meetings: %d, with a bot: %d\n", len(events), bots)
 	})
 }
 
@@ -74,8 +73,7 @@ type calendarsSyncCommand struct {
 // Run reads the calendar.
 func (c *calendarsSyncCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	return syncCalendar(ctx, to, api, c.ID, c.outputFlags, func(result client.CalendarSync) error {
-		_, err := fmt.Fprintf(to.Out, ": meetings: %d added, %d updated, %d removed\n", result.Added, result.Updated, result.Removed)
-		return err
+		return to.printf(": meetings: %d added, %d updated, %d removed\n", result.Added, result.Updated, result.Removed)
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -54,8 +53,7 @@ func (completionsCommand) Help() string {
 
 // Run prints the script.
 func (c *completionsCommand) Run(to terminal) error {
-	_, err := fmt.Fprintln(to.Out, completionScripts[c.Shell])
-	return err
+	return to.println(completionScripts[c.Shell])
 }
 
 // predictors offer values of arguments and flags.

@@ -162,7 +162,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 			if err := setting.set(ctx, c.Name, own); err != nil {
 				return fmt.Errorf("team %q: %w", c.Name, err)
 			}
-			if _, err := fmt.Fprintf(to.Out, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
+			if err := to.printf("retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
 				return err
 			}
 		}
@@ -201,8 +201,7 @@ func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, tea
 	if err := s.SetOutputOptions(ctx, team.ID, own); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.Out, "output of %s: %s\n", c.Name, outputText(own))
-	return err
+	return to.printf("output of %s: %s\n", c.Name, outputText(own))
 }
 
 // outputText describes a team's default of output.
@@ -231,9 +230,8 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 	if err := s.SetRecordingOptions(ctx, team.ID, own); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
+	return to.printf("recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
 		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault), cmp.Or(string(own.Resolution), serviceDefault))
-	return err
 }
 
 // serviceDefault is the value of a setting that removes the consumer's own.
@@ -253,7 +251,7 @@ func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, tea
 		if err := event.set(ctx, team.ID, event.value == "on"); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(to.Out, "webhook %s of %s: %s\n", event.name, c.Name, event.value); err != nil {
+		if err := to.printf("webhook %s of %s: %s\n", event.name, c.Name, event.value); err != nil {
 			return err
 		}
 	}
@@ -301,7 +299,6 @@ func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return fmt.Errorf("delete team %q: %w", c.Name, err)
 		}
-		_, err = fmt.Fprintf(to.Out, "deleted team %s and %d jobs\n", c.Name, jobs)
-		return err
+		return to.printf("deleted team %s and %d jobs\n", c.Name, jobs)
 	})
 }

@@ -75,6 +75,5 @@ func (c *contextUseCommand) Run(to terminal) error {
 	if err := stored.save(dir); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.Out, "commands call %s\n", chosen.URL)
-	return err
+	return to.printf("commands call %s\n", chosen.URL)
 }

@@ -18,8 +18,7 @@ func (f jobFlags) printCommand(to terminal, commandID string, err error) error {
 	}
 	return f.print(to, map[string]string{"status": "queued", "commandId": commandID}, func() error {
 		fmt.Fprintln(to.Err, "Command sent.")
-		_, err := fmt.Fprintln(to.Out, commandID)
-		return err
+		return to.println(commandID)
 	})
 }
 

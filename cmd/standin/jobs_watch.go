@@ -42,8 +42,7 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 					if entry.From != entry.To {
 						text += "  (" + entry.To + ")"
 					}
-					_, err := fmt.Fprintln(to.Out, oneLine(text))
-					return err
+					return to.println(oneLine(text))
 				}); err != nil {
 					return err
 				}

@@ -38,8 +38,7 @@ func (f outputFlags) print(to terminal, value any, table func() error) error {
 // printLine prints a value as JSON or YAML, or a line for people.
 func (f outputFlags) printLine(to terminal, value any, line ...any) error {
 	return f.print(to, value, func() error {
-		_, err := fmt.Fprintln(to.Out, line...)
-		return err
+		return to.println(line...)
 	})
 }
 
@@ -73,7 +72,7 @@ func (f outputFlags) printOne(to terminal, value any, table func() error) error 
 	case f.isTable():
 		return table()
 	case f.Output == "yaml" && !f.JSON:
-		if _, err := fmt.Fprintln(to.Out, "---"); err != nil {
+		if err := to.println("---"); err != nil {
 			return err
 		}
 		return printYAML(to.Out, value)

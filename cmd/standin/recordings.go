@@ -195,7 +195,6 @@ func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 		if c.Delete {
 			result = "deleted"
 		}
-		_, err = fmt.Fprintf(to.Out, "unused objects of %d jobs %s\n", jobs, result)
-		return err
+		return to.printf("unused objects of %d jobs %s\n", jobs, result)
 	})
 }

@@ -73,7 +73,6 @@ func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
 		if err := finalizer.CleanUp(ctx, r); err != nil {
 			return fmt.Errorf("delete the uploads of job %s: %w", id, err)
 		}
-		_, err = fmt.Fprintf(to.Out, "finished: %s\n", r.ManifestURI)
-		return err
+		return to.printf("finished: %s\n", r.ManifestURI)
 	})
 }

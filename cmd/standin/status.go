@@ -46,7 +46,7 @@ func (c *statusCommand) Run(ctx context.Context, to terminal) error {
 		if err := status.readiness(ctx); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(to.Out, status.state()); err != nil {
+		if err := to.println(status.state()); err != nil {
 			return err
 		}
 		return status.problem()

@@ -19,6 +19,18 @@ func isHostile(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
+// printf prints to Out.
+func (t terminal) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(t.Out, format, args...)
+	return err
+}
+
+// println prints a line to Out.
+func (t terminal) println(args ...any) error {
+	_, err := fmt.Fprintln(t.Out, args...)
+	return err
+}
+
 // escapingWriter writes hostile characters as \u escapes, which are valid in JSON
 // too, except for tabs and newlines. It replaces invalid UTF-8, because single
 // bytes of it are C1 controls in some terminals.

@@ -37,8 +37,7 @@ func (f userFlags) change(ctx context.Context, to terminal, fn func(*account.Rec
 		if err != nil {
 			return fmt.Errorf("user %q: %w", f.Email, err)
 		}
-		_, err = fmt.Fprintln(to.Out, done)
-		return err
+		return to.println(done)
 	})
 }
 
@@ -61,7 +60,7 @@ type shownUser struct {
 // Run prints the users.
 func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 	return c.withStore(ctx, func(s *store.Store) error {
-		users, err := account.NewRecovery(s).List(ctx)
+		users, err := s.AllUsers(ctx)
 		if err != nil {
 			return err
 		}
@@ -133,8 +132,7 @@ func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err = fmt.Fprintf(to.Out, "%s/welcome?token=%s\n", base, token)
-		return err
+		return to.printf("%s/welcome?token=%s\n", base, token)
 	})
 }
 

@@ -90,8 +90,7 @@ func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal, api 
 // printSecret prints a new secret, alone, on standard output.
 func printSecret(to terminal, secret string, previousUntil time.Time) error {
 	fmt.Fprintf(to.Err, "the old secret also signs until %s\n", previousUntil.Local().Format("2006-01-02 15:04"))
-	_, err := fmt.Fprintln(to.Out, secret)
-	return err
+	return to.println(secret)
 }
 
 type consumersRotateSecretCommand struct {
@@ -122,7 +121,6 @@ func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error
 		if err := s.SetWebhookVersion(ctx, team.ID, c.Version); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(to.Out, "new events of %s have payload version %d\n", team.Name, c.Version)
-		return err
+		return to.printf("new events of %s have payload version %d\n", team.Name, c.Version)
 	})
 }

@@ -192,8 +192,7 @@ func (c *webhooksShowCommand) Run(ctx context.Context, to terminal, api *client.
 		for _, header := range found.Headers {
 			request.Header.Add(header.Name, header.Value)
 		}
-		_, err := fmt.Fprintln(to.Out, request.Curl())
-		return err
+		return to.println(request.Curl())
 	}
 	return c.print(to, found, func() error {
 		fmt.Fprintf(to.Out, "POST %s\n", oneLine(found.URL))

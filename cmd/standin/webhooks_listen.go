@@ -55,8 +55,7 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 			text: err.Error() + ": the secret or the body differs, or the webhook was sent more than five minutes earlier",
 		}
 	}
-	_, err = fmt.Fprintln(to.Out, "verified", oneLine(header.Get("webhook-id")))
-	return err
+	return to.println("verified", oneLine(header.Get("webhook-id")))
 }
 
 // headers reads the headers from flags and the header file.

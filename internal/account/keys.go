@@ -212,11 +212,6 @@ func (k *Keys) Of(ctx context.Context, caller Caller) ([]Key, error) {
 	return slices.DeleteFunc(keys, func(key Key) bool { return !key.RevokedAt.IsZero() || !caller.manages(key.Mode) }), nil
 }
 
-// All returns all keys of a consumer, newest first.
-func (k *Keys) All(ctx context.Context, consumerID uuid.UUID) ([]Key, error) {
-	return k.Store.ConsumerKeys(ctx, consumerID)
-}
-
 // Create creates a key that belongs to whom the caller belongs, and returns its secret. A test
 // key creates only test keys, a key of the API reference none, and nobody one that may do more
 // than the caller. The error is a *job.Error with InvalidInput or InvalidState.

@@ -185,7 +185,7 @@ func TestUnverifiedEmail(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := account.User{ConsumerID: owner.ConsumerID, Role: account.Admin}
-	if _, err := users.Invite(t.Context(), admin, "eve@lovelace.test", false); err != nil {
+	if _, err := users.InviteAs(t.Context(), admin, "eve@lovelace.test", account.Admin, false); err != nil {
 		t.Fatal(err)
 	}
 	identity := account.Identity{Issuer: "https://id.test", Subject: "1"}

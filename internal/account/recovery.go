@@ -12,8 +12,6 @@ import (
 type RecoveryStore interface {
 	UserStore
 	AuditStore
-	// AllUsers returns the users of all consumers, ordered by e-mail address.
-	AllUsers(ctx context.Context) ([]User, error)
 	// SetOperator returns a *job.Error with InvalidState if no operator would remain.
 	SetOperator(ctx context.Context, id uuid.UUID, operator bool) error
 }
@@ -29,9 +27,6 @@ type Recovery struct {
 func NewRecovery(store RecoveryStore) *Recovery {
 	return &Recovery{store: store, users: NewUsers(UserSettings{Store: store, Now: time.Now})}
 }
-
-// List returns the users of all consumers, ordered by e-mail address.
-func (r *Recovery) List(ctx context.Context) ([]User, error) { return r.store.AllUsers(ctx) }
 
 // ResetPassword sets a random password, ends all sessions of the user, and returns
 // the password. It returns a *job.Error with NotFound for an unknown e-mail address.

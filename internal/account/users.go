@@ -105,9 +105,6 @@ func NewUsers(settings UserSettings) *Users {
 	return &Users{UserSettings: settings, hashing: make(chan struct{}, maxConcurrentHashes)}
 }
 
-// Exist reports whether there is a user.
-func (u *Users) Exist(ctx context.Context) (bool, error) { return u.Store.HasUsers(ctx) }
-
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
 // the user exists.
 var ErrBadCredentials = errors.New("the email address or the password is wrong")
@@ -186,11 +183,6 @@ func (u *Users) LinkOIDC(ctx context.Context, user User, identity Identity, emai
 	}
 	user.Identity = identity
 	return user, u.Store.SetIdentity(ctx, user.ID, identity)
-}
-
-// Of returns the users of a consumer, by e-mail.
-func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
-	return u.Store.ConsumerUsers(ctx, consumerID)
 }
 
 // Remove removes a user of the same consumer and ends all of the user's

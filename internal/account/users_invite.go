@@ -67,11 +67,6 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 	return token, true, nil
 }
 
-// Invite is InviteAs for an admin of the team.
-func (u *Users) Invite(ctx context.Context, by User, email string, operator bool) (string, error) {
-	return u.InviteAs(ctx, by, email, Admin, operator)
-}
-
 // InviteAs creates a token for a person to join the consumer of the inviting user with a role.
 // Only operators can invite operators.
 func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, operator bool) (string, error) {
@@ -101,11 +96,6 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 // Invitations returns the valid invitations of a consumer.
 func (u *Users) Invitations(ctx context.Context, consumerID uuid.UUID) ([]Invitation, error) {
 	return u.Store.ConsumerInvitations(ctx, consumerID, u.Now())
-}
-
-// Withdraw deletes an invitation of the user's consumer by its hash.
-func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
-	return u.Store.DeleteInvitation(ctx, by.ConsumerID, hash)
 }
 
 // Invitation returns the invitation with that token. The error is a *job.Error

@@ -135,12 +135,12 @@ const (
 // eventKey returns the key of a new event: that of the same meeting in another calendar
 // of the consumer, or else its own, which no other meeting has.
 func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.Event) (string, error) {
-	key, known, err := first(ctx, &tx.Reader, "find the key of an event", scanColumn[string], selectEventKey, consumer, e.UID,
+	key, known, err := first(ctx, tx.Reader, "find the key of an event", scanColumn[string], selectEventKey, consumer, e.UID,
 		originalMillis(e.Original))
 	if known || err != nil {
 		return key, err
 	}
-	_, taken, err := first(ctx, &tx.Reader, "find the key of an event", scanColumn[string], selectKey, consumer, e.UID, e.Key)
+	_, taken, err := first(ctx, tx.Reader, "find the key of an event", scanColumn[string], selectKey, consumer, e.UID, e.Key)
 	if taken {
 		return e.Key + "+" + e.ID.String(), err // a moved occurrence has this one's
 	}
@@ -209,7 +209,7 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 		originalMillis(m.Original)); err != nil {
 		return nil, err
 	}
-	return list(ctx, &tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID),
+	return list(ctx, tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID),
 		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
 }
 
@@ -218,7 +218,7 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 // calendar_events_meeting.
 func (tx *Tx) MarkEvents(ctx context.Context, consumer uuid.UUID, uid, eventID string) ([]calendarsync.Meeting, error) {
 	const which = ` consumer_id = $1 AND uid = $2 AND event_key = $3 AND removed = 0`
-	found, err := list(ctx, &tx.Reader, "find the events of an invite", scanMeeting(consumer),
+	found, err := list(ctx, tx.Reader, "find the events of an invite", scanMeeting(consumer),
 		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
 	if len(found) > 0 {
 		err = tx.exec(ctx, "mark the events of an invite", `UPDATE calendar_events SET dirty = 1 WHERE`+which, consumer, uid, eventID)

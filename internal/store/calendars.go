@@ -73,7 +73,7 @@ func (s *Store) ChangeCalendar(
 ) (changed calendarsync.Calendar, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		query := `SELECT ` + calendarColumns + ownCalendars + ` AND id = $3` + tx.dialect.ForUpdate
-		c, err := queryOne(ctx, &tx.Reader, "calendar", scanCalendar, query, caller.ConsumerID, caller.Mode, id)
+		c, err := queryOne(ctx, tx.Reader, "calendar", scanCalendar, query, caller.ConsumerID, caller.Mode, id)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Store) ClaimCalendar(
 func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string,
 	args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, &tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+which+tx.dialect.SkipLocked,
+		claimed, ok, err = first(ctx, tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+which+tx.dialect.SkipLocked,
 			args...)
 		if !ok || err != nil {
 			return err
@@ -148,7 +148,7 @@ func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string
 
 // LockSync implements calendarsync.SyncTx.
 func (tx *Tx) LockSync(ctx context.Context, c calendarsync.Calendar) (stored calendarsync.Calendar, held bool, err error) {
-	return first(ctx, &tx.Reader, "read the lease of a calendar", scanCalendar,
+	return first(ctx, tx.Reader, "read the lease of a calendar", scanCalendar,
 		`SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND lease = $2 AND lease <> ''`+tx.dialect.ForUpdate, c.ID, c.Lease)
 }
 
@@ -176,7 +176,7 @@ func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 func (s *Store) ChangeSync(ctx context.Context, id uuid.UUID, change func(*calendarsync.Sync)) (found bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		var c calendarsync.Calendar
-		c, found, err = first(ctx, &tx.Reader, "read a calendar", scanCalendar,
+		c, found, err = first(ctx, tx.Reader, "read a calendar", scanCalendar,
 			`SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
 		if !found || err != nil {
 			return err

@@ -66,7 +66,7 @@ const selectDueDeliveries = `
 // DueDeliveries implements webhook.ClaimTx. It uses the index deliveries_due, and
 // deliveries_ahead for each row.
 func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
-	return list(ctx, &tx.Reader, "find due deliveries", func(r row) (d webhook.DueDelivery, err error) {
+	return list(ctx, tx.Reader, "find due deliveries", func(r row) (d webhook.DueDelivery, err error) {
 		var probeAt time.Time
 		d.Delivery, err = scanDelivery(r.with(&d.Blocked, &d.Dead, &probeAt))
 		d.ProbeAt = probeAt
@@ -76,7 +76,7 @@ func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]we
 
 // OldestWaiting implements webhook.ClaimTx. It uses the index deliveries_waiting.
 func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Time) (webhook.Delivery, bool, error) {
-	return first(ctx, &tx.Reader, "find the oldest delivery of an endpoint", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
+	return first(ctx, tx.Reader, "find the oldest delivery of an endpoint", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
 		WHERE (d.lease = '' OR d.due_at <= $2) AND d.id = (SELECT id FROM deliveries
 			WHERE endpoint = $1 AND state = 'waiting' AND (not_before IS NULL OR not_before <= $2)
 				AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.subject = deliveries.subject AND ahead.sequence < deliveries.sequence

@@ -243,7 +243,7 @@ func (s *Store) EraseConsumerDeliveries(ctx context.Context, consumer uuid.UUID,
 	for {
 		var ids []string
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-			if ids, err = list(ctx, &tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
+			if ids, err = list(ctx, tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
 				WHERE consumer_id = $1 AND job_id IS NULL AND emitted_at <= $2 AND state <> 'waiting' ORDER BY emitted_at, id LIMIT $3`,
 				consumer, until, batch); err != nil {
 				return err

@@ -283,7 +283,7 @@ func (s *Store) resume(ctx context.Context, key string, maxFailures int, now tim
 // resumeNext makes the next batch due.
 func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor,
 	now time.Time) (last waitingCursor, more bool, err error) {
-	ids, err := list(ctx, &tx.Reader, "find the deliveries of a webhook endpoint", func(r row) (string, error) {
+	ids, err := list(ctx, tx.Reader, "find the deliveries of a webhook endpoint", func(r row) (string, error) {
 		err := r.Scan(&last.id, &last.emittedAt, &last.sequence)
 		return last.id, err
 	}, `SELECT id, emitted_at, sequence FROM deliveries

@@ -11,7 +11,7 @@ import (
 func (s *Store) Explained() (*Store, *[]string) {
 	steps := &[]string{}
 	return &Store{
-		Reader: Reader{explainer{s.conn, steps}, s.dialect}, db: explainedDB{s.db, steps}, sqlite: s.sqlite,
+		Reader: &Reader{explainer{s.conn, steps}, s.dialect}, db: explainedDB{s.db, steps}, sqlite: s.sqlite,
 	}, steps
 }
 

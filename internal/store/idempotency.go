@@ -20,7 +20,7 @@ func (s *Store) ClaimRequest(
 		if claimed = n == 1; err != nil || claimed {
 			return err
 		}
-		kept, err = queryOne(ctx, &tx.Reader, "request", func(found row) (account.KeptRequest, error) {
+		kept, err = queryOne(ctx, tx.Reader, "request", func(found row) (account.KeptRequest, error) {
 			kept := r
 			err := found.Scan(&kept.Hash, &kept.Answer, &kept.At)
 			return kept, err

@@ -78,7 +78,7 @@ func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
 // selection to have a tenth of all jobs, and reads the whole table to update them.
 func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
 	lease := claim.Node + "." + uuid.NewString()
-	jobs, err := list(ctx, &tx.Reader, "lock the jobs to lease", func(r row) (job.ClaimedJob, error) {
+	jobs, err := list(ctx, tx.Reader, "lock the jobs to lease", func(r row) (job.ClaimedJob, error) {
 		c := job.ClaimedJob{Lease: lease}
 		err := r.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
 		return c, err
@@ -167,7 +167,7 @@ type admission struct{ id, group uuid.UUID }
 func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]admission, error) {
 	where, args := waitingCondition(claim)
 	busy, withinLimit := consumerLimit(claim)
-	return list(ctx, &tx.Reader, "find the jobs to admit", func(r row) (a admission, err error) {
+	return list(ctx, tx.Reader, "find the jobs to admit", func(r row) (a admission, err error) {
 		err = r.Scan(&a.id, &a.group)
 		return a, err
 	}, fmt.Sprintf(`
@@ -239,7 +239,7 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	if len(jobs) == 0 {
 		return nil
 	}
-	last, err := queryOne(ctx, &tx.Reader, "position", scanColumn[int64], `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`)
+	last, err := queryOne(ctx, tx.Reader, "position", scanColumn[int64], `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`)
 	if err != nil {
 		return err
 	}

@@ -38,20 +38,17 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 		if !r.Status.Terminal() || !r.WakeAt.IsZero() {
 			return job.NewError(job.InvalidState, "the job has not ended")
 		}
-		if err := tx.insertTombstone(ctx, r, now); err != nil {
+		err = tx.exec(ctx, "insert the tombstone of a job", `
+			INSERT INTO job_tombstones (id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave,
+				status, attempts, started_at, finalized_at, failure_code, erased_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+			r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, r.JoinAt, r.CreatedAt, jsonValue{r.AutoLeave},
+			r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, now)
+		if err != nil {
 			return err
 		}
 		return tx.deleteJob(ctx, id)
 	})
-}
-
-func (tx *Tx) insertTombstone(ctx context.Context, r job.Record, now time.Time) error {
-	return tx.exec(ctx, "insert the tombstone of a job", `
-		INSERT INTO job_tombstones (id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave,
-			status, attempts, started_at, finalized_at, failure_code, erased_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, r.JoinAt, r.CreatedAt, jsonValue{r.AutoLeave},
-		r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, now)
 }
 
 // tombstone returns the remains of an erased job, or a *job.Error with NotFound.

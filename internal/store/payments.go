@@ -47,7 +47,7 @@ func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]bi
 		SET id = excluded.id`, id); err != nil {
 		return nil, err
 	}
-	return list(ctx, &tx.Reader, "read the events of a subscription or customer", func(r row) (e billing.Event, err error) {
+	return list(ctx, tx.Reader, "read the events of a subscription or customer", func(r row) (e billing.Event, err error) {
 		err = r.Scan(&e.ID, &e.Type, &e.Created, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
 			&e.Plan, &e.Status, &e.PeriodEnd)
 		return e, err

@@ -23,7 +23,7 @@ type Reader struct {
 }
 
 // Tx is a transaction, which Store.Write begins and ends.
-type Tx struct{ Reader }
+type Tx struct{ *Reader }
 
 // exec runs a statement. Like all functions below, it begins its error with the action that
 // failed.

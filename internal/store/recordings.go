@@ -117,7 +117,7 @@ func (s *Store) ClaimTranscription(ctx context.Context, consumer string, now, un
 	claimed job.Transcription, ok bool, err error,
 ) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, &tx.Reader, "claim a transcription", scanTranscription,
+		claimed, ok, err = first(ctx, tx.Reader, "claim a transcription", scanTranscription,
 			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1
 				AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND consumer_id = $2) ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked,
 			now, consumer)
@@ -149,7 +149,7 @@ func (s *Store) SaveTranscription(ctx context.Context, t job.Transcription, due 
 // HoldsTranscription reports whether the lease of a transcription is still valid,
 // and locks it until the transaction ends.
 func (tx *Tx) HoldsTranscription(ctx context.Context, jobID uuid.UUID, lease string) (bool, error) {
-	_, held, err := first(ctx, &tx.Reader, "read the transcription of a job", scanColumn[string],
+	_, held, err := first(ctx, tx.Reader, "read the transcription of a job", scanColumn[string],
 		`SELECT lease FROM transcriptions WHERE job_id = $1 AND lease = $2 AND lease <> ''
 			AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID, lease)
 	return held, err

@@ -22,7 +22,7 @@ import (
 // Store is an open database. Its methods are safe for concurrent use. It reads
 // outside of transactions.
 type Store struct {
-	Reader
+	*Reader
 
 	db       database
 	sqlite   *sqlite.DB   // nil on PostgreSQL
@@ -43,13 +43,13 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Store{Reader: Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}, nil
+		return &Store{Reader: &Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}, nil
 	}
 	db, err := sqlite.Open(ctx, address, frequentQueries)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Reader: Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}, nil
+	return &Store{Reader: &Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}, nil
 }
 
 // IsPostgres reports whether an address is that of a PostgreSQL database, which
@@ -67,7 +67,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // SQLite all writers share one transaction at a time. fn may be called more than
 // once and must not carry state from one call to the next.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{Reader{conn, s.dialect}}) })
+	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{&Reader{conn, s.dialect}}) })
 }
 
 // Ping reports whether the database responds.

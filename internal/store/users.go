@@ -87,7 +87,7 @@ func (s *Store) SetRole(ctx context.Context, consumerID, id uuid.UUID, role acco
 // checkOtherOperator returns an error if the user is the only operator. It locks
 // all operators until the transaction ends.
 func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
-	operators, err := list(ctx, &tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+
+	operators, err := list(ctx, tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+
 		tx.dialect.ForUpdate)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func scanUser(r row) (u account.User, err error) {
 	return u, err
 }
 
-// AllUsers implements account.RecoveryStore.
+// AllUsers returns the users of all consumers, ordered by e-mail address.
 func (db *Reader) AllUsers(ctx context.Context) ([]account.User, error) {
 	return list(ctx, db, "list users", scanUser, selectUsers+`ORDER BY u.email`)
 }

@@ -90,10 +90,10 @@ func TestInvitation(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, now := newUsers(s)
 		ada := createFirstUser(t, users)
-		if _, err := users.Invite(t.Context(), ada, "ADA@example.test ", false); !job.ErrorIs(err, job.InvalidInput) {
+		if _, err := users.InviteAs(t.Context(), ada, "ADA@example.test ", account.Admin, false); !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("an existing user was invited: %v", err)
 		}
-		token, err := users.Invite(t.Context(), ada, "bob@example.test", false)
+		token, err := users.InviteAs(t.Context(), ada, "bob@example.test", account.Admin, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestInvitation(t *testing.T) {
 		if _, err := users.Accept(t.Context(), token, account.NewUser{Name: "Eve", Password: userPassword}); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the link was accepted twice: %v", err)
 		}
-		token, err = users.Invite(t.Context(), bob, "eve@example.test", true)
+		token, err = users.InviteAs(t.Context(), bob, "eve@example.test", account.Admin, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestRemoveUser(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)
-		token, err := users.Invite(t.Context(), ada, "bob@example.test", false)
+		token, err := users.InviteAs(t.Context(), ada, "bob@example.test", account.Admin, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestSignInOIDC(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)
-		if _, err := users.Invite(t.Context(), ada, "bob@example.test", false); err != nil {
+		if _, err := users.InviteAs(t.Context(), ada, "bob@example.test", account.Admin, false); err != nil {
 			t.Fatal(err)
 		}
 		takeOver := account.Identity{Issuer: "https://id.test", Subject: "1"}

@@ -130,35 +130,26 @@ func Apply(ctx context.Context, store Store, event Event, now time.Time) (Result
 			return err
 		}
 		// Always in this order, to avoid deadlocks.
-		if err := updateSubscription(ctx, ledger, event.Subscription); err != nil {
+		if event.Subscription != "" {
+			events, err := ledger.SubscriptionEvents(ctx, event.Subscription)
+			if err != nil {
+				return err
+			}
+			if err := ledger.SaveSubscription(ctx, foldSubscription(event.Subscription, events)); err != nil {
+				return err
+			}
+		}
+		if event.Customer == "" {
+			return nil
+		}
+		events, err := ledger.CustomerEvents(ctx, event.Customer)
+		if err != nil {
 			return err
 		}
-		return updateCustomer(ctx, ledger, event.Customer)
+		return ledger.SaveCustomer(ctx, foldCustomer(event.Customer, events))
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("apply payment event %s: %w", event.ID, err)
 	}
 	return result, nil
-}
-
-func updateSubscription(ctx context.Context, ledger Ledger, id string) error {
-	if id == "" {
-		return nil
-	}
-	events, err := ledger.SubscriptionEvents(ctx, id)
-	if err != nil {
-		return err
-	}
-	return ledger.SaveSubscription(ctx, foldSubscription(id, events))
-}
-
-func updateCustomer(ctx context.Context, ledger Ledger, id string) error {
-	if id == "" {
-		return nil
-	}
-	events, err := ledger.CustomerEvents(ctx, id)
-	if err != nil {
-		return err
-	}
-	return ledger.SaveCustomer(ctx, foldCustomer(id, events))
 }

@@ -114,7 +114,7 @@ func (s *Service) AdmitOutput(ctx context.Context, bot ingest.Bot) (consumer uui
 		_, err = b.current()
 	}
 	if err == nil {
-		options, err = outputOptions(ctx, &s.Store.Reader, r)
+		options, err = outputOptions(ctx, s.Store.Reader, r)
 	}
 	return r.ConsumerID, options, err
 }

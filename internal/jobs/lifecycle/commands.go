@@ -48,7 +48,7 @@ func (s *Service) QueueCommand(ctx context.Context, caller account.Caller, id uu
 				return err
 			}
 		case ingest.StopOutput:
-			if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
+			if err := checkOutput(ctx, c.tx.Reader, c.Record, caller); err != nil {
 				return err
 			}
 		}

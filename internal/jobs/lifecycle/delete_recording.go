@@ -53,7 +53,14 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	err := s.markDeleted(ctx, id, by, check)
 	if store.IsDiskFull(err) {
 		// Deleting the files first frees the space that the database needs.
-		if err := s.deleteUnmarked(ctx, id, check); err != nil {
+		var r job.Record
+		if r, err = s.Store.Job(ctx, id); err == nil {
+			err = check(r)
+		}
+		if err == nil {
+			err = s.deleteFiles(ctx, id)
+		}
+		if err != nil {
 			return err
 		}
 		err = s.markDeleted(ctx, id, by, check)
@@ -80,19 +87,6 @@ func (s *Service) markDeleted(ctx context.Context, id uuid.UUID, by string, chec
 	return err
 }
 
-// deleteUnmarked deletes the files of a recording that cannot be marked first, if check
-// permits it.
-func (s *Service) deleteUnmarked(ctx context.Context, id uuid.UUID, check func(job.Record) error) error {
-	r, err := s.Store.Job(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := check(r); err != nil {
-		return err
-	}
-	return s.deleteFiles(ctx, id)
-}
-
 func (s *Service) deleteFiles(ctx context.Context, id uuid.UUID) error {
 	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
@@ -100,8 +94,8 @@ func (s *Service) deleteFiles(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// eraseRecording records that the files of a recording are deleted, and deletes what the
-// database has of it.
+// eraseRecording records that the files of a recording are deleted, deletes what the database has of it, and
+// counts its bytes as deleted if they were counted as stored. The first time, it adds a timeline entry.
 func (c *Change) eraseRecording(ctx context.Context) error {
 	c.RecordingErasedAt = c.Now
 	if err := c.tx.DeleteTexts(ctx, c.ID); err != nil {
@@ -110,34 +104,20 @@ func (c *Change) eraseRecording(ctx context.Context) error {
 	if err := c.tx.DeleteSearchTexts(ctx, c.ID); err != nil {
 		return err
 	}
-	if err := c.eraseSummary(ctx); err != nil {
-		return err
-	}
-	return c.addDeletion(ctx)
-}
-
-// eraseSummary deletes what the summary says of a recording, and counts its bytes as
-// deleted if they were counted as stored.
-func (c *Change) eraseSummary(ctx context.Context) error {
 	var deleted int64
 	err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) {
 		deleted = s.Bytes
 		*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
 	})
-	if err != nil || deleted <= 0 || c.ManifestURI == "" {
-		return err
+	if err == nil && deleted > 0 && c.ManifestURI != "" {
+		err = c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, job.Usage{DeletedBytes: deleted})
 	}
-	return c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, job.Usage{DeletedBytes: deleted})
-}
-
-// addDeletion adds the timeline entry of a deletion, unless there is one.
-func (c *Change) addDeletion(ctx context.Context) error {
-	entries, err := c.tx.Timeline(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
-		return nil
+	entries, err := c.tx.Timeline(ctx, c.ID)
+	if err != nil || slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
+		return err
 	}
 	return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
 }

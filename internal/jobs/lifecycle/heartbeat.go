@@ -232,7 +232,7 @@ func (s *Service) readResponse(ctx context.Context, bot ingest.Bot, executing []
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	return s.respond(ctx, &s.Store.Reader, from, executing)
+	return s.respond(ctx, s.Store.Reader, from, executing)
 }
 
 // respond returns what depends on the job in the response to a heartbeat.
@@ -349,6 +349,6 @@ func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *h
 		}
 	}
 	var err error
-	h.response, err = s.respond(ctx, &tx.Reader, from, h.executing)
+	h.response, err = s.respond(ctx, tx.Reader, from, h.executing)
 	return err
 }

@@ -45,7 +45,7 @@ func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (i
 			return err
 		}
 		from.job = store.BotJobOf(c.Record)
-		commands, err = commandsFor(ctx, &c.tx.Reader, from)
+		commands, err = commandsFor(ctx, c.tx.Reader, from)
 		return err
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 	if err != nil {
 		return uuid.Nil, err
 	}
-	if err := checkOutput(ctx, &s.Store.Reader, r, caller); err != nil { // before anything is made
+	if err := checkOutput(ctx, s.Store.Reader, r, caller); err != nil { // before anything is made
 		return uuid.Nil, err
 	}
 	command := uuid.Must(uuid.NewV7())
@@ -55,7 +55,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 		}
 	}
 	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if err := checkOutput(ctx, &c.tx.Reader, c.Record, caller); err != nil {
+		if err := checkOutput(ctx, c.tx.Reader, c.Record, caller); err != nil {
 			return err
 		}
 		return c.queueForConsumer(ctx, command, output.Kind, output.Args)

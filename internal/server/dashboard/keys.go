@@ -32,7 +32,7 @@ func (d *Dashboard) keysPage(req *pageRequest) error {
 }
 
 func (d *Dashboard) showKeys(req *pageRequest, status int, shown keysView) (err error) {
-	if shown.Keys, err = d.Keys.All(req.Context(), req.User.ConsumerID); err != nil {
+	if shown.Keys, err = d.Keys.Store.ConsumerKeys(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
 	shown.Now = d.Now()

@@ -171,7 +171,7 @@ func (h *harness) otherUser() account.User {
 	if err != nil {
 		h.Fatal(err)
 	}
-	token, err := h.users().Invite(h.Context(), account.User{ConsumerID: consumer.ID}, "bob@example.test", false)
+	token, err := h.users().InviteAs(h.Context(), account.User{ConsumerID: consumer.ID}, "bob@example.test", account.Admin, false)
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/server/dashboard"
 	"standin/internal/server/httpmw"
 	"standin/internal/server/service"
@@ -169,7 +170,7 @@ func TestSignInWithOIDC(t *testing.T) {
 		s.DashboardLimits.Address = httpmw.Rate{Requests: 1000, Per: time.Minute}
 	})
 	ada := h.ada()
-	if _, err := h.users().Invite(t.Context(), ada, "grace@example.test", false); err != nil {
+	if _, err := h.users().InviteAs(t.Context(), ada, "grace@example.test", account.Admin, false); err != nil {
 		t.Fatal(err)
 	}
 	as := func(subject, email string, verified any) {
@@ -255,7 +256,7 @@ func TestTrustedEmails(t *testing.T) {
 		h := newHarness(t, func(s *service.Settings) {
 			s.OIDC = dashboard.OIDCSettings{Issuer: p.url, ClientID: "standin", ClientSecret: "s3cret", TrustEmails: trusted}
 		})
-		if _, err := h.users().Invite(t.Context(), h.ada(), "grace@example.test", false); err != nil {
+		if _, err := h.users().InviteAs(t.Context(), h.ada(), "grace@example.test", account.Admin, false); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.signIn(h.person()); (got.status == http.StatusSeeOther) != trusted {

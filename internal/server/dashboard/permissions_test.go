@@ -55,7 +55,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 		}
 	}
 	ada.get(page).want(t, "the owner's page", 200)
-	token, err := f.users().Invite(t.Context(), f.ada, "carol@example.test", false)
+	token, err := f.users().InviteAs(t.Context(), f.ada, "carol@example.test", account.Admin, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (d *Dashboard) signInPage(req *pageRequest) error {
 	if _, _, err := d.sessionOf(req.Request); err == nil {
 		return req.redirect(next)
 	}
-	exist, err := d.Users.Exist(req.Context())
+	exist, err := d.Users.Store.HasUsers(req.Context())
 	if err != nil {
 		return err
 	}

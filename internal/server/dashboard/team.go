@@ -28,7 +28,7 @@ func (d *Dashboard) teamPage(req *pageRequest) error {
 }
 
 func (d *Dashboard) showTeam(req *pageRequest, status int, shown teamView) (err error) {
-	if shown.Users, err = d.Users.Of(req.Context(), req.User.ConsumerID); err != nil {
+	if shown.Users, err = d.Users.Store.ConsumerUsers(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
 	if shown.Invitations, err = d.Users.Invitations(req.Context(), req.User.ConsumerID); err != nil {
@@ -56,7 +56,8 @@ func (d *Dashboard) invite(req *pageRequest) error {
 }
 
 func (d *Dashboard) withdraw(req *pageRequest) error {
-	return req.redirectAfter(d.Users.Withdraw(req.Context(), req.User, req.PostForm.Get("invitation")), "/team?note=withdrawn")
+	return req.redirectAfter(d.Users.Store.DeleteInvitation(req.Context(), req.User.ConsumerID, req.PostForm.Get("invitation")),
+		"/team?note=withdrawn")
 }
 
 func (d *Dashboard) removeUser(req *pageRequest) error {

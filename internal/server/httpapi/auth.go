@@ -99,17 +99,6 @@ func bearer(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// forBot serves a request that has a bearer token. It does not check the token,
-// which is bound to the message.
-func forBot(handle handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, ok := bearer(r); !ok {
-			return invalidToken()
-		}
-		return handle(w, r)
-	}
-}
-
 // authenticated wraps a handler with the check of a security scheme of
 // api/openapi.yaml.
 func (a *API) authenticated(scheme string, handle handler) handler {
@@ -117,7 +106,12 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 	case "apiKey":
 		return a.forScope(account.ReadScope, func(w http.ResponseWriter, r *http.Request, _ account.Caller) error { return handle(w, r) })
 	case "botToken":
-		return forBot(handle)
+		return func(w http.ResponseWriter, r *http.Request) error {
+			if _, ok := bearer(r); !ok { // the handler checks the token, which is bound to the message
+				return invalidToken()
+			}
+			return handle(w, r)
+		}
 	case "intakeSecret":
 		return a.withSecret(IntakeSecretHeader, a.IntakeSecret, handle)
 	case "adminSecret":

@@ -217,9 +217,6 @@ func (a *API) adapt(handle handler) http.Handler {
 	})
 }
 
-// fixedPaths returns the paths that are the path of another operation with an ID, too.
-func fixedPaths() []string { return []string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"} }
-
 // route registers a handler for every operation of the description, 405 for
 // the other methods of their paths, and 404 for all other paths.
 func (a *API) route() error {
@@ -268,7 +265,8 @@ func (a *API) route() error {
 			handle = a.signed(methodNotAllowed(methods))
 		}
 		refuse := forPages(shared, path, security[path], a.adapt(handle))
-		if !slices.Contains(fixedPaths(), path) {
+		// These are the path of another operation with an ID, too.
+		if !slices.Contains([]string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"}, path) {
 			a.mux.Handle(path, refuse)
 			continue
 		}

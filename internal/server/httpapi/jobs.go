@@ -227,11 +227,7 @@ const maxDisplayName = 1000
 
 func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	j, err := a.namedJob(r, caller)
-	if err != nil {
-		return err
-	}
-	a.writeJob(w, http.StatusOK, j)
-	return nil
+	return a.respond(w, http.StatusOK, job.NewView(j), err)
 }
 
 // namedJob returns the job in the path.

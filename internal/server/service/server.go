@@ -135,7 +135,7 @@ func (s *Service) SignInLink(ctx context.Context, team account.Consumer, page st
 		}
 		return s.dashboard.SignInLink(user, page), nil
 	}
-	users, err := s.users.Of(ctx, team.ID)
+	users, err := s.users.Store.ConsumerUsers(ctx, team.ID)
 	if err != nil {
 		return "", err
 	}
