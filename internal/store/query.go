@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -390,6 +391,10 @@ func (c jsonColumn) Scan(value any) error {
 		return fmt.Errorf("scan JSON: got %T", value)
 	}
 	if len(encoded) == 0 {
+		return nil
+	}
+	if raw, ok := c.into.(*json.RawMessage); ok { // whoever decodes it notices damage
+		*raw = bytes.Clone(encoded)
 		return nil
 	}
 	return json.Unmarshal(encoded, c.into)
