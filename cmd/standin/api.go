@@ -20,7 +20,7 @@ const envAPIKey = "STANDIN_API_KEY"
 
 // configFlags locate the stored credentials.
 type configFlags struct {
-	ConfigDir string `env:"STANDIN_CONFIG_DIR" placeholder:"DIR" help:"Directory of the stored credentials. Default: standin in the user's configuration directory."`
+	ConfigDir string `placeholder:"DIR" help:"Directory of the stored credentials. Default: standin in the user's configuration directory."`
 }
 
 // dir returns the folder: by default, standin in the user's configuration folder.

@@ -23,22 +23,22 @@ type canaryCommand struct {
 	Meeting  string        `env:"STANDIN_CANARY_MEETING" required:"" help:"URL of a meeting that you own and that admits the bot. It may contain a passcode; prefer the environment variable."`
 	Platform job.Platform  `help:"Platform of the meeting. Default: detected from the URL."`
 	Name     string        `default:"Standin" help:"Name shown to other participants."`
-	Every    time.Duration `env:"STANDIN_CANARY_EVERY" default:"15m" help:"Time from the start of one visit to the start of the next, at least 1m."`
+	Every    time.Duration `default:"15m" help:"Time from the start of one visit to the start of the next, at least 1m."`
 	Once     bool          `help:"Visit once and exit with code 0 if the pages match the profile, otherwise 1. For cron."`
 	Wait     time.Duration `default:"60s" help:"How long the bot waits to be admitted."`
-	Captures string        `env:"STANDIN_CANARY_CAPTURES" placeholder:"DIR" help:"Directory for captures of pages that do not match; the newest 20 are kept. Default: none are kept."`
+	Captures string        `placeholder:"DIR" help:"Directory for captures of pages that do not match; the newest 20 are kept. Default: none are kept."`
 	JSON     bool          `help:"Print each report as JSON."`
 
-	MetricsListen string   `env:"STANDIN_CANARY_METRICS_LISTEN" placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address and port. Default: none."`
-	Webhook       string   `env:"STANDIN_CANARY_WEBHOOK" placeholder:"URL" help:"URL that receives canary.mismatch and canary.match."`
-	Secret        string   `env:"STANDIN_CANARY_WEBHOOK_SECRET" help:"Secret that signs the webhooks. Set it in the environment: arguments are visible to other users of the machine."`
+	MetricsListen string   `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address and port. Default: none."`
+	Webhook       string   `env:"STANDIN_ALERT_WEBHOOK" placeholder:"URL" help:"URL that receives canary.mismatch and canary.match."`
+	Secret        string   `env:"STANDIN_ALERT_WEBHOOK_SECRET" help:"Secret that signs the webhooks. Set it in the environment: arguments are visible to other users of the machine."`
 	AlertMail     []string `env:"STANDIN_ALERT_MAIL" placeholder:"ops@example.com,…" help:"Addresses that mismatches are mailed to, through --reply-url. Default: none."`
 	replyFlags
 	AllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Private networks that the webhook may reach, comma-separated."`
 
 	visitFlags
 	AllowedHosts  []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened in addition to the platforms' hosts."`
-	LoopbackPeers bool     `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
+	LoopbackPeers bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Let the meeting send media over loopback: for replicas."`
 }
 
 // Help describes a visit.
@@ -57,7 +57,7 @@ func (c *canaryCommand) Validate() error {
 	case !c.Once && c.Every < minEvery:
 		return fmt.Errorf("--every is %v, less than %v", c.Every, minEvery)
 	case c.Webhook != "" && c.Secret == "":
-		return errors.New("--webhook needs a secret in STANDIN_CANARY_WEBHOOK_SECRET")
+		return errors.New("--webhook needs a secret in STANDIN_ALERT_WEBHOOK_SECRET")
 	case len(c.AlertMail) > 0 && c.ReplyURL == "":
 		return errors.New("--alert-mail needs a mail host in --reply-url")
 	}

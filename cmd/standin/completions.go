@@ -85,9 +85,7 @@ const (
 
 // predictJobs offers the newest jobs of the service that the user signed in to.
 func predictJobs(complete.Args) []string {
-	api, err := serviceFlags{
-		configFlags: configFlags{ConfigDir: os.Getenv("STANDIN_CONFIG_DIR")}, URL: os.Getenv("STANDIN_URL"),
-	}.ProvideClient()
+	api, err := serviceFlags{URL: os.Getenv("STANDIN_URL")}.ProvideClient()
 	if err != nil {
 		return nil
 	}
@@ -106,7 +104,7 @@ func predictJobs(complete.Args) []string {
 
 // predictContexts offers the services that the user signed in to.
 func predictContexts(complete.Args) []string {
-	dir, err := configFlags{ConfigDir: os.Getenv("STANDIN_CONFIG_DIR")}.dir()
+	dir, err := configFlags{}.dir()
 	if err != nil {
 		return nil
 	}

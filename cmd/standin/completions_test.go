@@ -28,7 +28,7 @@ func TestCompletions(t *testing.T) { // not parallel: it changes the environment
 	c, admin := newCLI(t, job.Test), newAdmin(t)
 	c.rows(row{"jobs create $MEET --join-at 'tomorrow 10:00' --json", 0, `"id": "(?P<ID>[^"]+)"`, ``})
 	admin.rows(row{"teams create crew", 0, ``, ``})
-	t.Setenv("STANDIN_CONFIG_DIR", c.values["CONFIG"])
+	t.Setenv("XDG_CONFIG_HOME", filepath.Dir(c.values["CONFIG"]))
 	t.Setenv("STANDIN_DATA_DIR", admin.values["DATA"])
 	described := c.values["ID"] + "\tscheduled https://meet.google.com/abc-defg-hij"
 	for _, test := range []struct {

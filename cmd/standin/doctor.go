@@ -56,11 +56,11 @@ type doctorCheckCommand struct {
 	mailFlags `embed:"" prefix:"mail-"`
 
 	Platform      job.Platform  `and:"page" group:"Inspect a meeting page:" help:"Platform of the page: meet, teams or zoom-web."`
-	URL           string        `env:"STANDIN_DOCTOR_URL" and:"page" group:"Inspect a meeting page:" help:"Meeting URL to open. It may contain a passcode; prefer the environment variable."`
+	URL           string        `and:"page" group:"Inspect a meeting page:" help:"Meeting URL to open."`
 	AllowHost     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" group:"Inspect a meeting page:" help:"Hosts that may be opened in addition to the platform's hosts."`
 	Wait          time.Duration `default:"10s" group:"Inspect a meeting page:" help:"How long to wait until a screen is recognized."`
 	Screenshot    string        `placeholder:"FILE" group:"Inspect a meeting page:" help:"Write a PNG screenshot of the page to this file."`
-	LoopbackPeers bool          `env:"STANDIN_BOT_LOOPBACK_PEERS" group:"Inspect a meeting page:" help:"Allow the page to send media over loopback. For replicas only."`
+	LoopbackPeers bool          `env:"STANDIN_LOOPBACK_MEETINGS" group:"Inspect a meeting page:" help:"Allow the page to send media over loopback. For replicas only."`
 }
 
 // Help describes the checks and the exit code.

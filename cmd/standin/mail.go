@@ -74,8 +74,6 @@ func (f imapFlags) settings() (settings mail.IMAPSettings, err error) {
 type mailFlags struct {
 	mail.Policy
 	mail.SMTPSettings
-	MaxMessage int64 `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
-	MaxSpool   int64 `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
 	imapFlags
 	replyFlags
 }
@@ -84,7 +82,7 @@ type mailFlags struct {
 func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string,
 	log *slog.Logger) (settings mail.Settings, err error) {
 	settings = mail.Settings{
-		Dir: service.MailDir(dataDir), MaxMessage: f.MaxMessage << 20, MaxBytes: f.MaxSpool << 20, Log: log,
+		Dir: service.MailDir(dataDir), Log: log,
 		Service: mail.NewClient(serviceURL, secret), Policy: f.Policy, SMTP: f.SMTPSettings,
 	}
 	if settings.IMAP, err = f.imapFlags.settings(); err != nil {
@@ -96,9 +94,6 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meeting
 	settings.Reply.OAuth, settings.Policy.MeetingHosts = f.IMAPSettings.OAuth.Send, meetingHosts
 	if f.Listen == "" && settings.IMAP.URL == nil {
 		return settings, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
-	}
-	if f.MaxMessage < 1 || f.MaxMessage > 64 || f.MaxSpool < f.MaxMessage {
-		return settings, errors.New("STANDIN_MAIL_MAX_MESSAGE must be from 1 to 64 MiB, and STANDIN_MAIL_MAX_SPOOL at least as large")
 	}
 	if settings.IMAP.URL != nil && len(f.Recipients) == 0 && strings.Contains(settings.IMAP.URL.User.Username(), "@") {
 		settings.Policy.Recipients = []string{settings.IMAP.URL.User.Username()}

@@ -60,7 +60,6 @@ func TestMailSettings(t *testing.T) { // not parallel: it changes the environmen
 		"$SMTP --reply-url=smtps://notes:hunter2@example.test:port": "STANDIN_MAIL_REPLY_URL is not a URL",
 		"$SMTP --reply-url=smtps://example.test":                    "STANDIN_MAIL_REPLY_FROM must be",
 		"$SMTP --window=1s":                                         "STANDIN_MAIL_WINDOW must be from",
-		"$SMTP --max-message=0":                                     "STANDIN_MAIL_MAX_MESSAGE must be from 1",
 	} {
 		c.rows(row{"mail " + flags, exitFailed, `^$`, want})
 	}

@@ -38,7 +38,7 @@ func TestRefusedCommandLines(t *testing.T) {
 		},
 		row{"canary", exitUsage, ``, `--meeting`},
 		row{"$CANARY --every 5s", exitUsage, ``, `less than 1m0s`},
-		row{"$CANARY --webhook https://x", exitUsage, ``, `STANDIN_CANARY_WEBHOOK_SECRET`},
+		row{"$CANARY --webhook https://x", exitUsage, ``, `STANDIN_ALERT_WEBHOOK_SECRET`},
 		row{"$CANARY $ONCE --webhook-allow-cidrs nonsense", exitFailed, ``, `STANDIN_WEBHOOK_ALLOW_CIDRS`},
 		row{"$CANARY $ONCE --browser /no/such/browser", exitFailed, ``, `/no/such/browser`},
 		row{"$CANARY $ONCE --metrics-listen 256.0.0.1:1", exitFailed, ``, `listen for metrics`},
@@ -169,7 +169,7 @@ func TestSettingsOutOfBounds(t *testing.T) {
 		"--picture-size": {
 			"1281x720", "160x90", "3840x2160", "large",
 		}, "--frame-rate": {"60"}, "--video-bitrate": {"50k", "1G"}, "--audio-bitrate": {"1M"},
-		"--participant-audio": {"perhaps"}, "--participant-audio-limit": {"500"}, "--recording-mode": {"film"},
+		"--participant-audio": {"perhaps"}, "--recording-mode": {"film"},
 	} {
 		for _, value := range values {
 			if _, err := parserOf(t, new(serveCommand)).Parse([]string{flag + "=" + value}); err == nil {
@@ -185,7 +185,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	t.Parallel()
 	served := serveCommand{}
 	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
-		"--participant-audio", "off", "--participant-audio-limit", "3", "--spool-limit", "100")
+		"--participant-audio", "off", "--spool-limit", "100")
 	assignment := launch.Assignment{Options: job.Job{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}.Resolved()}
 	content, err := launch.NewBotConfig(assignment, served.Bots, t.TempDir()).Encode()
 	if err != nil {
@@ -198,7 +198,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	want := launch.Recording{
 		Mode: job.RecordAudio, Layout: job.LayoutSpeaker, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10,
 		VideoBitRate: 500_000, AudioBitRate: 32_000,
-		ParticipantAudio: launch.ParticipantAudioOn, ParticipantAudioLimit: 3, Chat: launch.TextsOff, Captions: launch.TextsOff,
+		ParticipantAudio: launch.ParticipantAudioOn, Chat: launch.TextsOff, Captions: launch.TextsOff,
 	}
 	if config.Recording != want || config.SpoolMiB != 100 {
 		t.Errorf("the bot records %+v, with %d MiB of disk space; want %+v with 100", config.Recording, config.SpoolMiB, want)

@@ -66,7 +66,7 @@ func (s Settings) recorder() recorder.Settings {
 	return recorder.Settings{
 		AudioOnly: s.audioOnly(), Width: r.Picture.Width, Height: r.Picture.Height,
 		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
-		MaxParticipantTracks: r.ParticipantAudioLimit, Voice: r.Output, ChunkTimeout: s.Timeouts.Chunk,
+		Voice: r.Output, ChunkTimeout: s.Timeouts.Chunk,
 	}
 }
 

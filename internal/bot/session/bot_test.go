@@ -84,11 +84,11 @@ func TestRecorderSettings(t *testing.T) {
 	t.Parallel()
 	settings := Settings{BotConfig: launch.BotConfig{BotSettings: launch.BotSettings{SpoolMiB: 100, Recording: launch.Recording{
 		Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000,
-		ParticipantAudioLimit: 3, Output: true,
+		Output: true,
 	}}}}.withDefaults()
 	want := recorder.Settings{
 		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000,
-		MaxParticipantTracks: 3, Voice: true,
+		Voice: true,
 	}
 	if got := settings.recorder(); !reflect.DeepEqual(got, want) || settings.SpoolLimit != 100<<20 {
 		t.Errorf("the recorder's settings are %+v, want %+v; the spool's limit is %d", got, want, settings.SpoolLimit)

@@ -51,19 +51,29 @@ type Settings struct {
 	MicrosoftClientID     string `env:"STANDIN_MICROSOFT_CLIENT_ID" name:"microsoft-client-id" help:"ID of the application with which users connect calendars of Microsoft 365; its redirect URI is {base_url}/calendars/callback. Default: none."`
 	MicrosoftClientSecret string `env:"STANDIN_MICROSOFT_CLIENT_SECRET" name:"microsoft-client-secret" help:"Secret of the Microsoft application. Prefer the environment variable."`
 	MicrosoftTenant       string `env:"STANDIN_MICROSOFT_TENANT" name:"microsoft-tenant" default:"common" help:"Domain or ID of the Microsoft 365 tenant whose users may connect calendars, or common, organizations or consumers."`
-	MicrosoftLoginURL     string `env:"STANDIN_MICROSOFT_LOGIN_URL" name:"microsoft-login-url" default:"https://login.microsoftonline.com" help:"Sign-in service of the Microsoft cloud, for national clouds."`
-	MicrosoftGraphURL     string `env:"STANDIN_MICROSOFT_GRAPH_URL" name:"microsoft-graph-url" default:"https://graph.microsoft.com" help:"Microsoft Graph of the Microsoft cloud, for national clouds."`
+	MicrosoftCloud        string `env:"STANDIN_MICROSOFT_CLOUD" name:"microsoft-cloud" default:"global" enum:"global,usgov,usgov-dod,china" help:"Microsoft cloud of the calendars: global, usgov, usgov-dod or china."`
 
-	GoogleURLs GoogleURLs `kong:"-"` // those of Google when zero; set by tests
+	MicrosoftURLs MicrosoftURLs `kong:"-"` // those of the cloud when zero; set by tests
+	GoogleURLs    GoogleURLs    `kong:"-"` // those of Google when zero; set by tests
 }
 
 // GoogleURLs are the addresses of Google's services.
 type GoogleURLs struct{ Authorize, Token, Calendar string }
 
+// MicrosoftURLs are the addresses of a Microsoft cloud.
+type MicrosoftURLs struct{ Login, Graph string }
+
+// microsoftClouds are the clouds in learn.microsoft.com/graph/deployments.
+var microsoftClouds = map[string]MicrosoftURLs{
+	"global":    {"https://login.microsoftonline.com", "https://graph.microsoft.com"},
+	"usgov":     {"https://login.microsoftonline.us", "https://graph.microsoft.us"},
+	"usgov-dod": {"https://login.microsoftonline.us", "https://dod-graph.microsoft.us"},
+	"china":     {"https://login.chinacloudapi.cn", "https://microsoftgraph.chinacloudapi.cn"},
+}
+
 func (s Settings) orDefaults() Settings {
 	s.MicrosoftTenant = cmp.Or(s.MicrosoftTenant, "common")
-	s.MicrosoftLoginURL = strings.TrimRight(cmp.Or(s.MicrosoftLoginURL, "https://login.microsoftonline.com"), "/")
-	s.MicrosoftGraphURL = strings.TrimRight(cmp.Or(s.MicrosoftGraphURL, "https://graph.microsoft.com"), "/")
+	s.MicrosoftURLs = cmp.Or(s.MicrosoftURLs, microsoftClouds[cmp.Or(s.MicrosoftCloud, "global")])
 	if s.GoogleURLs == (GoogleURLs{}) {
 		s.GoogleURLs = GoogleURLs{
 			Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
@@ -143,11 +153,11 @@ func (a *API) Providers() (found []Provider) {
 func (a *API) config(access Access) *oauth2.Config {
 	s := a.settings
 	if access.Provider == Microsoft {
-		login := s.MicrosoftLoginURL + "/" + cmp.Or(access.Tenant, s.MicrosoftTenant) + "/oauth2/v2.0/"
+		login := s.MicrosoftURLs.Login + "/" + cmp.Or(access.Tenant, s.MicrosoftTenant) + "/oauth2/v2.0/"
 		return &oauth2.Config{
 			ClientID: cmp.Or(access.ClientID, s.MicrosoftClientID), ClientSecret: secretOf(access, s.MicrosoftClientSecret),
 			Endpoint: oauth2.Endpoint{AuthURL: login + "authorize", TokenURL: login + "token", AuthStyle: oauth2.AuthStyleInParams},
-			Scopes:   []string{s.MicrosoftGraphURL + "/Calendars.Read", "offline_access"},
+			Scopes:   []string{s.MicrosoftURLs.Graph + "/Calendars.Read", "offline_access"},
 		}
 	}
 	return &oauth2.Config{

@@ -28,7 +28,7 @@ func TestForeignLink(t *testing.T) {
 	t.Cleanup(graph.Close)
 	double := calendartest.New(t)
 	settings := double.Settings()
-	settings.MicrosoftGraphURL = graph.URL
+	settings.MicrosoftURLs.Graph = graph.URL
 	api := calendarapi.New(settings, http.DefaultClient, nil)
 	opened, err := api.Open(t.Context(), calendarapi.Access{Provider: calendarapi.Microsoft, RefreshToken: double.RefreshToken()}, nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestEndlessPages(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	settings := double.Settings()
-	settings.MicrosoftGraphURL, settings.GoogleURLs.Calendar = server.URL, server.URL
+	settings.MicrosoftURLs.Graph, settings.GoogleURLs.Calendar = server.URL, server.URL
 	api := calendarapi.New(settings, http.DefaultClient, nil)
 	for _, p := range []calendarapi.Provider{calendarapi.Google, calendarapi.Microsoft} {
 		requests = 0

@@ -73,7 +73,7 @@ func (t microsoftTime) at() time.Time {
 	return at
 }
 
-func (c *Calendar) graph() string { return c.api.settings.MicrosoftGraphURL + "/v1.0" }
+func (c *Calendar) graph() string { return c.api.settings.MicrosoftURLs.Graph + "/v1.0" }
 
 // resource returns the path of the calendar.
 func (c *Calendar) resource() string {
@@ -86,7 +86,7 @@ func (c *Calendar) resource() string {
 // follow returns a link of a response if it leads to Microsoft Graph: requests have the
 // access token.
 func (c *Calendar) follow(link string) (string, error) {
-	if strings.HasPrefix(link, c.api.settings.MicrosoftGraphURL+"/") {
+	if strings.HasPrefix(link, c.api.settings.MicrosoftURLs.Graph+"/") {
 		return link, nil
 	}
 	return "", &Error{Reason: Microsoft.Title() + " sent a link to another server"}

@@ -34,10 +34,10 @@ const (
 // SMTPSettings configure the SMTP server.
 type SMTPSettings struct {
 	Listen   string        `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
-	Hostname string        `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
+	Hostname string        `kong:"-"` // of this host in SMTP; the host name when empty
 	CertFile string        `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
 	KeyFile  string        `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
-	Rate     httpmw.Rate   `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
+	Rate     httpmw.Rate   `kong:"-"` // of the messages of one SMTP client; 60 a minute when zero
 	DataTime time.Duration `kong:"-"` // for a message, and for each dataSize of it; dataTime when 0
 }
 
@@ -69,6 +69,7 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 		}
 		settings.Hostname = name
 	}
+	settings.Rate = cmp.Or(settings.Rate, httpmw.Rate{Requests: 60, Per: time.Minute})
 	s := &smtpServer{
 		worker: w, settings: settings, slots: newShares(maxReceiving, receivingOf),
 		limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now}),

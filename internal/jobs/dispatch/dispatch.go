@@ -42,7 +42,7 @@ const DefaultLease = 30 * time.Second
 type Options struct {
 	MaxBotsPerConsumer      int           `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a team may run at a time, on all nodes; 0 means no limit."`
 	Prelaunch               Prelaunch     `env:"STANDIN_PRELAUNCH" default:"auto" help:"How long before joinAt to start bots, so that they join on time: auto (the recent startup time of this node's bots), a duration such as 5s, or 0."`
-	Lease                   time.Duration `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
+	Lease                   time.Duration `kong:"-"` // other nodes take over the work of a node that has not renewed its lease for this long; DefaultLease when 0
 	AllowedMeetingHosts     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
 	LoopbackMeetings        bool          `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
 	RequireRecordingConsent bool          `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with its option consent.required."`

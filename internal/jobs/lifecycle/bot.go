@@ -33,7 +33,7 @@ type commandedBot struct{ knownBot }
 // admit returns the bot that has sent a message about a job. The error is a *job.Error with
 // Unauthorized when the job ended so long ago that the token has expired.
 func (s *Service) admit(bot ingest.Bot, j store.BotJob) (knownBot, error) {
-	if j.Status.Terminal() && s.Now().Sub(j.StatusSince) > cmp.Or(s.BotTokenLifetime, defaultBotTokenLifetime) {
+	if j.Status.Terminal() && s.Now().Sub(j.StatusSince) > botTokenLifetime {
 		return knownBot{}, job.NewError(job.Unauthorized, "The token has expired: the job ended too long ago.")
 	}
 	return knownBot{bot, j}, nil
@@ -150,9 +150,9 @@ func ingestError(err error) error {
 	return err
 }
 
-// defaultBotTokenLifetime is how long a bot's token works after its job has
+// botTokenLifetime is how long a bot's token works after its job has
 // ended: as long as a bot tries to upload its recording.
-const defaultBotTokenLifetime = 24 * time.Hour
+const botTokenLifetime = 24 * time.Hour
 
 // defaultRecordingBitRate is the bit rate of a recording with the default
 // settings: video, audio and the audio of 16 participants.

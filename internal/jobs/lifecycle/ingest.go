@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,19 +102,11 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 		}
 	case job.ManifestFinalized:
 		converted.ManifestURI = s.ManifestURI(bot.JobID())
-		if s.manifestURIAllowed(data.ManifestURI) {
-			converted.ManifestURI = data.ManifestURI // the bot stores its manifest elsewhere
+		if strings.HasPrefix(data.ManifestURI, s.BaseURL+"/") { // consumers send requests with their key to it
+			converted.ManifestURI = data.ManifestURI
 		}
 	}
 	return converted, nil
-}
-
-// manifestURIAllowed reports whether a bot may set this URI, to which consumers send
-// requests with their key: it must be below the service's URL or a configured prefix.
-func (s *Service) manifestURIAllowed(uri string) bool {
-	return slices.ContainsFunc(append([]string{s.BaseURL}, s.ManifestPrefixes...), func(prefix string) bool {
-		return strings.HasPrefix(uri, strings.TrimRight(prefix, "/")+"/")
-	})
 }
 
 // applyFromBot applies a bot's event to the job and emits the webhooks that only

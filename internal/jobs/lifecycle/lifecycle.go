@@ -31,10 +31,8 @@ type Finalizer interface {
 
 // Options are the settings of jobs that operators choose.
 type Options struct {
-	ManifestPrefixes []string      `env:"STANDIN_MANIFEST_PREFIXES" placeholder:"https://…" help:"URLs below which bots may store manifests, in addition to the base URL. Default: none."`
-	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token remains valid after its job has ended, so that it can upload the rest of a recording."`
-	NoScreenshots    bool          `env:"STANDIN_NO_SCREENSHOTS" help:"Take no pictures of meeting pages. By default, bots send one every few seconds while somebody watches their job; only the newest is kept, until the job ends."`
-	UploadMiB        int64         `name:"upload-quota" env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
+	NoScreenshots bool  `env:"STANDIN_NO_SCREENSHOTS" help:"Take no pictures of meeting pages. By default, bots send one every few seconds while somebody watches their job; only the newest is kept, until the job ends."`
+	UploadMiB     int64 `name:"upload-quota" env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
 }
 
 // Settings configure a Service.

@@ -19,12 +19,14 @@ import (
 	"standin/internal/jobs/webhook"
 )
 
+// Cooldown is the shortest time between two alerts of a rule.
+const Cooldown = time.Hour
+
 // Options are the settings that operators choose.
 type Options struct {
 	Webhook       string        `env:"STANDIN_ALERT_WEBHOOK" placeholder:"https://…" help:"URL that alerts are posted to. Default: none."`
 	WebhookSecret string        `env:"STANDIN_ALERT_WEBHOOK_SECRET" help:"Secret that signs alerts, as webhooks are signed. Prefer the environment variable."`
 	Mail          []string      `env:"STANDIN_ALERT_MAIL" placeholder:"ops@example.com,…" help:"Addresses that alerts are mailed to, with the mail host and the sender of STANDIN_MAIL_REPLY_URL and STANDIN_MAIL_REPLY_FROM. Default: none."`
-	Cooldown      time.Duration `env:"STANDIN_ALERT_COOLDOWN" default:"1h" help:"Shortest time between two alerts of a rule."`
 	FailureRate   int           `env:"STANDIN_ALERT_FAILURE_RATE" default:"10" placeholder:"PERCENT" help:"Alert when more than this percentage of the jobs that ended within an hour, and at least 3, failed for reasons other than their meetings; 0 is never."`
 	Endpoint      time.Duration `env:"STANDIN_ALERT_ENDPOINT" default:"15m" help:"Alert when a webhook endpoint with waiting webhooks has failed for this long; 0 is never."`
 	Capacity      time.Duration `env:"STANDIN_ALERT_CAPACITY" default:"5m" help:"Alert when jobs have waited for a bot for this long, or bots could not be started; 0 is never."`
@@ -166,7 +168,7 @@ func (w *Watcher) check(ctx context.Context, rule Rule, channel string) error {
 			return nil
 		}
 	}
-	claimed, err := w.settings.Store.ClaimAlert(checking, key, channel, detail != "", now, now.Add(checkTimeout), now.Add(-w.settings.Cooldown))
+	claimed, err := w.settings.Store.ClaimAlert(checking, key, channel, detail != "", now, now.Add(checkTimeout), now.Add(-Cooldown))
 	if err != nil || !claimed {
 		return err
 	}

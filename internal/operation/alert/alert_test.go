@@ -61,7 +61,7 @@ func TestWatcher(t *testing.T) {
 	now, detail := time.Now(), "" // of the rule
 	watcher := func() *alert.Watcher {
 		return alert.NewWatcher(alert.Settings{
-			Options: alert.Options{Webhook: server.URL, WebhookSecret: secret, Mail: []string{"ops@example.com"}, Cooldown: time.Hour},
+			Options: alert.Options{Webhook: server.URL, WebhookSecret: secret, Mail: []string{"ops@example.com"}},
 			Rules: []alert.Rule{
 				{Name: "broken", Check: func(context.Context) (string, error) { return "", errors.New("cannot check") }},
 				{Name: "disk", For: 5 * time.Minute, Check: func(context.Context) (string, error) { return detail, nil }},

@@ -87,7 +87,7 @@ func transcriberFix(status int, setting string) string {
 	case http.StatusTooManyRequests:
 		return "wait, or raise the limits of your account with the provider"
 	case 0:
-		return fmt.Sprintf("make sure that the server runs, that %[1]s_URL is its address, and that %[1]s_ALLOW_CIDRS contains it if it is not public", setting)
+		return fmt.Sprintf("make sure that the server runs, and that %s_URL is its address", setting)
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func TestTranscriber(t *testing.T) {
 				fmt.Fprint(w, test.body)
 			}))
 			defer server.Close()
-			config := transcript.Config{URL: server.URL, APIKey: "hunter2", AllowCIDRs: "127.0.0.0/8"}
+			config := transcript.Config{URL: server.URL, APIKey: "hunter2"}
 			check := checkTranscriber(limited(t), Settings{Transcriber: config})
 			expect(t, check, test.state, test.texts...)
 			if strings.Contains(check.Found+check.Fix, "hunter2") {
@@ -56,8 +56,8 @@ func TestTranscriber(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: closed.URL, AllowCIDRs: "127.0.0.0/8"}}), Fail,
-		"did not answer", "STANDIN_TRANSCRIBER_ALLOW_CIDRS")
+	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: closed.URL}}), Fail,
+		"did not answer", "STANDIN_TRANSCRIBER_URL")
 	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: "ftp://x"}}), Fail, "http or https")
 }
 
@@ -98,7 +98,6 @@ func TestLiveTranscriber(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.config.AllowCIDRs = "127.0.0.0/8"
 			check := checkLiveTranscriber(limited(t), Settings{Live: test.config})
 			expect(t, check, test.state, test.texts...)
 			if strings.Contains(check.Found+check.Fix, "hunter") {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,7 +35,7 @@ const (
 	maxFile = 64 << 20
 	// maxErrorText bounds what is kept of the text of a server's error.
 	maxErrorText = 300
-	// fetchTimeout bounds fetching a file, and decodeTimeout decoding it.
+	// fetchTimeout bounds fetching a file or the speech of a text, and decodeTimeout decoding it.
 	fetchTimeout  = 30 * time.Second
 	decodeTimeout = 2 * time.Minute
 	dialTimeout   = 10 * time.Second
@@ -55,28 +54,24 @@ const (
 // Config is what an operator configures. Tags describe the flags and environment variables
 // of package main.
 type Config struct {
-	URL        string        `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, for bots that speak texts. If unset, bots play only audio files."`
-	APIKey     string        `env:"STANDIN_SPEECH_API_KEY" help:"API key of the speech server. Prefer the environment variable."`
-	APIKeyFile string        `env:"STANDIN_SPEECH_API_KEY_FILE" type:"existingfile" help:"File with the API key of the speech server."`
-	Model      string        `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model of the speech server."`
-	Voice      string        `env:"STANDIN_SPEECH_VOICE" default:"alloy" help:"Voice of requests that name none."`
-	AllowCIDRs string        `name:"allow-cidrs" env:"STANDIN_SPEECH_ALLOW_CIDRS" help:"Private networks that the speech server may be in, comma-separated. Default: none."`
-	Timeout    time.Duration `env:"STANDIN_SPEECH_TIMEOUT" default:"30s" help:"Maximum duration of a request to the speech server."`
+	URL        string `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, for bots that speak texts. If unset, bots play only audio files."`
+	APIKey     string `env:"STANDIN_SPEECH_API_KEY" help:"API key of the speech server. Prefer the environment variable."`
+	APIKeyFile string `env:"STANDIN_SPEECH_API_KEY_FILE" type:"existingfile" help:"File with the API key of the speech server."`
+	Model      string `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model of the speech server."`
+	Voice      string `env:"STANDIN_SPEECH_VOICE" default:"alloy" help:"Voice of requests that name none."`
 }
 
 // Defaults of Config.
 const (
-	DefaultModel   = "tts-1"
-	DefaultVoice   = "alloy"
-	DefaultTimeout = 30 * time.Second
+	DefaultModel = "tts-1"
+	DefaultVoice = "alloy"
 )
 
 // Settings configure a Maker.
 type Settings struct {
 	Config
-	AllowSpeech []netip.Prefix    // networks of Config.AllowCIDRs
-	Files       dialguard.Network // from which files are fetched
-	Dir         string            // of temporary files; it is emptied
+	Files dialguard.Network // from which files are fetched
+	Dir   string            // of temporary files; it is emptied
 }
 
 // Maker makes sounds and pictures, in the forms of ingest.OutputPath. Its errors are a
@@ -94,10 +89,9 @@ type Maker struct {
 // NewMaker returns a Maker.
 func NewMaker(settings Settings) (*Maker, error) {
 	settings.Model, settings.Voice = cmp.Or(settings.Model, DefaultModel), cmp.Or(settings.Voice, DefaultVoice)
-	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
 	m := &Maker{
-		settings: settings, speech: newHTTPClient(dialguard.Network{Allow: settings.AllowSpeech}, dialguard.NoRedirects),
-		web: newHTTPClient(settings.Files, fewRedirects), files: budget.New(allFiles, teamFiles, teamWaiting),
+		settings: settings, speech: &http.Client{CheckRedirect: dialguard.NoRedirects},
+		web: &http.Client{Transport: settings.Files.Transport(dialTimeout), CheckRedirect: fewRedirects}, files: budget.New(allFiles, teamFiles, teamWaiting),
 		decoding: budget.New(decoders, 1, 0),
 	}
 	if err := errors.Join(os.RemoveAll(settings.Dir), os.MkdirAll(settings.Dir, 0o700)); err != nil {
@@ -120,13 +114,6 @@ func NewMaker(settings Settings) (*Maker, error) {
 		}
 	}
 	return m, nil
-}
-
-// newHTTPClient returns a client that connects to allowed addresses only.
-func newHTTPClient(network dialguard.Network, redirect func(*http.Request, []*http.Request) error) *http.Client {
-	transport := network.Transport(dialTimeout)
-	transport.MaxIdleConnsPerHost = teamFiles
-	return &http.Client{Transport: transport, CheckRedirect: redirect}
 }
 
 func fewRedirects(request *http.Request, via []*http.Request) error {
@@ -232,7 +219,7 @@ func (m *Maker) ask(ctx context.Context, say Text, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("encode a text: %w", err)
 	}
-	asking, cancel := context.WithTimeout(ctx, m.settings.Timeout)
+	asking, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(asking, http.MethodPost, m.address, bytes.NewReader(body))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -29,8 +28,8 @@ const (
 	maxResponse = 16 << 20
 	// maxErrorText bounds what is kept of the text of an error.
 	maxErrorText = 300
-	// dialTimeout bounds resolving and connecting.
-	dialTimeout = 30 * time.Second
+	// requestTimeout bounds a request.
+	requestTimeout = 10 * time.Minute
 	// maxRetryAfter bounds how long a recognizer can ask to wait.
 	maxRetryAfter = time.Hour
 )
@@ -43,12 +42,9 @@ type Config struct {
 	APIKeyFile  string        `env:"STANDIN_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the transcriber."`
 	Model       string        `env:"STANDIN_TRANSCRIBER_MODEL" default:"whisper-1" help:"Model of the transcriber."`
 	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). A job's option transcript.language overrides it. Default: the transcriber detects it."`
-	AllowCIDRs  string        `name:"allow-cidrs" env:"STANDIN_TRANSCRIBER_ALLOW_CIDRS" help:"Private networks that the transcriber may be in, comma-separated. Default: none."`
-	Timeout     time.Duration `env:"STANDIN_TRANSCRIBER_TIMEOUT" default:"10m" help:"Maximum duration of a request to the transcriber."`
+	Timeout     time.Duration `kong:"-"` // of a request; requestTimeout when 0
 	Concurrency int           `env:"STANDIN_TRANSCRIBER_CONCURRENCY" default:"2" help:"Maximum number of recordings that this node transcribes at a time."`
-	MaxPiece    time.Duration `name:"piece" env:"STANDIN_TRANSCRIBER_PIECE" default:"10m" help:"Maximum audio per request, 10s to 1h. Longer audio is divided at silences. Each minute is 1.9 MB."`
 	MaxAudio    Minutes       `name:"max-minutes" env:"STANDIN_TRANSCRIBER_MAX_MINUTES" default:"600" help:"Maximum minutes of audio that are sent for one job. Beyond that, the transcript is partial."`
-	GiveUpAfter time.Duration `env:"STANDIN_TRANSCRIBER_GIVE_UP_AFTER" default:"24h" help:"How long to retry the transcription of a recording."`
 }
 
 // Minutes is a duration that is written as a number of minutes.
@@ -67,25 +63,16 @@ func (m *Minutes) UnmarshalText(text []byte) error {
 // Check returns an error for settings that cannot work.
 func (c Config) Check() error {
 	switch {
-	case c.Timeout < 0:
-		return errors.New("STANDIN_TRANSCRIBER_TIMEOUT must not be negative")
 	case c.Concurrency < 0:
 		return errors.New("STANDIN_TRANSCRIBER_CONCURRENCY must not be negative")
-	case c.MaxPiece != 0 && (c.MaxPiece < 10*time.Second || c.MaxPiece > time.Hour):
-		return errors.New("STANDIN_TRANSCRIBER_PIECE must be from 10s to 1h")
 	case c.MaxAudio < 0:
 		return errors.New("STANDIN_TRANSCRIBER_MAX_MINUTES must not be negative")
-	case c.GiveUpAfter < 0:
-		return errors.New("STANDIN_TRANSCRIBER_GIVE_UP_AFTER must not be negative")
 	}
 	return nil
 }
 
-// Defaults of Config.
-const (
-	DefaultModel   = "whisper-1"
-	DefaultTimeout = 10 * time.Minute
-)
+// DefaultModel is the default of Config.Model.
+const DefaultModel = "whisper-1"
 
 // Client sends audio to a speech recognizer with the interface of OpenAI's
 // POST /v1/audio/transcriptions. Its methods may be called from any goroutine.
@@ -96,9 +83,8 @@ type Client struct {
 	plain   atomic.Bool // the configured model does not know response_format=verbose_json
 }
 
-// NewClient returns a Client that may connect to the networks in allow although they
-// are not public.
-func NewClient(config Config, allow []netip.Prefix) (*Client, error) {
+// NewClient returns a Client. The server of an operator may be at any address.
+func NewClient(config Config) (*Client, error) {
 	address, err := url.Parse(strings.TrimRight(config.URL, "/"))
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
 		return nil, errors.New("the transcriber URL must be an http or https URL without credentials") // parse errors contain it
@@ -107,12 +93,10 @@ func NewClient(config Config, allow []netip.Prefix) (*Client, error) {
 		address = address.JoinPath("v1")
 	}
 	config.Model = cmp.Or(config.Model, DefaultModel)
-	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
-	transport := (&dialguard.Guard{Allow: allow, Timeout: dialTimeout}).Transport(nil)
-	transport.MaxIdleConnsPerHost = 4
+	config.Timeout = cmp.Or(config.Timeout, requestTimeout)
 	return &Client{
 		config: config, address: address.JoinPath("audio", "transcriptions").String(),
-		http: &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects},
+		http: &http.Client{CheckRedirect: dialguard.NoRedirects}, // the key is for this host
 	}, nil
 }
 

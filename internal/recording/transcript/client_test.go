@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +59,7 @@ func TestUploads(t *testing.T) {
 				fmt.Fprint(w, test.body)
 			}))
 			t.Cleanup(server.Close)
-			client, err := NewClient(Config{URL: server.URL}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+			client, err := NewClient(Config{URL: server.URL})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,9 +40,7 @@ func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	t.Helper()
 	server := httptest.NewServer(recognizer)
 	t.Cleanup(server.Close)
-	client, err := NewClient(Config{
-		URL: server.URL, APIKey: "secret-key", Timeout: 2 * time.Minute,
-	}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	client, err := NewClient(Config{URL: server.URL, APIKey: "secret-key", Timeout: 2 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

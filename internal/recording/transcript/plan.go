@@ -31,9 +31,9 @@ const (
 	minSound = 200 * time.Millisecond
 )
 
-// defaultMaxPiece is the default of the longest piece. Its WAV file stays below
+// maxPiece is the longest piece. Its WAV file stays below
 // the upload limit of OpenAI's API, 25 MB.
-const defaultMaxPiece = 10 * time.Minute
+const maxPiece = 10 * time.Minute
 
 // track is an audio file of a recording to transcribe.
 type track struct {

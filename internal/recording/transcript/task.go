@@ -190,7 +190,7 @@ func (h *task) failed(ctx context.Context, err error) error {
 	case errors.Is(err, errLimit):
 		detail = errLimit.Error()
 	}
-	if age := w.Now().Sub(t.CreatedAt); permanent || refused.Permanent || age >= w.GiveUpAfter {
+	if age := w.Now().Sub(t.CreatedAt); permanent || refused.Permanent || age >= giveUpAfter {
 		log.Warn("transcription failed", "age", age)
 		w.outcomes.WithLabelValues(outcomeFailed).Inc()
 		_, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail})

@@ -80,7 +80,7 @@ func (f *audioFile) transcribe(ctx context.Context, people speakers, d *Document
 	if err != nil {
 		return unreadable(err)
 	}
-	spans, err := planPieces(length, silences, f.MaxPiece, func(in build.Span) (time.Duration, error) {
+	spans, err := planPieces(length, silences, maxPiece, func(in build.Span) (time.Duration, error) {
 		pauses, err := f.tools.Silences(ctx, f.path(), in, pauseMin, pauseLevel)
 		return longestMiddle(in, pauses), err
 	})

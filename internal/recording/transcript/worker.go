@@ -22,6 +22,8 @@ const (
 	// pollInterval is how often a worker looks for transcriptions of other nodes
 	// and for those whose pause is over.
 	pollInterval = 15 * time.Second
+	// giveUpAfter is how long a transcription is retried.
+	giveUpAfter = 24 * time.Hour
 	// minRetry and maxRetry bound the pause after a failed attempt.
 	minRetry, maxRetry = 30 * time.Second, 15 * time.Minute
 )
@@ -30,7 +32,6 @@ const (
 const (
 	defaultConcurrency = 2
 	defaultMaxAudio    = Minutes(10 * time.Hour)
-	defaultGiveUpAfter = 24 * time.Hour
 )
 
 // Queue stores the progress of transcriptions. It is implemented by store.Store.
@@ -104,9 +105,7 @@ const (
 // NewWorker returns a Worker. It does nothing before Run.
 func NewWorker(settings Settings) *Worker {
 	settings.Concurrency = cmp.Or(settings.Concurrency, defaultConcurrency)
-	settings.MaxPiece = cmp.Or(settings.MaxPiece, defaultMaxPiece)
 	settings.MaxAudio = cmp.Or(settings.MaxAudio, defaultMaxAudio)
-	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, defaultGiveUpAfter)
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "standin_transcriptions_total", Help: "Transcription attempts on this node, by outcome (attached, retrying, failed).",
 	}, []string{"outcome"})

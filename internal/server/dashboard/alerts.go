@@ -13,7 +13,6 @@ type alertsView struct {
 	Enabled bool
 	Webhook string   // host of the URL, which may have secrets; empty for none
 	Mail    []string // addresses
-	Every   string   // shortest time between two alerts of a rule
 	Rules   []alert.Status
 	Tested  []alertTest
 }
@@ -33,7 +32,6 @@ func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
 	options := d.Alerts.Options()
 	return req.show("alerts", "Alerts", alertsView{
 		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail,
-		Every: limitText(int(options.Cooldown.Seconds())),
 		Rules: rules, Tested: tested,
 	})
 }

@@ -29,7 +29,7 @@ func TestScreenshots(t *testing.T) {
 	h := newHarness(t, func(s *service.Settings) {
 		s.ShareLinks = 168 * time.Hour
 		s.Alerts = alert.Options{
-			Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, FailureRate: 10, Endpoint: 15 * time.Minute,
+			Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", FailureRate: 10, Endpoint: 15 * time.Minute,
 			Disk: 90, Capacity: 5 * time.Minute,
 		}
 	})

@@ -52,7 +52,7 @@ func TestAlertsPage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) {
 		s.Alerts = alert.Options{
-			Webhook: receiver(t, 500, "") + "/path-with-a-secret", WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour,
+			Webhook: receiver(t, 500, "") + "/path-with-a-secret", WebhookSecret: "whsec_c2VjcmV0",
 			Endpoint: 15 * time.Minute,
 		}
 	})

@@ -84,7 +84,7 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	}))
 	t.Cleanup(server.Close)
 	settings := contractSettings(t)
-	settings.Speech = speech.Config{URL: server.URL, APIKey: "the key", AllowCIDRs: "127.0.0.0/8"}
+	settings.Speech = speech.Config{URL: server.URL, APIKey: "the key"}
 	h := openContractHarness(t, coverage, settings)
 	hooks := newContractHooks(t, h.checker)
 	urls := contractFuture + `,"webhooks":{"onStatusChange":"` + hooks.URL + `"}`

@@ -130,12 +130,9 @@ func signingKey(settings Settings) ([]byte, error) {
 // loadNode returns the identity of this node. Its ID is in the data folder,
 // created if necessary.
 func loadNode(settings Settings) (dispatch.Node, error) {
-	name := settings.NodeName
-	if name == "" {
-		var err error
-		if name, err = os.Hostname(); err != nil {
-			name = "localhost"
-		}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
 	}
 	id, err := readOrCreate(filepath.Join(settings.DataDir, nodeFile), func() string { return uuid.NewString() + "\n" })
 	if err != nil {

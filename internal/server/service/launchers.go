@@ -22,16 +22,14 @@ import (
 	"standin/internal/recording/build"
 )
 
-// defaultStartTime is how long an engine may take to start a bot: to pull its image
+// startTime is how long an engine may take to start a bot: to pull its image
 // and to find capacity for it.
-const defaultStartTime = 5 * time.Minute
+const startTime = 5 * time.Minute
 
 // LauncherSettings select and configure the launcher.
 type LauncherSettings struct {
 	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service. Default: http://<listen>."`
 	Launcher      string `env:"STANDIN_LAUNCHER" default:"process" enum:"process,docker,kubernetes,manual" help:"How bots are launched: process, docker, kubernetes, or manual (the operator runs them)."`
-
-	StartTime time.Duration `env:"STANDIN_START_TIME" default:"5m" group:"Bots in containers:" help:"How long the engine may take to start a bot, including the image pull, before the job fails."`
 }
 
 // OpenEngine connects to the container engine of a launcher, with settings of the service.
@@ -61,7 +59,9 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 	}); err != nil {
 		return nil, timeouts, nil, err
 	}
-	timeouts.Launch = cmp.Or(s.StartTime, defaultStartTime)
+	if s.Timeouts == (dispatch.Timeouts{}) {
+		timeouts.Launch = startTime
+	}
 	return s.engine, timeouts, s.engine.Check, nil
 }
 
@@ -112,5 +112,5 @@ func recordingBitRate(r launch.Recording) int64 {
 	if r.VideoBitRate == 0 || r.AudioBitRate == 0 {
 		return 0
 	}
-	return int64(r.VideoBitRate) + int64(r.AudioBitRate)*int64(1+r.ParticipantAudioLimit)
+	return int64(r.VideoBitRate) + int64(r.AudioBitRate)*17 // of the mix and of 16 participants
 }

@@ -31,7 +31,7 @@ func onDocker(t *testing.T, host string) service.Settings {
 func TestUnreachableEngine(t *testing.T) {
 	t.Parallel()
 	settings := onDocker(t, "unix:///nowhere/docker.sock")
-	settings.StartTime = 2 * time.Second
+	settings.Timeouts.Launch = 2 * time.Second
 	h := openContractHarness(t, newContractCoverage(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
@@ -65,7 +65,7 @@ func TestMissingImage(t *testing.T) {
 	}))
 	t.Cleanup(func() { engine.CloseClientConnections(); engine.Close() })
 	settings := onDocker(t, "tcp://"+engine.Listener.Addr().String())
-	settings.StartTime = 2 * time.Second
+	settings.Timeouts.Launch = 2 * time.Second
 	h := openContractHarness(t, newContractCoverage(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	reply := h.awaitStatus(t, h.ada, id, job.Failed)

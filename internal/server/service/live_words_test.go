@@ -53,7 +53,7 @@ func openLiveMeeting(t *testing.T, recognizer http.HandlerFunc, fields string) *
 	server := httptest.NewServer(recognizer)
 	t.Cleanup(server.Close)
 	settings := contractSettings(t)
-	settings.Live = streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "secret-key", AllowCIDRs: "127.0.0.0/8"}
+	settings.Live = streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "secret-key"}
 	h := openContractHarness(t, newContractCoverage(), settings)
 	m := &liveMeeting{contractHarness: h}
 	m.id = h.create(t, h.ada, contractJob(`,"transcript":{"live":true,"language":"en","keyterms":["Standin"]}`+fields))
@@ -277,7 +277,7 @@ func recognizeAlone(t *testing.T, recognizer http.HandlerFunc, people []spoken) 
 	t.Helper()
 	server := httptest.NewServer(recognizer)
 	defer server.Close()
-	r, err := service.NewLiveRecognizer(streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, AllowCIDRs: "127.0.0.0/8"})
+	r, err := service.NewLiveRecognizer(streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

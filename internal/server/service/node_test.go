@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func get(t *testing.T, url, bearer string) (status int, text string) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	with := settings(storetest.FreshDataDir(t))
-	with.HTTP.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
+	with.HTTP.MetricsSecret, with.MetricsListen, with.MaxBots = "scrape me", "127.0.0.1:0", 7
 	s := start(t, with)
 	defer closeService(t, s)
 	awaitNode(t, s)
@@ -53,9 +54,13 @@ func TestMetrics(t *testing.T) {
 	if status, _ := get(t, own+"/debug/pprof/goroutine", ""); status != http.StatusNotFound {
 		t.Errorf("profiles are served without their setting: status %d", status)
 	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
 	untilTrue(t, "the node", func() bool {
 		_, text := get(t, own+"/metrics", "")
-		return strings.Contains(text, `standin_node_capacity{node="first"} 7`+"\n")
+		return strings.Contains(text, `standin_node_capacity{node="`+host+`"} 7`+"\n")
 	})
 	_, text := get(t, s.BaseURL()+"/metrics", "scrape me")
 	for _, row := range []string{

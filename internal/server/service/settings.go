@@ -30,12 +30,8 @@ import (
 	"standin/internal/store"
 )
 
-const (
-	// minLease is the shortest lease: a busy machine must not lose leases.
-	minLease = time.Second
-	// minEncryptionKey is the length of the shortest encryption key, in bytes.
-	minEncryptionKey = 16
-)
+// minEncryptionKey is the length of the shortest encryption key, in bytes.
+const minEncryptionKey = 16
 
 // DataSettings locate the data of a service.
 type DataSettings struct {
@@ -62,7 +58,6 @@ type Settings struct {
 	Retention retention.Options `embed:"" group:"Retention:"`
 	HTTP      httpapi.Options   `embed:"" group:"API:"`
 
-	NodeName  string  `env:"STANDIN_NODE_NAME" group:"Capacity:" help:"Display name of this node. Default: the host name."`
 	NodeURL   string  `env:"STANDIN_NODE_URL" placeholder:"http://…" group:"Capacity:" help:"URL at which other nodes reach this one, for live sound. Default: http://<listen>, with the machine's first address if it listens on all."`
 	MaxBots   int     `env:"STANDIN_MAX_BOTS" default:"0" group:"Capacity:" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
 	BotCores  float64 `env:"STANDIN_BOT_CORES" default:"1.0" group:"Capacity:" help:"CPU cores reserved per bot when the node's capacity is derived."`
@@ -119,8 +114,6 @@ func (s Settings) check() error {
 		return errors.New("STANDIN_BOT_CORES must not be negative")
 	case s.BotMemory < 0:
 		return errors.New("STANDIN_BOT_MEMORY_GB must not be negative")
-	case s.Dispatch.Lease != 0 && s.Dispatch.Lease < minLease:
-		return fmt.Errorf("STANDIN_LEASE must be at least %s", minLease)
 	case s.Profiling && s.MetricsListen == "":
 		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
 	case s.EncryptionKey != "" && len(s.EncryptionKey) < minEncryptionKey:

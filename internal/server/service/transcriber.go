@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"standin/internal/base/dialguard"
 	"standin/internal/base/fsutil"
 	"standin/internal/recording/speech"
 	"standin/internal/recording/transcript"
@@ -21,11 +20,7 @@ func NewRecognizer(config transcript.Config) (*transcript.Client, error) {
 	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
 		return nil, fmt.Errorf("read the API key of the transcriber: %w", err)
 	}
-	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
-	if err != nil {
-		return nil, fmt.Errorf("STANDIN_TRANSCRIBER_ALLOW_CIDRS: %w", err)
-	}
-	return transcript.NewClient(config, allow)
+	return transcript.NewClient(config)
 }
 
 // NewLiveRecognizer returns the live transcriber in the settings, or nil if they name none.
@@ -33,11 +28,7 @@ func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
 	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
 		return nil, fmt.Errorf("read the API key of the live transcriber: %w", err)
 	}
-	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
-	if err != nil {
-		return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER_ALLOW_CIDRS: %w", err)
-	}
-	return streaming.New(config, allow)
+	return streaming.New(config)
 }
 
 // newLiveTranscriber makes the live transcriber, if the settings name one.
@@ -86,12 +77,8 @@ func (s *Service) newTranscriber() (*transcript.Worker, error) {
 // newOutputMaker returns the maker of what bots play and show. It fetches files from
 // where webhooks may be sent.
 func (s *Service) newOutputMaker() (*speech.Maker, error) {
-	server, err := dialguard.ParseNetworks(s.Speech.AllowCIDRs)
-	if err != nil {
-		return nil, fmt.Errorf("STANDIN_SPEECH_ALLOW_CIDRS: %w", err)
-	}
 	maker, err := speech.NewMaker(speech.Settings{
-		Config: s.Speech, AllowSpeech: server, Files: s.network, Dir: filepath.Join(s.DataDir, "sounds"),
+		Config: s.Speech, Files: s.network, Dir: filepath.Join(s.DataDir, "sounds"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure speech: %w", err)

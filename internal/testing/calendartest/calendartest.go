@@ -119,7 +119,7 @@ func (s *Server) handler() http.Handler {
 func (s *Server) Settings() calendarapi.Settings {
 	return calendarapi.Settings{
 		GoogleClientID: ClientID, GoogleClientSecret: ClientSecret, MicrosoftClientID: ClientID, MicrosoftClientSecret: ClientSecret,
-		MicrosoftLoginURL: s.URL, MicrosoftGraphURL: s.URL + "/graph",
+		MicrosoftURLs: calendarapi.MicrosoftURLs{Login: s.URL, Graph: s.URL + "/graph"},
 		GoogleURLs: calendarapi.GoogleURLs{
 			Authorize: s.URL + "/google/authorize", Token: s.URL + "/google/token", Calendar: s.URL + "/calendar/v3",
 		},

@@ -94,7 +94,7 @@ func newWorld(t *testing.T) world {
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()},
 		LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: signingKey,
-		WebhookSecret: w.secret, Speech: speech.Config{URL: speaker.URL, AllowCIDRs: "127.0.0.0/8"}, Log: slog.New(slog.DiscardHandler),
+		WebhookSecret: w.secret, Speech: speech.Config{URL: speaker.URL}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

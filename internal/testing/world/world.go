@@ -113,7 +113,6 @@ func (w *World) NewService(t *testing.T, now func() time.Time) *lifecycle.Servic
 	t.Helper()
 	s := lifecycle.New(lifecycle.Settings{
 		Store: w.Store, Finalizer: w.Finalizer, Recordings: w.Files, BaseURL: BaseURL, Now: now, Events: w.Events,
-		Options: lifecycle.Options{ManifestPrefixes: []string{"https://files.test/manifests"}},
 	})
 	t.Cleanup(s.Close)
 	return s

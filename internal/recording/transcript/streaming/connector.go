@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -55,14 +54,13 @@ type server struct {
 }
 
 // newConnector returns the recognizer on a server.
-func newConnector(config Config, allow []netip.Prefix, server server) (Recognizer, error) {
+func newConnector(config Config, server server) (Recognizer, error) {
 	address, err := address(cmp.Or(config.URL, server.url), server.path)
 	if err != nil {
 		return nil, err
 	}
-	guard := &dialguard.Guard{Allow: allow, Timeout: dialTimeout}
 	c := &connector{
-		http:    &http.Client{Transport: guard.Transport(nil), CheckRedirect: dialguard.NoRedirects}, // the key is for this host
+		http:    &http.Client{CheckRedirect: dialguard.NoRedirects}, // the key is for this host
 		address: address, key: config.APIKey, model: cmp.Or(config.Model, server.model), open: server.open,
 	}
 	if c.key != "" {
@@ -186,9 +184,6 @@ func (c *connector) dial(ctx context.Context, d protocol) (connection, error) {
 	socket, response, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
 	if err != nil {
 		failed := &transcript.Error{Err: errors.New("the WebSocket was not opened")} // the error contains the query
-		if refused := new(dialguard.RefusedError); errors.As(err, &refused) {
-			failed.Err = refused
-		}
 		if response != nil {
 			failed.Status = response.StatusCode
 		}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -44,7 +43,6 @@ type Config struct {
 	APIKey     string   `name:"transcriber-api-key" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY" help:"API key of the live transcriber. Prefer the environment variable."`
 	APIKeyFile string   `name:"transcriber-api-key-file" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the live transcriber."`
 	Model      string   `name:"transcriber-model" env:"STANDIN_LIVE_TRANSCRIBER_MODEL" help:"Model of the live transcriber. Default: whisper-1, gpt-live-transcribe or nova-3, by protocol."`
-	AllowCIDRs string   `name:"transcriber-allow-cidrs" env:"STANDIN_LIVE_TRANSCRIBER_ALLOW_CIDRS" help:"Private networks that the live transcriber may be in, comma-separated. Default: none."`
 }
 
 // Options are the options of a job.
@@ -100,9 +98,8 @@ const (
 	deepgramURL = "https://api.deepgram.com"
 )
 
-// New returns the recognizer of the settings, which may be in the networks in allow
-// although they are not public. It is nil if the settings name none.
-func New(config Config, allow []netip.Prefix) (Recognizer, error) {
+// New returns the recognizer of the settings, at any address. It is nil if they name none.
+func New(config Config) (Recognizer, error) {
 	switch config.Protocol {
 	case "":
 		if config.URL != "" {
@@ -112,17 +109,17 @@ func New(config Config, allow []netip.Prefix) (Recognizer, error) {
 	case OpenAIHTTP:
 		recognizer, err := transcript.NewClient(transcript.Config{
 			URL: cmp.Or(config.URL, openAIURL), APIKey: config.APIKey, Model: config.Model, Timeout: requestTimeout,
-		}, allow)
+		})
 		if err != nil {
 			return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER_URL: %w", err)
 		}
 		return &windows{client: recognizer}, nil
 	case OpenAIRealtime:
-		return newConnector(config, allow, server{
+		return newConnector(config, server{
 			url: openAIURL, path: "realtime", scheme: "Bearer", model: "gpt-live-transcribe", open: openRealtime,
 		})
 	case Deepgram:
-		return newConnector(config, allow, server{url: deepgramURL, path: "listen", scheme: "Token", model: "nova-3", open: openDeepgram})
+		return newConnector(config, server{url: deepgramURL, path: "listen", scheme: "Token", model: "nova-3", open: openDeepgram})
 	}
 	return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER must be openai-http, openai-realtime or deepgram, not %q", config.Protocol)
 }
