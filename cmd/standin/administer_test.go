@@ -204,7 +204,7 @@ func TestSweep(t *testing.T) {
 }
 
 // TestEnvFile checks that commands for administrators read their settings from a file, and that the
-// environment and flags have precedence.
+// environment and flags have precedence. A variable NAME_FILE names a file with the value of NAME.
 func TestEnvFile(t *testing.T) { // not parallel: it changes the environment
 	inFile, other := newAdmin(t), newAdmin(t)
 	inFile.rows(row{"teams create inFile", 0, ``, ``})
@@ -217,6 +217,16 @@ func TestEnvFile(t *testing.T) { // not parallel: it changes the environment
 	c.rows(row{"teams list", 0, `  other  `, ``}, row{"teams list --data-dir " + inFile.values["DATA"], 0, `  inFile  `, ``})
 	c.flags = []string{"--env-file", "/no/such/file"}
 	c.rows(row{"teams list", exitUsage, ``, `no such file`})
+
+	c.flags = nil
+	t.Setenv("STANDIN_DATA_DIR_FILE", c.file("data-dir", inFile.values["DATA"]+"\n"))
+	c.rows(row{"teams list", 0, `  other  `, ``})
+	t.Setenv("STANDIN_DATA_DIR", "")
+	c.rows(row{"teams list", 0, `  inFile  `, ``})
+	for _, file := range []string{"/no/such/file", c.file("empty", "\n")} {
+		t.Setenv("STANDIN_DATA_DIR_FILE", file)
+		c.rows(row{"teams list", exitUsage, ``, `--data-dir.*STANDIN_DATA_DIR_FILE.*` + file})
+	}
 }
 
 // TestSetup creates the first user, who can sign in, and no second one. As root, the files

@@ -54,8 +54,8 @@ const localURL = "http://127.0.0.1:8080"
 // access returns the URL of the service and the key. The key from the environment takes
 // precedence over the stored ones.
 func (f serviceFlags) access() (credentials, error) {
-	if key := os.Getenv(envAPIKey); key != "" {
-		return credentials{URL: cmp.Or(f.URL, localURL), APIKey: key}, nil
+	if key, err := secretOf(envAPIKey); key != "" || err != nil {
+		return credentials{URL: cmp.Or(f.URL, localURL), APIKey: key}, err
 	}
 	dir, err := f.dir()
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"standin/internal/base/fsutil"
 )
 
 // packagedSettings is the file with the settings of the service that the package for Debian installs.
@@ -72,6 +74,41 @@ func readEnvFile(path string) error {
 		return fmt.Errorf("read the settings in %s: %w", path, err)
 	}
 	return nil
+}
+
+// readFile returns the content of the file that the variable NAME_FILE names, for a setting whose
+// variable NAME is not set; empty without one. So secrets need not be in the environment.
+func readFile(name string) (string, error) {
+	path := os.Getenv(name + "_FILE")
+	if path == "" || os.Getenv(name) != "" {
+		return "", nil
+	}
+	value, err := fsutil.ReadSecret(path)
+	if err == nil && value == "" {
+		err = fmt.Errorf("%s is empty", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s_FILE: %w", name, err)
+	}
+	return value, nil
+}
+
+// resolveFile is a kong.ResolverFunc that reads the settings of flags from files.
+func resolveFile(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (resolved any, err error) {
+	for _, name := range flag.Envs {
+		if value, err := readFile(name); value != "" || err != nil {
+			return value, err
+		}
+	}
+	return resolved, nil
+}
+
+// secretOf returns a secret that has no flag.
+func secretOf(name string) (string, error) {
+	if value := os.Getenv(name); value != "" {
+		return value, nil
+	}
+	return readFile(name)
 }
 
 // actAsOwner makes a command that root runs act as the owner of the data directory, so that the

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"standin/internal/base/fsutil"
 	"standin/internal/calendar/mail"
 	"standin/internal/launch"
 	"standin/internal/server/service"
@@ -52,18 +50,16 @@ type meetingHostFlags struct {
 // cannot be parsed, and these may contain a password by mistake.
 type imapFlags struct {
 	mail.IMAPSettings
-	IMAPURL             string `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
-	IMAPPasswordFile    string `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
-	IMAPOAuthSecretFile string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET_FILE" name:"imap-oauth-client-secret-file" type:"existingfile" help:"File with the secret of the application."`
+	IMAPURL string `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD. Default: none."`
 }
 
 // settings returns the settings of the mailbox; without a URL if there is none.
 func (f imapFlags) settings() (settings mail.IMAPSettings, err error) {
 	settings = f.IMAPSettings
-	if settings.Password, err = secretOf(envIMAPPassword, f.IMAPPasswordFile); err != nil {
+	if settings.Password, err = secretOf(envIMAPPassword); err != nil {
 		return settings, err
 	}
-	if settings.OAuth.ClientSecret, err = secretOf(envOAuthSecret, f.IMAPOAuthSecretFile); err != nil {
+	if settings.OAuth.ClientSecret, err = secretOf(envOAuthSecret); err != nil {
 		return settings, err
 	}
 	settings.URL, err = mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
@@ -104,15 +100,14 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meeting
 // replyFlags configure outgoing mail.
 type replyFlags struct {
 	mail.ReplySettings
-	ReplyURL          string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
-	ReplyPasswordFile string `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
+	ReplyURL string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD. Default: no replies."`
 }
 
 // replySettings returns the settings of outgoing mail.
 func (f replyFlags) replySettings(baseURL string) (settings mail.ReplySettings, err error) {
 	settings = f.ReplySettings
 	settings.BaseURL = strings.TrimRight(baseURL, "/")
-	if settings.Password, err = secretOf(envReplyPassword, f.ReplyPasswordFile); err != nil {
+	if settings.Password, err = secretOf(envReplyPassword); err != nil {
 		return settings, err
 	}
 	settings.URL, err = mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
@@ -143,23 +138,10 @@ func mailURL(setting, text string) (*url.URL, error) {
 	return parsed, nil
 }
 
-// secretOf returns a secret from the environment or from a file.
-func secretOf(variable, file string) (string, error) {
-	if file == "" {
-		return os.Getenv(variable), nil
-	}
-	secret, err := fsutil.ReadSecret(file)
-	if err != nil {
-		return "", fmt.Errorf("read the secret for %s: %w", variable, err)
-	}
-	return secret, nil
-}
-
 type mailRunCommand struct {
-	DataDir          string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory. The worker uses the directory mail in it."`
-	ServiceURL       string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
-	BaseURL          string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
-	IntakeSecretFile string `env:"STANDIN_INTAKE_SECRET_FILE" name:"intake-secret-file" type:"existingfile" help:"File with the intake secret of the service. Default: the environment variable STANDIN_INTAKE_SECRET."`
+	DataDir    string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory. The worker uses the directory mail in it."`
+	ServiceURL string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
+	BaseURL    string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
 	mailFlags
 	meetingHostFlags
 	launch.LogSettings
@@ -173,7 +155,7 @@ func (mailRunCommand) Help() string {
 
 // Run receives mail until a signal arrives.
 func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
-	secret, err := secretOf(envIntakeSecret, c.IntakeSecretFile)
+	secret, err := secretOf(envIntakeSecret)
 	if err != nil {
 		return err
 	}

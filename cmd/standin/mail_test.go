@@ -72,6 +72,8 @@ func TestMailSettings(t *testing.T) { // not parallel: it changes the environmen
 		c.rows(row{"mail $SMTP", exitFailed, `^$`, name})
 		t.Setenv(name, "")
 	}
+	t.Setenv(envIMAPPassword+"_FILE", "/no/such/file")
+	c.rows(row{"mail $IMAP", exitFailed, ``, `read STANDIN_MAIL_IMAP_PASSWORD_FILE: .*/no/such/file`})
 	t.Setenv(envIntakeSecret, "")
 	c.rows(row{"mail", exitFailed, ``, `STANDIN_INTAKE_SECRET must be set`})
 }

@@ -137,7 +137,7 @@ func grammar(name string) any {
 // newParser returns the parser of a command line. It removes the empty variables of
 // settings from the process's environment.
 func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
-	parser, err := kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](),
+	parser, err := kong.New(grammar, append(options, kong.Name("standin"), kong.Resolvers(kong.ResolverFunc(resolveFile)), kong.TypeMapper(reflect.TypeFor[[]string](),
 		kong.MapperFunc(decodeList)),
 		kong.TypeMapper(reflect.TypeFor[resource.Quantity](), kong.MapperFunc(decodeQuantity)),
 		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(decodeTime)),

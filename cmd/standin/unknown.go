@@ -18,7 +18,7 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 	known := settingNames(model)
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if known[name] || !strings.HasPrefix(name, "STANDIN_") || strings.HasPrefix(name, "STANDIN_TEST_") {
+		if known[strings.TrimSuffix(name, "_FILE")] || !strings.HasPrefix(name, "STANDIN_") || strings.HasPrefix(name, "STANDIN_TEST_") {
 			continue
 		}
 		if meant := closest(name, slices.Sorted(maps.Keys(known)), maxTypos); meant != "" {
@@ -31,7 +31,7 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 
 // settingNames returns the variables that the commands read.
 func settingNames(model *kong.Application) map[string]bool {
-	names := map[string]bool{envAPIKey: true, envWebhookSecret: true}
+	names := map[string]bool{envAPIKey: true, envIMAPPassword: true, envOAuthSecret: true, envReplyPassword: true}
 	for _, command := range model.Leaves(false) {
 		for _, group := range command.AllFlags(false) {
 			for _, flag := range group {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"standin/client"
@@ -36,10 +35,11 @@ type secretFlags struct {
 // secret returns the secret.
 func (f secretFlags) secret() (string, error) {
 	if f.SecretFile == "" {
-		if secret := os.Getenv(envWebhookSecret); secret != "" {
-			return secret, nil
+		secret, err := secretOf(envWebhookSecret)
+		if err == nil && secret == "" {
+			err = errors.New("no webhook secret: set " + envWebhookSecret + " or pass --secret-file")
 		}
-		return "", errors.New("no webhook secret: set " + envWebhookSecret + " or pass --secret-file")
+		return secret, err
 	}
 	secret, err := readSecret(f.SecretFile)
 	if err == nil && secret == "" {

@@ -8,13 +8,12 @@ import (
 
 	"standin/internal/recording/transcript"
 	"standin/internal/recording/transcript/streaming"
-	"standin/internal/server/service"
 )
 
 // checkTranscriber sends half a second of speech to the transcriber.
 func checkTranscriber(ctx context.Context, settings Settings) Check {
 	const name = checkName("transcriber")
-	client, err := service.NewRecognizer(settings.Transcriber)
+	client, err := transcript.NewClient(settings.Transcriber)
 	if err != nil {
 		return name.fail(err.Error(), transcriberSettings)
 	}
@@ -41,7 +40,7 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 // checkLiveTranscriber lets the live transcriber hear half a second of speech.
 func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	const name = checkName("live transcriber")
-	recognizer, err := service.NewLiveRecognizer(settings.Live)
+	recognizer, err := streaming.New(settings.Live)
 	if err != nil {
 		return name.fail(err.Error(), transcriberSettings)
 	}
@@ -83,7 +82,7 @@ func heardHello(name checkName, model, heard, setting string) Check {
 func transcriberFix(status int, setting string) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Sprintf("set %[1]s_API_KEY or %[1]s_API_KEY_FILE to a key that the server accepts", setting)
+		return fmt.Sprintf("set %s_API_KEY to a key that the server accepts", setting)
 	case http.StatusTooManyRequests:
 		return "wait, or raise the limits of your account with the provider"
 	case 0:

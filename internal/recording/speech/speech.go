@@ -23,7 +23,6 @@ import (
 
 	"standin/internal/base/budget"
 	"standin/internal/base/dialguard"
-	"standin/internal/base/fsutil"
 	"standin/internal/base/text"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
@@ -54,11 +53,10 @@ const (
 // Config is what an operator configures. Tags describe the flags and environment variables
 // of package main.
 type Config struct {
-	URL        string `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, for bots that speak texts. If unset, bots play only audio files."`
-	APIKey     string `env:"STANDIN_SPEECH_API_KEY" help:"API key of the speech server. Prefer the environment variable."`
-	APIKeyFile string `env:"STANDIN_SPEECH_API_KEY_FILE" type:"existingfile" help:"File with the API key of the speech server."`
-	Model      string `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model of the speech server."`
-	Voice      string `env:"STANDIN_SPEECH_VOICE" default:"alloy" help:"Voice of requests that name none."`
+	URL    string `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, for bots that speak texts. If unset, bots play only audio files."`
+	APIKey string `env:"STANDIN_SPEECH_API_KEY" help:"API key of the speech server. Prefer the environment variable."`
+	Model  string `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model of the speech server."`
+	Voice  string `env:"STANDIN_SPEECH_VOICE" default:"alloy" help:"Voice of requests that name none."`
 }
 
 // Defaults of Config.
@@ -108,11 +106,6 @@ func NewMaker(settings Settings) (*Maker, error) {
 		address = address.JoinPath("v1")
 	}
 	m.address = address.JoinPath("audio", "speech").String()
-	if settings.APIKeyFile != "" {
-		if m.settings.APIKey, err = fsutil.ReadSecret(settings.APIKeyFile); err != nil {
-			return nil, fmt.Errorf("read the API key of the speech server: %w", err)
-		}
-	}
 	return m, nil
 }
 

@@ -39,7 +39,6 @@ const (
 type Config struct {
 	URL         string        `env:"STANDIN_TRANSCRIBER_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/transcriptions that transcribes recordings. If unset, recordings have no transcripts."`
 	APIKey      string        `env:"STANDIN_TRANSCRIBER_API_KEY" help:"API key of the transcriber. Prefer the environment variable."`
-	APIKeyFile  string        `env:"STANDIN_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the transcriber."`
 	Model       string        `env:"STANDIN_TRANSCRIBER_MODEL" default:"whisper-1" help:"Model of the transcriber."`
 	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). A job's option transcript.language overrides it. Default: the transcriber detects it."`
 	Timeout     time.Duration `kong:"-"` // of a request; requestTimeout when 0
@@ -83,8 +82,11 @@ type Client struct {
 	plain   atomic.Bool // the configured model does not know response_format=verbose_json
 }
 
-// NewClient returns a Client. The server of an operator may be at any address.
+// NewClient returns a Client, or nil if the settings name no server. It may be at any address.
 func NewClient(config Config) (*Client, error) {
+	if config.URL == "" {
+		return nil, nil
+	}
 	address, err := url.Parse(strings.TrimRight(config.URL, "/"))
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
 		return nil, errors.New("the transcriber URL must be an http or https URL without credentials") // parse errors contain it

@@ -19,11 +19,10 @@ import (
 
 // OIDCSettings configure sign-in with an OpenID Connect provider.
 type OIDCSettings struct {
-	Issuer           string `env:"STANDIN_OIDC_ISSUER" placeholder:"https://…" help:"OpenID Connect provider for dashboard sign-in; the redirect URI is {base_url}/signin/oidc/callback. Default: none."`
-	ClientID         string `env:"STANDIN_OIDC_CLIENT_ID" help:"OpenID Connect client ID."`
-	ClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" help:"OpenID Connect client secret. Prefer the environment variable."`
-	TrustEmails      bool   `name:"trust-emails" env:"STANDIN_OIDC_TRUST_EMAILS" help:"Accept email addresses that the provider does not call verified, as Entra ID does not. Set it only if your organization alone chooses the addresses of its users."`
-	ClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" type:"existingfile" help:"File with the OpenID Connect client secret."`
+	Issuer       string `env:"STANDIN_OIDC_ISSUER" placeholder:"https://…" help:"OpenID Connect provider for dashboard sign-in; the redirect URI is {base_url}/signin/oidc/callback. Default: none."`
+	ClientID     string `env:"STANDIN_OIDC_CLIENT_ID" help:"OpenID Connect client ID."`
+	ClientSecret string `env:"STANDIN_OIDC_CLIENT_SECRET" help:"OpenID Connect client secret. Prefer the environment variable."`
+	TrustEmails  bool   `name:"trust-emails" env:"STANDIN_OIDC_TRUST_EMAILS" help:"Accept email addresses that the provider does not call verified, as Entra ID does not. Set it only if your organization alone chooses the addresses of its users."`
 }
 
 const (

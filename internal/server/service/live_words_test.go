@@ -28,7 +28,6 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/recording/sound"
 	"standin/internal/recording/transcript/streaming"
-	"standin/internal/server/service"
 )
 
 // spoken is what a participant of a meeting says from a time on.
@@ -277,7 +276,7 @@ func recognizeAlone(t *testing.T, recognizer http.HandlerFunc, people []spoken) 
 	t.Helper()
 	server := httptest.NewServer(recognizer)
 	defer server.Close()
-	r, err := service.NewLiveRecognizer(streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL})
+	r, err := streaming.New(streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ type Service struct {
 
 // Start opens everything and starts the service. ctx bounds only the start.
 func Start(ctx context.Context, settings Settings) (*Service, error) {
-	if err := errors.Join(settings.check(), settings.readSecrets()); err != nil {
+	if err := settings.check(); err != nil {
 		return nil, err
 	}
 	s := &Service{Settings: settings, failed: make(chan error, 1)}

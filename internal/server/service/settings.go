@@ -136,14 +136,6 @@ func (s Settings) check() error {
 	return s.HTTP.TrustedProxies.Check()
 }
 
-// readSecrets reads the secrets that are in files.
-func (s *Settings) readSecrets() error {
-	if err := readKey(&s.OIDC.ClientSecret, s.OIDC.ClientSecretFile); err != nil {
-		return fmt.Errorf("read a secret: %w", err)
-	}
-	return nil
-}
-
 // complete derives the URLs that are not set from where the service listens.
 func (s *Settings) complete(listen net.Addr) {
 	local := "http://" + reachable(listen.String())

@@ -38,11 +38,10 @@ const (
 // Config is what an operator configures. Tags describe the flags and environment
 // variables of package main.
 type Config struct {
-	Protocol   Protocol `name:"transcriber" env:"STANDIN_LIVE_TRANSCRIBER" enum:",openai-http,openai-realtime,deepgram" default:"" help:"Protocol of the live transcriber: openai-http, openai-realtime or deepgram. If unset, meetings are not transcribed while they run."`
-	URL        string   `name:"transcriber-url" env:"STANDIN_LIVE_TRANSCRIBER_URL" placeholder:"https://…" help:"Server of the live transcriber. Default: OpenAI or Deepgram."`
-	APIKey     string   `name:"transcriber-api-key" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY" help:"API key of the live transcriber. Prefer the environment variable."`
-	APIKeyFile string   `name:"transcriber-api-key-file" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the live transcriber."`
-	Model      string   `name:"transcriber-model" env:"STANDIN_LIVE_TRANSCRIBER_MODEL" help:"Model of the live transcriber. Default: whisper-1, gpt-live-transcribe or nova-3, by protocol."`
+	Protocol Protocol `name:"transcriber" env:"STANDIN_LIVE_TRANSCRIBER" enum:",openai-http,openai-realtime,deepgram" default:"" help:"Protocol of the live transcriber: openai-http, openai-realtime or deepgram. If unset, meetings are not transcribed while they run."`
+	URL      string   `name:"transcriber-url" env:"STANDIN_LIVE_TRANSCRIBER_URL" placeholder:"https://…" help:"Server of the live transcriber. Default: OpenAI or Deepgram."`
+	APIKey   string   `name:"transcriber-api-key" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY" help:"API key of the live transcriber. Prefer the environment variable."`
+	Model    string   `name:"transcriber-model" env:"STANDIN_LIVE_TRANSCRIBER_MODEL" help:"Model of the live transcriber. Default: whisper-1, gpt-live-transcribe or nova-3, by protocol."`
 }
 
 // Options are the options of a job.
