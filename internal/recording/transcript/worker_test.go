@@ -100,7 +100,7 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
 			for h.clock.Now().Sub(start) < 30*time.Hour && len(h.Data(t, r.ID, lifecycleAttached))+len(h.Data(t, r.ID, lifecycleFailed)) == 0 {
 				if !h.RunNext(t.Context()) {
-					h.clock.Advance(time.Minute)
+					h.clock.Advance(max(time.Minute, test.after/4))
 				}
 			}
 			took := h.clock.Now().Sub(start)
