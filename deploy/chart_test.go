@@ -125,7 +125,7 @@ func TestChart(t *testing.T) {
 				"bots reach the service": environment["STANDIN_BOT_SERVICE_URL"] == fmt.Sprintf("http://%s.meetings.svc:%d", service.Name,
 					service.Spec.Ports[0].Port) && strings.HasPrefix(service.Name, "rec-"),
 				"images": container.Image == "registry.example/standin-service:0.1.0" &&
-					environment["STANDIN_KUBERNETES_IMAGE"] == "registry.example/standin-bot:0.1.0",
+					environment["STANDIN_BOT_IMAGE"] == "registry.example/standin-bot:0.1.0",
 				"mounts": len(container.VolumeMounts) == len(pod.Spec.Volumes),
 			} {
 				if !ok {

@@ -215,7 +215,7 @@ func TestComposeCluster(t *testing.T) {
 	project := loadCompose(t, "compose.cluster.yaml", variables)
 	standin := project.Services["standin"]
 	for name, value := range map[string]string{
-		"STANDIN_DOCKER_NETWORK": project.Networks["bots"].Name, "STANDIN_DOCKER_IMAGE": standin.Image,
+		"STANDIN_DOCKER_NETWORK": project.Networks["bots"].Name, "STANDIN_BOT_IMAGE": standin.Image,
 		"STANDIN_INGEST_SIGNING_KEY": variables["STANDIN_INGEST_SIGNING_KEY"],
 	} {
 		if got := standin.Environment[name]; value == "" || got == nil || *got != value {

@@ -153,8 +153,8 @@ func TestGroups(t *testing.T) {
 			[]string{"Get started:", "Use the API:", "Administer:", "Operate:", "teams ", "--version"}, []string{"jobs create", "consumers"},
 		},
 		"jobs --help":      {[]string{"Commands:", "jobs create"}, []string{"Use the API:"}},
-		"serve --help":     {[]string{"--listen", "--base-url", "--retention", "--help-all"}, []string{"--docker-image", "--prelaunch"}},
-		"serve --help-all": {[]string{"Launcher docker:", "--docker-image", "Webhooks:", "Mail:", "--prelaunch"}, nil},
+		"serve --help":     {[]string{"--listen", "--base-url", "--retention", "--help-all"}, []string{"--docker-host", "--prelaunch"}},
+		"serve --help-all": {[]string{"Launcher docker:", "--docker-host", "Webhooks:", "Mail:", "--prelaunch"}, nil},
 	} {
 		code, out, _ := command(strings.Fields(args)...)
 		contained := func(text string) bool { return strings.Contains(out, text) }

@@ -152,12 +152,10 @@ func flagValues(command *kong.Node) (values []*kong.Value) {
 func TestEngineFlags(t *testing.T) {
 	t.Parallel()
 	var serve serveCommand
-	parse(t, &serve, "--docker-memory=512Mi", "--docker-tmp=0", "--kubernetes-cpu-limit=500m", "--kubernetes-shm=0")
-	if limits := serve.Engines.Docker.Limits; limits.MemoryBytes != 512<<20 || limits.ShmBytes != 1<<30 || limits.TmpBytes != 0 {
-		t.Errorf("limits in Docker: %+v", limits)
-	}
-	if r := serve.Engines.Kubernetes.Resources; r.CPULimit.MilliValue() != 500 || r.MemoryLimit.String() != "3Gi" || !r.Shm.IsZero() {
-		t.Errorf("resources in Kubernetes: %+v", r)
+	parse(t, &serve, "--bot-memory-limit=512Mi", "--bot-cpu-limit=500m")
+	on := serve.Engines
+	if on.MemoryLimit.Value() != 512<<20 || on.CPULimit.MilliValue() != 500 || on.Kubernetes.MemoryRequest.String() != "1Gi" {
+		t.Errorf("resources: %+v", on)
 	}
 }
 
@@ -165,7 +163,7 @@ func TestEngineFlags(t *testing.T) {
 func TestSettingsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	for flag, values := range map[string][]string{
-		"--docker-memory": {"", "much", "-1", "3GB", "1x", "Gi"}, "--kubernetes-spool": {"", "much", "3GB", "Gi", "m"},
+		"--bot-memory-limit": {"", "much", "3GB", "1x", "Gi"},
 		"--picture-size": {
 			"1281x720", "160x90", "3840x2160", "large",
 		}, "--frame-rate": {"60"}, "--video-bitrate": {"50k", "1G"}, "--audio-bitrate": {"1M"},

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/base/retry"
 )
@@ -26,31 +28,66 @@ const (
 // cleanUpInterval is the time between two checks for bots whose attempt is over.
 const cleanUpInterval = 10 * time.Minute
 
+// ContainerSettings are what operators choose for bots in containers. Tags describe the flags and
+// environment variables of package main. Zero limits are left to the engine.
+type ContainerSettings struct {
+	Image       string            `env:"IMAGE" help:"Image of the bots, built from deploy/Dockerfile. Required with the launchers docker and kubernetes."`
+	Pull        Pull              `env:"PULL" default:"missing" enum:"missing,always,never" help:"When the image is pulled: missing, always (before every launch) or never."`
+	CPULimit    resource.Quantity `env:"CPU_LIMIT" name:"cpu-limit" default:"2" help:"CPU limit of a bot, in cores or such as 500m; 0 means no limit."`
+	MemoryLimit resource.Quantity `env:"MEMORY_LIMIT" default:"3Gi" help:"Memory limit of a bot, in bytes or such as 3Gi; 0 means no limit."`
+	User        string            `env:"USER" default:"10001:10001" placeholder:"UID:GID" help:"Numeric user and group of the bots; root is rejected."`
+	Seccomp     string            `env:"SECCOMP" placeholder:"embedded|engine|FILE" help:"Seccomp profile of bots. Docker: embedded (deploy/seccomp.json, which allows Chromium's sandbox), engine (the engine's own, with Chromium's sandbox off), or a file; the default is embedded. Kubernetes: a profile on the nodes, relative to the kubelet's directory, that allows Chromium's sandbox; the default is the runtime's, with Chromium's sandbox off."`
+}
+
+// Pull says when the image is pulled.
+type Pull string
+
+// The values of Pull.
+const (
+	PullMissing Pull = "missing" // when the machine does not have it
+	PullAlways  Pull = "always"  // before every launch
+	PullNever   Pull = "never"
+)
+
+// UserIDs returns the numeric user and group.
+func (s ContainerSettings) UserIDs() (uid, gid int64, err error) {
+	if _, err := fmt.Sscanf(s.User, "%d:%d", &uid, &gid); err != nil || s.User != fmt.Sprintf("%d:%d", uid, gid) || uid <= 0 || gid < 0 {
+		return 0, 0, fmt.Errorf("the bots' user is %q; it must be a numeric user and group, as in 10001:10001, and never root", s.User)
+	}
+	return uid, gid, nil
+}
+
 // RemoteSettings configure a Remote and the launcher built on it.
 type RemoteSettings struct {
-	// Image is the image of the bots.
-	Image string `env:"IMAGE" help:"Image of the bots, built from deploy/Dockerfile. Required with this launcher."`
+	ContainerSettings
 
-	Instance string      `kong:"-"` // labels this service's bots
-	Command  []string    `kong:"-"` // arguments of the image's entrypoint, before "--config FILE"; "bot" when empty
-	Bot      BotSettings `kong:"-"`
+	Instance string   // labels this service's bots
+	Command  []string // arguments of the image's entrypoint, before "--config FILE"; "bot" when empty
+	Bot      BotSettings
 
 	// IsWanted reports whether an attempt may have a bot; other bots are
 	// removed. When it is nil, all may run.
-	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error) `kong:"-"`
+	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
 	// OnChange is called when a bot's status changes.
-	OnChange func(jobID uuid.UUID, attempt int) `kong:"-"`
-	Log      *slog.Logger                       `kong:"-"`
+	OnChange func(jobID uuid.UUID, attempt int)
+	Log      *slog.Logger
 
-	LeaveTime time.Duration    `kong:"-"` // default DefaultLeaveTime
-	Resync    time.Duration    `kong:"-"` // time between two full lists of bots; the default depends on the engine
-	Now       func() time.Time `kong:"-"`
+	LeaveTime time.Duration // default DefaultLeaveTime
+	Resync    time.Duration // time between two full lists of bots; the default depends on the engine
+	Now       func() time.Time
 }
 
 // WithDefaults returns the settings with defaults for unset fields.
 func (s RemoteSettings) WithDefaults(resync time.Duration) (RemoteSettings, error) {
 	if s.Image == "" {
 		return s, errors.New("the image of the bots is not set")
+	}
+	s.Pull, s.User = cmp.Or(s.Pull, PullMissing), cmp.Or(s.User, "10001:10001")
+	if _, _, err := s.UserIDs(); err != nil {
+		return s, err
+	}
+	if s.CPULimit.Sign() < 0 || s.MemoryLimit.Sign() < 0 {
+		return s, errors.New("the limits of a bot must not be negative")
 	}
 	if s.Instance == "" {
 		return s, errors.New("the instance that the bots belong to is not set")

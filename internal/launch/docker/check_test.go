@@ -13,7 +13,7 @@ import (
 func testCheck(t *testing.T, host string) {
 	for name, want := range map[string]bool{image: true, "localhost/standin-nowhere:1": false} {
 		found, err := docker.Check(t.Context(), docker.Settings{
-			RemoteSettings: launch.RemoteSettings{Image: name}, Host: host, User: "10001:10001",
+			RemoteSettings: launch.RemoteSettings{ContainerSettings: launch.ContainerSettings{Image: name}}, Host: host,
 		})
 		if err != nil || found.HasImage != want || found.Where != host || !strings.Contains(found.Engine, "(API 1.") {
 			t.Errorf("%s: %+v (%v)", name, found, err)
@@ -33,7 +33,8 @@ func TestCheckFails(t *testing.T) {
 		return true
 	})
 	good := docker.Settings{
-		Host: "tcp://" + e.server.Listener.Addr().String(), RemoteSettings: launch.RemoteSettings{Image: image}, User: "10001:10001",
+		Host:           "tcp://" + e.server.Listener.Addr().String(),
+		RemoteSettings: launch.RemoteSettings{ContainerSettings: launch.ContainerSettings{Image: image}},
 	}
 	for name, test := range map[string]struct {
 		change func(*docker.Settings)

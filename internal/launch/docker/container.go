@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/launch"
 )
@@ -19,30 +20,30 @@ import (
 // spoolDir is where the volume for media that is not uploaded yet is mounted.
 const spoolDir = "/var/spool/standin"
 
+// maxProcesses limits the processes and threads of a bot.
+const maxProcesses = 1024
+
 // botDir returns the bot's folder in its container.
 func botDir(key launch.Key) string { return path.Join(spoolDir, key.String()) }
 
 // containerOptions describes an attempt's container. Beyond network, memory and
 // a place for its spool, a bot gets no privileges.
 func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOptions {
-	limits := l.settings.Limits
+	memory := l.settings.MemoryLimit.Value()
 	host := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(l.settings.Network),
 		ExtraHosts:     l.settings.ExtraHosts,
 		CapDrop:        []string{"ALL"},
 		SecurityOpt:    []string{"no-new-privileges:true"},
 		ReadonlyRootfs: true,
-		Tmpfs:          map[string]string{"/tmp": "rw,nosuid,nodev,mode=1777" + tmpfsSize(int64(limits.TmpBytes))},
-		ShmSize:        int64(limits.ShmBytes),
+		Tmpfs:          map[string]string{"/tmp": "rw,nosuid,nodev,mode=1777,size=256m"},
+		ShmSize:        1 << 30,
 		Init:           new(true), // reaps orphaned processes of the browser
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		Mounts:         l.mounts(key),
 		Resources: container.Resources{
-			NanoCPUs: int64(limits.CPUs * 1e9), Memory: int64(limits.MemoryBytes), MemorySwap: int64(limits.MemoryBytes),
+			NanoCPUs: l.settings.CPULimit.ScaledValue(resource.Nano), Memory: memory, MemorySwap: memory, PidsLimit: new(int64(maxProcesses)),
 		},
-	}
-	if limits.Processes > 0 {
-		host.PidsLimit = &limits.Processes
 	}
 	if l.settings.Seccomp != "" {
 		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+l.settings.Seccomp)
@@ -58,14 +59,6 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 		},
 		HostConfig: host,
 	}
-}
-
-// tmpfsSize returns a mount option, or "" for the engine's default size.
-func tmpfsSize(bytes int64) string {
-	if bytes == 0 {
-		return ""
-	}
-	return fmt.Sprintf(",size=%d", bytes)
 }
 
 // mounts returns the volume for the spool and, read-only, the folders of the
@@ -93,7 +86,7 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 func (l *Launcher) configArchive(a launch.Assignment) (*bytes.Buffer, error) {
 	dir := botDir(a.Key())
 	config, encodeErr := launch.NewBotConfig(a, l.settings.Bot, dir).Encode()
-	uid, gid, userErr := l.settings.userIDs()
+	uid, gid, userErr := l.settings.UserIDs()
 	if err := errors.Join(encodeErr, userErr); err != nil {
 		return nil, err
 	}
@@ -105,7 +98,7 @@ func (l *Launcher) configArchive(a launch.Assignment) (*bytes.Buffer, error) {
 		{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o700},
 		{Typeflag: tar.TypeReg, Name: path.Join(folder, launch.ConfigFile), Mode: 0o600, Size: int64(len(config))},
 	} {
-		header.Uid, header.Gid, header.ModTime = uid, gid, l.settings.Now()
+		header.Uid, header.Gid, header.ModTime = int(uid), int(gid), l.settings.Now()
 		errs = append(errs, archive.WriteHeader(header))
 	}
 	_, err := archive.Write(config)

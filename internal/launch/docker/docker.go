@@ -31,57 +31,21 @@ const (
 // Settings configure a Launcher. The folders in Bot are folders of the engine's
 // machine. Tags describe the flags and environment variables of package main.
 type Settings struct {
-	launch.RemoteSettings
+	launch.RemoteSettings `kong:"-"`
 
 	Host       string   `env:"HOST" placeholder:"unix:///…" help:"Address of the Docker engine. Default: DOCKER_HOST, else /var/run/docker.sock."`
-	Pull       Pull     `env:"PULL" default:"missing" enum:"missing,always,never" help:"When the image is pulled: missing, always (before every launch) or never."`
 	Registry   Registry `embed:"" prefix:"registry-" envprefix:"REGISTRY_"`
 	Network    string   `env:"NETWORK" help:"Network of the bots. Default: the engine's default network."`
 	ExtraHosts []string `env:"EXTRA_HOSTS" placeholder:"NAME:ADDRESS" help:"Additional host entries in the bots' containers, such as host.docker.internal:host-gateway."`
-	Limits     Limits   `embed:""`
-	User       string   `env:"USER" default:"10001:10001" placeholder:"UID:GID" help:"Numeric user and group of the bots; root is rejected."`
-	Seccomp    string   `env:"SECCOMP" default:"embedded" placeholder:"embedded|engine|FILE" help:"Seccomp profile of bots: embedded (deploy/seccomp.json, which allows Chromium's sandbox), engine (the engine's own, with Chromium's sandbox off), or a file."`
 	Volume     string   `name:"spool-volume" env:"SPOOL_VOLUME" help:"Prefix of named volumes that keep the bots' spools until the recording is deleted, for a week at most. Default: an anonymous volume, removed with the bot."`
 
 	PullWait time.Duration `kong:"-"` // how long a launch waits for the image; default 20 s
 }
 
-// Pull says when the image is pulled.
-type Pull string
-
-// The values of Pull.
-const (
-	PullMissing Pull = "missing" // when the engine does not have it
-	PullAlways  Pull = "always"  // before every launch
-	PullNever   Pull = "never"
-)
-
 // Registry holds the credentials for pulling; empty for anonymous access.
 type Registry struct {
 	User     string `env:"USER" help:"User name for the image registry. Default: none."`
 	Password string `env:"PASSWORD" help:"Password for the image registry. Prefer the environment variable."`
-}
-
-// Limits are the limits of a bot's container; 0 is the engine's default.
-type Limits struct {
-	CPUs        float64 `env:"CPUS" name:"cpus" default:"2" help:"CPU limit of a bot, in cores; 0 means no limit."`
-	MemoryBytes Bytes   `name:"memory" env:"MEMORY" default:"3Gi" help:"Memory limit of a bot, in bytes or such as 3Gi; 0 means no limit."`
-	Processes   int64   `env:"PROCESSES" default:"1024" help:"Maximum number of processes and threads of a bot; 0 means no limit."`
-	ShmBytes    Bytes   `name:"shm" env:"SHM" default:"1Gi" help:"Size of /dev/shm, in bytes or such as 1Gi; counts against the memory limit."`
-	TmpBytes    Bytes   `name:"tmp" env:"TMP" default:"256Mi" help:"Size of /tmp, in bytes or such as 256Mi; counts against the memory limit."`
-}
-
-// Bytes is a size, written as a Kubernetes quantity such as 3Gi.
-type Bytes int64
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (b *Bytes) UnmarshalText(text []byte) error {
-	size, err := launch.ParseQuantity(string(text))
-	if err != nil || size.Sign() < 0 {
-		return fmt.Errorf("%q is not a size such as 1073741824 or 1Gi", text)
-	}
-	*b = Bytes(size.Value())
-	return nil
 }
 
 // Launcher starts bots as containers.
@@ -120,31 +84,13 @@ func (s Settings) withDefaults() (Settings, error) {
 	if _, err := reference.ParseNormalizedNamed(s.Image); err != nil {
 		return s, fmt.Errorf("parse the name of the bots' image %q: %w", s.Image, err)
 	}
-	if _, _, err := s.userIDs(); err != nil {
-		return s, err
-	}
 	if s.Seccomp, err = SeccompProfile(s.Seccomp); err != nil {
 		return s, err
-	}
-	switch s.Pull {
-	case "":
-		s.Pull = PullMissing
-	case PullMissing, PullAlways, PullNever:
-	default:
-		return s, fmt.Errorf("the pull policy is %q; it can be missing, always or never", s.Pull)
 	}
 	if s.PullWait == 0 {
 		s.PullWait = 20 * time.Second
 	}
 	return s, nil
-}
-
-// userIDs returns the numeric user and group.
-func (s Settings) userIDs() (uid, gid int, err error) {
-	if _, err := fmt.Sscanf(s.User, "%d:%d", &uid, &gid); err != nil || s.User != fmt.Sprintf("%d:%d", uid, gid) || uid <= 0 || gid < 0 {
-		return 0, 0, fmt.Errorf("the bots' user is %q; it must be a numeric user and group, as in 10001:10001, and never root", s.User)
-	}
-	return uid, gid, nil
 }
 
 // newClient returns a client, without connecting.
@@ -222,9 +168,9 @@ const EngineSeccomp = "engine"
 // for that of the engine.
 func SeccompProfile(name string) (string, error) {
 	switch name {
-	case "", EngineSeccomp:
+	case EngineSeccomp:
 		return "", nil
-	case "embedded":
+	case "", "embedded":
 		return deploy.SeccompProfile(), nil
 	}
 	profile, err := os.ReadFile(name)

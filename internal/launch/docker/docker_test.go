@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
@@ -24,9 +25,9 @@ func newHarness(t *testing.T, host string, change ...func(*docker.Settings)) *ha
 	t.Helper()
 	h := new(harness)
 	settings := docker.Settings{
-		RemoteSettings: h.Settings(image), Host: host, Pull: docker.PullMissing, User: "10001:10001", Network: "none",
-		Limits: docker.Limits{CPUs: 1, MemoryBytes: 64 << 20, Processes: 64, ShmBytes: 16 << 20, TmpBytes: 16 << 20},
+		RemoteSettings: h.Settings(image), Host: host, Network: "none",
 	}
+	settings.Seccomp, settings.CPULimit, settings.MemoryLimit = docker.EngineSeccomp, resource.MustParse("1"), resource.MustParse("64Mi")
 	settings.Command = []string{"/testbot", "run"}
 	for _, fn := range change {
 		fn(&settings)

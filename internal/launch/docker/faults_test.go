@@ -92,8 +92,8 @@ func TestContainer(t *testing.T) {
 		"root file system":   host.ReadonlyRootfs && strings.Contains(host.Tmpfs["/tmp"], "nosuid,nodev"),
 		"memory":             host.Memory == 64<<20 && host.MemorySwap == host.Memory,
 		"CPUs":               host.NanoCPUs == 1e9,
-		"processes":          host.PidsLimit != nil && *host.PidsLimit == 64,
-		"/dev/shm":           host.ShmSize == 16<<20,
+		"processes":          host.PidsLimit != nil && *host.PidsLimit == 1024,
+		"/dev/shm":           host.ShmSize == 1<<30,
 		"network":            host.NetworkMode == "bots" && slices.Equal(host.ExtraHosts, []string{"host.docker.internal:host-gateway"}),
 		"init":               host.Init != nil && *host.Init,
 		"restart policy":     host.RestartPolicy.Name == container.RestartPolicyDisabled && !host.AutoRemove,
@@ -141,25 +141,25 @@ func TestPullErrors(t *testing.T) {
 		return func(w http.ResponseWriter) { io.WriteString(w, strings.Join(lines, "\n")+"\n") }
 	}
 	for name, test := range map[string]struct {
-		policy docker.Pull
+		policy launch.Pull
 		answer func(http.ResponseWriter)
 		words  string
 	}{
-		"error within the stream": {docker.PullMissing, lines(
+		"error within the stream": {launch.PullMissing, lines(
 			`{"status":"Pulling from bots","id":"2"}`,
 			`{"errorDetail":{"message":"manifest for registry.test/bots:2 not found: manifest unknown"},"error":"manifest unknown"}`),
 			"pull the bots' image registry.test/bots:2: the Docker engine says: manifest for registry.test/bots:2 not found"},
-		"refused at once": {docker.PullMissing, func(w http.ResponseWriter) {
+		"refused at once": {launch.PullMissing, func(w http.ResponseWriter) {
 			respondError(w, http.StatusNotFound,
 				"pull access denied for registry.test/bots, repository does not exist or may require 'docker login'")
 		}, "the Docker engine says: pull access denied"},
-		"registry unreachable": {docker.PullAlways, func(w http.ResponseWriter) {
+		"registry unreachable": {launch.PullAlways, func(w http.ResponseWriter) {
 			respondError(w, http.StatusInternalServerError, "Get \"https://registry.test/v2/\": dial tcp: lookup registry.test: no such host")
 		}, "no such host"},
-		"stream cut": {docker.PullMissing, func(w http.ResponseWriter) {
+		"stream cut": {launch.PullMissing, func(w http.ResponseWriter) {
 			io.WriteString(w, `{"status":"Downloading","progress`)
 		}, "unexpected EOF"},
-		"never": {docker.PullNever, lines(), "No such image: registry.test/bots:2"},
+		"never": {launch.PullNever, lines(), "No such image: registry.test/bots:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -411,13 +411,14 @@ func TestSettings(t *testing.T) {
 		"root":         {func(s *docker.Settings) { s.User = "0:0" }, "never root"},
 		"user by name": {func(s *docker.Settings) { s.User = "standin" }, "numeric"},
 		"user in part": {func(s *docker.Settings) { s.User = "10001:10001x" }, "numeric"},
-		"pull":         {func(s *docker.Settings) { s.Pull = "sometimes" }, "sometimes"},
 		"instance":     {func(s *docker.Settings) { s.Instance = "" }, "instance"},
 		"host":         {func(s *docker.Settings) { s.Host = "nowhere" }, "nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settings := docker.Settings{RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: image}, User: "10001:10001"}
+			settings := docker.Settings{RemoteSettings: launch.RemoteSettings{
+				Instance: "i1", ContainerSettings: launch.ContainerSettings{Image: image},
+			}}
 			test.change(&settings)
 			launcher, err := docker.New(settings)
 			if err == nil {
@@ -434,7 +435,7 @@ func TestSettings(t *testing.T) {
 // TestSeccompProfile checks which profile each value of the setting is.
 func TestSeccompProfile(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]string{"": "", docker.EngineSeccomp: "", "embedded": deploy.SeccompProfile()} {
+	for value, want := range map[string]string{docker.EngineSeccomp: "", "": deploy.SeccompProfile(), "embedded": deploy.SeccompProfile()} {
 		if profile, err := docker.SeccompProfile(value); err != nil || profile != want {
 			t.Errorf("%q is a profile of %d bytes (%v), want %d", value, len(profile), err, len(want))
 		}

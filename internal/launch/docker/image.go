@@ -106,9 +106,9 @@ func (l *Launcher) replyAll(err error) {
 // fetchImage pulls the image if the settings require it.
 func (l *Launcher) fetchImage(ctx context.Context) error {
 	switch l.settings.Pull {
-	case PullNever:
+	case launch.PullNever:
 		return nil // without the image, creating the container fails
-	case PullMissing:
+	case launch.PullMissing:
 		inspectCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 		defer cancel()
 		_, err := l.client.ImageInspect(inspectCtx, l.settings.Image)

@@ -16,6 +16,8 @@ import (
 
 // Settings configure the engines.
 type Settings struct {
+	launch.ContainerSettings `embed:"" prefix:"bot-" envprefix:"STANDIN_BOT_" group:"Bots in containers:"`
+
 	Docker     docker.Settings    `embed:"" prefix:"docker-" envprefix:"STANDIN_DOCKER_" group:"Launcher docker:"`
 	Kubernetes KubernetesSettings `embed:"" prefix:"kubernetes-" envprefix:"STANDIN_KUBERNETES_" group:"Launcher kubernetes:"`
 }
@@ -27,22 +29,28 @@ type KubernetesSettings struct {
 	PodTemplate string `env:"POD_TEMPLATE" type:"existingfile" help:"YAML file with a PodTemplateSpec that bot pods are based on: node selectors, tolerations, pull secrets, volumes. Default: a minimal pod."`
 }
 
-// Resolve returns the launcher's settings with the cluster, its namespace and
-// the pod template.
-func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
-	settings := s.Settings
-	config, namespace, err := kubernetes.FindCluster(s.Kubeconfig)
+// OnDocker returns the settings of the launcher docker.
+func (s Settings) OnDocker() docker.Settings {
+	settings := s.Docker
+	settings.ContainerSettings = s.ContainerSettings
+	return settings
+}
+
+// OnKubernetes returns the settings of the launcher kubernetes with the cluster, its namespace
+// and the pod template.
+func (s Settings) OnKubernetes() (kubernetes.Settings, error) {
+	settings := s.Kubernetes.Settings
+	settings.ContainerSettings = s.ContainerSettings
+	config, namespace, err := kubernetes.FindCluster(s.Kubernetes.Kubeconfig)
 	if err != nil {
 		return settings, err
 	}
 	settings.Cluster = config
 	settings.Namespace = cmp.Or(settings.Namespace, namespace)
-	if s.PodTemplate != "" {
-		if settings.Template, err = kubernetes.ReadPodTemplate(s.PodTemplate); err != nil {
-			return settings, err
-		}
+	if s.Kubernetes.PodTemplate != "" {
+		settings.Template, err = kubernetes.ReadPodTemplate(s.Kubernetes.PodTemplate)
 	}
-	return settings, nil
+	return settings, err
 }
 
 // CheckServiceURL returns an error if bots in the containers of a launcher cannot reach
@@ -57,21 +65,22 @@ func (s Settings) CheckServiceURL(launcher, url string) error {
 
 // Open connects to the engine of a launcher, with settings of the service.
 func (s Settings) Open(launcher string, shared launch.RemoteSettings) (launch.RemoteLauncher, error) {
+	shared.ContainerSettings = s.ContainerSettings
 	switch launcher {
 	case "docker":
 		settings := s.Docker
-		settings.RemoteSettings = withShared(settings.RemoteSettings, shared, settings.Seccomp == "" || settings.Seccomp == docker.EngineSeccomp)
+		settings.RemoteSettings = withSandbox(shared, s.Seccomp != docker.EngineSeccomp)
 		connected, err := docker.New(settings)
 		if err != nil {
 			return nil, err
 		}
 		return dockerEngine{connected, settings}, nil
 	case "kubernetes":
-		settings, err := s.Kubernetes.Resolve()
+		settings, err := s.OnKubernetes()
 		if err != nil {
 			return nil, err
 		}
-		settings.RemoteSettings = withShared(settings.RemoteSettings, shared, settings.Seccomp == "")
+		settings.RemoteSettings = withSandbox(shared, s.Seccomp != "")
 		connected, err := kubernetes.New(settings)
 		if err != nil {
 			return nil, err
@@ -81,15 +90,13 @@ func (s Settings) Open(launcher string, shared launch.RemoteSettings) (launch.Re
 	return nil, fmt.Errorf("unknown launcher %q; the launchers are process, docker, kubernetes and manual", launcher)
 }
 
-// withShared adds the service's settings to those of an engine. The default seccomp
-// profiles of containers forbid Chromium's sandbox; under those, the container is the
-// sandbox.
-func withShared(settings, shared launch.RemoteSettings, defaultSeccomp bool) launch.RemoteSettings {
-	shared.Image = settings.Image
+// withSandbox turns Chromium's sandbox off unless the seccomp profile allows it, which the default
+// profiles of containers do not. Under those, the container is the sandbox.
+func withSandbox(shared launch.RemoteSettings, allowed bool) launch.RemoteSettings {
 	switch {
 	case shared.Bot.NoSandbox:
 		browser.WarnNoSandbox(shared.Log, browser.NoSandboxSetting+" is set")
-	case defaultSeccomp:
+	case !allowed:
 		shared.Bot.NoSandbox = true
 		browser.WarnNoSandbox(shared.Log, "the default seccomp profile of containers does not allow it")
 	}

@@ -11,7 +11,6 @@ import (
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/engines"
-	"standin/internal/launch/kubernetes"
 )
 
 // writeFile writes a file and returns its path.
@@ -28,29 +27,27 @@ func writeFile(t *testing.T, content string) string {
 // service starts, and that it starts while an engine cannot be reached.
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	image := launch.RemoteSettings{Image: "registry.test/standin:1"}
-	onDocker := docker.Settings{RemoteSettings: image, Host: "unix:///nowhere/docker.sock", User: "10001:10001"}
+	image := launch.ContainerSettings{Image: "registry.test/standin:1"}
+	onDocker := engines.Settings{ContainerSettings: image, Docker: docker.Settings{Host: "unix:///nowhere/docker.sock"}}
 	asRoot, noImage := onDocker, onDocker
 	asRoot.User, noImage.Image = "0:0", ""
 	const unreachable = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {}}],
 		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`
-	inCluster := engines.KubernetesSettings{
-		Kubeconfig: writeFile(t, unreachable), Settings: kubernetes.Settings{RemoteSettings: image, User: 1, Group: 1},
-	}
+	inCluster := engines.Settings{ContainerSettings: image, Kubernetes: engines.KubernetesSettings{Kubeconfig: writeFile(t, unreachable)}}
 	noTemplate, invalid := inCluster, inCluster
-	noTemplate.PodTemplate, invalid.Kubeconfig = inCluster.Kubeconfig+".none", writeFile(t, "clusters: [")
+	noTemplate.Kubernetes.PodTemplate, invalid.Kubernetes.Kubeconfig = inCluster.Kubernetes.Kubeconfig+".none", writeFile(t, "clusters: [")
 	for name, test := range map[string]struct {
 		launcher string
 		settings engines.Settings
 		words    string // part of the error; empty if there is none
 	}{
-		"unreachable engine":   {"docker", engines.Settings{Docker: onDocker}, ""},
-		"no image":             {"docker", engines.Settings{Docker: noImage}, "image"},
-		"root":                 {"docker", engines.Settings{Docker: asRoot}, "never root"},
+		"unreachable engine":   {"docker", onDocker, ""},
+		"no image":             {"docker", noImage, "image"},
+		"root":                 {"docker", asRoot, "never root"},
 		"unknown launcher":     {"podman", engines.Settings{}, `unknown launcher "podman"`},
-		"unreachable cluster":  {"kubernetes", engines.Settings{Kubernetes: inCluster}, ""},
-		"invalid kubeconfig":   {"kubernetes", engines.Settings{Kubernetes: invalid}, "find the Kubernetes cluster"},
-		"missing pod template": {"kubernetes", engines.Settings{Kubernetes: noTemplate}, "pod template"},
+		"unreachable cluster":  {"kubernetes", inCluster, ""},
+		"invalid kubeconfig":   {"kubernetes", invalid, "find the Kubernetes cluster"},
+		"missing pod template": {"kubernetes", noTemplate, "pod template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

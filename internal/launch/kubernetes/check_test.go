@@ -15,8 +15,8 @@ import (
 // checkSettings returns the settings of Check.
 func checkSettings(config *rest.Config) kubernetes.Settings {
 	return kubernetes.Settings{
-		RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Cluster: config, Namespace: namespace, User: 10001,
-		Group: 10001,
+		RemoteSettings: launch.RemoteSettings{ContainerSettings: launch.ContainerSettings{Image: "registry.test/standin:1"}},
+		Cluster:        config, Namespace: namespace,
 	}
 }
 
@@ -59,7 +59,7 @@ func TestCheckFails(t *testing.T) {
 		want    string
 	}{
 		"no image":   {func(s *kubernetes.Settings) { s.Image = "" }, false, "image of the bots is not set"},
-		"root":       {func(s *kubernetes.Settings) { s.User = 0 }, false, "never root"},
+		"root":       {func(s *kubernetes.Settings) { s.User = "0:0" }, false, "never root"},
 		"no cluster": {func(s *kubernetes.Settings) { s.Cluster = nil }, false, "cluster is not set"},
 		"no listener": {func(s *kubernetes.Settings) {
 			s.Cluster = &rest.Config{Host: "http://127.0.0.1:1"}

@@ -127,6 +127,8 @@ spec:
 			len(bot.SecurityContext.Capabilities.Add) == 0,
 		"root file system": *bot.SecurityContext.ReadOnlyRootFilesystem,
 		"resources":        bot.Resources.Requests.Cpu().String() == "500m" && bot.Resources.Limits.Memory().String() == "2Gi",
+		"image":            bot.ImagePullPolicy == corev1.PullIfNotPresent,
+		"spool":            spec.Volumes[2].EmptyDir.SizeLimit.String() == "9Gi",
 		"end of the log":   bot.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
 		"time to leave":    *spec.TerminationGracePeriodSeconds == 2,
 		"one container": len(spec.Containers) == 1 && bot.Name == "bot" && slices.Equal(bot.Args, []string{
@@ -376,14 +378,14 @@ func TestSettings(t *testing.T) {
 		"image":     {func(s *kubernetes.Settings) { s.Image = "" }, "image"},
 		"namespace": {func(s *kubernetes.Settings) { s.Namespace = "" }, "namespace"},
 		"instance":  {func(s *kubernetes.Settings) { s.Instance = "" }, "instance"},
-		"root":      {func(s *kubernetes.Settings) { s.User = 0 }, "never root"},
+		"root":      {func(s *kubernetes.Settings) { s.User = "0:0" }, "never root"},
 		"cluster":   {func(s *kubernetes.Settings) { s.Cluster = nil }, "cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			settings := kubernetes.Settings{
-				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &rest.Config{Host: "http://127.0.0.1:1"},
-				Namespace: namespace, User: 1, Group: 1,
+				RemoteSettings: launch.RemoteSettings{Instance: "i1", ContainerSettings: launch.ContainerSettings{Image: "i"}},
+				Cluster:        &rest.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace,
 			}
 			test.change(&settings)
 			launcher, err := kubernetes.New(settings)

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -31,29 +30,15 @@ const defaultResync = time.Minute
 // Settings configure a Launcher. The folders in Bot are folders of the bot's
 // container.
 type Settings struct {
-	launch.RemoteSettings
+	launch.RemoteSettings `kong:"-"`
 
-	Namespace string            `env:"NAMESPACE" help:"Namespace of the bots. Default: the namespace of the service."`
-	Pull      corev1.PullPolicy `env:"PULL" enum:"IfNotPresent,Always,Never," default:"" help:"Image pull policy: IfNotPresent, Always or Never. Default: the cluster's default."`
-	Resources Resources         `embed:""`
-	User      int64             `env:"USER" default:"10001" help:"Numeric user of the bots; root is rejected."`
-	Group     int64             `env:"GROUP" default:"10001" help:"Numeric group of the bots."`
-	Seccomp   string            `env:"SECCOMP" placeholder:"PATH" help:"Seccomp profile on the nodes, relative to the kubelet's directory, that allows Chromium's sandbox. Default: the runtime's profile, with Chromium's sandbox off."`
+	Namespace     string            `env:"NAMESPACE" help:"Namespace of the bots. Default: the namespace of the service."`
+	CPURequest    resource.Quantity `env:"CPU_REQUEST" name:"cpu-request" default:"1" help:"CPU request of a bot, such as 500m; 0 omits it."`
+	MemoryRequest resource.Quantity `env:"MEMORY_REQUEST" default:"1Gi" help:"Memory request of a bot; 0 omits it."`
 
 	Cluster   *rest.Config            `kong:"-"`
 	Template  *corev1.PodTemplateSpec `kong:"-"` // base of all pods; may be nil
 	LostAfter time.Duration           `kong:"-"` // time beyond LeaveTime for a node to report a pod's end; default 1 minute
-}
-
-// Resources are the resources of one bot. Zero quantities are left to the cluster.
-type Resources struct {
-	CPURequest    resource.Quantity `env:"CPU_REQUEST" name:"cpu-request" default:"1" help:"CPU request of a bot, such as 500m; 0 omits it."`
-	CPULimit      resource.Quantity `env:"CPU_LIMIT" name:"cpu-limit" default:"2" help:"CPU limit of a bot; 0 omits it."`
-	MemoryRequest resource.Quantity `env:"MEMORY_REQUEST" default:"1Gi" help:"Memory request of a bot; 0 omits it."`
-	MemoryLimit   resource.Quantity `env:"MEMORY_LIMIT" default:"3Gi" help:"Memory limit of a bot; 0 omits it."`
-	Shm           resource.Quantity `env:"SHM" default:"1Gi" help:"Size of /dev/shm; counts against the memory limit."`
-	Tmp           resource.Quantity `env:"TMP" default:"1Gi" help:"Size of /tmp on the node's disk."`
-	Spool         resource.Quantity `env:"SPOOL" default:"8Gi" help:"Size of a bot's spool on the node's disk; a bot that exceeds it is evicted. 0 means no limit."`
 }
 
 // Launcher starts bots as Jobs.
@@ -86,15 +71,11 @@ func (s Settings) withDefaults() (Settings, error) {
 	if s.RemoteSettings, err = s.WithDefaults(defaultResync); err != nil {
 		return s, err
 	}
-	switch r := s.Resources; {
+	switch {
 	case s.Namespace == "":
 		return s, errors.New("the namespace of the bots is not set")
-	case s.User <= 0 || s.Group <= 0:
-		return s, errors.New("the bots' user and group must be numeric and never root")
-	case slices.ContainsFunc([]resource.Quantity{
-		r.CPURequest, r.CPULimit, r.MemoryRequest, r.MemoryLimit, r.Shm, r.Tmp, r.Spool,
-	}, func(q resource.Quantity) bool { return q.Sign() < 0 }):
-		return s, errors.New("the resources of a bot must not be negative")
+	case s.CPURequest.Sign() < 0 || s.MemoryRequest.Sign() < 0:
+		return s, errors.New("the requests of a bot must not be negative")
 	}
 	if s.LostAfter == 0 {
 		s.LostAfter = time.Minute

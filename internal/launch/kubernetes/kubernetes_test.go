@@ -33,11 +33,10 @@ func newHarness(t *testing.T, config *rest.Config, change ...func(*kubernetes.Se
 	t.Helper()
 	h := new(harness)
 	settings := kubernetes.Settings{
-		RemoteSettings: h.Settings("registry.test/standin:1"), Cluster: config, Namespace: namespace, User: 10001, Group: 10001,
-		Resources: kubernetes.Resources{
-			CPURequest: resource.MustParse("500m"), MemoryLimit: resource.MustParse("2Gi"), Shm: resource.MustParse("1Gi"),
-		},
+		RemoteSettings: h.Settings("registry.test/standin:1"), Cluster: config, Namespace: namespace,
+		CPURequest: resource.MustParse("500m"),
 	}
+	settings.MemoryLimit = resource.MustParse("2Gi")
 	for _, fn := range change {
 		fn(&settings)
 	}

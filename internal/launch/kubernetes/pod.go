@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -32,6 +33,14 @@ const (
 	configDir     = "/run/standin"
 	configVolume  = "config"
 )
+
+// spoolMargin is what a bot may write beside the media in its spool, in MiB. A bot that exceeds
+// the volume is evicted.
+const spoolMargin = 1024
+
+var pullPolicies = map[launch.Pull]corev1.PullPolicy{
+	launch.PullMissing: corev1.PullIfNotPresent, launch.PullAlways: corev1.PullAlways, launch.PullNever: corev1.PullNever,
+}
 
 // extraDeadline is the time that a bot gets beyond its meeting's maximum: to
 // start, to pack its recording and to upload it.
@@ -101,8 +110,9 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 	spec.AutomountServiceAccountToken, spec.EnableServiceLinks = new(false), new(false)
 	spec.HostNetwork, spec.HostPID, spec.HostIPC = false, false, false
 	spec.TerminationGracePeriodSeconds = new(int64(l.settings.LeaveTime / time.Second))
+	user, group, _ := l.settings.UserIDs() // New has checked it
 	spec.SecurityContext = &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), RunAsUser: &l.settings.User, RunAsGroup: &l.settings.Group, FSGroup: &l.settings.Group,
+		RunAsNonRoot: new(true), RunAsUser: &user, RunAsGroup: &group, FSGroup: &group,
 		SeccompProfile: l.seccomp(),
 	}
 	spec.Volumes = append(spec.Volumes, l.volumes(secret)...)
@@ -113,7 +123,7 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 		spec.Containers = append(spec.Containers, corev1.Container{Name: containerName})
 	}
 	c := &spec.Containers[at]
-	c.Image, c.ImagePullPolicy = l.settings.Image, l.settings.Pull
+	c.Image, c.ImagePullPolicy = l.settings.Image, pullPolicies[l.settings.Pull]
 	c.Args = append(slices.Clone(l.settings.Command), "--config", path.Join(configDir, launch.ConfigFile))
 	c.Env = append(c.Env, corev1.EnvVar{Name: "HOME", Value: "/tmp"}, corev1.EnvVar{Name: "TMPDIR", Value: "/tmp"})
 	c.VolumeMounts = append(c.VolumeMounts,
@@ -129,9 +139,8 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 	// The pod's status includes the end of a failed bot's log, so the launcher
 	// needs no permission to read logs.
 	c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
-	limits := l.settings.Resources
-	c.Resources.Requests = withQuantities(c.Resources.Requests, limits.CPURequest, limits.MemoryRequest)
-	c.Resources.Limits = withQuantities(c.Resources.Limits, limits.CPULimit, limits.MemoryLimit)
+	c.Resources.Requests = withQuantities(c.Resources.Requests, l.settings.CPURequest, l.settings.MemoryRequest)
+	c.Resources.Limits = withQuantities(c.Resources.Limits, l.settings.CPULimit, l.settings.MemoryLimit)
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: base.Annotations}, Spec: spec}
 }
 
@@ -158,20 +167,16 @@ func (l *Launcher) seccomp() *corev1.SeccompProfile {
 
 // volumes returns the volumes that a bot may write to, and its configuration.
 func (l *Launcher) volumes(secret string) []corev1.Volume {
-	empty := func(name string, medium corev1.StorageMedium, size resource.Quantity) corev1.Volume {
-		source := &corev1.EmptyDirVolumeSource{Medium: medium}
-		if !size.IsZero() {
-			source.SizeLimit = &size
-		}
+	empty := func(name string, medium corev1.StorageMedium, mebibytes int) corev1.Volume {
+		source := &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: resource.NewQuantity(int64(mebibytes)<<20, resource.BinarySI)}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}}
 	}
 	config := &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}
-	resources := l.settings.Resources
 	return []corev1.Volume{
 		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: config}},
-		empty("spool", corev1.StorageMediumDefault, resources.Spool),
-		empty("tmp", corev1.StorageMediumDefault, resources.Tmp),
-		empty("shm", corev1.StorageMediumMemory, resources.Shm),
+		empty("spool", corev1.StorageMediumDefault, cmp.Or(l.settings.Bot.SpoolMiB, 8192)+spoolMargin),
+		empty("tmp", corev1.StorageMediumDefault, 1024),
+		empty("shm", corev1.StorageMediumMemory, 1024),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/engines"
 	"standin/internal/launch/kubernetes"
@@ -25,9 +26,9 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	case "manual":
 		return name.ok("manual: the operator runs standin bot")
 	case "docker":
-		return checkDocker(ctx, name, settings.Engines.Docker)
+		return checkDocker(ctx, name, settings.Engines.OnDocker())
 	case "kubernetes":
-		return checkKubernetes(ctx, name, settings.Engines.Kubernetes)
+		return checkKubernetes(ctx, name, settings.Engines)
 	}
 	return name.fail(fmt.Sprintf("there is no launcher %q", settings.Launcher),
 		"set STANDIN_LAUNCHER to process, docker, kubernetes or manual")
@@ -39,7 +40,7 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 	switch {
 	case err != nil && found.Where == "":
 		return name.fail("docker: "+err.Error(),
-			"set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
+			"set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
 	case err != nil:
 		return name.fail(fmt.Sprintf("docker at %s: %v", found.Where, err),
 			"make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
@@ -49,15 +50,15 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 	}
 	missing := fmt.Sprintf("docker at %s: %s does not have the image %s", found.Where, found.Engine, settings.Image)
 	fix := fmt.Sprintf("docker pull %s, or build it: docker build -t %s -f deploy/Dockerfile .", settings.Image, settings.Image)
-	if settings.Pull == docker.PullNever {
-		return name.fail(missing+", and STANDIN_DOCKER_PULL is never", fix)
+	if settings.Pull == launch.PullNever {
+		return name.fail(missing+", and STANDIN_BOT_PULL is never", fix)
 	}
 	return name.warn(missing+" yet: it is pulled when the service starts, which fails if no registry has it", fix)
 }
 
 // checkKubernetes requests the cluster's version and the service's permissions.
-func checkKubernetes(ctx context.Context, name checkName, given engines.KubernetesSettings) Check {
-	settings, err := given.Resolve()
+func checkKubernetes(ctx context.Context, name checkName, given engines.Settings) Check {
+	settings, err := given.OnKubernetes()
 	if err != nil {
 		return name.fail("kubernetes: "+err.Error(),
 			"make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
@@ -68,7 +69,7 @@ func checkKubernetes(ctx context.Context, name checkName, given engines.Kubernet
 	switch {
 	case err != nil && found.Where == "":
 		return name.fail("kubernetes: "+err.Error(),
-			"set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
+			"set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
 	case err != nil:
 		return name.fail(in+": "+err.Error(),
 			"make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid")

@@ -14,9 +14,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"standin/internal/launch"
-	"standin/internal/launch/docker"
 	"standin/internal/launch/engines"
-	"standin/internal/launch/kubernetes"
 	"standin/internal/server/service"
 )
 
@@ -53,12 +51,12 @@ func TestDockerLauncher(t *testing.T) {
 	}{
 		"working": {func(*Settings) {}, OK, []string{host, "25.0.5 (API 1.44), with the image " + image}},
 		"image to be pulled": {func(s *Settings) {
-			s.Engines.Docker.Image = "localhost/other:1"
+			s.Engines.Image = "localhost/other:1"
 		}, Warn, []string{"does not have the image localhost/other:1 yet", "docker pull localhost/other:1"}},
 		"image missing": {func(s *Settings) {
-			s.Engines.Docker.Image, s.Engines.Docker.Pull = "localhost/other:1", docker.PullNever
-		}, Fail, []string{"STANDIN_DOCKER_PULL is never", "deploy/Dockerfile"}},
-		"no image named": {func(s *Settings) { s.Engines.Docker.Image = "" }, Fail, []string{"set STANDIN_DOCKER_IMAGE"}},
+			s.Engines.Image, s.Engines.Pull = "localhost/other:1", launch.PullNever
+		}, Fail, []string{"STANDIN_BOT_PULL is never", "deploy/Dockerfile"}},
+		"no image named": {func(s *Settings) { s.Engines.Image = "" }, Fail, []string{"set STANDIN_BOT_IMAGE"}},
 		"engine away": {func(s *Settings) {
 			s.Engines.Docker.Host = "tcp://127.0.0.1:1"
 		}, Fail, []string{"tcp://127.0.0.1:1", "does not answer", "STANDIN_DOCKER_HOST"}},
@@ -67,7 +65,7 @@ func TestDockerLauncher(t *testing.T) {
 		},
 	} {
 		settings := Settings{LauncherSettings: service.LauncherSettings{Launcher: "docker", BotServiceURL: "http://standin:8080"}}
-		settings.Engines.Docker = docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}
+		settings.Engines.Image, settings.Engines.Docker.Host = image, host
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,40 +113,39 @@ func TestKubernetesLauncher(t *testing.T) {
 	refusing := clusterRefusing(t, "create", "jobs")
 	away := kubeconfigFor(t, "http://127.0.0.1:1")
 	for name, test := range map[string]struct {
-		change func(*engines.KubernetesSettings)
+		change func(*engines.Settings)
 		state  State
 		texts  []string
 	}{
-		"working": {func(*engines.KubernetesSettings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
+		"working": {func(*engines.Settings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
 		"no right": {
-			func(s *engines.KubernetesSettings) { s.Kubeconfig = refusing }, Fail,
+			func(s *engines.Settings) { s.Kubernetes.Kubeconfig = refusing }, Fail,
 			[]string{"may not create jobs there", "deploy/kubernetes/rbac.yaml"},
 		},
 		"elsewhere": {
-			func(s *engines.KubernetesSettings) { s.Namespace = "other" }, Fail,
+			func(s *engines.Settings) { s.Kubernetes.Namespace = "other" }, Fail,
 			[]string{`namespace "other"`, "create secrets", "STANDIN_KUBERNETES_NAMESPACE"},
 		},
 		"cluster away": {
-			func(s *engines.KubernetesSettings) { s.Kubeconfig = away }, Fail,
+			func(s *engines.Settings) { s.Kubernetes.Kubeconfig = away }, Fail,
 			[]string{"http://127.0.0.1:1", "Kubernetes does not answer", "API server"},
 		},
-		"no such file": {func(s *engines.KubernetesSettings) {
-			s.Kubeconfig = "/no/such/file"
+		"no such file": {func(s *engines.Settings) {
+			s.Kubernetes.Kubeconfig = "/no/such/file"
 		}, Fail, []string{"/no/such/file", "STANDIN_KUBERNETES_KUBECONFIG"}},
-		"no template": {func(s *engines.KubernetesSettings) {
-			s.PodTemplate = "/no/such/template"
+		"no template": {func(s *engines.Settings) {
+			s.Kubernetes.PodTemplate = "/no/such/template"
 		}, Fail, []string{"pod template", "STANDIN_KUBERNETES_POD_TEMPLATE"}},
-		"no image named": {func(s *engines.KubernetesSettings) { s.Image = "" }, Fail, []string{"set STANDIN_KUBERNETES_IMAGE"}},
+		"no image named": {func(s *engines.Settings) { s.Image = "" }, Fail, []string{"set STANDIN_BOT_IMAGE"}},
 	} {
-		settings := engines.KubernetesSettings{
-			Kubeconfig: good, Settings: kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, User: 10001, Group: 10001},
-		}
+		var settings engines.Settings
+		settings.Image, settings.Kubernetes.Kubeconfig = image, good
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			expect(t, checkLauncher(limited(t), Settings{
 				LauncherSettings: service.LauncherSettings{Launcher: "kubernetes", BotServiceURL: "http://standin:8080"},
-				Engines:          engines.Settings{Kubernetes: settings},
+				Engines:          settings,
 			}), test.state, test.texts...)
 		})
 	}

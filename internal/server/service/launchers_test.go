@@ -21,9 +21,9 @@ func onDocker(t *testing.T, host string) service.Settings {
 	t.Helper()
 	settings := contractSettings(t)
 	settings.Launcher, settings.BotServiceURL = "docker", "http://standin.test:8080"
-	settings.OpenEngine = engines.Settings{Docker: docker.Settings{
-		RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Host: host, User: "10001:10001",
-	}}.Open
+	settings.OpenEngine = engines.Settings{
+		ContainerSettings: launch.ContainerSettings{Image: "registry.test/standin:1"}, Docker: docker.Settings{Host: host},
+	}.Open
 	return settings
 }
 
