@@ -59,7 +59,6 @@ func TestMailSettings(t *testing.T) { // not parallel: it changes the environmen
 		"$SMTP --imap-url=imaps://notes:hunter2%@example.test":      "STANDIN_MAIL_IMAP_URL is not a URL",
 		"$SMTP --reply-url=smtps://notes:hunter2@example.test:port": "STANDIN_MAIL_REPLY_URL is not a URL",
 		"$SMTP --reply-url=smtps://example.test":                    "STANDIN_MAIL_REPLY_FROM must be",
-		"$SMTP --window=1s":                                         "STANDIN_MAIL_WINDOW must be from",
 	} {
 		c.rows(row{"mail " + flags, exitFailed, `^$`, want})
 	}

@@ -79,7 +79,7 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now 
 				others = append(others, event)
 			}
 		}
-		explained, err := explainMeeting(events, policy.Window, now, budget)
+		explained, err := explainMeeting(events, now, budget)
 		if err != nil {
 			return Explanation{}, err
 		}
@@ -93,9 +93,9 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now 
 }
 
 // explainMeeting explains a meeting that the worker has not known before.
-func explainMeeting(events []calendar.Event, window time.Duration, now time.Time, budget *calendar.Budget) (ExplainedMeeting, error) {
+func explainMeeting(events []calendar.Event, now time.Time, budget *calendar.Budget) (ExplainedMeeting, error) {
 	explained := ExplainedMeeting{Event: seriesMaster(events)}
-	o, err := planOccurrences(events, now, window, func(time.Time) bool { return false }, budget)
+	o, err := planOccurrences(events, now, func(time.Time) bool { return false }, budget)
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		explained.Reasons = []string{sentence("A meeting", rejected)}
 		return explained, nil

@@ -39,7 +39,7 @@ func startFlood(t *testing.T) flood {
 	w, err := mail.Open(t.Context(), mail.Settings{
 		Dir: f.dir, Service: mail.NewClient(s.BaseURL(), intakeSecret), Log: slog.New(slog.DiscardHandler),
 		Policy: mail.Policy{
-			Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, DomainMeetings: 20, Recipients: []string{"notes@bots.example.test"},
+			Senders: []mail.Sender{{From: "*"}}, DomainMeetings: 20, Recipients: []string{"notes@bots.example.test"},
 			LookupTXT: f.keys.Lookup,
 		},
 		SMTP: mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"standin/internal/calendar"
 )
@@ -51,16 +50,12 @@ type Policy struct {
 	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
 	Relays         []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
 	AuthservIDs    []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays; none stands for a host that writes no name, such as Microsoft 365. Default: no host is trusted."`
-	Window         time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
 	MeetingHosts   []string       `kong:"-"` // hosts of meetings beside those of the platforms, as in meetinglink.Resolve
 
 	LookupTXT func(ctx context.Context, name string) ([]string, error) `kong:"-"` // net.DefaultResolver's when nil
 }
 
 func (p *Policy) check() error {
-	if p.Window < time.Hour || p.Window > maxWindow {
-		return fmt.Errorf("STANDIN_MAIL_WINDOW must be from 1h to %s", maxWindow)
-	}
 	if len(p.Senders) == 0 {
 		return errors.New("STANDIN_MAIL_SENDERS must be set: the addresses and domains that may schedule meetings, such as example.com; * admits everyone who organizes a meeting")
 	}

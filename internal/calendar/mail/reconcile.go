@@ -33,7 +33,7 @@ type schedule struct {
 
 // planOccurrences returns the schedule of a meeting. isKnown reports whether the service has the
 // occurrence with an original start, which is then wanted however far ahead it is.
-func planOccurrences(events []calendar.Event, now time.Time, window time.Duration, isKnown func(original time.Time) bool,
+func planOccurrences(events []calendar.Event, now time.Time, isKnown func(original time.Time) bool,
 	budget *calendar.Budget) (s schedule, err error) {
 	all, err := calendar.Occurrences(events, now, now.Add(horizon), budget)
 	if err == nil && len(all) == 0 {
@@ -134,7 +134,7 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *
 	var found schedule
 	if err == nil {
 		isKnown := func(original time.Time) bool { return r.find(original) >= 0 }
-		found, err = planOccurrences(events, now, w.settings.Policy.Window, isKnown, read.budget)
+		found, err = planOccurrences(events, now, isKnown, read.budget)
 	}
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)

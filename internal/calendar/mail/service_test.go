@@ -65,7 +65,7 @@ func workerSettings(dir, base, imap string) (mail.Settings, error) {
 	settings := mail.Settings{
 		Dir: dir, Service: mail.NewClient(base, intakeSecret),
 		Policy: mail.Policy{
-			Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"},
+			Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"},
 			Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"},
 		},
 		SMTP: mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},

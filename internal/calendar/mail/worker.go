@@ -35,8 +35,8 @@ const (
 	// pollInterval is how often the worker checks for messages that another
 	// process, such as the dashboard's, wants to be processed again.
 	pollInterval = 5 * time.Second
-	// maxWindow limits Policy.Window.
-	maxWindow = 90 * 24 * time.Hour
+	// window is how far ahead occurrences of series are scheduled.
+	window = 14 * 24 * time.Hour
 	// DefaultMaxMessage is the default of Settings.MaxMessage.
 	DefaultMaxMessage = 10 << 20
 	// DefaultMaxBytes is the default of Settings.MaxBytes.

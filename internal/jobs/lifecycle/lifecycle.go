@@ -31,8 +31,7 @@ type Finalizer interface {
 
 // Options are the settings of jobs that operators choose.
 type Options struct {
-	NoScreenshots bool  `env:"STANDIN_NO_SCREENSHOTS" help:"Take no pictures of meeting pages. By default, bots send one every few seconds while somebody watches their job; only the newest is kept, until the job ends."`
-	UploadMiB     int64 `name:"upload-quota" env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
+	NoScreenshots bool `env:"STANDIN_NO_SCREENSHOTS" help:"Take no pictures of meeting pages. By default, bots send one every few seconds while somebody watches their job; only the newest is kept, until the job ends."`
 }
 
 // Settings configure a Service.

@@ -74,7 +74,7 @@ func TestTranscribeAgain(t *testing.T) {
 	if len(attached) != 2 || !strings.Contains(attached[1], `"manifestRevision":3`) {
 		t.Errorf("the timeline has %v", attached)
 	}
-	h.MaxAudio = Minutes(2 * time.Second) // two seconds were sent before
+	h.MaxAudio = 2 * time.Second // two seconds were sent before
 	h.RunNext(t.Context())
 	d, _ := h.document(t, r.ID)
 	failed := h.Data(t, r.ID, lifecycleFailed)

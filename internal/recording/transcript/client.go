@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -43,20 +42,7 @@ type Config struct {
 	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). A job's option transcript.language overrides it. Default: the transcriber detects it."`
 	Timeout     time.Duration `kong:"-"` // of a request; requestTimeout when 0
 	Concurrency int           `env:"STANDIN_TRANSCRIBER_CONCURRENCY" default:"2" help:"Maximum number of recordings that this node transcribes at a time."`
-	MaxAudio    Minutes       `name:"max-minutes" env:"STANDIN_TRANSCRIBER_MAX_MINUTES" default:"600" help:"Maximum minutes of audio that are sent for one job. Beyond that, the transcript is partial."`
-}
-
-// Minutes is a duration that is written as a number of minutes.
-type Minutes time.Duration
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (m *Minutes) UnmarshalText(text []byte) error {
-	number, err := strconv.ParseInt(string(text), 10, 32)
-	if err != nil {
-		return fmt.Errorf("%q is not a number of minutes", text)
-	}
-	*m = Minutes(time.Duration(number) * time.Minute)
-	return nil
+	MaxAudio    time.Duration `env:"STANDIN_TRANSCRIBER_MAX_AUDIO" default:"10h" help:"Maximum length of the audio that is sent for one job. Beyond that, the transcript is partial."`
 }
 
 // Check returns an error for settings that cannot work.
@@ -65,7 +51,7 @@ func (c Config) Check() error {
 	case c.Concurrency < 0:
 		return errors.New("STANDIN_TRANSCRIBER_CONCURRENCY must not be negative")
 	case c.MaxAudio < 0:
-		return errors.New("STANDIN_TRANSCRIBER_MAX_MINUTES must not be negative")
+		return errors.New("STANDIN_TRANSCRIBER_MAX_AUDIO must not be negative")
 	}
 	return nil
 }

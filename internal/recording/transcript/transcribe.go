@@ -130,7 +130,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 		err := json.Unmarshal([]byte(stored), &result)
 		return result, err == nil, err
 	}
-	if f.current().Sent+p.Length() > time.Duration(f.MaxAudio) {
+	if f.current().Sent+p.Length() > f.MaxAudio {
 		return Recognized{}, false, nil
 	}
 	if err := f.tools.ExtractSpeech(ctx, f.path(), p.Span, f.wav()); err != nil {

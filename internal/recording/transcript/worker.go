@@ -31,7 +31,7 @@ const (
 // Defaults of Settings.
 const (
 	defaultConcurrency = 2
-	defaultMaxAudio    = Minutes(10 * time.Hour)
+	defaultMaxAudio    = 10 * time.Hour
 )
 
 // Queue stores the progress of transcriptions. It is implemented by store.Store.

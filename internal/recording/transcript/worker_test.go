@@ -310,7 +310,7 @@ func TestNobodySpoke(t *testing.T) {
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("audio was sent") })
-	h.MaxAudio = Minutes(time.Second)
+	h.MaxAudio = time.Second
 	media, path := tone(t, "recording.m4a", 4*time.Second)
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
 	h.RunNext(t.Context())

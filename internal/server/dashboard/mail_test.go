@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/emersion/go-smtp"
 
@@ -26,7 +25,7 @@ func TestMailPage(t *testing.T) {
 	ada.get("/operator/mail").want(t, "without a worker", http.StatusOK, "Email invitations are not set up")
 	w, err := mail.Open(t.Context(), mail.Settings{
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
-		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
+		Policy: mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
 		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0"},
 	})
 	if err != nil {

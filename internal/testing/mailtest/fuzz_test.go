@@ -35,7 +35,7 @@ func FuzzMessage(f *testing.F) {
 		}
 		f.Add(raw)
 	}
-	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, AuthservIDs: []string{"mx.example.test"}, Window: 14 * 24 * time.Hour,
+	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, AuthservIDs: []string{"mx.example.test"},
 		LookupTXT: func(context.Context, string) ([]string, error) {
 			return nil, errors.New("no DNS in tests")
 		}}
