@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/base/confine"
-	"standin/internal/launch"
 )
 
 // The groups of the commands in the help.
@@ -182,15 +181,17 @@ func decodeList(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// decodeQuantity decodes the value of a flag such as 500m or 3Gi.
+// decodeQuantity decodes the value of a flag such as 500m or 3Gi. It refuses a unit without a
+// number, which resource.ParseQuantity reads as 0.
 func decodeQuantity(ctx *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("quantity", &text); err != nil {
 		return err
 	}
-	quantity, err := launch.ParseQuantity(text)
-	if err == nil {
-		target.Set(reflect.ValueOf(quantity))
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil || !strings.ContainsAny(text, "0123456789") {
+		return fmt.Errorf("%q is not a quantity such as 500m or 3Gi", text)
 	}
-	return err
+	target.Set(reflect.ValueOf(quantity))
+	return nil
 }

@@ -45,12 +45,13 @@ type Settings struct {
 // Registry holds the credentials for pulling; empty for anonymous access.
 type Registry struct {
 	User     string `env:"USER" help:"User name for the image registry. Default: none."`
-	Password string `env:"PASSWORD" help:"Password for the image registry. Prefer the environment variable."`
+	Password string `env:"PASSWORD" help:"Password for the image registry."`
 }
 
 // Launcher starts bots as containers.
 type Launcher struct {
 	*launch.Remote
+	given    Settings // without defaults
 	settings Settings
 	client   *client.Client
 
@@ -61,7 +62,8 @@ type Launcher struct {
 // New returns a launcher, which watches the engine until Close and recognizes
 // the bots that run there. The engine need not be reachable yet.
 func New(settings Settings) (*Launcher, error) {
-	settings, err := settings.withDefaults()
+	given := settings
+	settings, err := given.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func New(settings Settings) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{settings: settings, client: client, imageRequests: make(chan chan error)}
+	l := &Launcher{given: given, settings: settings, client: client, imageRequests: make(chan chan error)}
 	l.Remote = launch.NewRemote("the Docker engine", engine{l}, settings.RemoteSettings)
 	l.Start(l.serveImage)
 	return l, nil
@@ -158,6 +160,12 @@ func Check(ctx context.Context, settings Settings) (EngineInfo, error) {
 	}
 	found.HasImage = err == nil
 	return found, nil
+}
+
+// Check implements launch.RemoteLauncher.
+func (l *Launcher) Check(ctx context.Context) error {
+	_, err := Check(ctx, l.given)
+	return err
 }
 
 // EngineSeccomp is the value of Settings.Seccomp for the engine's own profile, which

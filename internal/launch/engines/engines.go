@@ -4,9 +4,7 @@ package engines
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"strings"
 
 	"standin/internal/bot/browser"
 	"standin/internal/launch"
@@ -74,7 +72,7 @@ func (s Settings) Open(launcher string, shared launch.RemoteSettings) (launch.Re
 		if err != nil {
 			return nil, err
 		}
-		return dockerEngine{connected, settings}, nil
+		return connected, nil
 	case "kubernetes":
 		settings, err := s.OnKubernetes()
 		if err != nil {
@@ -85,7 +83,7 @@ func (s Settings) Open(launcher string, shared launch.RemoteSettings) (launch.Re
 		if err != nil {
 			return nil, err
 		}
-		return kubernetesEngine{connected, settings}, nil
+		return connected, nil
 	}
 	return nil, fmt.Errorf("unknown launcher %q; the launchers are process, docker, kubernetes and manual", launcher)
 }
@@ -101,29 +99,4 @@ func withSandbox(shared launch.RemoteSettings, allowed bool) launch.RemoteSettin
 		browser.WarnNoSandbox(shared.Log, "the default seccomp profile of containers does not allow it")
 	}
 	return shared
-}
-
-type dockerEngine struct {
-	*docker.Launcher
-	settings docker.Settings
-}
-
-// Check implements launch.RemoteLauncher.
-func (e dockerEngine) Check(ctx context.Context) error {
-	_, err := docker.Check(ctx, e.settings)
-	return err
-}
-
-type kubernetesEngine struct {
-	*kubernetes.Launcher
-	settings kubernetes.Settings
-}
-
-// Check implements launch.RemoteLauncher. It also checks the permissions of the service.
-func (e kubernetesEngine) Check(ctx context.Context) error {
-	found, err := kubernetes.Check(ctx, e.settings)
-	if err == nil && len(found.Missing) > 0 {
-		err = fmt.Errorf("the service may not %s in the namespace %q", strings.Join(found.Missing, ", "), e.settings.Namespace)
-	}
-	return err
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -147,4 +148,13 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 		}
 	}
 	return found, nil
+}
+
+// Check implements launch.RemoteLauncher.
+func (l *Launcher) Check(ctx context.Context) error {
+	found, err := Check(ctx, l.settings)
+	if err == nil && len(found.Missing) > 0 {
+		err = fmt.Errorf("the service may not %s in the namespace %q", strings.Join(found.Missing, ", "), l.settings.Namespace)
+	}
+	return err
 }
