@@ -89,7 +89,8 @@ func NewMaker(settings Settings) (*Maker, error) {
 	settings.Model, settings.Voice = cmp.Or(settings.Model, DefaultModel), cmp.Or(settings.Voice, DefaultVoice)
 	m := &Maker{
 		settings: settings, speech: &http.Client{CheckRedirect: dialguard.NoRedirects},
-		web: &http.Client{Transport: settings.Files.Transport(dialTimeout), CheckRedirect: fewRedirects}, files: budget.New(allFiles, teamFiles, teamWaiting),
+		web:      &http.Client{Transport: settings.Files.Transport(dialTimeout), CheckRedirect: fewRedirects},
+		files:    budget.New(allFiles, teamFiles, teamWaiting),
 		decoding: budget.New(decoders, 1, 0),
 	}
 	if err := errors.Join(os.RemoveAll(settings.Dir), os.MkdirAll(settings.Dir, 0o700)); err != nil {
