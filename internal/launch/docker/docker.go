@@ -45,7 +45,7 @@ type Settings struct {
 // Registry holds the credentials for pulling; empty for anonymous access.
 type Registry struct {
 	User     string `env:"USER" help:"User name for the image registry. Default: none."`
-	Password string `env:"PASSWORD" help:"Password for the image registry."`
+	Password string `env:"PASSWORD" help:"Password for the image registry. Prefer the environment variable."`
 }
 
 // Launcher starts bots as containers.
