@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,10 +134,13 @@ func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, leng
 
 const dayMillis = 24 * 60 * 60 * 1000
 
+// usageParts is the number of rows of a day, which transactions lock until they end.
+const usageParts = 32
+
 const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes,
-	deleted_bytes)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-	ON CONFLICT (consumer_id, mode, day) DO UPDATE SET
+	deleted_bytes, part)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	ON CONFLICT (consumer_id, mode, day, part) DO UPDATE SET
 		completed = usage_days.completed + excluded.completed, failed = usage_days.failed + excluded.failed,
 		cancelled = usage_days.cancelled + excluded.cancelled, recorded_ms = usage_days.recorded_ms + excluded.recorded_ms,
 		bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
@@ -145,22 +149,25 @@ const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, fai
 // AddUsage adds to the usage of a consumer on the day of a time.
 func (tx *Tx) AddUsage(ctx context.Context, consumer uuid.UUID, mode job.Mode, at time.Time, u job.Usage) error {
 	return tx.exec(ctx, "add to the usage of a consumer", addUsage, consumer, mode, at.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled,
-		u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes)
+		u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes, rand.N(usageParts))
 }
 
 // Usage returns the usage of a consumer from one day to another, both included. It uses the
 // primary key of usage_days.
 func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error) {
 	report := job.UsageReport{From: from, To: to}
+	sums := ""
+	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes"} {
+		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
+	}
 	days, err := list(ctx, db, "read the usage of a consumer", func(r row) (d job.UsageDay, err error) {
 		var day int64
 		err = r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
 			&d.DeletedBytes)
 		d.Day = fromMillis(day * dayMillis)
 		return d, err
-	}, `SELECT day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes FROM usage_days
-		WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4 ORDER BY
-		day`, consumer, mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
+	}, `SELECT day`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
+		GROUP BY day ORDER BY day`, consumer, mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
 		return report, err
 	}

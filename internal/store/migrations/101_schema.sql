@@ -354,6 +354,7 @@ CREATE TABLE usage_days (
     consumer_id   TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     mode          TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     day           BIGINT NOT NULL,
+    part          BIGINT NOT NULL DEFAULT 0, -- the sum of all parts counts: transactions that end jobs at the same time lock different ones
     completed     BIGINT NOT NULL,
     failed        BIGINT NOT NULL,
     cancelled     BIGINT NOT NULL,
@@ -361,7 +362,7 @@ CREATE TABLE usage_days (
     bot_ms        BIGINT NOT NULL,
     stored_bytes  BIGINT NOT NULL,
     deleted_bytes BIGINT NOT NULL, -- of recordings of any day
-    PRIMARY KEY (consumer_id, mode, day)
+    PRIMARY KEY (consumer_id, mode, day, part)
 );
 
 -- Links that show a recording to people who are not signed in.

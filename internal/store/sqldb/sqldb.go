@@ -56,7 +56,7 @@ var (
 	SQLite   = Dialect{inList: `IN (SELECT value FROM json_each($%d))`, Search: searchSQLite}
 	Postgres = Dialect{
 		ForUpdate: " FOR NO KEY UPDATE", ForDelete: " FOR UPDATE", SkipLocked: " FOR NO KEY UPDATE SKIP LOCKED",
-		inList: `IN (SELECT json_array_elements_text($%d::json))`,
+		inList: `= ANY (ARRAY (SELECT json_array_elements_text($%d::json)))`,
 		Search: searchPostgres,
 	}
 )
