@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -169,7 +170,7 @@ func TestLongExternalIDs(t *testing.T) {
 			if j, created, err := createJob(t.Context(), s, again); err != nil || created || j.ID != r.ID {
 				t.Errorf("externalId %d again: %v, created %v, %v", i, j.ID, created, err)
 			}
-			found, _, err := s.ListJobs(t.Context(), consumer.ID, r.Mode, job.Filter{ExternalID: r.ExternalID}, job.Cursor{}, 10)
+			found, _, err := s.ListJobs(t.Context(), account.Caller{ConsumerID: consumer.ID, Mode: r.Mode}, job.Filter{ExternalID: r.ExternalID}, job.Cursor{}, 10)
 			if err != nil || len(found) != 1 || found[0].ID != r.ID {
 				t.Errorf("externalId %d: list %v, %v", i, found, err)
 			}

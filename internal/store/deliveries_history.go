@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 )
@@ -79,17 +80,17 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 }
 
 // DeliveryOf returns a delivery of a consumer with its tries, or a *job.Error with NotFound.
-func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string,
+func (db *Reader) DeliveryOf(ctx context.Context, caller account.Caller, id string,
 	now time.Time) (webhook.DeliveryRecord, error) {
-	return db.oneDelivery(ctx, now, `id = $2 AND consumer_id = $3 AND mode = $4`, id, consumer, mode)
+	return db.oneDelivery(ctx, now, `id = $2 AND consumer_id = $3 AND mode = $4`, id, caller.ConsumerID, caller.Mode)
 }
 
 // DeliveryLog returns up to limit deliveries of a consumer that match a filter, newest first,
 // after a position, with their tries, and whether there are more. It uses one of the indexes
 // deliveries_log…, deliveries_failed and deliveries_of_job, whichever the filter allows.
-func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.LogFilter, after webhook.LogCursor,
+func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, after webhook.LogCursor,
 	limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	c := conditions{args: []any{now.Add(webhook.BlocksWithin), consumer, mode}}
+	c := conditions{args: []any{now.Add(webhook.BlocksWithin), caller.ConsumerID, caller.Mode}}
 	if filter.Event != "" {
 		c.and("d.event = %s", filter.Event)
 	}
@@ -123,13 +124,13 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 
 // DeliveryRequest returns a delivery of a consumer as its latest try sent it, or as the
 // first will, with the secrets of now; a *job.Error with NotFound without such a delivery.
-func (db *Reader) DeliveryRequest(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string) (webhook.Delivery, error) {
+func (db *Reader) DeliveryRequest(ctx context.Context, caller account.Caller, id string) (webhook.Delivery, error) {
 	d, err := queryOne(ctx, db, "delivery", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
-		WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode)
+		WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, caller.ConsumerID, caller.Mode)
 	if err != nil {
 		return d, err
 	}
-	of, err := db.Consumer(ctx, consumer)
+	of, err := db.Consumer(ctx, caller.ConsumerID)
 	if err != nil {
 		return d, err
 	}
@@ -145,17 +146,17 @@ const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0,
 // its tries, so later events wait for it like for any other. If the try fails, the full retry
 // schedule applies again. The error is a *job.Error without such a delivery, or when it
 // cannot be tried again.
-func (tx *Tx) Redeliver(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) error {
+func (tx *Tx) Redeliver(ctx context.Context, caller account.Caller, id string, now time.Time) error {
 	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+`
 		WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
-		now, id, consumer, mode, webhook.MaxTries)
+		now, id, caller.ConsumerID, caller.Mode, webhook.MaxTries)
 	if err != nil {
 		return err
 	}
 	if n == 1 {
 		return nil
 	}
-	d, err := tx.DeliveryOf(ctx, consumer, mode, id, now)
+	d, err := tx.DeliveryOf(ctx, caller, id, now)
 	switch {
 	case err != nil:
 		return err
@@ -173,12 +174,12 @@ const redeliverBatch = 1000
 // as Redeliver does, and returns their number. It skips deliveries that have
 // reached webhook.MaxTries. It uses the index deliveries_failed, or
 // deliveries_of_job for the deliveries of a job.
-func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter,
+func (s *Store) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter,
 	now time.Time) (count int, err error) {
 	for {
 		var ids []string
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-			if ids, err = tx.failedDeliveries(ctx, consumer, mode, filter, now); err != nil {
+			if ids, err = tx.failedDeliveries(ctx, caller, filter, now); err != nil {
 				return err
 			}
 			return tx.exec(ctx, "redeliver failed deliveries", `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+
@@ -197,14 +198,14 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 // failedDeliveries returns the next batch of failed deliveries that match the
 // filter. It skips those that failed after now, because this redelivery may
 // have been their last try.
-func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter,
+func (db *Reader) failedDeliveries(ctx context.Context, caller account.Caller, filter webhook.FailedFilter,
 	now time.Time) ([]string, error) {
-	c := conditions{args: []any{consumer, mode, webhook.MaxTries, now, redeliverBatch}}
+	c := conditions{args: []any{caller.ConsumerID, caller.Mode, webhook.MaxTries, now, redeliverBatch}}
 	if filter.JobID != uuid.Nil {
 		c.and("d.job_id = %s", filter.JobID)
 	}
 	if filter.URL != "" {
-		c.and("d.endpoint = %s", webhook.EndpointKey(consumer, mode, filter.URL))
+		c.and("d.endpoint = %s", webhook.EndpointKey(caller.ConsumerID, caller.Mode, filter.URL))
 	}
 	c.within("d.emitted_at", filter.From, filter.To)
 	return list(ctx, db, "find failed deliveries", scanColumn[string], `

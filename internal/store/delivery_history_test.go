@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
@@ -70,7 +71,9 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 // redeliver schedules another try.
 func redeliver(t *testing.T, s *store.Store, consumer uuid.UUID, id string, at time.Time) error {
 	t.Helper()
-	return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.Redeliver(ctx, consumer, job.Live, id, at) })
+	return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.Redeliver(ctx, account.Caller{ConsumerID: consumer, Mode: job.Live}, id, at)
+	})
 }
 
 // TestListDeliveries reads all pages of a job's deliveries and their tries.
@@ -182,7 +185,7 @@ func TestNextTry(t *testing.T) {
 				}
 				got = append(got, page[0].NextTryAt)
 			}
-			endpoints, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, job.Live, "", 10, at)
+			endpoints, _, err := s.ListEndpoints(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "", 10, at)
 			if err != nil || len(endpoints) > 1 {
 				t.Fatalf("%d endpoints (%v)", len(endpoints), err)
 			}

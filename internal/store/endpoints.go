@@ -312,16 +312,16 @@ const selectEndpoints = `
 // ListEndpoints returns up to limit of a consumer's endpoints after a key, and whether there
 // are more: those that it has registered for a mode, and the URLs of jobs that have been
 // tried. It uses the index webhook_endpoints_consumer.
-func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode, after string, limit int,
+func (db *Reader) ListEndpoints(ctx context.Context, caller account.Caller, after string, limit int,
 	now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
 	return page(ctx, db, "list webhook endpoints", limit, scanEndpoint(now), unboundedSize, selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
-		now.Add(webhook.BlocksWithin), webhook.DeadAfterFailures, consumer, mode, after, limit+1)
+		now.Add(webhook.BlocksWithin), webhook.DeadAfterFailures, caller.ConsumerID, caller.Mode, after, limit+1)
 }
 
 // Endpoint returns one of these endpoints, or a *job.Error with NotFound.
-func (db *Reader) Endpoint(ctx context.Context, consumer uuid.UUID, mode job.Mode, id uuid.UUID, now time.Time) (webhook.Endpoint, error) {
+func (db *Reader) Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time) (webhook.Endpoint, error) {
 	return queryOne(ctx, db, "webhook endpoint", scanEndpoint(now), selectEndpoints+` AND e.id = $5`,
-		now.Add(webhook.BlocksWithin), webhook.DeadAfterFailures, consumer, mode, id)
+		now.Add(webhook.BlocksWithin), webhook.DeadAfterFailures, caller.ConsumerID, caller.Mode, id)
 }
 
 // scanEndpoint returns a function that scans selectEndpoints as of now.

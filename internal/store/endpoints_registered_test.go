@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
@@ -21,7 +22,7 @@ func register(t *testing.T, s *store.Store, consumer uuid.UUID, url string, even
 	if err := s.RegisterEndpoint(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Endpoint(t.Context(), consumer, job.Live, webhook.EndpointID(consumer, job.Live, url), now)
+	found, err := s.Endpoint(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.EndpointID(consumer, job.Live, url), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestRegisterEndpoint(t *testing.T) {
 		if err := s.RegisterEndpoint(t.Context(), e); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("register again: %v", err)
 		}
-		if _, err := s.Endpoint(t.Context(), r.ConsumerID, job.Test, e.ID, now); !job.ErrorIs(err, job.NotFound) {
+		if _, err := s.Endpoint(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Test}, e.ID, now); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the endpoint of the other mode: %v", err)
 		}
 		checkOwner(t, s, r, e)
@@ -138,19 +139,19 @@ func TestConsumerEvents(t *testing.T) {
 		}
 		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})
 		later := now.Add(time.Second)
-		if count, err := s.RedeliverFailed(t.Context(), consumer, job.Live, webhook.FailedFilter{URL: url}, later); err != nil || count != 1 {
+		if count, err := s.RedeliverFailed(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.FailedFilter{URL: url}, later); err != nil || count != 1 {
 			t.Errorf("redelivered %d, %v", count, err)
 		}
 		tryDelivery(t, s, claimDeliveries(t, s, later)[0], later, webhook.Verdict{Outcome: webhook.Delivered})
 
-		log, _, err := s.DeliveryLog(t.Context(), consumer, job.Live, webhook.LogFilter{}, webhook.LogCursor{}, 10, now)
+		log, _, err := s.DeliveryLog(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.LogFilter{}, webhook.LogCursor{}, 10, now)
 		if err != nil || len(log) != 2 || len(log[0].Tries)+len(log[1].Tries) != 3 {
 			t.Errorf("log %+v, %v", log, err)
 		}
 		if err := s.EraseConsumerDeliveries(t.Context(), consumer, now); err != nil {
 			t.Fatal(err)
 		}
-		if log, _, err = s.DeliveryLog(t.Context(), consumer, job.Live, webhook.LogFilter{}, webhook.LogCursor{}, 10, now); err != nil ||
+		if log, _, err = s.DeliveryLog(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.LogFilter{}, webhook.LogCursor{}, 10, now); err != nil ||
 			len(log) > 0 {
 			t.Errorf("log after the erasure %+v, %v", log, err)
 		}
@@ -206,7 +207,7 @@ func TestDeliveryLog(t *testing.T) {
 			for more := true; more; {
 				var page []webhook.DeliveryRecord
 				var err error
-				if page, more, err = s.DeliveryLog(t.Context(), r.ConsumerID, job.Live, test.filter, after, 2, at); err != nil {
+				if page, more, err = s.DeliveryLog(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, test.filter, after, 2, at); err != nil {
 					t.Fatal(err)
 				}
 				for _, d := range page {
@@ -217,7 +218,7 @@ func TestDeliveryLog(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", name, got, test.want)
 			}
 		}
-		if none, _, err := s.DeliveryLog(t.Context(), r.ConsumerID, job.Test, webhook.LogFilter{}, webhook.LogCursor{}, 2, at); err != nil ||
+		if none, _, err := s.DeliveryLog(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Test}, webhook.LogFilter{}, webhook.LogCursor{}, 2, at); err != nil ||
 			len(none) > 0 {
 			t.Errorf("of test jobs: %v, %v", none, err)
 		}
@@ -246,7 +247,7 @@ func TestProbeTime(t *testing.T) {
 		id := webhook.EndpointID(r.ConsumerID, job.Live, url)
 		check := func(want time.Time) {
 			t.Helper()
-			e, err := s.Endpoint(t.Context(), r.ConsumerID, job.Live, id, now)
+			e, err := s.Endpoint(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, id, now)
 			deliveries, _, listErr := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10, now)
 			if err != nil || listErr != nil || !e.NextTryAt.Equal(want) || !deliveries[0].NextTryAt.Equal(want) ||
 				!deliveries[0].ProbeAt.Equal(want) {

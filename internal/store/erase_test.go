@@ -103,7 +103,7 @@ func TestEraseJob(t *testing.T) {
 		}); err != nil || inserted {
 			t.Errorf("insert a job with the erased externalId: %v, %v", inserted, err)
 		}
-		got, err := s.JobByExternalID(t.Context(), r.ConsumerID, r.Mode, r.ExternalID)
+		got, err := s.JobByExternalID(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: r.Mode}, r.ExternalID)
 		want := r.Job
 		want.MeetingURL, want.DisplayName, want.FailureDetail = "", "", ""
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -139,7 +139,7 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					got, err := tx.JobByExternalID(ctx, consumer, job.Live, r.ExternalID)
+					got, err := tx.JobByExternalID(ctx, account.Caller{ConsumerID: consumer, Mode: job.Live}, r.ExternalID)
 					if err == nil && (inserted || got.ID != r.ID) {
 						t.Errorf("inserted %v, found %s, want %s", inserted, got.ID, r.ID)
 					}
@@ -240,7 +240,7 @@ func TestDeleteConsumer(t *testing.T) {
 		if _, err := s.KeyByHash(t.Context(), key.Hash); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the deleted consumer's key: %v", err)
 		}
-		if _, err := s.JobByExternalID(t.Context(), c.ID, job.Live, erased.ExternalID); !job.ErrorIs(err, job.NotFound) {
+		if _, err := s.JobByExternalID(t.Context(), account.Caller{ConsumerID: c.ID, Mode: job.Live}, erased.ExternalID); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the deleted consumer's tombstone: %v", err)
 		}
 		if plan := planOf(t, s, other.ID); !plan.Active() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
@@ -162,10 +163,10 @@ const selectJobExternal = `SELECT ` + viewColumns + ` FROM jobs WHERE consumer_i
 // JobByExternalID returns the consumer's job with that externalId, or what is left
 // of it once it was erased. It uses the indexes jobs_external and
 // job_tombstones_external.
-func (db *Reader) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
-	j, err := queryOne(ctx, db, "job", scanView, selectJobExternal, consumer, mode, hashText(externalID))
+func (db *Reader) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
+	j, err := queryOne(ctx, db, "job", scanView, selectJobExternal, caller.ConsumerID, caller.Mode, hashText(externalID))
 	if job.ErrorIs(err, job.NotFound) {
-		return db.tombstone(ctx, consumer, mode, externalID)
+		return db.tombstone(ctx, caller, externalID)
 	}
 	return j, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 )
 
@@ -17,9 +18,9 @@ import (
 // It finds the IDs of the page in the index jobs_created alone, or in jobs_external, and
 // then reads only the jobs of the page.
 func (db *Reader) ListJobs(
-	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
+	ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Job, more bool, err error) {
-	c := &conditions{args: []any{consumer, mode}}
+	c := &conditions{args: []any{caller.ConsumerID, caller.Mode}}
 	if filter.ExternalID != "" {
 		c.and("external_hash = %s", hashText(filter.ExternalID))
 	}
@@ -51,7 +52,7 @@ func (db *Reader) ListJobs(
 // whose ID or whole externalId is the text, and those of the newest
 // job.SearchDepth that contain it, in any case, in their externalId, meeting
 // URL or display name. It uses the indexes jobs_external and jobs_created.
-func (db *Reader) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error) {
+func (db *Reader) SearchJobs(ctx context.Context, caller account.Caller, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
 	add := func(r row) error {
 		j, err := scanView(r)
@@ -66,7 +67,7 @@ func (db *Reader) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 		id = uuid.Nil
 	}
 	err = db.forEach(ctx, "search jobs", add, `SELECT `+viewColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $4
-		UNION ALL `+selectJobExternal, consumerID, mode, hashText(text), id)
+		UNION ALL `+selectJobExternal, caller.ConsumerID, caller.Mode, hashText(text), id)
 	if err == nil {
 		err = db.forEach(ctx, "search jobs", add, `SELECT `+viewColumns+` FROM jobs WHERE id IN (
 				SELECT id FROM (
@@ -74,7 +75,7 @@ func (db *Reader) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT $3) AS newest
 				WHERE LOWER(external_id) LIKE $4 ESCAPE '!' OR LOWER(meeting_url) LIKE $4 ESCAPE '!' OR LOWER(display_name) LIKE $4 ESCAPE '!'
 				ORDER BY created_at DESC, id DESC LIMIT $5)
-			ORDER BY created_at DESC, id DESC`, consumerID, mode, job.SearchDepth, containsPattern(text), limit)
+			ORDER BY created_at DESC, id DESC`, caller.ConsumerID, caller.Mode, job.SearchDepth, containsPattern(text), limit)
 	}
 	return found, err
 }

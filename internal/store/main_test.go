@@ -162,7 +162,7 @@ func createJob(ctx context.Context, s *store.Store, r job.Record) (created job.J
 		if inserted, err = tx.InsertJob(ctx, r); err != nil || inserted {
 			return err
 		}
-		created, err = tx.JobByExternalID(ctx, r.ConsumerID, r.Mode, r.ExternalID)
+		created, err = tx.JobByExternalID(ctx, account.Caller{ConsumerID: r.ConsumerID, Mode: r.Mode}, r.ExternalID)
 		return err
 	})
 	return created, inserted, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 )
 
@@ -154,20 +155,20 @@ func (tx *Tx) AddUsage(ctx context.Context, consumer uuid.UUID, mode job.Mode, a
 
 // Usage returns the usage of a consumer from one day to another, both included. It uses the
 // primary key of usage_days.
-func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error) {
+func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error) {
 	report := job.UsageReport{From: from, To: to}
 	sums := ""
 	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes"} {
 		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
 	}
-	days, err := list(ctx, db, "read the usage of a consumer", func(r row) (d job.UsageDay, err error) {
+	days, err := list(ctx, db, "read the usage of a caller.ConsumerID", func(r row) (d job.UsageDay, err error) {
 		var day int64
 		err = r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
 			&d.DeletedBytes)
 		d.Day = fromMillis(day * dayMillis)
 		return d, err
 	}, `SELECT day`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
-		GROUP BY day ORDER BY day`, consumer, mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
+		GROUP BY day ORDER BY day`, caller.ConsumerID, caller.Mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
 		return report, err
 	}
@@ -175,9 +176,9 @@ func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, 
 	for _, d := range days {
 		report.Total = report.Total.Plus(d.Usage)
 	}
-	err = db.queryRow(ctx, "read what is stored for a consumer", `SELECT CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT)
+	err = db.queryRow(ctx, "read what is stored for a caller.ConsumerID", `SELECT CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT)
 		FROM usage_days WHERE consumer_id = $1 AND mode = $2`,
-		consumer, mode).Scan(&report.Kept)
+		caller.ConsumerID, caller.Mode).Scan(&report.Kept)
 	return report, err
 }
 

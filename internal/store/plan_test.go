@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
@@ -35,7 +36,7 @@ func TestHotPlans(t *testing.T) {
 			"SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)",
 		}, false},
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{}, 20)
+			_, _, err := s.ListJobs(ctx, account.Caller{ConsumerID: uuid.New(), Mode: job.Live}, job.Filter{}, job.Cursor{}, 20)
 			return err
 		}, []string{"SEARCH jobs USING COVERING INDEX jobs_created (consumer_id=? AND mode=?"}, true},
 	} {

@@ -62,7 +62,7 @@ func TestJobRoundTrip(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, want)
 			}
-			if view, err := s.JobByExternalID(t.Context(), r.ConsumerID, r.Mode, r.ExternalID); err != nil || !reflect.DeepEqual(view, want.Job) {
+			if view, err := s.JobByExternalID(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: r.Mode}, r.ExternalID); err != nil || !reflect.DeepEqual(view, want.Job) {
 				t.Errorf("by externalId: %v\ngot  %+.1000v\nwant %+.1000v", err, view, want.Job)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 )
 
@@ -181,14 +182,14 @@ func (tx *Tx) DeleteSearchTexts(ctx context.Context, jobID uuid.UUID) error {
 // contain all words of a text, in any case, or words that begin with them if they have three
 // letters, and pass the filter: those of the newest jobs first. A text without letters and digits matches
 // nothing. It uses the full-text index.
-func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, filter job.TextFilter,
+func (db *Reader) SearchTexts(ctx context.Context, caller account.Caller, text string, filter job.TextFilter,
 	limit int) ([]job.SearchMatch, error) {
 	words, speaker := searchWords(text), searchWords(filter.Speaker)
 	if len(words) == 0 || len(speaker) == 0 && filter.Speaker != "" {
 		return nil, nil
 	}
 	search := db.dialect.Search
-	matching, args := search.Match(ownerWord(consumer, mode), words, speaker)
+	matching, args := search.Match(ownerWord(caller.ConsumerID, caller.Mode), words, speaker)
 	c := conditions{args: args}
 	if !filter.From.IsZero() {
 		c.and(search.ID+" >= %s", firstTextID(filter.From))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 )
@@ -36,7 +37,7 @@ func TestWebhooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log, _, err := h.store.DeliveryLog(t.Context(), h.caller.ConsumerID, job.Live, webhook.LogFilter{}, webhook.LogCursor{}, 100, november)
+	log, _, err := h.store.DeliveryLog(t.Context(), account.Caller{ConsumerID: h.caller.ConsumerID, Mode: job.Live}, webhook.LogFilter{}, webhook.LogCursor{}, 100, november)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestWebhooks(t *testing.T) {
 		t.Fatalf("%d events, want %d: %+v", len(log), len(want), log)
 	}
 	for n, one := range want {
-		sent, err := h.store.DeliveryRequest(t.Context(), h.caller.ConsumerID, job.Live, log[n].ID)
+		sent, err := h.store.DeliveryRequest(t.Context(), account.Caller{ConsumerID: h.caller.ConsumerID, Mode: job.Live}, log[n].ID)
 		if err != nil || log[n].Event != one.event || !strings.Contains(string(sent.Data), one.part) {
 			t.Errorf("event %d is %s %s, want %s with %s (%v)", n, log[n].Event, sent.Data, one.event, one.part, err)
 		}

@@ -97,7 +97,7 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 	if err := tx.LockConsumer(ctx, j.ConsumerID); err != nil {
 		return job.Job{}, false, err
 	}
-	found, err = tx.JobByExternalID(ctx, j.ConsumerID, j.Mode, j.ExternalID)
+	found, err = tx.JobByExternalID(ctx, account.Caller{ConsumerID: j.ConsumerID, Mode: j.Mode}, j.ExternalID)
 	if !job.ErrorIs(err, job.NotFound) {
 		return found, err == nil, err
 	}
@@ -131,7 +131,7 @@ func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (
 // of it once it was erased. The error is a *job.Error with NotFound if there
 // never was one.
 func (s *Service) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
-	return s.Store.JobByExternalID(ctx, caller.ConsumerID, caller.Mode, externalID)
+	return s.Store.JobByExternalID(ctx, caller, externalID)
 }
 
 // Job returns a job of the caller. A job that does not exist or belongs to

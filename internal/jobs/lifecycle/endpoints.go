@@ -67,7 +67,7 @@ func checkEndpoint(e *webhook.Endpoint) error {
 
 // Endpoint returns an endpoint of the caller, or a *job.Error with NotFound.
 func (s *Service) Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error) {
-	return s.Store.Endpoint(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
+	return s.Store.Endpoint(ctx, caller, id, s.Now())
 }
 
 // registeredEndpoint returns an endpoint that the caller can change.
@@ -143,7 +143,7 @@ func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter
 		if after != (position{}) {
 			last = webhook.LogCursor{EmittedAt: time.UnixMilli(after.number).UTC(), ID: after.id}
 		}
-		return s.Store.DeliveryLog(ctx, caller.ConsumerID, caller.Mode, filter, last, limit, s.Now())
+		return s.Store.DeliveryLog(ctx, caller, filter, last, limit, s.Now())
 	}, func(d webhook.DeliveryRecord) position { return position{d.EmittedAt.UnixMilli(), d.ID} })
 }
 
@@ -157,10 +157,10 @@ type DeliveryDetails struct {
 // the first, of that one.
 func (s *Service) Delivery(ctx context.Context, caller account.Caller, id string) (details DeliveryDetails, err error) {
 	id = checkedDeliveryID(id)
-	if details.DeliveryRecord, err = s.Store.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now()); err != nil {
+	if details.DeliveryRecord, err = s.Store.DeliveryOf(ctx, caller, id, s.Now()); err != nil {
 		return details, err
 	}
-	sent, err := s.Store.DeliveryRequest(ctx, caller.ConsumerID, caller.Mode, id)
+	sent, err := s.Store.DeliveryRequest(ctx, caller, id)
 	if err != nil {
 		return details, err
 	}
@@ -178,10 +178,10 @@ func (s *Service) Delivery(ctx context.Context, caller account.Caller, id string
 func (s *Service) RedeliverOne(ctx context.Context, caller account.Caller, id string) (waiting webhook.DeliveryRecord, err error) {
 	id = checkedDeliveryID(id)
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.Redeliver(ctx, caller.ConsumerID, caller.Mode, id, s.Now()); err != nil {
+		if err := tx.Redeliver(ctx, caller, id, s.Now()); err != nil {
 			return err
 		}
-		waiting, err = tx.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
+		waiting, err = tx.DeliveryOf(ctx, caller, id, s.Now())
 		return err
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func checkedDeliveryID(id string) string {
 // next page.
 func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []webhook.Endpoint, next string, err error) {
 	return readPage(page, endpointList, func(after position, limit int) ([]webhook.Endpoint, bool, error) {
-		return s.Store.ListEndpoints(ctx, caller.ConsumerID, caller.Mode, after.id, limit, s.Now())
+		return s.Store.ListEndpoints(ctx, caller, after.id, limit, s.Now())
 	}, func(e webhook.Endpoint) position { return position{id: e.Key} })
 }
 
@@ -239,7 +239,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, wh
 		}
 		filter.URL = e.URL
 	}
-	count, err := s.Store.RedeliverFailed(ctx, caller.ConsumerID, caller.Mode, filter, s.Now())
+	count, err := s.Store.RedeliverFailed(ctx, caller, filter, s.Now())
 	if count > 0 {
 		s.Events.Publish(event.DeliveryDue{})
 	}

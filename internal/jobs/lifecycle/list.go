@@ -61,7 +61,7 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 // shorter.
 func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor,
 	limit int) (jobs []job.Job, next string, err error) {
-	jobs, more, err := s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, limit)
+	jobs, more, err := s.Store.ListJobs(ctx, caller, filter, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,7 +80,7 @@ func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, fil
 	examined, size := 0, 0
 	for more := true; more && examined < maxExamined && size < maxExaminedBytes && len(jobs) < limit; {
 		var read []job.Job
-		read, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, MaxPage)
+		read, more, err = s.Store.ListJobs(ctx, caller, filter, after, MaxPage)
 		if err != nil {
 			return nil, "", err
 		}

@@ -59,7 +59,7 @@ func TestTranscribeAgain(t *testing.T) {
 		if len(d.Segments) != 1 || d.Segments[0].Text != want {
 			t.Errorf("transcript %+v, want %q", d, want)
 		}
-		found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "guten", job.TextFilter{}, 10)
+		found, err := h.Store.SearchTexts(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "guten", job.TextFilter{}, 10)
 		if err != nil || len(found) != 1 || found[0].Text != want {
 			t.Errorf("the search found %v (%v)", found, err)
 		}
@@ -151,7 +151,7 @@ func TestLiveTranscript(t *testing.T) {
 					}
 				}
 			}
-			found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, word, job.TextFilter{}, 10)
+			found, err := h.Store.SearchTexts(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, word, job.TextFilter{}, 10)
 			if err != nil || len(found) != 1 {
 				t.Errorf("the search for %q found %v (%v)", word, found, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
@@ -75,7 +76,7 @@ func TestAttribution(t *testing.T) {
 			if entries := h.Data(t, r.ID, lifecycleAttached); len(entries) != 1 {
 				t.Errorf("the timeline has the entries %v, want one", entries)
 			}
-			found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "three", job.TextFilter{}, 10)
+			found, err := h.Store.SearchTexts(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "three", job.TextFilter{}, 10)
 			if err != nil || len(found) == 0 || found[0].JobID != r.ID {
 				t.Errorf("the search found %v (%v)", found, err)
 			}

@@ -337,7 +337,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	if _, ok := h.document(t, r.ID); ok {
 		t.Error("the transcript of a deleted recording is stored")
 	}
-	found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "hello", job.TextFilter{}, 10)
+	found, err := h.Store.SearchTexts(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "hello", job.TextFilter{}, 10)
 	if err != nil || len(found) > 0 {
 		t.Errorf("the search found %v (%v)", found, err)
 	}

@@ -67,8 +67,8 @@ type Accounts interface {
 
 // Search finds jobs, and reads what was said in them. It is implemented by store.Store.
 type Search interface {
-	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
-	SearchTexts(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, filter job.TextFilter,
+	SearchJobs(ctx context.Context, caller account.Caller, text string, limit int) ([]job.Job, error)
+	SearchTexts(ctx context.Context, caller account.Caller, text string, filter job.TextFilter,
 		limit int) ([]job.SearchMatch, error)
 	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
 	LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error)

@@ -172,7 +172,7 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 		if err != nil {
 			return list, err
 		}
-		list.Jobs, err = d.Search.SearchJobs(req.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
+		list.Jobs, err = d.Search.SearchJobs(req.Context(), account.CallerOf(user, list.Mode), list.Search, lifecycle.MaxPage)
 		release()
 		if err != nil {
 			return list, err

@@ -8,15 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
+	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/jobs/job"
 )
 
 // Usage reads what jobs have used. It is implemented by store.Store.
 type Usage interface {
-	Usage(ctx context.Context, consumerID uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error)
+	Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error)
 	TeamUsage(ctx context.Context, mode job.Mode, from, to time.Time) ([]job.TeamUsage, error)
 }
 
@@ -114,7 +113,7 @@ func (d *Dashboard) readUsage(req *pageRequest) (usageView, error) {
 		}
 		return shown, nil
 	}
-	if shown.Report, err = d.Usage.Usage(req.Context(), req.User.ConsumerID, shown.Mode, from, to); err != nil {
+	if shown.Report, err = d.Usage.Usage(req.Context(), account.CallerOf(req.User, shown.Mode), from, to); err != nil {
 		return shown, err
 	}
 	shown.Total, shown.Kept = shown.Report.Total, shown.Report.Kept

@@ -170,7 +170,7 @@ func (d *Dashboard) searchPage(req *pageRequest) error {
 		if err != nil {
 			return err
 		}
-		view.Matches, err = d.Search.SearchTexts(req.Context(), req.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
+		view.Matches, err = d.Search.SearchTexts(req.Context(), account.CallerOf(req.User, view.Mode), view.Query, filter, shownMatches)
 		release()
 		if err != nil {
 			return err

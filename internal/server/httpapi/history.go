@@ -160,7 +160,7 @@ func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account
 		return err
 	}
 	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
-	matches, err := a.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter,
+	matches, err := a.Texts.SearchTexts(r.Context(), caller, query.Words, filter,
 		cmp.Or(query.Limit, defaultMatches))
 	release()
 	if err != nil {
@@ -181,7 +181,7 @@ func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account
 
 // Usage reads what jobs have used. It is implemented by store.Store.
 type Usage interface {
-	Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error)
+	Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error)
 }
 
 // usageBody is the UsageReport schema of api/openapi.yaml.
@@ -212,7 +212,7 @@ func (a *API) getUsage(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
-	report, err := a.Usage.Usage(r.Context(), caller.ConsumerID, caller.Mode, from, to)
+	report, err := a.Usage.Usage(r.Context(), caller, from, to)
 	if err != nil {
 		return fmt.Errorf("read the usage: %w", err)
 	}

@@ -219,7 +219,7 @@ func (w *stallWriter) Write(data []byte) (int, error) {
 // consumer's recordings.
 type Texts interface {
 	Texts(ctx context.Context, id uuid.UUID) ([]job.MeetingText, error)
-	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, filter job.TextFilter,
+	SearchTexts(ctx context.Context, caller account.Caller, words string, filter job.TextFilter,
 		limit int) ([]job.SearchMatch, error)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 )
@@ -27,7 +28,7 @@ func Deliveries(ctx context.Context, s *store.Store, jobID uuid.UUID) ([]webhook
 	}
 	deliveries := make([]webhook.Delivery, len(records))
 	for i, r := range records {
-		sent, err := s.DeliveryRequest(ctx, j.ConsumerID, j.Mode, r.ID)
+		sent, err := s.DeliveryRequest(ctx, account.Caller{ConsumerID: j.ConsumerID, Mode: j.Mode}, r.ID)
 		if err != nil {
 			return nil, err
 		}
