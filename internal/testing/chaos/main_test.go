@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"standin/internal/jobs/dispatch"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/server/service"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
@@ -82,7 +83,7 @@ func serve(text string) int {
 	settings := service.Settings{
 		Listen: node.Listen, BaseURL: node.BaseURL, DataSettings: service.DataSettings{
 			DataDir: node.DataDir, DatabaseURL: node.DatabaseURL,
-		}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL},
+		}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL}, OpenS3: s3.Open,
 		IngestSigningKey: signingKey, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Executable: os.Args[0], Dispatch: dispatch.Options{Prelaunch: dispatch.Prelaunch(prelaunch)}, MaxBots: 100,
 	}
