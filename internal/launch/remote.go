@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"standin/internal/base/retry"
+	"standin/internal/jobs/runner"
 )
 
 // CallTimeout bounds one call to an engine.
@@ -214,24 +214,25 @@ func (r *Remote) Listed(all map[Key]BotStatus, keys []Key, version uint64) {
 
 // watch follows the engine until ctx ends.
 func (r *Remote) watch(ctx context.Context) {
-	backoff := retry.Backoff{Min: minRetryDelay, Max: maxRetryDelay}
-	for ctx.Err() == nil {
-		began := r.settings.Now()
-		err := r.engine.Follow(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if err == nil {
-			continue
-		}
-		if r.settings.Now().Sub(began) > maxRetryDelay {
-			backoff.Reset() // the connection had been good
-		}
-		r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
-		delay := backoff.Next()
-		r.settings.Log.Warn("cannot watch "+r.name, "retry_in", delay, "error", err)
-		_ = retry.Sleep(ctx, delay) // the loop checks ctx
+	task := runner.Task{Name: "watch " + r.name, Run: r.follow}
+	watching := runner.Periodic(1, time.Now, r.settings.Log, func(context.Context) ([]runner.Task, error) { return []runner.Task{task}, nil })
+	watching.MinPause, watching.MaxPause = minRetryDelay, maxRetryDelay
+	watching.Work(ctx)
+}
+
+// follow follows the engine until its connection ends.
+func (r *Remote) follow(ctx context.Context) error {
+	began := r.settings.Now()
+	err := r.engine.Follow(ctx)
+	if err == nil || ctx.Err() != nil {
+		return nil //nolint:nilerr // it was stopped
 	}
+	r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
+	if r.settings.Now().Sub(began) > maxRetryDelay { // the connection had been good: a new one is tried at once
+		r.settings.Log.Warn("cannot watch "+r.name, "error", err)
+		return nil
+	}
+	return err
 }
 
 // cleanUp removes bots whose attempt is over: after the database was restored

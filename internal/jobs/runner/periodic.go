@@ -11,7 +11,7 @@ import (
 // Task is work that is repeated.
 type Task struct {
 	Name  string        // identifies it, also in logs
-	Every time.Duration // from the end of a run that succeeds until the next one
+	Every time.Duration // from the end of a run that succeeds until the next one; 0: at once
 	Run   func(ctx context.Context) error
 }
 
@@ -51,7 +51,7 @@ func Periodic(slots int, now func() time.Time, log *slog.Logger, list func(ctx c
 		mu.Lock()
 		defer mu.Unlock()
 		due[task.Name] = until
-		if latest := now().Add(task.Every); until.After(latest) {
+		if latest := now().Add(task.Every); task.Every > 0 && until.After(latest) {
 			due[task.Name] = latest
 		}
 		r.Wake()

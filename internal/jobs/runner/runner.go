@@ -32,8 +32,7 @@ const (
 	// minClaimPause and maxClaimPause bound the pause after a claim that failed, or that
 	// found the due items taken.
 	minClaimPause, maxClaimPause = 20 * time.Millisecond, 2 * time.Second
-	// minPause is the pause after the first failure of an item; it is doubled each time, up
-	// to maxPause.
+	// The defaults of MinPause and MaxPause.
 	minPause, maxPause = 30 * time.Second, time.Hour
 	// parkAfter is the number of failures in a row after which an item is parked: it is
 	// tried once in parkTime.
@@ -64,9 +63,10 @@ type Runner[T any] struct {
 	Lease time.Duration // of a claimed item; the runner extends it while the item runs. Without leases 0.
 	Limit time.Duration // the longest that an item may run; no limit when 0
 
-	// MaxPause is the longest pause before an item that failed is tried again. When 0, it is
-	// an hour, and an item that fails 20 times in a row is parked: it is tried once a day.
-	MaxPause time.Duration
+	// MinPause is the pause after the first failure of an item, half a minute when 0; it is
+	// doubled each time, up to MaxPause. When that is 0, it is an hour, and an item that fails
+	// 20 times in a row is parked: it is tried once a day.
+	MinPause, MaxPause time.Duration
 
 	// Claim leases up to n items that are due, the longest due first. Instead of it, Teams
 	// returns whose items are due, and ClaimOf leases one of a team; ok is false if there
@@ -341,7 +341,7 @@ func (r *Runner[T]) postpone(ctx context.Context, item T, failure error) {
 	if len(r.failing) >= maxFailing {
 		clear(r.failing)
 	}
-	backoff := retry.Backoff{Min: minPause, Max: cmp.Or(r.MaxPause, maxPause), Failures: r.failing[id]}
+	backoff := retry.Backoff{Min: cmp.Or(r.MinPause, minPause), Max: cmp.Or(r.MaxPause, maxPause), Failures: r.failing[id]}
 	pause := backoff.Next()
 	r.failing[id] = backoff.Failures
 	r.mu.Unlock()
