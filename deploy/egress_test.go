@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,8 +20,12 @@ func TestEgressRulesMatchTheDialGuard(t *testing.T) {
 	t.Parallel()
 	public6 := netip.MustParsePrefix("2000::/3")
 	var private4, private6 []string
-	for _, network := range dialguard.SpecialNetworks() {
+	for _, special := range dialguard.SpecialNetworks {
+		network := special.Prefix
 		switch {
+		case slices.ContainsFunc(dialguard.SpecialNetworks, func(other dialguard.SpecialNetwork) bool {
+			return other.Prefix.Bits() < network.Bits() && other.Prefix.Contains(network.Addr())
+		}): // another one contains it
 		case network.Addr().Is4():
 			private4 = append(private4, network.String())
 		case public6.Overlaps(network): // the rules drop everything outside

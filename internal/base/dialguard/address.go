@@ -6,25 +6,8 @@ package dialguard
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 )
-
-// SpecialNetworks returns the networks of special-purpose addresses, without
-// those that another one contains. Besides them, all IPv6 addresses outside
-// 2000::/3 are special. The firewall rules in deploy contain the same networks.
-func SpecialNetworks() []netip.Prefix {
-	var networks []netip.Prefix
-	for _, special := range specialNetworks {
-		contained := slices.ContainsFunc(specialNetworks, func(other specialNetwork) bool {
-			return other.prefix.Bits() < special.prefix.Bits() && other.prefix.Contains(special.prefix.Addr())
-		})
-		if !contained {
-			networks = append(networks, special.prefix)
-		}
-	}
-	return networks
-}
 
 // SpecialPurpose returns the kind of a special-purpose address, or "" for a
 // public one.
@@ -32,9 +15,9 @@ func SpecialPurpose(address netip.Addr) string {
 	if address.Zone() != "" {
 		return "zoned"
 	}
-	for _, special := range specialNetworks {
-		if special.prefix.Contains(address) {
-			return special.kind
+	for _, special := range SpecialNetworks {
+		if special.Prefix.Contains(address) {
+			return special.Kind
 		}
 	}
 	if address.Is6() && !globalUnicast.Contains(address) {

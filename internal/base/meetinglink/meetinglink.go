@@ -38,7 +38,7 @@ var (
 	ErrTooLong  = errors.New("it is too long")
 	ErrNoURL    = errors.New("it is not an http or https URL with a host")
 	ErrManyURLs = errors.New("it contains more than one URL")
-	ErrRedirect = errors.New("it has too many redirectors, or one without a target")
+	ErrRedirect = errors.New("it has too many redirects, or a redirect without a target")
 )
 
 // Resolve resolves a link. allowedHosts are the operator's meeting hosts, as in
@@ -53,8 +53,8 @@ func Resolve(text string, allowedHosts ...string) (Link, error) {
 		if err != nil {
 			return Link{}, err
 		}
-		target, isRedirect := redirectTarget(parsed)
-		if !isRedirect {
+		target, isRedirector := redirectTarget(parsed)
+		if !isRedirector || target == "" && InDomain(HostOf(parsed), mimecastHosts...) { // whose links usually contain only a token
 			link := Link{URL: parsed, Platform: platformOf(parsed)}
 			repair(&link)
 			link.Warning, link.Unsure = warning(link, allowedHosts)
@@ -123,7 +123,7 @@ func parse(text string) (*url.URL, error) {
 	if err != nil || !hasWebScheme(text) || parsed.Hostname() == "" || !isASCIIHost(parsed.Hostname()) {
 		return nil, ErrNoURL
 	}
-	if ContainsURL(parsed.Path) && !isRedirector(parsed) {
+	if _, isRedirector := redirectTarget(parsed); ContainsURL(parsed.Path) && !isRedirector {
 		return nil, ErrManyURLs
 	}
 	return parsed, nil

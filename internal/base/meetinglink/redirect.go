@@ -1,97 +1,39 @@
 package meetinglink
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/url"
 	"regexp"
 	"strings"
 )
 
-// redirector is a service that mail programs, calendars and chats put around
-// links.
-type redirector struct {
-	matches func(host, path string) bool
-	target  func(address *url.URL) string // "" if the link does not contain it
-}
-
-var redirectors = []redirector{
-	{ // Google Calendar and Gmail
-		func(host, path string) bool { return path == "/url" && googleHost.MatchString(host) },
-		parameter("q", "url"),
-	},
-	{ // Outlook Safe Links
-		func(host, _ string) bool {
-			return InDomain(host, "safelinks.protection.outlook.com", "safelinks.protection.office365.us", "safelinks.protection.partner.outlook.cn")
-		},
-		parameter("url"),
-	},
-	{ // Safe Links in Teams
-		func(host, path string) bool {
-			return InDomain(host, "statics.teams.cdn.office.net", "teams.public.onecdn.static.microsoft") &&
-				strings.Contains(strings.ToLower(path), "safelinks")
-		},
-		parameter("url"),
-	},
-	{ // Proofpoint URL Defense
-		func(host, path string) bool {
-			return InDomain(host, "urldefense.proofpoint.com", "urldefense.com", "urldefense.us") && proofpointPath.MatchString(path)
-		},
-		proofpointTarget,
-	},
-	{ // Barracuda
-		func(host, path string) bool { return host == "linkprotect.cudasvc.com" && path == "/url" },
-		parameter("a"),
-	},
-	{ // Slack
-		func(host, path string) bool { return host == "slack-redir.net" && path == "/link" },
-		parameter("url"),
-	},
-	{ // Mimecast, whose links usually contain only a token
-		func(host, _ string) bool { return InDomain(host, "mimecast.com", "mimecastprotect.com") },
-		parameter("url", "u"),
-	},
-}
-
 var (
 	googleHost     = regexp.MustCompile(`^(www\.)?google\.[a-z]{2,3}(\.[a-z]{2})?$`)
 	proofpointPath = regexp.MustCompile(`^/v[123]/`)
+	mimecastHosts  = []string{"mimecast.com", "mimecastprotect.com"}
 )
 
-func redirectorOf(address *url.URL) *redirector {
-	host := HostOf(address)
-	for i := range redirectors {
-		if redirectors[i].matches(host, address.Path) {
-			return &redirectors[i]
-		}
+// redirectTarget returns the target of a redirector, which is a service that mail programs,
+// calendars and chats put around links. It is empty if the link does not contain it.
+func redirectTarget(address *url.URL) (target string, isRedirector bool) {
+	host, path, query := HostOf(address), address.Path, address.Query()
+	switch {
+	case path == "/url" && googleHost.MatchString(host): // Google Calendar and Gmail
+		return cmp.Or(query.Get("q"), query.Get("url")), true
+	case InDomain(host, "safelinks.protection.outlook.com", "safelinks.protection.office365.us", "safelinks.protection.partner.outlook.cn"),
+		InDomain(host, "statics.teams.cdn.office.net", "teams.public.onecdn.static.microsoft") &&
+			strings.Contains(strings.ToLower(path), "safelinks"), // Safe Links in Outlook and Teams
+		host == "slack-redir.net" && path == "/link":
+		return query.Get("url"), true
+	case InDomain(host, "urldefense.proofpoint.com", "urldefense.com", "urldefense.us") && proofpointPath.MatchString(path):
+		return proofpointTarget(address), true
+	case host == "linkprotect.cudasvc.com" && path == "/url": // Barracuda
+		return query.Get("a"), true
+	case InDomain(host, mimecastHosts...):
+		return cmp.Or(query.Get("url"), query.Get("u")), true
 	}
-	return nil
-}
-
-func isRedirector(address *url.URL) bool { return redirectorOf(address) != nil }
-
-// redirectTarget returns the target of a redirector. isRedirect is false if the
-// URL is none, or if its target is not in the link.
-func redirectTarget(address *url.URL) (target string, isRedirect bool) {
-	r := redirectorOf(address)
-	if r == nil {
-		return "", false
-	}
-	target = r.target(address)
-	return target, target != "" || !InDomain(HostOf(address), "mimecast.com", "mimecastprotect.com")
-}
-
-// parameter returns the target in the first of the query parameters that is not
-// empty.
-func parameter(names ...string) func(*url.URL) string {
-	return func(address *url.URL) string {
-		query := address.Query()
-		for _, name := range names {
-			if value := query.Get(name); value != "" {
-				return value
-			}
-		}
-		return ""
-	}
+	return "", false
 }
 
 // proofpointTarget decodes the three versions of URL Defense: v1 is a query

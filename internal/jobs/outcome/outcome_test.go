@@ -18,13 +18,13 @@ func TestEveryFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	titles := make(map[string]job.FailureCode)
 	for _, code := range job.FailureCodes() {
-		e := explainFailure(code)
+		e := Explain(job.Job{State: job.State{Status: job.Failed, FailureCode: code}}, "", "", false)
 		if e.Text == "" || e.Side == "" || e.Action == "" || titles[e.Title] != "" {
 			t.Errorf("%s is explained as %+v", code, e)
 		}
 		titles[e.Title] = code
 	}
-	if e := explainFailure("nonsense"); !strings.Contains(e.Text, "nonsense") {
+	if e := Explain(job.Job{State: job.State{Status: job.Failed, FailureCode: "nonsense"}}, "", "", false); !strings.Contains(e.Text, "nonsense") {
 		t.Errorf("an unknown code is explained as %+v", e)
 	}
 }
@@ -38,7 +38,7 @@ func TestEveryEndIsExplained(t *testing.T) {
 		t.Errorf("found only %d reasons: %q", len(reasons), reasons)
 	}
 	for _, reason := range reasons {
-		if e, known := explainEnd(reason); !known || e.Title == "" || e.Text == "" {
+		if e, known := endings[reason]; !known || e.Title == "" || e.Text == "" {
 			t.Errorf("%s is not explained", reason)
 		}
 	}
@@ -74,7 +74,7 @@ func constants(t *testing.T, path, prefix string) []string {
 func TestEveryStageIsDescribed(t *testing.T) {
 	t.Parallel()
 	for _, status := range job.Statuses() {
-		if !status.Terminal() && stageText(status) == "" {
+		if !status.Terminal() && stages[status] == "" {
 			t.Errorf("%s has no stage", status)
 		}
 	}

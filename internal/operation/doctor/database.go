@@ -34,20 +34,22 @@ func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReadin
 		return checkPostgres(ctx, name, path)
 	}
 	if strings.Contains(path, "://") {
-		return name.fail("STANDIN_DATABASE_URL is not a PostgreSQL address",
-			"give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
+		return name.fail("give it the form postgres://user@host:5432/database, or leave it out for SQLite",
+			"STANDIN_DATABASE_URL is not a PostgreSQL address"), nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return name.ok("SQLite %s does not exist yet; standin serve creates it", path), nil
 	}
 	db, err := openReadOnly(path)
 	if err != nil {
-		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "make sure that the file is a SQLite database that this user may read"), nil
+		return name.fail("make sure that the file is a SQLite database that this user may read",
+			"SQLite %s: %v", path, err), nil
 	}
 	defer db.Close() // only read
 	var version string
 	if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
-		return name.fail(fmt.Sprintf("SQLite %s: %v", path, err), "make sure that the file is a SQLite database that this user may read"), nil
+		return name.fail("make sure that the file is a SQLite database that this user may read",
+			"SQLite %s: %v", path, err), nil
 	}
 	return checkSchema(ctx, name, db, fmt.Sprintf("SQLite %s, %s", version, path)), nil
 }
@@ -80,7 +82,8 @@ func openReadOnly(path string) (*sql.DB, error) {
 func checkPostgres(ctx context.Context, name checkName, address string) (Check, []clockReading) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return name.fail("the PostgreSQL address cannot be read", "give it the form postgres://user@host:5432/database"), nil
+		return name.fail("give it the form postgres://user@host:5432/database",
+			"the PostgreSQL address cannot be read"), nil
 	}
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	where := fmt.Sprintf("database %q as %q at %s", config.Database, config.User,
@@ -89,8 +92,8 @@ func checkPostgres(ctx context.Context, name checkName, address string) (Check, 
 	defer db.Close() // only read
 	var version string
 	if err := db.QueryRowContext(ctx, `SHOW server_version`).Scan(&version); err != nil {
-		return name.fail(fmt.Sprintf("PostgreSQL, %s: %v", where, err),
-			"make sure that the server runs, that this machine reaches it, and that user, password and database are right"), nil
+		return name.fail("make sure that the server runs, that this machine reaches it, and that user, password and database are right",
+			"PostgreSQL, %s: %v", where, err), nil
 	}
 	check := checkSchema(ctx, name, db, fmt.Sprintf("PostgreSQL %s, %s", version, where))
 	var theirs time.Time
@@ -105,20 +108,21 @@ func checkPostgres(ctx context.Context, name checkName, address string) (Check, 
 func checkSchema(ctx context.Context, name checkName, db *sql.DB, description string) Check {
 	have, err := schemaOf(ctx, db)
 	if err != nil {
-		return name.fail(fmt.Sprintf("%s: %v", description, err), "make sure that this is Standin's database, and that this user may read it")
+		return name.fail("make sure that this is Standin's database, and that this user may read it",
+			"%s: %v", description, err)
 	}
 	const want = migrations.Newest
 	switch {
 	case have == 0:
 		return name.ok("%s; empty: standin serve creates schema %d", description, want)
 	case have < want:
-		return name.warn(fmt.Sprintf("%s; schema %d, this program has %d", description, have, want),
-			"start standin serve of this version: it updates the schema")
+		return name.warn("start standin serve of this version: it updates the schema",
+			"%s; schema %d, this program has %d", description, have, want)
 	case have > want && migrations.Usable(have):
 		return name.ok("%s; schema %d is that of the next release, and this program runs on it", description, have)
 	case have > want:
-		return name.fail(fmt.Sprintf("%s; schema %d is newer than this program's, %d", description, have, want),
-			"use the version of Standin that created it, or a newer one")
+		return name.fail("use the version of Standin that created it, or a newer one",
+			"%s; schema %d is newer than this program's, %d", description, have, want)
 	}
 	return name.ok("%s; schema %d, up to date", description, have)
 }

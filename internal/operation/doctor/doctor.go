@@ -137,12 +137,12 @@ func (name checkName) ok(format string, args ...any) Check {
 	return Check{Name: string(name), State: OK, Found: fmt.Sprintf(format, args...)}
 }
 
-func (name checkName) warn(found, fix string) Check {
-	return Check{Name: string(name), State: Warn, Found: found, Fix: fix}
+func (name checkName) warn(fix, format string, args ...any) Check {
+	return Check{Name: string(name), State: Warn, Found: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-func (name checkName) fail(found, fix string) Check {
-	return Check{Name: string(name), State: Fail, Found: found, Fix: fix}
+func (name checkName) fail(fix, format string, args ...any) Check {
+	return Check{Name: string(name), State: Fail, Found: fmt.Sprintf(format, args...), Fix: fix}
 }
 
 // maxLine is the length of a text in the report for people, in characters.

@@ -17,8 +17,8 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	if err := settings.Engines.CheckServiceURL(settings.Launcher, settings.BotServiceURL); err != nil {
-		return name.fail(err.Error(),
-			"set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
+		return name.fail("set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080",
+			"%v", err)
 	}
 	switch settings.Launcher {
 	case "", "process":
@@ -30,8 +30,8 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	case "kubernetes":
 		return checkKubernetes(ctx, name, settings.Engines)
 	}
-	return name.fail(fmt.Sprintf("there is no launcher %q", settings.Launcher),
-		"set STANDIN_LAUNCHER to process, docker, kubernetes or manual")
+	return name.fail("set STANDIN_LAUNCHER to process, docker, kubernetes or manual",
+		"there is no launcher %q", settings.Launcher)
 }
 
 // checkDocker requests the engine's version and the bots' image.
@@ -39,43 +39,44 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 	found, err := docker.Check(ctx, settings)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("docker: "+err.Error(),
-			"set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
+		return name.fail("set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service",
+			"docker: %v", err)
 	case err != nil:
-		return name.fail(fmt.Sprintf("docker at %s: %v", found.Where, err),
-			"make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
-				"its socket belongs to root and usually to the group docker")
+		return name.fail("make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
+			"its socket belongs to root and usually to the group docker",
+			"docker at %s: %v", found.Where, err)
 	case found.HasImage:
 		return name.ok("docker at %s: %s, with the image %s", found.Where, found.Engine, settings.Image)
 	}
 	missing := fmt.Sprintf("docker at %s: %s does not have the image %s", found.Where, found.Engine, settings.Image)
 	fix := fmt.Sprintf("docker pull %s, or build it: docker build -t %s -f deploy/Dockerfile .", settings.Image, settings.Image)
 	if settings.Pull == launch.PullNever {
-		return name.fail(missing+", and STANDIN_BOT_PULL is never", fix)
+		return name.fail(fix, "%s, and STANDIN_BOT_PULL is never", missing)
 	}
-	return name.warn(missing+" yet: it is pulled when the service starts, which fails if no registry has it", fix)
+	return name.warn(fix,
+		"%s yet: it is pulled when the service starts, which fails if no registry has it", missing)
 }
 
 // checkKubernetes requests the cluster's version and the service's permissions.
 func checkKubernetes(ctx context.Context, name checkName, given engines.Settings) Check {
 	settings, err := given.OnKubernetes()
 	if err != nil {
-		return name.fail("kubernetes: "+err.Error(),
-			"make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
-				"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec")
+		return name.fail("make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
+			"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec",
+			"kubernetes: %v", err)
 	}
 	found, err := kubernetes.Check(ctx, settings)
 	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, settings.Namespace)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("kubernetes: "+err.Error(),
-			"set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
+		return name.fail("set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service",
+			"kubernetes: %v", err)
 	case err != nil:
-		return name.fail(in+": "+err.Error(),
-			"make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid")
+		return name.fail("make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid",
+			"%s: %v", in, err)
 	case len(found.Missing) > 0:
-		return name.fail(fmt.Sprintf("%s: the service may not %s there", in, strings.Join(found.Missing, ", ")),
-			"kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions")
+		return name.fail("kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions",
+			"%s: the service may not %s there", in, strings.Join(found.Missing, ", "))
 	}
 	return name.ok("%s: %s, with all permissions that bots need; nodes pull the image %s", in, found.Version, settings.Image)
 }

@@ -31,25 +31,29 @@ func checkDataDir(settings Settings) Check {
 	const name = checkName("data folder")
 	dir, err := filepath.Abs(settings.DataDir)
 	if err != nil {
-		return name.fail(err.Error(), "give the data folder as an absolute path")
+		return name.fail("give the data folder as an absolute path", "%v", err)
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := writable(existingParent(dir)); err != nil {
-			return name.fail(fmt.Sprintf("%s does not exist and cannot be created: %v", dir, err), createFolderFix(dir)+", or set STANDIN_DATA_DIR")
+			return name.fail(createFolderFix(dir)+", or set STANDIN_DATA_DIR",
+				"%s does not exist and cannot be created: %v", dir, err)
 		}
 		return name.ok("%s does not exist yet; standin serve creates it", dir)
 	case err != nil:
-		return name.fail(err.Error(), "give this user access to the folder")
+		return name.fail("give this user access to the folder", "%v", err)
 	case !info.IsDir():
-		return name.fail(dir+" is not a folder", "move the file away, or set STANDIN_DATA_DIR")
+		return name.fail("move the file away, or set STANDIN_DATA_DIR",
+			"%s is not a folder", dir)
 	}
 	if err := writable(dir); err != nil {
-		return name.fail(fmt.Sprintf("%s is not writable: %v", dir, err), fmt.Sprintf("give it to this user: chown -R %d %s", os.Geteuid(), dir))
+		return name.fail(fmt.Sprintf("give it to this user: chown -R %d %s", os.Geteuid(), dir),
+			"%s is not writable: %v", dir, err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return name.warn(fmt.Sprintf("%s is writable, but its mode is %#o: other users can read it", dir, mode), "chmod 700 "+dir)
+		return name.warn("chmod 700 "+dir,
+			"%s is writable, but its mode is %#o: other users can read it", dir, mode)
 	}
 	return name.ok("%s is writable by its owner only", dir)
 }
@@ -85,7 +89,7 @@ func checkDisk(ctx context.Context, settings Settings) Check {
 	const fix = "free some space, or move the data folder (STANDIN_DATA_DIR) to a larger disk"
 	dir, err := filepath.Abs(settings.DataDir)
 	if err != nil {
-		return name.fail(err.Error(), "give the data folder as an absolute path")
+		return name.fail("give the data folder as an absolute path", "%v", err)
 	}
 	return evaluateDisk(host.NewReader(existingParent(dir)).Read(ctx).Disk, fix)
 }
@@ -93,14 +97,14 @@ func checkDisk(ctx context.Context, settings Settings) Check {
 func evaluateDisk(disk *host.Disk, fix string) Check {
 	const name = checkName("disk")
 	if disk == nil {
-		return name.warn("the free space cannot be read on this system", fix)
+		return name.warn(fix, "the free space cannot be read on this system")
 	}
 	found := fmt.Sprintf("%.1f GB free, %.0f %% used; an hour of recording takes about 0.6 GB", disk.FreeGB, disk.UsedPct)
 	switch {
 	case disk.FreeGB < minFreeGB:
-		return name.fail(found, fix)
+		return name.fail(fix, "%s", found)
 	case disk.FreeGB < recommendedFreeGB:
-		return name.warn(found, fix)
+		return name.warn(fix, "%s", found)
 	}
 	return name.ok("%s", found)
 }
@@ -114,15 +118,15 @@ func evaluateMemory(memory *host.RAM) Check {
 	const name = checkName("memory")
 	const fix = "run fewer bots at a time, or give this machine or container more memory"
 	if memory == nil {
-		return name.warn("the memory cannot be read on this system", fix)
+		return name.warn(fix, "the memory cannot be read on this system")
 	}
 	free := memory.TotalMB - memory.Used
 	found := fmt.Sprintf("%.0f MB of %.0f MB available", free, memory.TotalMB)
 	switch {
 	case free < minMemoryMB:
-		return name.fail(found, fix)
+		return name.fail(fix, "%s", found)
 	case free < recommendedMemoryMB:
-		return name.warn(found, fix)
+		return name.warn(fix, "%s", found)
 	}
 	return name.ok("%s", found)
 }
@@ -173,18 +177,21 @@ func checkClock(ctx context.Context, others []clockReading) Check {
 	const fix = "keep the clock by NTP (timedatectl set-ntp true, or chrony)"
 	zone := "Europe/Berlin" // any that has summer time
 	if _, err := time.LoadLocation(zone); err != nil {
-		return name.fail("the time zone "+zone+" is unknown: "+err.Error(), "install the time zone database (tzdata)")
+		return name.fail("install the time zone database (tzdata)",
+			"the time zone %s is unknown: %v", zone, err)
 	}
 	now := time.Now().UTC()
 	list, err := notetaker.Embedded()
 	if err != nil {
-		return name.fail("cannot read the age of this program: "+err.Error(), "reinstall the program: it is damaged")
+		return name.fail("reinstall the program: it is damaged",
+			"cannot read the age of this program: %v", err)
 	}
 	if built, err := time.Parse(time.DateOnly, list.Date); err != nil || now.Before(built) {
-		return name.fail(fmt.Sprintf("it shows %s, which is before this program was built (%s)", now.Format(time.RFC3339), list.Date), fix)
+		return name.fail(fix,
+			"it shows %s, which is before this program was built (%s)", now.Format(time.RFC3339), list.Date)
 	}
 	if drift := drift(ctx); drift > maxDrift {
-		return name.warn(fmt.Sprintf("it was adjusted by %v within %v", drift, driftInterval), fix)
+		return name.warn(fix, "it was adjusted by %v within %v", drift, driftInterval)
 	}
 	found := now.Format(time.RFC3339) + "; time zone data found; "
 	if len(others) == 0 {
@@ -199,9 +206,9 @@ func checkClock(ctx context.Context, others []clockReading) Check {
 	found += strings.Join(texts, "; ")
 	switch {
 	case worst > harmfulSkew:
-		return name.fail(found, fix+", on both machines")
+		return name.fail(fix+", on both machines", "%s", found)
 	case worst > noticeableSkew:
-		return name.warn(found, fix+", on both machines")
+		return name.warn(fix+", on both machines", "%s", found)
 	}
 	return name.ok("%s", found)
 }

@@ -28,27 +28,30 @@ func checkBaseURL(settings Settings) Check {
 	const fix = "set STANDIN_BASE_URL to the URL of the service for consumers, such as https://standin.example.com"
 	if settings.BaseURL == "" {
 		if host, _, err := net.SplitHostPort(settings.Listen); err != nil {
-			return name.fail(fmt.Sprintf("STANDIN_LISTEN is %q, which is not an address with a port", settings.Listen),
-				"give it the form 127.0.0.1:8080")
+			return name.fail("give it the form 127.0.0.1:8080",
+				"STANDIN_LISTEN is %q, which is not an address with a port", settings.Listen)
 		} else if !isLoopback(host) {
-			return name.warn(fmt.Sprintf("not set, and the service listens on %s: links in webhooks and manifests use that address",
-				settings.Listen), fix)
+			return name.warn(fix,
+				"not set, and the service listens on %s: links in webhooks and manifests use that address", settings.Listen)
 		}
 		return name.ok("not set: http://%s, for programs on this machine", settings.Listen)
 	}
 	parsed, err := url.Parse(settings.BaseURL)
 	switch {
 	case err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "":
-		return name.fail("it is not an http or https address with a host", fix)
+		return name.fail(fix, "it is not an http or https address with a host")
 	case parsed.User != nil:
-		return name.fail("it contains a user or password, which every program would see", fix)
+		return name.fail(fix,
+			"it contains a user or password, which every program would see")
 	case parsed.RawQuery != "" || parsed.Fragment != "":
-		return name.fail(settings.BaseURL+" has a query or fragment, but paths are appended to it", fix)
+		return name.fail(fix,
+			"%s has a query or fragment, but paths are appended to it", settings.BaseURL)
 	case isLoopback(parsed.Hostname()) && !isLoopback(hostOf(settings.Listen)):
-		return name.warn(fmt.Sprintf("%s is each consumer's own machine, but the service listens on %s", settings.BaseURL, settings.Listen), fix)
+		return name.warn(fix,
+			"%s is each consumer's own machine, but the service listens on %s", settings.BaseURL, settings.Listen)
 	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
-		return name.warn(settings.BaseURL+" is not encrypted: keys and recordings can be read in transit",
-			"use https with a TLS proxy in front of the service")
+		return name.warn("use https with a TLS proxy in front of the service",
+			"%s is not encrypted: keys and recordings can be read in transit", settings.BaseURL)
 	}
 	return name.ok("%s", settings.BaseURL)
 }
@@ -78,7 +81,7 @@ func checkProfiles(settings Settings) Check {
 	fix := "fix the mistake, or remove the file from " + settings.Profiles
 	profiles, err := meeting.Load(settings.Profiles)
 	if err != nil {
-		return name.fail(err.Error(), fix)
+		return name.fail(fix, "%v", err)
 	}
 	var platforms []job.Platform
 	for platform := range profiles {
@@ -88,13 +91,13 @@ func checkProfiles(settings Settings) Check {
 	var versions []string
 	for _, platform := range platforms {
 		if _, err := meeting.New(platform, profiles); err != nil {
-			return name.fail(err.Error(), fix)
+			return name.fail(fix, "%v", err)
 		}
 		versions = append(versions, fmt.Sprintf("%s version %d of %s", platform, profiles[platform].Version, profiles[platform].Date))
 	}
 	list, err := notetaker.Load(settings.Profiles)
 	if err != nil {
-		return name.fail(err.Error(), fix)
+		return name.fail(fix, "%v", err)
 	}
 	versions = append(versions, fmt.Sprintf("notetakers version %d of %s", list.Version, list.Date))
 	return name.ok("%s (%s)", strings.Join(versions, ", "), source)
@@ -107,7 +110,8 @@ func checkMail(settings Settings) Check {
 	case !settings.Mail:
 		return name.ok("no mail worker is configured")
 	case settings.MailError != nil:
-		return name.fail(settings.MailError.Error(), "see /docs/guide/mail.html of the service for the settings")
+		return name.fail("see /docs/guide/mail.html of the service for the settings",
+			"%v", settings.MailError)
 	}
 	return name.ok("the settings of the mail worker are complete")
 }
@@ -144,7 +148,7 @@ func checkSignIn(ctx context.Context, settings Settings, now time.Time) Check {
 			account.Cookies = append(account.Cookies, stored...)
 		}
 		if err != nil {
-			return name.fail(fmt.Sprintf("%s: %v", platform, err), fix)
+			return name.fail(fix, "%s: %v", platform, err)
 		}
 		if account.Anonymous() {
 			continue
@@ -162,10 +166,11 @@ func checkSignIn(ctx context.Context, settings Settings, now time.Time) Check {
 		}
 	}
 	if len(found) == 0 {
-		return name.warn(settings.SignIn+" has no cookies and no profile of a platform: bots join anonymously", fix)
+		return name.warn(fix,
+			"%s has no cookies and no profile of a platform: bots join anonymously", settings.SignIn)
 	}
 	if ends {
-		return name.warn(strings.Join(found, "; "), fix)
+		return name.warn(fix, "%s", strings.Join(found, "; "))
 	}
 	return name.ok("%s", strings.Join(found, "; "))
 }

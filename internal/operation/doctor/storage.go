@@ -28,30 +28,33 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading
 	defer cancel()
 	dir, err := filepath.Abs(settings.DataDir)
 	if err != nil {
-		return name.fail(err.Error(), "give the data folder as an absolute path"), nil
+		return name.fail("give the data folder as an absolute path", "%v", err), nil
 	}
 	address := service.StorageAddress(settings.StorageURL, dir)
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return name.fail("the storage address is not a URL", "give it the form file:///absolute/folder or s3://bucket"), nil
+		return name.fail("give it the form file:///absolute/folder or s3://bucket",
+			"the storage address is not a URL"), nil
 	}
 	if parsed.Scheme == fileblob.Scheme {
 		if parsed.User != nil || parsed.Host != "" && parsed.Host != "localhost" || parsed.RawQuery != "" {
-			return name.fail("the storage address contains more than a folder", "give it the form file:///absolute/folder"), nil
+			return name.fail("give it the form file:///absolute/folder",
+				"the storage address contains more than a folder"), nil
 		}
 		return checkFolderStorage(ctx, name, address, filepath.FromSlash(parsed.Path)), nil
 	}
 	where := parsed.Scheme + "://" + parsed.Host
 	bucket, err := openBucket(ctx, address)
 	if err != nil {
-		return name.fail(where+": "+err.Error(), "give it the form file:///absolute/folder or s3://bucket?region=…"), nil
+		return name.fail("give it the form file:///absolute/folder or s3://bucket?region=…",
+			"%s: %v", where, err), nil
 	}
 	defer bucket.Close() // everything is already written
 	written, finished, stored, err := probeBucket(ctx, bucket, "jobs/")
 	if err != nil {
-		return name.fail(where+": "+err.Error(),
-			"make sure that the bucket exists, that its endpoint and region are right, that this machine reaches it, "+
-				"that the clock is right, and that the credentials may put, get and delete objects under jobs/"), nil
+		return name.fail("make sure that the bucket exists, that its endpoint and region are right, that this machine reaches it, "+
+			"that the clock is right, and that the credentials may put, get and delete objects under jobs/",
+			"%s: %v", where, err), nil
 	}
 	// Object stores report whole seconds.
 	return name.ok("%s: an object was written, read and deleted", where),
@@ -76,29 +79,31 @@ func checkFolderStorage(ctx context.Context, name checkName, address, folder str
 	info, err := os.Stat(folder)
 	if errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(folder) {
 		if err := writable(existingParent(folder)); err != nil {
-			return name.fail(fmt.Sprintf("the folder %s does not exist and cannot be created: %v", folder, err), createFolderFix(folder))
+			return name.fail(createFolderFix(folder),
+				"the folder %s does not exist and cannot be created: %v", folder, err)
 		}
 		return name.ok("the folder %s does not exist yet; standin serve creates it", folder)
 	}
 	if err == nil && !info.IsDir() {
-		return name.fail(folder+" is not a folder", "choose another folder, or move the file away")
+		return name.fail("choose another folder, or move the file away",
+			"%s is not a folder", folder)
 	}
 	checked, err := storage.Open(ctx, address, nil) // the folder exists: nothing is created
 	if err == nil {
 		err = checked.Close()
 	}
 	if err != nil {
-		return name.fail(err.Error(), "give it the form file:///absolute/folder")
+		return name.fail("give it the form file:///absolute/folder", "%v", err)
 	}
 	bucket, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
 	if err != nil {
-		return name.fail(err.Error(), "let this user read and write the folder")
+		return name.fail("let this user read and write the folder", "%v", err)
 	}
 	defer bucket.Close()                        // everything is already written
 	_, _, _, err = probeBucket(ctx, bucket, "") // without a folder, which would stay
 	if err != nil {
-		return name.fail(fmt.Sprintf("the folder %s: %v", folder, err),
-			"let this user read and write the folder, and make sure that its disk has free space")
+		return name.fail("let this user read and write the folder, and make sure that its disk has free space",
+			"the folder %s: %v", folder, err)
 	}
 	return name.ok("the folder %s: an object was written, read and deleted", folder)
 }

@@ -40,32 +40,32 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	defer cancel()
 	executable, err := browser.Find(settings.Browser)
 	if err != nil {
-		return name.fail("not found", err.Error())
+		return name.fail(err.Error(), "not found")
 	}
 	mode, noDisplay := meeting.BrowserMode(settings.BrowserMode, job.Meet)
 	if err := browser.CheckMode(mode); err != nil {
-		return name.fail("headed, but there is no virtual display", displayAdvice)
+		return name.fail(displayAdvice, "headed, but there is no virtual display")
 	}
 	description := fmt.Sprintf("%s (%s, %s)", browserVersion(ctx, executable), executable, mode)
 	running, err := browser.Launch(ctx, browser.Options{Executable: executable, Mode: mode})
 	if err != nil {
-		return name.fail(description+" does not start: "+err.Error(), startAdvice(executable))
+		return name.fail(startAdvice(executable), "%s does not start: %v", description, err)
 	}
 	canRecord, err := supportsRecording(ctx, running)
 	sandboxed, where := sandbox(host.NewProc(os.DirFS("/proc")), running.PID())
 	if err := errors.Join(err, running.Close()); err != nil {
-		return name.fail(description+" starts but does not work: "+err.Error(), startAdvice(executable))
+		return name.fail(startAdvice(executable), "%s starts but does not work: %v", description, err)
 	}
 	switch {
 	case !canRecord:
-		return name.fail(description+" starts, but cannot record "+recordingType,
-			"install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
+		return name.fail("install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable",
+			"%s starts, but cannot record %s", description, recordingType)
 	case !sandboxed:
-		return name.warn(description+" starts; sandbox off: "+where,
-			"run Standin as a non-root user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
+		return name.warn("run Standin as a non-root user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")),
+			"%s starts; sandbox off: %s", description, where)
 	case noDisplay:
-		return name.warn(description+" starts; it is headless on all platforms, because there is no virtual display: "+
-			"Meet and Zoom may refuse headless browsers", displayAdvice)
+		return name.warn(displayAdvice,
+			"%s starts; it is headless on all platforms, because there is no virtual display: Meet and Zoom may refuse headless browsers", description)
 	}
 	return name.ok("%s starts; sandbox enabled (%s)", description, where)
 }
@@ -176,16 +176,16 @@ func checkFFmpeg(ctx context.Context) Check {
 	defer cancel()
 	tools, err := build.FindTools()
 	if err != nil {
-		return name.fail("not found", err.Error())
+		return name.fail(err.Error(), "not found")
 	}
 	description := fmt.Sprintf("%s (%s)", ffmpegVersion(ctx, tools.FFmpeg), tools.FFmpeg)
 	if err := packSample(ctx); err != nil {
-		return name.fail(description+" cannot finish a recording: "+err.Error(),
-			"install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg), and make sure that the folder for temporary files is writable")
+		return name.fail("install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg), and make sure that the folder for temporary files is writable",
+			"%s cannot finish a recording: %v", description, err)
 	}
 	if missing := missingEncoders(ctx, tools.FFmpeg); len(missing) > 0 {
-		return name.warn(fmt.Sprintf("%s finishes recordings, but has no %s", description, strings.Join(missing, " and no ")),
-			"standin demo needs it for its meeting; install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg)")
+		return name.warn("standin demo needs it for its meeting; install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg)",
+			"%s finishes recordings, but has no %s", description, strings.Join(missing, " and no "))
 	}
 	return name.ok("%s finishes recordings and encodes for standin demo", description)
 }

@@ -15,7 +15,7 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 	const name = checkName("transcriber")
 	client, err := transcript.NewClient(settings.Transcriber)
 	if err != nil {
-		return name.fail(err.Error(), transcriberSettings)
+		return name.fail(transcriberSettings, "%v", err)
 	}
 	if client == nil {
 		return name.ok("STANDIN_TRANSCRIBER_URL is not set: recordings have no transcripts")
@@ -30,9 +30,10 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 		if fix == "" {
 			fix = "set STANDIN_TRANSCRIBER_URL to a server with OpenAI's POST /v1/audio/transcriptions, and STANDIN_TRANSCRIBER_MODEL to one of its models"
 		}
-		return name.fail(refused.Error(), fix)
+		return name.fail(fix, "%v", refused)
 	case err != nil:
-		return name.fail(err.Error(), "make sure that this user can write to the folder of temporary files")
+		return name.fail("make sure that this user can write to the folder of temporary files",
+			"%v", err)
 	}
 	return heardHello(name, client.Model(), heard, "STANDIN_TRANSCRIBER")
 }
@@ -42,7 +43,7 @@ func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	const name = checkName("live transcriber")
 	recognizer, err := streaming.New(settings.Live)
 	if err != nil {
-		return name.fail(err.Error(), transcriberSettings)
+		return name.fail(transcriberSettings, "%v", err)
 	}
 	if recognizer == nil {
 		return name.ok("STANDIN_LIVE_TRANSCRIBER is not set: meetings are not transcribed while they run")
@@ -62,7 +63,7 @@ func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	case fix == "":
 		fix = "set STANDIN_LIVE_TRANSCRIBER to the protocol of the server, STANDIN_LIVE_TRANSCRIBER_URL to its address, and STANDIN_LIVE_TRANSCRIBER_MODEL to one of its models"
 	}
-	return name.fail(err.Error(), fix)
+	return name.fail(fix, "%v", err)
 }
 
 // transcriberSettings is how to fix settings.
@@ -71,8 +72,8 @@ const transcriberSettings = "see /docs/guide/transcripts.html of the service for
 // heardHello returns the result of a transcriber that answers. setting is the prefix of its settings.
 func heardHello(name checkName, model, heard, setting string) Check {
 	if heard == "" {
-		return name.warn(fmt.Sprintf("it answers with the model %s, but heard nothing in a spoken “hello”", model),
-			"use another model if transcripts lack words: "+setting+"_MODEL")
+		return name.warn("use another model if transcripts lack words: "+setting+"_MODEL",
+			"it answers with the model %s, but heard nothing in a spoken “hello”", model)
 	}
 	return name.ok("it answers with the model %s, and heard %q in a spoken “hello”", model, heard)
 }
