@@ -6,12 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
@@ -146,11 +145,12 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}
 	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
+		var changes strings.Builder
 		for _, setting := range []struct {
 			value, subject string
-			set            func(ctx context.Context, name string, retention *time.Duration) error
+			own            **time.Duration
 		}{
-			{c.Retention, "recordings", s.SetRetention}, {c.JobRetention, "jobs", s.SetJobRetention},
+			{c.Retention, "recordings", &team.Retention}, {c.JobRetention, "jobs", &team.JobRetention},
 		} {
 			if setting.value == "" {
 				continue
@@ -159,25 +159,35 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 			if err != nil {
 				return err
 			}
-			if err := setting.set(ctx, c.Name, own); err != nil {
-				return fmt.Errorf("team %q: %w", c.Name, err)
-			}
-			if err := to.printf("retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
-				return err
-			}
+			*setting.own = own
+			fmt.Fprintf(&changes, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own))
 		}
-		if err := c.setRecording(ctx, s, team, to); err != nil {
+		if c.RecordingMode != "" || c.Layout != "" || c.Resolution != "" {
+			fmt.Fprintf(&changes, "recording of %s: %s\n", c.Name, c.setRecording(&team.Recording))
+		}
+		if err := c.setOutput(&team, &changes); err != nil {
 			return err
 		}
-		if err := c.setOutput(ctx, s, team, to); err != nil {
-			return err
+		for _, event := range []struct {
+			value, name string
+			own         *bool
+		}{
+			{c.TranscriptEvent, webhook.JobTranscriptReady, &team.TranscriptEvent}, {c.CommandEvent, webhook.BotCommandOutcome, &team.CommandEvent},
+		} {
+			if event.value != "" {
+				*event.own = event.value == "on"
+				fmt.Fprintf(&changes, "webhook %s of %s: %s\n", event.name, c.Name, event.value)
+			}
 		}
-		return c.setEvents(ctx, s, team, to)
+		if err := s.ChangeConsumer(ctx, team.ID, func(stored *account.Consumer) { *stored = team }); err != nil {
+			return fmt.Errorf("team %q: %w", c.Name, err)
+		}
+		return to.printf("%s", changes.String())
 	})
 }
 
 // setOutput sets or removes what the bots of the team's jobs play and show.
-func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, team account.Consumer, to terminal) error {
+func (c *consumersSetCommand) setOutput(team *account.Consumer, changes io.Writer) error {
 	given := c.output()
 	if given == nil && !c.NoOutput {
 		return nil
@@ -185,23 +195,21 @@ func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, tea
 	if given != nil && c.NoOutput {
 		return errors.New("--no-output removes the options that the other flags set: give one of them")
 	}
-	var own *job.OutputOptions
+	team.Output = nil
 	encoded, err := json.Marshal(given) // both types have the form of the API
 	if err == nil {
-		err = json.Unmarshal(encoded, &own)
+		err = json.Unmarshal(encoded, &team.Output)
 	}
 	if err != nil {
 		return fmt.Errorf("convert the options of output: %w", err)
 	}
-	if own != nil {
-		if path, problem := own.Check(); path != nil {
+	if team.Output != nil {
+		if path, problem := team.Output.Check(); path != nil {
 			return fmt.Errorf("output %v: %s", path, problem)
 		}
 	}
-	if err := s.SetOutputOptions(ctx, team.ID, own); err != nil {
-		return err
-	}
-	return to.printf("output of %s: %s\n", c.Name, outputText(own))
+	_, err = fmt.Fprintf(changes, "output of %s: %s\n", c.Name, outputText(team.Output))
+	return err
 }
 
 // outputText describes a team's default of output.
@@ -213,11 +221,8 @@ func outputText(own *job.OutputOptions) string {
 	return string(encoded)
 }
 
-func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, team account.Consumer, to terminal) error {
-	if c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" {
-		return nil
-	}
-	own := team.Recording
+// setRecording changes what is recorded by default, and describes it.
+func (c *consumersSetCommand) setRecording(own *job.RecordingOptions) string {
 	if c.RecordingMode != "" {
 		own.Mode = job.RecordingMode(strings.TrimPrefix(c.RecordingMode, serviceDefault))
 	}
@@ -227,36 +232,12 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 	if c.Resolution != "" {
 		own.Resolution = job.Resolution(strings.TrimPrefix(c.Resolution, serviceDefault))
 	}
-	if err := s.SetRecordingOptions(ctx, team.ID, own); err != nil {
-		return err
-	}
-	return to.printf("recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
+	return fmt.Sprintf("mode %s, layout %s, resolution %s",
 		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault), cmp.Or(string(own.Resolution), serviceDefault))
 }
 
 // serviceDefault is the value of a setting that removes the consumer's own.
 const serviceDefault = "default"
-
-// setEvents sets which optional events the consumer receives.
-func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, team account.Consumer, to terminal) error {
-	for _, event := range []struct {
-		value, name string
-		set         func(ctx context.Context, consumer uuid.UUID, enabled bool) error
-	}{
-		{c.TranscriptEvent, webhook.JobTranscriptReady, s.SetTranscriptEvent}, {c.CommandEvent, webhook.BotCommandOutcome, s.SetCommandEvent},
-	} {
-		if event.value == "" {
-			continue
-		}
-		if err := event.set(ctx, team.ID, event.value == "on"); err != nil {
-			return err
-		}
-		if err := to.printf("webhook %s of %s: %s\n", event.name, c.Name, event.value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func onOff(enabled bool) string {
 	if enabled {

@@ -118,7 +118,7 @@ type consumersSetVersionCommand struct {
 // Run sets the payload version.
 func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error {
 	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
-		if err := s.SetWebhookVersion(ctx, team.ID, c.Version); err != nil {
+		if err := s.ChangeConsumer(ctx, team.ID, func(team *account.Consumer) { team.WebhookVersion = c.Version }); err != nil {
 			return err
 		}
 		return to.printf("new events of %s have payload version %d\n", team.Name, c.Version)

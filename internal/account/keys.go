@@ -3,6 +3,9 @@ package account
 import (
 	"cmp"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -128,6 +131,19 @@ func NewKey(consumerID uuid.UUID, mode job.Mode, createdBy string, now time.Time
 		CreatedAt:  now,
 		CreatedBy:  createdBy,
 	}, secret
+}
+
+// NewAEAD returns a cipher with a key that is derived from a secret for one purpose.
+func NewAEAD(secret []byte, purpose string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, secret, nil, purpose, 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("create a cipher: %w", err)
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // Hash returns the hash by which a secret is stored and found. A secret has 256

@@ -99,7 +99,7 @@ func (i Invite) check() error {
 }
 
 func invalid(field, message string) error {
-	return &job.Error{Code: job.InvalidInput, Message: message, Path: []any{field}}
+	return job.NewError(job.InvalidInput, message, field)
 }
 
 // validEmail reports whether text is a bare mail address.

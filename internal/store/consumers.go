@@ -119,38 +119,20 @@ func scanConsumer(r row) (c account.Consumer, err error) {
 	return c, err
 }
 
-// SetWebhookURL sets the default endpoint of a consumer's events, which jobs
-// without webhook URLs use; empty for none.
-func (s *Store) SetWebhookURL(ctx context.Context, consumer uuid.UUID, url string) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET webhook_url = $2 WHERE id = $1`, consumer, url)
-}
-
-// SetWebhookVersion sets the payload version of a consumer's future events.
-func (s *Store) SetWebhookVersion(ctx context.Context, consumer uuid.UUID, version int) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET webhook_version = $2 WHERE id = $1`, consumer, version)
-}
-
-// SetTranscriptEvent sets whether a consumer receives the event
-// job.transcript_ready.
-func (s *Store) SetTranscriptEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, enabled)
-}
-
-// SetCommandEvent sets whether a consumer receives the event bot.command_outcome.
-func (s *Store) SetCommandEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, enabled)
-}
-
-// SetRecordingOptions sets the recording options of a consumer's jobs that do not set
-// their own.
-func (s *Store) SetRecordingOptions(ctx context.Context, consumer uuid.UUID, options job.RecordingOptions) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, jsonValue{options})
-}
-
-// SetOutputOptions sets the output options of a consumer's jobs that do not set their own,
-// nil for none.
-func (s *Store) SetOutputOptions(ctx context.Context, consumer uuid.UUID, options *job.OutputOptions) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET output = $2 WHERE id = $1`, consumer, jsonValue{options})
+// ChangeConsumer changes the settings of a consumer: what its webhooks and jobs are like, and
+// how long they are kept.
+func (s *Store) ChangeConsumer(ctx context.Context, id uuid.UUID, change func(*account.Consumer)) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		c, err := tx.oneConsumer(ctx, selectConsumer+tx.dialect.ForUpdate, id)
+		if err != nil {
+			return err
+		}
+		change(&c)
+		return tx.exec(ctx, "change a consumer", `UPDATE consumers SET webhook_url = $2, webhook_version = $3, transcript_event = $4,
+			command_event = $5, recording = $6, output = $7, retention_ms = $8, job_retention_ms = $9 WHERE id = $1`,
+			id, c.WebhookURL, c.WebhookVersion, c.TranscriptEvent, c.CommandEvent, jsonValue{c.Recording}, jsonValue{c.Output}, c.Retention,
+			c.JobRetention)
+	})
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are
@@ -159,18 +141,6 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, sec
 	return s.change(ctx, "consumer", `
 		UPDATE consumers SET previous_secret = webhook_secret, previous_secret_expires = $3, webhook_secret = $2 WHERE id = $1`,
 		consumer, secret, previousUntil)
-}
-
-// SetRetention sets how long the recordings of a consumer are kept: nil for the
-// service's default, 0 for ever.
-func (s *Store) SetRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, retention)
-}
-
-// SetJobRetention sets how long the jobs of a consumer are kept after their end,
-// in the same way.
-func (s *Store) SetJobRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, retention)
 }
 
 // RetireConsumer prepares a consumer for deletion: it revokes its keys and ends

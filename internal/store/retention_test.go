@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -131,12 +132,12 @@ func TestRecordedJobs(t *testing.T) {
 	})
 }
 
-func TestSetRetention(t *testing.T) {
+func TestChangeConsumer(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		c := newConsumer(t, s)
 		hour, forever := time.Hour, time.Duration(0)
 		for _, retention := range []*time.Duration{&hour, &forever, nil} {
-			if err := s.SetRetention(t.Context(), c.Name, retention); err != nil {
+			if err := s.ChangeConsumer(t.Context(), c.ID, func(c *account.Consumer) { c.Retention = retention }); err != nil {
 				t.Fatal(err)
 			}
 			got, err := s.Consumer(t.Context(), c.ID)
@@ -144,7 +145,7 @@ func TestSetRetention(t *testing.T) {
 				t.Errorf("stored %v, %v, want %v", got.Retention, err, retention)
 			}
 		}
-		if err := s.SetRetention(t.Context(), "unknown", &hour); !job.ErrorIs(err, job.NotFound) {
+		if err := s.ChangeConsumer(t.Context(), uuid.New(), func(*account.Consumer) {}); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("unknown consumer: %v", err)
 		}
 	})

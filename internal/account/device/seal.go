@@ -1,14 +1,12 @@
 package device
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"fmt"
+
+	"standin/internal/account"
 )
 
 // codeLetters form no words and are not confused with each other (RFC 8628,
@@ -47,7 +45,7 @@ var errSealed = errors.New("the stored credentials cannot be decrypted")
 
 // seal encrypts credentials with the nonce.
 func seal(nonce string, given credentials) (string, error) {
-	aead, err := newAEAD(nonce)
+	aead, err := account.NewAEAD([]byte(nonce), sealPurpose)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +57,7 @@ func seal(nonce string, given credentials) (string, error) {
 
 // open is the inverse of seal.
 func open(nonce, sealed string) (credentials, error) {
-	aead, err := newAEAD(nonce)
+	aead, err := account.NewAEAD([]byte(nonce), sealPurpose)
 	if err != nil {
 		return credentials{}, err
 	}
@@ -77,22 +75,4 @@ func open(nonce, sealed string) (credentials, error) {
 	}
 	key, email := plain[n:n+int(length)], plain[n+int(length):] // #nosec G115 -- not longer than plain
 	return credentials{apiKey: string(key), email: string(email)}, nil
-}
-
-// newAEAD returns AES-256-GCM with a key derived from the nonce. The nonce is
-// uniformly random, so HKDF needs no salt.
-func newAEAD(nonce string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(nonce), nil, sealPurpose, 32)
-	if err != nil {
-		return nil, fmt.Errorf("derive a key: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("create a cipher: %w", err)
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, fmt.Errorf("create a cipher: %w", err)
-	}
-	return aead, nil
 }

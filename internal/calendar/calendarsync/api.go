@@ -57,7 +57,7 @@ func (w *Service) readAPI(ctx context.Context, c *Calendar, known Validators, no
 			c.Email = strings.ToLower(owner)
 		}
 	}
-	listed, position, err := opened.List(ctx, c.Email, now.Add(-Past), now.Add(Window))
+	listed, position, err := opened.List(ctx, c.Email, now.Add(-PastWindow), now.Add(Window))
 	if err != nil {
 		return nil, false, err
 	}
@@ -74,14 +74,11 @@ func (w *Service) open(ctx context.Context, c *Calendar) (*calendarapi.Calendar,
 	}
 	return w.apis.Open(ctx, access, func(ctx context.Context, refreshToken string) error {
 		access.RefreshToken = refreshToken
-		changed := *c
-		if err := w.seal(&changed, access); err != nil {
+		sealed := w.seal(c.ID, access)
+		if err := w.Store.ReplaceSealed(ctx, *c, sealed); err != nil {
 			return err
 		}
-		if err := w.Store.ReplaceSealed(ctx, *c, changed.Sealed); err != nil {
-			return err
-		}
-		c.Sealed = changed.Sealed
+		c.Sealed = sealed
 		return nil
 	})
 }
@@ -99,13 +96,9 @@ func (w *Service) access(c Calendar) (access calendarapi.Access, err error) {
 }
 
 // seal encrypts what gives access to a calendar.
-func (w *Service) seal(c *Calendar, access calendarapi.Access) error {
-	encoded, err := json.Marshal(access) //nolint:gosec // it is encrypted below
-	if err != nil {
-		return fmt.Errorf("encode the access to a calendar: %w", err)
-	}
-	c.Sealed = w.Key.Seal(c.ID.String(), string(encoded))
-	return nil
+func (w *Service) seal(id uuid.UUID, access calendarapi.Access) string {
+	encoded, _ := json.Marshal(access) //nolint:gosec // texts, which are encrypted below
+	return w.Key.Seal(id.String(), string(encoded))
 }
 
 // setAccess sets what gives access to a calendar of an API.
@@ -128,7 +121,8 @@ func (w *Service) setAccess(c *Calendar, access calendarapi.Access) error {
 	if access.CalendarID != "" {
 		c.Address += ": " + text.CleanLine(access.CalendarID, maxTitle)
 	}
-	return w.seal(c, access)
+	c.Sealed = w.seal(c.ID, access)
+	return nil
 }
 
 // AccessPatch changes what gives access to a calendar of an API. Fields that are nil do

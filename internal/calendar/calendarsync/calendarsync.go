@@ -18,8 +18,8 @@ import (
 // Window is how far ahead meetings are scheduled.
 const Window = 30 * 24 * time.Hour
 
-// Past is how long meetings are shown that are over.
-const Past = 24 * time.Hour
+// PastWindow is how long ended meetings stay listed.
+const PastWindow = 24 * time.Hour
 
 // Bounds of Calendar.Poll.
 const (

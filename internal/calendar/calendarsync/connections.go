@@ -70,13 +70,13 @@ func (c Calendar) check(caller account.Caller) error {
 	case c.Rules.needsEmail() && c.Email == "" && c.Provider == Feed: // others are asked for it
 		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.Record), "email")
 	case caller.Mode == job.Test:
-		return &job.Error{Code: job.InvalidState, Message: "calendars send live bots: connect them with a live key"}
+		return job.NewError(job.InvalidState, "calendars send live bots: connect them with a live key")
 	}
 	return nil
 }
 
 func invalid(message string, path ...any) error {
-	return &job.Error{Code: job.InvalidInput, Message: message, Path: path}
+	return job.NewError(job.InvalidInput, message, path...)
 }
 
 // Calendar returns a calendar of the caller.
@@ -163,7 +163,7 @@ func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UU
 		return Calendar{}, Changes{}, err
 	}
 	if !ok {
-		return Calendar{}, Changes{}, &job.Error{Code: job.NotFound, Message: "no such calendar"}
+		return Calendar{}, Changes{}, job.NewError(job.NotFound, "no such calendar")
 	}
 	c, changes, err := w.sync(ctx, c)
 	if errors.Is(err, runner.ErrLost) { // it was changed, and is read again

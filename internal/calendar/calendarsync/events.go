@@ -48,11 +48,17 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 			byUID[e.UID] = append(byUID[e.UID], e)
 		}
 	}
-	from, to := now.Add(-Past), now.Add(Window)
+	from, to := now.Add(-PastWindow), now.Add(Window)
 	var found []Event
 	decide := c.Rules.Decider(c.Email)
 	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
-		occurrences, err := occurrencesOf(newestOf(byUID[uid]), from, to, budget)
+		events := newestOf(byUID[uid])
+		occurrences, err := calendar.Occurrences(events, from, to, budget)
+		for _, e := range events { // those that can get no bot are listed too
+			if unusable := e.Cancelled || e.AllDay || e.Problem != ""; unusable && !e.Start.IsZero() && e.During(from, to) {
+				occurrences = append(occurrences, e)
+			}
+		}
 		for i := 0; err == nil && i < len(occurrences); i++ {
 			e := occurrences[i]
 			err = budget.Spend(1 + min(len(e.Attendees), maxAttendees) + len(e.Summary) + len(e.Description)/16)
@@ -97,22 +103,6 @@ func newestOf(events []calendar.Event) []calendar.Event {
 		}
 	}
 	return slices.SortedFunc(maps.Values(newest), func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
-}
-
-// occurrencesOf returns the meetings of the events of one UID between two times, with
-// those that can get no bot.
-func occurrencesOf(events []calendar.Event, from, to time.Time, budget *calendar.Budget) ([]calendar.Event, error) {
-	found, err := calendar.Occurrences(events, from, to, budget)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range events {
-		unusable := e.Cancelled || e.AllDay || e.Problem != ""
-		if unusable && !e.Start.IsZero() && e.During(from, to) {
-			found = append(found, e)
-		}
-	}
-	return found, nil
 }
 
 // newEvent returns an event with what the rules of its calendar say.

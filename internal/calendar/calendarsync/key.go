@@ -1,7 +1,6 @@
 package calendarsync
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
@@ -10,6 +9,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+
+	"standin/internal/account"
 )
 
 // Key encrypts what gives access to calendars.
@@ -29,17 +30,9 @@ var errSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTIO
 
 // NewKey returns a key that is derived from a secret.
 func NewKey(secret []byte) (Key, error) {
-	key, err := hkdf.Key(sha256.New, secret, nil, keyPurpose, 32)
+	aead, err := account.NewAEAD(secret, keyPurpose)
 	if err != nil {
-		return Key{}, fmt.Errorf("derive a key: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return Key{}, fmt.Errorf("create a cipher: %w", err)
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return Key{}, fmt.Errorf("create a cipher: %w", err)
+		return Key{}, err
 	}
 	mac, err := hkdf.Key(sha256.New, secret, nil, notifyPurpose, 32)
 	if err != nil {

@@ -149,7 +149,17 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 		return Event{}, false, reasons
 	}
 	newest = slices.MaxFunc(current, compareVersions)
-	record, shared := decideShared(newest, current)
+	shared := "" // the reason in all calendars, unless the rules decide
+	switch {
+	case newest.Problem != "":
+		shared = "not recorded: " + newest.Problem
+	case Overridden(current, false):
+		shared = "not recorded: it was switched off"
+	case Overridden(current, true):
+		record, shared = true, "recorded: it was switched on"
+	default:
+		record = slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record })
+	}
 	for i, e := range events {
 		switch {
 		case e.Removed:
@@ -166,24 +176,9 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 	return newest, record, reasons
 }
 
-// decideShared decides for all calendars. The reason, a sentence, is empty if the rules decide.
-func decideShared(newest Event, current []Event) (record bool, reason string) {
-	switch {
-	case newest.Problem != "":
-		return false, "not recorded: " + newest.Problem
-	case overridden(current, false):
-		return false, "not recorded: it was switched off"
-	case overridden(current, true):
-		return true, "recorded: it was switched on"
-	}
-	return slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record }), ""
-}
-
-// SwitchedOff reports whether a person has switched a meeting off in one of the calendars
+// Overridden reports whether a person has switched a meeting on, or off, in one of the calendars
 // that have it.
-func SwitchedOff(events []Event) bool { return overridden(events, false) }
-
-func overridden(events []Event, to bool) bool {
+func Overridden(events []Event, to bool) bool {
 	return slices.ContainsFunc(events, func(e Event) bool { return !e.Removed && e.Override != nil && *e.Override == to })
 }
 

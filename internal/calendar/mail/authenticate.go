@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 )
 
@@ -55,7 +56,7 @@ func (w *Worker) authenticate(ctx context.Context, id int64) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := w.store.saveJudgment(ctx, id, j, w.settings.Now()); err != nil {
+	if err := w.store.write(ctx, func(tx *sql.Tx) error { return saveJudgment(ctx, tx, id, j, w.settings.Now()) }); err != nil {
 		return err
 	}
 	if judgeErr != nil {

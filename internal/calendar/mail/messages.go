@@ -98,20 +98,15 @@ func saveJudgment(ctx context.Context, tx *sql.Tx, id int64, j judgment, now tim
 		j.verdict, j.detail, next)
 }
 
-// saveJudgment saves a judgment in its own transaction.
-func (s *Store) saveJudgment(ctx context.Context, id int64, j judgment, now time.Time) error {
-	return s.write(ctx, func(tx *sql.Tx) error { return saveJudgment(ctx, tx, id, j, now) })
-}
-
 // unused is the condition for messages that are processed and not the source of
 // a meeting.
 const unused = `next_at IS NULL AND reply_at IS NULL AND NOT EXISTS (SELECT 1 FROM events WHERE events.message = messages.id)`
 
 // purge deletes meetings that are over and messages that were processed, after
 // keepTime.
-func (s *Store) purge(ctx context.Context, now time.Time) error {
-	before := now.Add(-keepTime).UnixMilli()
-	return s.write(ctx, func(tx *sql.Tx) error {
+func (w *Worker) purge(ctx context.Context) error {
+	before := w.settings.Now().Add(-keepTime).UnixMilli()
+	return w.store.write(ctx, func(tx *sql.Tx) error {
 		return errors.Join(
 			exec(ctx, tx, `DELETE FROM meetings WHERE next_at IS NULL AND updated_at < $1`, before),
 			exec(ctx, tx, `DELETE FROM messages WHERE received_at < $1 AND `+unused, before))
@@ -182,13 +177,6 @@ func (s *Store) extend(ctx context.Context, q queue, id int64, at time.Time) err
 		return runner.ErrLost
 	}
 	return err
-}
-
-// releaseLeases makes the messages and replies due that a worker had when it ended, and
-// those that wait for another attempt.
-func (s *Store) releaseLeases(ctx context.Context, now time.Time) error {
-	return s.exec(ctx, `UPDATE messages SET next_at = MIN(next_at, $1), reply_at = MIN(reply_at, $1)
-		WHERE next_at > $1 OR reply_at > $1`, now.UnixMilli())
 }
 
 // meeting identifies a meeting.

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -136,7 +137,7 @@ func (w *Worker) sendReply(ctx context.Context, id int64) error {
 	}
 	text, err := w.settings.Reply.compose(r, changes, now)
 	if err == nil {
-		err = w.send(ctx, r.sender, text)
+		err = w.settings.Reply.deliver(ctx, []string{r.sender}, text, w.accessToken)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -194,13 +195,8 @@ func plainMessage(h mail.Header, text string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write a message: %w", err)
 	}
-	if _, err := body.Write([]byte(text)); err != nil {
-		return nil, fmt.Errorf("write a message: %w", err)
-	}
-	if err := body.Close(); err != nil {
-		return nil, fmt.Errorf("write a message: %w", err)
-	}
-	return b.Bytes(), nil
+	_, err = body.Write([]byte(text))
+	return b.Bytes(), errors.Join(err, body.Close())
 }
 
 // text returns the body of a reply: what was scheduled, and why the rest was
@@ -208,7 +204,7 @@ func plainMessage(h mail.Header, text string) ([]byte, error) {
 func (s ReplySettings) text(r dueReply, changes []Change) string {
 	var b strings.Builder
 	for _, change := range changes[:min(len(changes), maxListed)] {
-		fmt.Fprintf(&b, "%s: %s, %s\r\n", kindText(change.Kind), change.name(), localTime(change.Start, change.Zone))
+		fmt.Fprintf(&b, "%s: %s, %s\r\n", kindText(change.Kind), cmp.Or(change.Summary, "meeting"), localTime(change.Start, change.Zone))
 		if s.BaseURL != "" {
 			fmt.Fprintf(&b, "  %s/jobs/%s\r\n", s.BaseURL, change.JobID)
 		}
@@ -242,22 +238,10 @@ func kindText(kind string) string {
 	return strings.ToUpper(kind[:1]) + kind[1:]
 }
 
-func (c Change) name() string {
-	if c.Summary == "" {
-		return "meeting"
-	}
-	return c.Summary
-}
-
 // localTime returns a time in a zone, for people.
 func localTime(at time.Time, zone string) string {
 	location := calendar.Location(zone)
 	return at.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
-}
-
-// send sends a reply.
-func (w *Worker) send(ctx context.Context, to string, text []byte) error {
-	return w.settings.Reply.deliver(ctx, []string{to}, text, w.accessToken)
 }
 
 // deliver sends a message with an empty return path, so that it cannot bounce back. It gets an

@@ -40,30 +40,22 @@ func newResolver(lookup func(ctx context.Context, name string) ([]string, error)
 // txt returns the TXT records of a name.
 func (r *resolver) txt(ctx context.Context, name string) ([]string, error) {
 	domain := organizational(name)
-	if r.hasFailed(domain) {
+	r.mu.Lock()
+	until := r.failed[domain]
+	r.mu.Unlock()
+	if r.now().Before(until) {
 		return nil, &net.DNSError{Err: "the name servers did not answer a minute ago", Name: name, IsTemporary: true}
 	}
 	records, err := r.lookup(ctx, name)
 	if failure, ok := errors.AsType[*net.DNSError](err); ok && failure.Temporary() && !errors.Is(ctx.Err(), context.Canceled) {
-		r.fail(domain)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.failed) >= maxFailures {
+			clear(r.failed)
+		}
+		r.failed[domain] = r.now().Add(failureTime)
 	}
 	return records, err
-}
-
-func (r *resolver) hasFailed(domain string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	until, ok := r.failed[domain]
-	return ok && r.now().Before(until)
-}
-
-func (r *resolver) fail(domain string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.failed) >= maxFailures {
-		clear(r.failed)
-	}
-	r.failed[domain] = r.now().Add(failureTime)
 }
 
 // organizational returns the organizational domain of a domain: the one below a

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ type authenticator struct {
 // is one of the signers that the operator accepts for the author. Another domain of
 // the same organization does so unless the DMARC policy of the author's domain is
 // strict.
-func (a *authenticator) vouches(ctx context.Context, domain string, mode func(*dmarc.Record) dmarc.AlignmentMode) (bool, error) {
+func (a *authenticator) vouches(ctx context.Context, domain string, bySPF bool) (bool, error) {
 	domain = strings.ToLower(strings.TrimSuffix(domain, "."))
 	own := domainOf(a.content.from)
 	switch {
@@ -87,15 +88,11 @@ func (a *authenticator) vouches(ctx context.Context, domain string, mode func(*d
 		case dmarc.IsTempFail(err):
 			return false, fmt.Errorf("read the DMARC policy of %s: %w", own, err)
 		case err == nil:
-			return mode(record) != dmarc.AlignmentStrict, nil
+			return bySPF && record.SPFAlignment != dmarc.AlignmentStrict || !bySPF && record.DKIMAlignment != dmarc.AlignmentStrict, nil
 		}
 	}
 	return true, nil
 }
-
-func dkimMode(r *dmarc.Record) dmarc.AlignmentMode { return r.DKIMAlignment }
-
-func spfMode(r *dmarc.Record) dmarc.AlignmentMode { return r.SPFAlignment }
 
 // related reports whether a domain may vouch for the author.
 func (a *authenticator) related(domain string) bool {
@@ -159,7 +156,7 @@ func (a *authenticator) verified(ctx context.Context, result *dkim.Verification)
 	case !result.Time.IsZero() && a.message.at.Sub(result.Time) > maxSignatureAge:
 		return authentication{}, refuse("is older than %d days", maxSignatureAge/(24*time.Hour))
 	}
-	vouches, err := a.vouches(ctx, result.Domain, dkimMode)
+	vouches, err := a.vouches(ctx, result.Domain, false)
 	if err != nil {
 		return authentication{}, err
 	}
@@ -255,7 +252,7 @@ func (a *authenticator) readResults(ctx context.Context, host string, results []
 			if r.Value != authres.ResultPass {
 				continue
 			}
-			vouches, err := a.vouches(ctx, domainOf(r.From), spfMode)
+			vouches, err := a.vouches(ctx, domainOf(r.From), true)
 			if err != nil {
 				return authentication{}, false, err
 			}
@@ -266,12 +263,12 @@ func (a *authenticator) readResults(ctx context.Context, host string, results []
 			if r.Value != authres.ResultPass {
 				continue
 			}
-			vouches, err := a.vouches(ctx, signerOf(r), dkimMode)
+			vouches, err := a.vouches(ctx, cmp.Or(r.Domain, domainOf(r.Identifier)), false)
 			if err != nil {
 				return authentication{}, false, err
 			}
 			if vouches {
-				signer, passed = strings.ToLower(signerOf(r)), "DKIM"
+				signer, passed = strings.ToLower(cmp.Or(r.Domain, domainOf(r.Identifier))), "DKIM"
 			}
 		case *authres.DMARCResult:
 			if r.Value == authres.ResultPass && strings.EqualFold(domainOf(r.From), domainOf(a.content.from)) && passed == "" {
@@ -352,12 +349,4 @@ func withoutComments(value string) string {
 		}
 	}
 	return b.String()
-}
-
-// signerOf returns the domain of a DKIM result, which has d or i.
-func signerOf(r *authres.DKIMResult) string {
-	if r.Domain != "" {
-		return r.Domain
-	}
-	return domainOf(r.Identifier)
 }

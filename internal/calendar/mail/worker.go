@@ -103,7 +103,8 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 	if w.lock, err = lockDir(settings.Dir); err != nil {
 		return nil, errors.Join(err, w.store.Close())
 	}
-	if err := w.store.releaseLeases(ctx, settings.Now()); err != nil {
+	if err := w.store.exec(ctx, `UPDATE messages SET next_at = MIN(next_at, $1), reply_at = MIN(reply_at, $1)
+		WHERE next_at > $1 OR reply_at > $1`, settings.Now().UnixMilli()); err != nil { // leases of a worker that has ended
 		return nil, errors.Join(err, w.Close())
 	}
 	if settings.SMTP.Listen != "" {
@@ -160,7 +161,7 @@ func (w *Worker) Run(ctx context.Context) {
 		parts.Go(func() { r.Work(ctx) })
 	}
 	runner.Repeat(ctx, w.settings.Now, w.settings.Log, runner.Task{
-		Name: "delete old mail", Every: rollInterval, Run: func(ctx context.Context) error { return w.store.purge(ctx, w.settings.Now()) },
+		Name: "delete old mail", Every: rollInterval, Run: w.purge,
 	})
 }
 

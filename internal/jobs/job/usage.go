@@ -174,7 +174,7 @@ func UsageDays(from, to string, now time.Time) (first, last time.Time, err error
 		}
 		at, err := time.Parse(time.DateOnly, text)
 		if err != nil || at.Year() < 1970 {
-			return at, &Error{Code: InvalidInput, Message: name + " must be a date such as 2026-11-26", Path: []any{name}}
+			return at, NewError(InvalidInput, name+" must be a date such as 2026-11-26", name)
 		}
 		return at, nil
 	}
@@ -186,9 +186,9 @@ func UsageDays(from, to string, now time.Time) (first, last time.Time, err error
 	}
 	switch days := last.Sub(first).Hours()/24 + 1; {
 	case days < 1:
-		err = &Error{Code: InvalidInput, Message: "from must not be after to", Path: []any{"from"}}
+		err = NewError(InvalidInput, "from must not be after to", "from")
 	case days > maxUsageDays:
-		err = &Error{Code: InvalidInput, Message: fmt.Sprintf("the range may have at most %d days", maxUsageDays), Path: []any{"from"}}
+		err = NewError(InvalidInput, fmt.Sprintf("the range may have at most %d days", maxUsageDays), "from")
 	}
 	return first, last, err
 }

@@ -291,7 +291,7 @@ func TestCommandOutcomes(t *testing.T) {
 
 	enable := func(to bool) {
 		enabled = to
-		if err := h.Store.SetCommandEvent(t.Context(), h.Caller.ConsumerID, to); err != nil {
+		if err := h.Store.ChangeConsumer(t.Context(), h.Caller.ConsumerID, func(c *account.Consumer) { c.CommandEvent = to }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -200,7 +200,7 @@ func (s *meetingSync) settle(ctx context.Context, events []calendarsync.Event) e
 	if isOver && !s.isAhead(events) {
 		return nil
 	}
-	off := calendarsync.SwitchedOff(events)
+	off := calendarsync.Overridden(events, false)
 	decided, invited, err := s.inviteDecision(ctx, newest, record)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/testing/world"
@@ -26,7 +27,7 @@ func TestTranscriptReady(t *testing.T) {
 		{true, &job.TranscriptResult{Failure: "the transcriber was away"}, 0},
 		{true, nil, 0}, // only captions were indexed
 	} {
-		if err := h.Store.SetTranscriptEvent(t.Context(), h.Caller.ConsumerID, test.enabled); err != nil {
+		if err := h.Store.ChangeConsumer(t.Context(), h.Caller.ConsumerID, func(c *account.Consumer) { c.TranscriptEvent = test.enabled }); err != nil {
 			t.Fatal(err)
 		}
 		id := h.begun(t)

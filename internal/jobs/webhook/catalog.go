@@ -25,8 +25,11 @@ type EventType struct {
 func EventTypes() []EventType {
 	return []EventType{
 		{JobStatusChanged, "The status of a job has changed.", func(j job.Job) Event { return StatusChanged(j, job.Joining, j.Status) }},
-		{JobFinalized, "A job is completed and its manifest is written.", exampleFinalized},
-		{JobFailed, "A job has failed.", exampleFailed},
+		{JobFinalized, "A job is completed and its manifest is written.", func(j job.Job) Event { return Finalized(exampleCompleted(j)) }},
+		{JobFailed, "A job has failed.", func(j job.Job) Event {
+			j.Status, j.FailureCode, j.FailureDetail = job.Failed, job.LobbyTimeout, "nobody admitted the bot within 10m0s"
+			return Failed(j)
+		}},
 		{JobTranscriptReady, "A transcript is attached to a recording.", func(j job.Job) Event {
 			return TranscriptReady(exampleCompleted(j), job.TranscriptResult{Revision: 2, Segments: 214})
 		}},
@@ -80,11 +83,11 @@ const maxEventPatterns = 50
 // the name of an event, nor the beginning of one and a star as in bot.*, nor a star alone.
 func CheckEvents(patterns []string) error {
 	if len(patterns) == 0 || len(patterns) > maxEventPatterns {
-		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("choose 1 to %d events", maxEventPatterns), Path: []any{"events"}}
+		return job.NewError(job.InvalidInput, fmt.Sprintf("choose 1 to %d events", maxEventPatterns), "events")
 	}
 	for i, pattern := range patterns {
 		if !slices.ContainsFunc(EventTypes(), func(e EventType) bool { return matches(pattern, e.Name) }) {
-			return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("there is no event %.100q", pattern), Path: []any{"events", i}}
+			return job.NewError(job.InvalidInput, fmt.Sprintf("there is no event %.100q", pattern), "events", i)
 		}
 	}
 	return nil
@@ -130,7 +133,7 @@ func Example(name string) (Event, error) {
 			return e.example(exampleJob()), nil
 		}
 	}
-	return Event{}, &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("there is no event %.100q", name), Path: []any{"event"}}
+	return Event{}, job.NewError(job.InvalidInput, fmt.Sprintf("there is no event %.100q", name), "event")
 }
 
 // ExampleBody returns the body of a request with an example.
@@ -173,13 +176,6 @@ func exampleCompleted(j job.Job) job.Job {
 	j.Status, j.FinalizedAt = job.Completed, exampleTime.Add(time.Hour)
 	j.ManifestURI = "https://standin.example.com/api/v1/jobs/" + j.ID.String() + "/manifest"
 	return j
-}
-
-func exampleFinalized(j job.Job) Event { return Finalized(exampleCompleted(j)) }
-
-func exampleFailed(j job.Job) Event {
-	j.Status, j.FailureCode, j.FailureDetail = job.Failed, job.LobbyTimeout, "nobody admitted the bot within 10m0s"
-	return Failed(j)
 }
 
 func exampleParticipant() ingest.LiveParticipant {

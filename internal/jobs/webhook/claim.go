@@ -58,7 +58,10 @@ func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []D
 			return err
 		}
 		more = len(due) == claim.Limit
-		c := newClaimBatch(claim, more)
+		c := &claimBatch{Claim: claim, more: more, lease: uuid.NewString(), admit: func(Delivery) (bool, time.Duration) { return true, 0 }}
+		if claim.Admit != nil {
+			c.admit = claim.Admit()
+		}
 		if due, err = c.expire(ctx, tx, due); err != nil {
 			return err
 		}
@@ -70,10 +73,7 @@ func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []D
 		taken, err = tx.SaveClaim(ctx, c.taken, c.deferred)
 		return err
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	return taken, more, nil
+	return taken, more, err
 }
 
 // claimBatch is a claim in progress.
@@ -86,21 +86,14 @@ type claimBatch struct {
 	deferred []Deferral
 }
 
-func newClaimBatch(claim Claim, more bool) *claimBatch {
-	c := &claimBatch{Claim: claim, more: more, lease: uuid.NewString()}
-	c.admit = func(Delivery) (bool, time.Duration) { return true, 0 }
-	if claim.Admit != nil {
-		c.admit = claim.Admit()
-	}
-	return c
-}
-
 // expire fails the deliveries that have waited for a dead endpoint for too long, and
 // returns the others. It comes first, so that none of them is tried as a probe.
 func (c *claimBatch) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) (rest []DueDelivery, err error) {
 	var expired []string
 	for _, d := range due {
-		if d.Dead && c.tooOld(d.Delivery) {
+		// As long as all tries of the schedule take. A delivery that is sent again has failed no try yet.
+		tooOld := c.MaxAge > 0 && d.EmittedAt.Before(c.Now.Add(-c.MaxAge)) && (d.Attempt == 0 || d.Failures > 0)
+		if d.Dead && tooOld {
 			expired = append(expired, d.ID)
 		} else {
 			rest = append(rest, d)
@@ -110,12 +103,6 @@ func (c *claimBatch) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) 
 		return rest, nil
 	}
 	return rest, tx.ExpireDeliveries(ctx, expired, c.Now)
-}
-
-// tooOld reports whether a delivery has waited for a dead endpoint for as long as all
-// tries of the schedule take. A delivery that is sent again has failed no try yet.
-func (c *claimBatch) tooOld(d Delivery) bool {
-	return c.MaxAge > 0 && d.EmittedAt.Before(c.Now.Add(-c.MaxAge)) && (d.Attempt == 0 || d.Failures > 0)
 }
 
 // examine decides about a due delivery.

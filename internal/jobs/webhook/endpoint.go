@@ -178,22 +178,19 @@ func (s *endpoints) forget(all []*claimed) {
 // await waits for the turn of a delivery. It reports false if it was dropped, or ctx has
 // ended.
 func (s *endpoints) await(ctx context.Context, c *claimed) bool {
-	s.enqueue(c)
+	host := c.endpoint.host
+	s.mu.Lock()
+	host.waiting = append(host.waiting, c)
+	s.start(host)
+	s.mu.Unlock()
 	select {
 	case <-c.turn:
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.endpoint.host.waiting = slices.DeleteFunc(c.endpoint.host.waiting, func(w *claimed) bool { return w == c })
+	host.waiting = slices.DeleteFunc(host.waiting, func(w *claimed) bool { return w == c })
 	return ctx.Err() == nil && !c.dropped
-}
-
-func (s *endpoints) enqueue(c *claimed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.endpoint.host.waiting = append(c.endpoint.host.waiting, c)
-	s.start(c.endpoint.host)
 }
 
 // start lets the deliveries of a host be tried that have waited longest, within its limits

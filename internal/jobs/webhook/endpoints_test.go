@@ -35,7 +35,8 @@ func (s *endpointsTest) offer(count int, consumer uuid.UUID, url string) (starte
 		if c == nil {
 			continue
 		}
-		s.enqueue(c)
+		c.endpoint.host.waiting = append(c.endpoint.host.waiting, c)
+		s.start(c.endpoint.host)
 		if s.inFlight[c] {
 			started = append(started, c)
 		} else {

@@ -57,9 +57,6 @@ func newPoster(settings Settings) *poster {
 	return &poster{settings, &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects}, guard}
 }
 
-// close closes idle connections.
-func (p *poster) close() { p.client.CloseIdleConnections() }
-
 // post makes one try. It returns within the timeout.
 func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.TryTimeout)
@@ -75,7 +72,8 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	public := false
 	httpResponse, err := p.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
-			public = p.settings.Proxy == nil && p.isPublic(ctx, info.Conn.RemoteAddr())
+			tcp, ok := info.Conn.RemoteAddr().(*net.TCPAddr)
+			public = ok && p.settings.Proxy == nil && p.guard.IsPublic(ctx, tcp.AddrPort().Addr())
 		},
 	})))
 	if err != nil {
@@ -98,12 +96,6 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 		try.Error = "redirects are not followed"
 	}
 	return try, response{status: httpResponse.StatusCode, retryAfter: httpResponse.Header.Get("Retry-After")}
-}
-
-// isPublic reports whether an address is public, and not one of this machine.
-func (p *poster) isPublic(ctx context.Context, address net.Addr) bool {
-	tcp, ok := address.(*net.TCPAddr)
-	return ok && p.guard.IsPublic(ctx, tcp.AddrPort().Addr())
 }
 
 // request composes and signs the request. Its errors are permanent.
@@ -158,14 +150,10 @@ func RequestOf(delivery Delivery, at time.Time) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	version := Version2
-	if delivery.Version == Version1 {
-		version = Version1
-	}
 	header := make(http.Header)
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", userAgent)
-	header.Set(VersionHeader, strconv.Itoa(version))
+	header.Set(VersionHeader, strconv.Itoa(delivery.Version))
 	if err := Sign(header, delivery.Secrets, delivery.ID, at, body); err != nil {
 		return Request{}, err
 	}

@@ -30,7 +30,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: 10 * time.Second, MaxTriesPerHost: 1, Now: time.Now,
 		RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
 	})
-	t.Cleanup(poster.close)
+	t.Cleanup(poster.client.CloseIdleConnections)
 
 	const posts = 5
 	for range posts {
@@ -79,7 +79,7 @@ func TestClosedIdleConnection(t *testing.T) {
 	poster := newPoster(Settings{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, TryTimeout: 10 * time.Second, MaxTriesPerHost: 1, Now: time.Now,
 	})
-	t.Cleanup(poster.close)
+	t.Cleanup(poster.client.CloseIdleConnections)
 	for range 3 {
 		if try, answer := poster.post(t.Context(), finalized(t, server.URL)); !answer.acknowledged() {
 			t.Errorf("try %+v", try)

@@ -31,17 +31,13 @@ func (s *Sender) recordAll() {
 		for _, result := range group {
 			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
 		}
+		// The record of a try may make a delivery due: one that waits for it, itself again, or those
+		// to an endpoint that responds again.
+		changesDue := func(r Result) bool { return r.Verdict.Outcome != Delivered || r.UpdateEndpoint || r.Resume }
 		if err != nil || !s.idle.Load() || slices.ContainsFunc(group, changesDue) {
-			s.Wake() // deliveries that wait for these may be due
+			s.Wake()
 		}
 	}
-}
-
-// changesDue reports whether the record of a try may make a delivery due that does
-// not wait for the tried one: itself again, or those to an endpoint that responds
-// again.
-func changesDue(r Result) bool {
-	return r.Verdict.Outcome != Delivered || r.UpdateEndpoint || r.Resume
 }
 
 // gather returns the first result and those that are ready.
@@ -66,21 +62,18 @@ func (s *Sender) gather(first *Result) []Result {
 func (s *Sender) record(group []Result) (lost []string, err error) {
 	retryCtx, cancel := context.WithTimeout(context.Background(), s.lease()-s.settings.TryTimeout)
 	defer cancel()
-	backoff := databaseBackoff()
+	backoff := retry.Backoff{Min: minDatabaseDelay, Max: maxDatabaseDelay}
 	for {
-		if lost, err = s.recordOnce(group); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+		lost, err = s.outbox.RecordTries(ctx, group)
+		cancel()
+		if err == nil {
 			return lost, nil
 		}
 		if retry.Sleep(retryCtx, backoff.Next()) != nil {
 			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
 		}
 	}
-}
-
-func (s *Sender) recordOnce(group []Result) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
-	defer cancel()
-	return s.outbox.RecordTries(ctx, group)
 }
 
 // logTry writes the log line of a try.

@@ -23,7 +23,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/base/retry"
 	"standin/internal/jobs/runner"
 )
 
@@ -113,7 +112,7 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 			s.send(ctx, c)
 			return nil
 		},
-		ID: func(c *claimed) string { return c.Delivery.ID }, Now: settings.Now, Log: settings.Log,
+		ID: func(c *claimed) string { return c.ID }, Now: settings.Now, Log: settings.Log,
 	}
 	return s
 }
@@ -139,7 +138,7 @@ func (s *Sender) Client() *http.Client { return s.poster.client }
 // to the outbox, uncounted. Database errors are retried. Run must be called only
 // once.
 func (s *Sender) Run(ctx context.Context) {
-	defer s.poster.close()
+	defer s.poster.client.CloseIdleConnections()
 	var recording sync.WaitGroup
 	recording.Go(s.recordAll)
 	s.runner.Work(ctx)
@@ -240,6 +239,3 @@ func (s *Sender) release(ctx context.Context, d Delivery) {
 }
 
 // databaseBackoff returns the delays after consecutive database errors.
-func databaseBackoff() retry.Backoff {
-	return retry.Backoff{Min: minDatabaseDelay, Max: maxDatabaseDelay}
-}

@@ -71,8 +71,13 @@ func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time,
 		if !secret.ExpiresAt.IsZero() && !at.Before(secret.ExpiresAt) {
 			continue
 		}
-		header.Add(SignatureHeader, serviceSignature(secret.Value, body))
-		standard = append(standard, standardSignature(secret.Value, deliveryID, timestamp, body))
+		service := hmac.New(sha256.New, []byte(secret.Value))
+		service.Write(body)
+		header.Add(SignatureHeader, servicePrefix+hex.EncodeToString(service.Sum(nil)))
+		mac := hmac.New(sha256.New, standardKey(secret.Value))
+		mac.Write([]byte(deliveryID + "." + timestamp + "."))
+		mac.Write(body)
+		standard = append(standard, standardPrefix+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
 	if len(standard) == 0 {
 		return errors.New("the team has no webhook secret to sign with")
@@ -81,19 +86,6 @@ func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time,
 	header.Set(StandardTimestampHeader, timestamp)
 	header.Set(StandardSignatureHeader, strings.Join(standard, " "))
 	return nil
-}
-
-func serviceSignature(secret string, body []byte) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(body)
-	return servicePrefix + hex.EncodeToString(mac.Sum(nil))
-}
-
-func standardSignature(secret, deliveryID, timestamp string, body []byte) string {
-	mac := hmac.New(sha256.New, standardKey(secret))
-	mac.Write([]byte(deliveryID + "." + timestamp + "."))
-	mac.Write(body)
-	return standardPrefix + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // standardKey returns the Standard Webhooks key of a secret.

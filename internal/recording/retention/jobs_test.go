@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -22,11 +23,7 @@ func TestEraseJobs(t *testing.T) {
 	failed := func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }
 	ada, bob, eve := h.consumer(t, nil), h.consumer(t, nil), h.consumer(t, nil)
 	for consumer, own := range map[uuid.UUID]time.Duration{bob: 10 * day, eve: time.Duration(Forever)} {
-		c, err := h.store.Consumer(t.Context(), consumer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.store.SetJobRetention(t.Context(), c.Name, &own); err != nil {
+		if err := h.store.ChangeConsumer(t.Context(), consumer, func(c *account.Consumer) { c.JobRetention = &own }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -87,7 +87,7 @@ func (h *harness) consumer(t *testing.T, own *time.Duration) uuid.UUID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.store.SetRetention(t.Context(), c.Name, own); err != nil {
+	if err := h.store.ChangeConsumer(t.Context(), c.ID, func(c *account.Consumer) { c.Retention = own }); err != nil {
 		t.Fatal(err)
 	}
 	return c.ID

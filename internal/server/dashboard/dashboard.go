@@ -59,9 +59,7 @@ type Accounts interface {
 	account.SecretStore
 	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
 	Consumers(ctx context.Context) ([]account.Consumer, error)
-	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
-	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
-	SetCommandEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
+	ChangeConsumer(ctx context.Context, id uuid.UUID, change func(*account.Consumer)) error
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 }
 

@@ -1,13 +1,10 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
@@ -72,19 +69,16 @@ func (d *Dashboard) setEndpoint(req *pageRequest) error {
 		form.Consumer.WebhookURL = address
 		return d.showWebhooks(req, http.StatusBadRequest, form)
 	}
-	return req.redirectAfter(d.Accounts.SetWebhookURL(req.Context(), req.User.ConsumerID, address), "/webhooks?note=endpoint")
+	err := d.Accounts.ChangeConsumer(req.Context(), req.User.ConsumerID, func(c *account.Consumer) { c.WebhookURL = address })
+	return req.redirectAfter(err, "/webhooks?note=endpoint")
 }
 
 // setEvents sets which optional events the consumer receives.
 func (d *Dashboard) setEvents(req *pageRequest) error {
-	for name, set := range map[string]func(context.Context, uuid.UUID, bool) error{
-		"transcript": d.Accounts.SetTranscriptEvent, "commands": d.Accounts.SetCommandEvent,
-	} {
-		if err := set(req.Context(), req.User.ConsumerID, req.PostForm.Get(name) == "on"); err != nil {
-			return err
-		}
-	}
-	return req.redirect("/webhooks?note=events")
+	err := d.Accounts.ChangeConsumer(req.Context(), req.User.ConsumerID, func(c *account.Consumer) {
+		c.TranscriptEvent, c.CommandEvent = req.PostForm.Get("transcript") == "on", req.PostForm.Get("commands") == "on"
+	})
+	return req.redirectAfter(err, "/webhooks?note=events")
 }
 
 // testEndpoint posts a test event to the default endpoint and shows the result.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/store"
@@ -140,7 +141,7 @@ func contractControls(t *testing.T, h *contractHarness) {
 	hooks := newContractHooks(t, h.checker)
 	ada, err := h.Store().ConsumerByName(t.Context(), "ada")
 	if err == nil {
-		err = h.Store().SetCommandEvent(t.Context(), ada.ID, true)
+		err = h.Store().ChangeConsumer(t.Context(), ada.ID, func(c *account.Consumer) { c.CommandEvent = true })
 	}
 	if err != nil {
 		t.Fatal(err)

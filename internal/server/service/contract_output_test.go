@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording/build"
@@ -177,7 +178,9 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 
 	team, err := h.Store().ConsumerByName(t.Context(), "ada")
 	if err == nil {
-		err = h.Store().SetOutputOptions(t.Context(), team.ID, &job.OutputOptions{OnJoin: &job.OutputOnJoin{Text: "Hello"}})
+		err = h.Store().ChangeConsumer(t.Context(), team.ID, func(c *account.Consumer) {
+			c.Output = &job.OutputOptions{OnJoin: &job.OutputOnJoin{Text: "Hello"}}
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
