@@ -106,6 +106,13 @@ const (
 // Roles returns all roles.
 func Roles() []Role { return []Role{Viewer, Member, Admin} }
 
+func (r Role) check() error {
+	if !slices.Contains(Roles(), r) {
+		return job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a role; use viewer, member or admin", r), "role")
+	}
+	return nil
+}
+
 // Allows reports whether a user with this role may do what needs another one.
 func (r Role) Allows(needed Role) bool {
 	own := slices.Index(Roles(), r)

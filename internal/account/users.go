@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"standin/internal/base/text"
 	"standin/internal/jobs/job"
@@ -88,7 +89,7 @@ type UserStore interface {
 // Users manages users, their invitations and their sessions.
 type Users struct {
 	UserSettings
-	hashing chan struct{} // semaphore for computing hashes
+	hashing *semaphore.Weighted // of hashes that are being computed
 	links   signInLinks
 }
 
@@ -102,7 +103,7 @@ type UserSettings struct {
 
 // NewUsers returns Users.
 func NewUsers(settings UserSettings) *Users {
-	return &Users{UserSettings: settings, hashing: make(chan struct{}, maxConcurrentHashes)}
+	return &Users{UserSettings: settings, hashing: semaphore.NewWeighted(maxConcurrentHashes)}
 }
 
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
@@ -215,8 +216,8 @@ func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error 
 // SetRole changes the role of another user of the same consumer. Only operators can change
 // that of an operator.
 func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) error {
-	if !slices.Contains(Roles(), role) {
-		return job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a role; use viewer, member or admin", role), "role")
+	if err := role.check(); err != nil {
+		return err
 	}
 	if by.ID == id {
 		return job.NewError(job.InvalidInput, "you cannot change your own role", "role")

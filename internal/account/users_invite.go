@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -70,8 +69,8 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 // InviteAs creates a token for a person to join the consumer of the inviting user with a role.
 // Only operators can invite operators.
 func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, operator bool) (string, error) {
-	if !slices.Contains(Roles(), role) {
-		return "", job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a role; use viewer, member or admin", role), "role")
+	if err := role.check(); err != nil {
+		return "", err
 	}
 	address := plainEmail(email)
 	if address == "" {

@@ -46,10 +46,10 @@ func (u *Users) newHash(ctx context.Context, password string) (string, error) {
 	case len(password) > maxPasswordBytes:
 		return "", job.NewError(job.InvalidInput, fmt.Sprintf("The password must have at most %d bytes.", maxPasswordBytes), "password")
 	}
-	if err := u.acquireHashing(ctx); err != nil {
+	if err := u.hashing.Acquire(ctx, 1); err != nil {
 		return "", err
 	}
-	defer u.releaseHashing()
+	defer u.hashing.Release(1)
 	return hashPassword(password, randomBytes(argonSalt)), nil
 }
 
@@ -58,23 +58,12 @@ func (u *Users) matches(ctx context.Context, password, hash string) (bool, error
 	if len(password) > maxPasswordBytes {
 		return false, nil // newHash admits none of this length
 	}
-	if err := u.acquireHashing(ctx); err != nil {
+	if err := u.hashing.Acquire(ctx, 1); err != nil {
 		return false, err
 	}
-	defer u.releaseHashing()
+	defer u.hashing.Release(1)
 	return passwordMatches(password, hash)
 }
-
-func (u *Users) acquireHashing(ctx context.Context) error {
-	select {
-	case u.hashing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (u *Users) releaseHashing() { <-u.hashing }
 
 // hashPassword returns a hash in the format of the reference implementation,
 // which includes its parameters.

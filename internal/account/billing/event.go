@@ -79,7 +79,9 @@ func Decode(body []byte) (Event, error) {
 	case strings.HasPrefix(e.Type, "invoice."):
 		e.readInvoice(object)
 	case e.Type == "checkout.session.completed", e.Type == "checkout.session.async_payment_succeeded":
-		e.readCheckout(object)
+		e.readCustomer(object)
+		e.readEmail(cmp.Or(object.object("customer_details").text("email"), object.text("customer_email")))
+		e.Consumer = cmp.Or(namedConsumer(object), consumerReference(object.text("client_reference_id")))
 	case e.Type == "customer.created", e.Type == "customer.updated":
 		e.Customer = object.text("id")
 		e.readEmail(object.text("email"))
@@ -128,14 +130,6 @@ func (e *Event) readInvoice(o object) {
 	case "invoice.payment_failed":
 		e.Effect = PaymentFailed
 	}
-}
-
-// readCheckout reads the owner of a customer. It does not read the subscription,
-// because client_reference_id may be any reference, such as an order number.
-func (e *Event) readCheckout(o object) {
-	e.readCustomer(o)
-	e.readEmail(cmp.Or(o.object("customer_details").text("email"), o.text("customer_email")))
-	e.Consumer = cmp.Or(namedConsumer(o), consumerReference(o.text("client_reference_id")))
 }
 
 // readCustomer reads the reference to a customer, and its e-mail address when the

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"standin/internal/bot/ingest"
@@ -83,8 +82,8 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	if !audio.monitored || audio.faulty {
 		p.deafUntil = now
 	}
-	aloneSince := latest(p.aloneSince, p.mediaAt, audio.last)
-	quietSince := latest(p.admitted, p.deafUntil, audio.last, audio.received)
+	aloneSince := job.Latest(p.aloneSince, p.mediaAt, audio.last)
+	quietSince := job.Latest(p.admitted, p.deafUntil, audio.last, audio.received)
 	switch {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
@@ -95,8 +94,6 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	}
 	return nil
 }
-
-func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // checkMaximum applies the maximum duration, which counts from the first
 // admission in every phase.

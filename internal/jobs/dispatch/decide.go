@@ -304,10 +304,10 @@ func (s situation) explain(sentence string) string {
 // count.
 func (s situation) deadline() time.Time {
 	r := s.job
-	since := later(r.StatusSince, s.reachable)
+	since := job.Latest(r.StatusSince, s.reachable)
 	switch {
 	case r.Status == job.Dispatching: // the bot may have been launched before joinAt
-		return later(r.LaunchedAt, r.JoinAt, s.reachable).Add(s.timeouts.FirstHeartbeat + s.timeouts.Joining)
+		return job.Latest(r.LaunchedAt, r.JoinAt, s.reachable).Add(s.timeouts.FirstHeartbeat + s.timeouts.Joining)
 	case r.Status == job.Joining:
 		return since.Add(s.timeouts.Joining)
 	case r.Status == job.EnteringLobby:
@@ -319,20 +319,20 @@ func (s situation) deadline() time.Time {
 	if started.IsZero() {
 		started = r.StartedAt // the operator ran the bot before its time
 	}
-	return later(started.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds)+maxLength(r)), s.reachable).Add(s.timeouts.Meeting)
+	return job.Latest(started.Add(seconds(r.AutoLeave.AfterEntryDelaySeconds)+maxLength(r)), s.reachable).Add(s.timeouts.Meeting)
 }
 
 // heartbeatDue is when the bot has been silent for too long.
 func (s situation) heartbeatDue() time.Time {
 	if s.job.HeartbeatAt.IsZero() {
-		return later(s.job.LaunchedAt, s.reachable).Add(s.timeouts.FirstHeartbeat)
+		return job.Latest(s.job.LaunchedAt, s.reachable).Add(s.timeouts.FirstHeartbeat)
 	}
-	return later(s.job.HeartbeatAt, s.reachable).Add(s.timeouts.Heartbeat)
+	return job.Latest(s.job.HeartbeatAt, s.reachable).Add(s.timeouts.Heartbeat)
 }
 
 // leaveBy is until when the bot of an ended job may run.
 func (s situation) leaveBy() time.Time {
-	return later(s.job.StatusSince, s.reachable).Add(s.timeouts.Leaving)
+	return job.Latest(s.job.StatusSince, s.reachable).Add(s.timeouts.Leaving)
 }
 
 // meetingEnd is when the job's own maximum length is over.
@@ -350,5 +350,3 @@ func maxLength(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMax
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
-
-func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -108,8 +108,7 @@ func (u Usage) Fields() UsageFields {
 		RecordedHours: round(u.Recorded.Hours()), BotMinutes: round(u.Bots.Minutes()), StoredBytes: u.StoredBytes, DeletedBytes: u.DeletedBytes,
 	}
 	if rate, ok := u.SuccessRate(); ok {
-		rate = round(rate)
-		fields.SuccessRate = &rate
+		fields.SuccessRate = new(round(rate))
 	}
 	return fields
 }

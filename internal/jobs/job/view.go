@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,12 +46,11 @@ func NewView(j Job) View {
 		Metadata:    j.Metadata,
 		AutoLeave:   j.AutoLeave,
 	}
-	if uri := j.ManifestURI; uri != "" { // a pointer to j would allocate it for each call
-		view.ManifestURI = &uri
+	if j.ManifestURI != "" {
+		view.ManifestURI = new(j.ManifestURI)
 	}
 	if j.Status == Failed {
-		code, detail := j.FailureCode, j.FailureText()
-		view.FailureCode, view.FailureDetail = &code, &detail
+		view.FailureCode, view.FailureDetail = new(j.FailureCode), new(j.FailureText())
 	}
 	if len(view.Metadata) == 0 {
 		view.Metadata = json.RawMessage("{}")
@@ -77,8 +77,7 @@ func NullTimestamp(t time.Time) *Timestamp {
 	if t.IsZero() {
 		return nil
 	}
-	timestamp := Timestamp(t)
-	return &timestamp
+	return new(Timestamp(t))
 }
 
 // Time returns the timestamp as a time.
@@ -98,3 +97,6 @@ func (t *Timestamp) UnmarshalText(text []byte) error {
 	*t = Timestamp(parsed)
 	return nil
 }
+
+// Latest returns the latest of some times.
+func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -310,7 +310,7 @@ func (c *Change) EndPrelaunch() {
 	c.AttemptStartedAt = time.Time{}
 	c.WakeAt = c.Now
 	if undispatched(c.Status) {
-		c.WakeAt = later(c.JoinAt, c.Now)
+		c.WakeAt = job.Latest(c.JoinAt, c.Now)
 	}
 }
 

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -65,7 +64,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 			State:       job.New(),
 		},
 		StatusSince: now,
-		WakeAt:      later(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
+		WakeAt:      job.Latest(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
 	var inserted, found bool
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -119,7 +118,7 @@ func (s *Service) OtherJob(ctx context.Context, j job.Job) (uuid.UUID, bool, err
 }
 
 func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (uuid.UUID, bool, error) {
-	at := later(j.JoinAt, now)
+	at := job.Latest(j.JoinAt, now)
 	from := at.Add(-sameTime)
 	if from.Before(now) {
 		from = time.UnixMilli(0) // its bot may have been in the meeting for long
@@ -187,5 +186,3 @@ func checkOwner(j job.Job, caller account.Caller) error {
 	}
 	return nil
 }
-
-func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

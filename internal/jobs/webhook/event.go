@@ -282,26 +282,21 @@ func Body(delivery Delivery) ([]byte, error) {
 		Data:       delivery.Data,
 	}
 	if delivery.Version == Version1 {
-		data, err := versionOne(delivery.Data)
+		var fields map[string]json.RawMessage
+		err := json.Unmarshal(delivery.Data, &fields)
+		delete(fields, "failure_code")
+		delete(fields, "failure_detail")
+		if err == nil {
+			message.Data, err = text.EncodeJSON(fields)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("compose delivery %s for version 1: %w", delivery.ID, err)
 		}
-		message.Version, message.Data = 0, data
+		message.Version = 0
 	}
 	body, err := text.EncodeJSON(message)
 	if err != nil {
 		return nil, fmt.Errorf("compose delivery %s: %w", delivery.ID, err)
 	}
 	return body, nil
-}
-
-// versionOne removes the fields that version 2 added.
-func versionOne(data json.RawMessage) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	delete(fields, "failure_code")
-	delete(fields, "failure_detail")
-	return text.EncodeJSON(fields)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/base/retry"
+	"standin/internal/jobs/job"
 )
 
 // maxRecorded limits how many results are stored in one transaction. A durable
@@ -183,7 +184,7 @@ func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) 
 	}
 	if pause := retry.After(r.retryAfter, now, maxRetryAfter); pause > 0 {
 		verdict.NotBefore = now.Add(pause)
-		verdict.RetryAt = slices.MaxFunc([]time.Time{verdict.RetryAt, verdict.NotBefore}, time.Time.Compare)
+		verdict.RetryAt = job.Latest(verdict.RetryAt, verdict.NotBefore)
 	}
 	return verdict
 }

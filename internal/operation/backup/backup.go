@@ -111,7 +111,14 @@ func Create(ctx context.Context, settings Settings) (Description, error) {
 		}
 	}
 	description.DurationMilli = time.Since(description.CreatedAt).Milliseconds()
-	return description, writeDescription(settings.Dir, description)
+	text, err := json.MarshalIndent(description, "", "  ")
+	if err == nil {
+		err = fsutil.WriteFile(filepath.Join(settings.Dir, descriptionFile), text)
+	}
+	if err != nil {
+		return Description{}, fmt.Errorf("write the description of the backup: %w", err)
+	}
+	return description, nil
 }
 
 // checkSchema returns an error if the database has an older schema, from which
@@ -190,19 +197,6 @@ func listFiles(dir string) ([]File, error) {
 func describe(dir, path string) (File, error) {
 	size, sum, err := fsutil.HashFile(filepath.Join(dir, filepath.FromSlash(path)))
 	return File{Path: path, Bytes: size, SHA256: sum}, err
-}
-
-// writeDescription writes backup.json, completely or not at all.
-func writeDescription(dir string, description Description) error {
-	text, err := json.MarshalIndent(description, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the description of the backup: %w", err)
-	}
-	path := filepath.Join(dir, descriptionFile)
-	if err := fsutil.WriteFile(path, text); err != nil {
-		return fmt.Errorf("write the description of the backup: %w", err)
-	}
-	return nil
 }
 
 // maxDescriptionBytes bounds backup.json.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/term"
@@ -76,12 +77,7 @@ type Report struct {
 
 // Failed reports whether any check failed.
 func (r Report) Failed() bool {
-	for _, check := range r.Checks {
-		if check.State == Fail {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Checks, func(check Check) bool { return check.State == Fail })
 }
 
 // Summary says how many checks failed, and how many found a limitation.

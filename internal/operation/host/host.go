@@ -238,8 +238,7 @@ func readUptime(ctx context.Context) *int64 {
 	if err != nil || seconds > math.MaxInt64 {
 		return nil
 	}
-	whole := int64(seconds)
-	return &whole
+	return new(int64(seconds))
 }
 
 // rounded rounds to two decimals.

@@ -63,7 +63,7 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 		log: log,
 	}
 	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses, m.output,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newFleetCollector(readFleet, log))
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), fleetCollector{readFleet, log})
 	for _, until := range []string{untilLaunched, untilJoining} {
 		m.lateness.WithLabelValues(until) // there from the start, so that rates have a beginning
 	}
@@ -153,47 +153,17 @@ type Node struct {
 // readTimeout bounds the reading of the fleet.
 const readTimeout = 10 * time.Second
 
-// fleetCollector reads the fleet for each request for the metrics.
+// fleetCollector reads the fleet for each request.
 type fleetCollector struct {
-	read                                                                     func(context.Context) (Fleet, error)
-	log                                                                      *slog.Logger
-	jobs, bots, capacity, full, nodeAge, upcoming, shortage, oldestHeartbeat *prometheus.Desc
-	botCores, botMemory                                                      *prometheus.Desc
+	read func(context.Context) (Fleet, error)
+	log  *slog.Logger
 }
 
-func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logger) *fleetCollector {
-	describe := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("standin_"+name, help, labels, nil)
-	}
-	return &fleetCollector{
-		read: read, log: log,
-		jobs:     describe("jobs", "Unfinished jobs on all nodes, by status.", "status"),
-		bots:     describe("node_bots", "Bots that use the capacity of a node.", "node"),
-		capacity: describe("node_capacity", "Number of bots that a node can run.", "node"),
-		full:     describe("node_full", "1 if a node has no capacity left, otherwise 0.", "node"),
-		nodeAge:  describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
-		botCores: describe("node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.",
-			"node"),
-		botMemory: describe("node_bot_memory_bytes",
-			"Average memory per bot on a node, including the browser, over the bots that report it.", "node"),
-		upcoming: describe("upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within"),
-		shortage: describe("capacity_shortage_seconds",
-			"Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit."),
-		oldestHeartbeat: describe("bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *fleetCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{
-		c.jobs, c.bots, c.capacity, c.full, c.nodeAge, c.botCores, c.botMemory, c.upcoming, c.shortage, c.oldestHeartbeat,
-	} {
-		to <- desc
-	}
-}
+// Describe implements prometheus.Collector. What is collected depends on the fleet.
+func (fleetCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
+func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout) // Collect is given none
 	defer cancel()
 	fleet, err := c.read(ctx)
@@ -201,12 +171,16 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 		c.log.Error("cannot read the state of the fleet for the metrics", "error", err)
 		return
 	}
-	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	gauge := func(value float64, name, help string, labels ...string) { // a label and its value, or none
+		var names, values []string
+		if len(labels) > 0 {
+			names, values = labels[:1], labels[1:]
+		}
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("standin_"+name, help, names, nil), prometheus.GaugeValue, value, values...)
 	}
 	for _, status := range job.Statuses() {
 		if !status.Terminal() {
-			gauge(c.jobs, float64(fleet.Jobs[status]), string(status))
+			gauge(float64(fleet.Jobs[status]), "jobs", "Unfinished jobs on all nodes, by status.", "status", string(status))
 		}
 	}
 	seen := map[string]bool{}
@@ -219,21 +193,21 @@ func (c *fleetCollector) Collect(to chan<- prometheus.Metric) {
 		if node.Full {
 			full = 1
 		}
-		gauge(c.bots, float64(node.Bots), node.Name)
-		gauge(c.capacity, float64(node.Capacity), node.Name)
-		gauge(c.full, full, node.Name)
-		gauge(c.nodeAge, node.HeartbeatAge.Seconds(), node.Name)
+		gauge(float64(node.Bots), "node_bots", "Bots that use the capacity of a node.", "node", node.Name)
+		gauge(float64(node.Capacity), "node_capacity", "Number of bots that a node can run.", "node", node.Name)
+		gauge(full, "node_full", "1 if a node has no capacity left, otherwise 0.", "node", node.Name)
+		gauge(node.HeartbeatAge.Seconds(), "node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node", node.Name)
 		if node.BotCores > 0 {
-			gauge(c.botCores, node.BotCores, node.Name)
+			gauge(node.BotCores, "node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.", "node", node.Name)
 		}
 		if node.BotMemory > 0 {
-			gauge(c.botMemory, float64(node.BotMemory), node.Name)
+			gauge(float64(node.BotMemory), "node_bot_memory_bytes", "Average memory per bot on a node, including the browser, over the bots that report it.", "node", node.Name)
 		}
 	}
-	gauge(c.upcoming, float64(fleet.Next5Minutes), "5m")
-	gauge(c.upcoming, float64(fleet.Next24Hours), "24h")
+	gauge(float64(fleet.Next5Minutes), "upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within", "5m")
+	gauge(float64(fleet.Next24Hours), "upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within", "24h")
 	if fleet.UntilShortage > 0 {
-		gauge(c.shortage, fleet.UntilShortage.Seconds())
+		gauge(fleet.UntilShortage.Seconds(), "capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit.")
 	}
-	gauge(c.oldestHeartbeat, fleet.OldestHeartbeat.Seconds())
+	gauge(fleet.OldestHeartbeat.Seconds(), "bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots.")
 }

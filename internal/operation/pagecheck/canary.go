@@ -64,15 +64,14 @@ func NewCanary(settings CanarySettings) *Canary {
 
 // Run visits the meeting at intervals until ctx ends.
 func (c *Canary) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		started := time.Now()
 		if _, err := c.Visit(ctx); err != nil && ctx.Err() == nil {
 			c.Log.Error("visit failed", "error", err)
 		}
-		if retry.Sleep(ctx, c.Every-time.Since(started)) != nil {
-			return nil // ctx ended: that is how a canary stops
-		}
+		_ = retry.Sleep(ctx, c.Every-time.Since(started)) // the end of ctx stops the canary
 	}
+	return nil
 }
 
 // Visit visits the meeting once, and reports the result. An error is of this
@@ -92,7 +91,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 		return "the canary found: " + report.Problems[0].String()
 	})
 	if err != nil {
-		c.metrics.failed()
+		c.metrics.visits.WithLabelValues("failed").Inc()
 		return Report{}, err
 	}
 	report := newReport(visit, c.baseline)
@@ -148,7 +147,7 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 		event, subject = EventMatch, "[Standin] The pages match again"
 	}
 	if c.Webhook != "" && !c.post(ctx, event, report) {
-		c.metrics.webhookFailed()
+		c.metrics.webhooks.Inc()
 		return
 	}
 	if c.Mail != nil {

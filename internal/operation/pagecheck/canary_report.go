@@ -288,12 +288,6 @@ func (m *canaryMetrics) visited(report Report) {
 	}
 }
 
-// failed counts a visit that did not take place.
-func (m *canaryMetrics) failed() { m.visits.WithLabelValues("failed").Inc() }
-
-// webhookFailed counts a webhook that was not accepted.
-func (m *canaryMetrics) webhookFailed() { m.webhooks.Inc() }
-
 // Metrics serves the metrics without authentication.
 func (c *Canary) Metrics() http.Handler {
 	return promhttp.HandlerFor(c.metrics.registry, promhttp.HandlerOpts{})

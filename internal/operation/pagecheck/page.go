@@ -96,7 +96,10 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 		return Page{}, err
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
-	running, err := browser.Launch(opening, browserOptions(settings, proxy))
+	mode, _ := meeting.BrowserMode(settings.BrowserMode, settings.Platform)
+	running, err := browser.Launch(opening, browser.Options{
+		Executable: settings.Browser, Mode: mode, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
+	})
 	if err != nil {
 		return Page{}, err
 	}
@@ -114,14 +117,6 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 		return Page{}, err
 	}
 	return describe(ctx, opened, profile, inspection)
-}
-
-// browserOptions returns the options of a bot's browser.
-func browserOptions(settings PageSettings, proxy *network.Proxy) browser.Options {
-	mode, _ := meeting.BrowserMode(settings.BrowserMode, settings.Platform)
-	return browser.Options{
-		Executable: settings.Browser, Mode: mode, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
-	}
 }
 
 // open opens the address in a page with the setup of a bot's page.

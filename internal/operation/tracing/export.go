@@ -83,13 +83,6 @@ func (e *exporter) Shutdown(ctx context.Context) error {
 	return e.SpanExporter.Shutdown(ctx)
 }
 
-// abort cancels the exports of a batch processor that has been told to shut down,
-// and waits for its end. The spans that it has left are dropped.
-func (e *exporter) abort() {
-	_ = e.SpanExporter.Shutdown(context.Background()) // it only cancels requests
-	<-e.stopped
-}
-
 // processor is a batch processor that counts the spans that it drops because too
 // many are waiting.
 type processor struct {

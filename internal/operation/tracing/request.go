@@ -31,14 +31,14 @@ func (t *Tracer) Request(r *http.Request, ended httpmw.RequestSummary) {
 		return
 	}
 	s := span{
-		id: newSpanID(), name: ended.Method + " " +
-			ended.Route, kind: trace.SpanKindServer, start: ended.Started, end: ended.Started.Add(ended.Duration),
+		name: ended.Method + " " + ended.Route, kind: trace.SpanKindServer, start: ended.Started, end: ended.Started.Add(ended.Duration),
 		failed: ended.Status >= http.StatusInternalServerError,
 		attributes: []attribute.KeyValue{
 			attribute.String("http.request.method", ended.Method), attribute.String("http.route", ended.Route),
 			attribute.Int("http.response.status_code", ended.Status), attribute.String("standin.request_id", ended.ID),
 		},
 	}
+	_, _ = rand.Read(s.id[:]) // it never fails
 	ofJob := trace.SpanContext{}
 	if ended.JobID != uuid.Nil {
 		s.attributes = append(s.attributes, attribute.String("standin.job.id", ended.JobID.String()))
@@ -52,7 +52,8 @@ func (t *Tracer) Request(r *http.Request, ended httpmw.RequestSummary) {
 	case ended.JobID != uuid.Nil && changes:
 		s.parent = ofJob
 	default:
-		s.trace, s.link = newTraceID(), ofJob
+		_, _ = rand.Read(s.trace[:])
+		s.link = ofJob
 	}
 	recorded := t.record(s)
 	if caller.IsValid() && ended.Route == createRoute && ended.Status == http.StatusCreated {
@@ -97,16 +98,4 @@ func (t *Tracer) TryEnded(delivery webhook.Delivery, try webhook.Try, verdict we
 		s.attributes = append(s.attributes, attribute.Int("http.response.status_code", try.StatusCode))
 	}
 	t.record(s)
-}
-
-// newTraceID returns a random ID.
-func newTraceID() (id trace.TraceID) {
-	_, _ = rand.Read(id[:]) // it never fails
-	return id
-}
-
-// newSpanID returns a random ID.
-func newSpanID() (id trace.SpanID) {
-	_, _ = rand.Read(id[:]) // it never fails
-	return id
 }

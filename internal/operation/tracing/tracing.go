@@ -145,6 +145,7 @@ func (t *Tracer) flush() {
 	t.reading.Wait()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		t.settings.Log.Warn("not all traces exported at shutdown", "error", fmt.Errorf("flush spans: %w", err))
-		t.exporter.abort()
+		_ = t.exporter.SpanExporter.Shutdown(context.Background()) // it only cancels requests
+		<-t.exporter.stopped
 	}
 }

@@ -122,8 +122,14 @@ func New(source fs.FS, about About) (*Site, error) {
 	}
 	site := &Site{files: Shared()}
 	site.files["guide.css"] = styleCSS
-	if err := site.addPictures(source); err != nil {
+	pictures, err := fs.Glob(source, "pictures/*.svg")
+	if err != nil {
 		return nil, err
+	}
+	for _, name := range pictures {
+		if site.files[name], err = fs.ReadFile(source, name); err != nil {
+			return nil, err
+		}
 	}
 	documents := make(map[string]document)
 	for _, section := range Sections() {
@@ -181,20 +187,6 @@ func listPages(contents []navigation) []byte {
 		}
 	}
 	return out.Bytes()
-}
-
-// addPictures adds the drawings.
-func (s *Site) addPictures(source fs.FS) error {
-	names, err := fs.Glob(source, "pictures/*.svg")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if s.files[name], err = fs.ReadFile(source, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tableOfContents returns the sections with the titles of their pages.

@@ -77,7 +77,12 @@ func (c *Connections) add(conn net.Conn) {
 	address := connectionAddress(conn.RemoteAddr().String())
 	client := AddressKey(address)
 	if len(c.open) >= c.share(idleShare) {
-		c.closeIdle()
+		if longest := c.idle.Front(); longest != nil {
+			idle := longest.Value.(net.Conn)
+			c.idle.Remove(longest)
+			c.open[idle].idle = nil
+			_ = idle.Close() // Track learns it from the server
+		}
 	}
 	if len(c.open) >= c.limit(address) || c.clients[client] >= c.clientLimit(address) {
 		_ = conn.Close() // the client sees it
@@ -85,16 +90,6 @@ func (c *Connections) add(conn net.Conn) {
 	}
 	c.open[conn] = &connection{client: client, idle: c.idle.PushBack(conn)} // it has sent nothing yet
 	c.clients[client]++
-}
-
-// closeIdle closes the connection that has been idle for the longest.
-func (c *Connections) closeIdle() {
-	if longest := c.idle.Front(); longest != nil {
-		conn := longest.Value.(net.Conn)
-		c.idle.Remove(longest)
-		c.open[conn].idle = nil
-		_ = conn.Close() // Track learns it from the server
-	}
 }
 
 // limit returns how many connections may be open for a client to be accepted.

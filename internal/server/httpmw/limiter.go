@@ -101,7 +101,11 @@ func (l *Limiter) Allow(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.settings.Now()
-	tokens := l.bucketOf(hashLong(key), now)
+	if len(key) > maxKeyBytes {
+		sum := sha256.Sum256([]byte(key))
+		key = string(sum[:])
+	}
+	tokens := l.bucketOf(key, now)
 	if tokens.AllowN(now, 1) {
 		return nil
 	}
@@ -135,15 +139,6 @@ func (l *Limiter) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.recent) + len(l.former)
-}
-
-// hashLong replaces a long key by its hash.
-func hashLong(key string) string {
-	if len(key) <= maxKeyBytes {
-		return key
-	}
-	sum := sha256.Sum256([]byte(key))
-	return string(sum[:])
 }
 
 // RetryAfterSeconds returns a wait for the Retry-After header (RFC 9110, section

@@ -34,7 +34,7 @@ type Tools struct {
 
 // New returns the tools.
 func New(log *slog.Logger) *Tools {
-	t := &Tools{log: log, version: "unknown", tools: allTools(), schemas: mcp.NewSchemaCache()}
+	t := &Tools{log: log, version: "unknown", tools: slices.Concat(jobTools(), meetingTools(), textTools()), schemas: mcp.NewSchemaCache()}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		t.version = build.Main.Version
 	}

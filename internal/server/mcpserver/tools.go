@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
-	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -76,12 +75,8 @@ func reading() *mcp.ToolAnnotations {
 
 // acting are the annotations of tools that act in a meeting.
 func acting(destructive, idempotent bool) *mcp.ToolAnnotations {
-	open := true
-	return &mcp.ToolAnnotations{DestructiveHint: &destructive, IdempotentHint: idempotent, OpenWorldHint: &open}
+	return &mcp.ToolAnnotations{DestructiveHint: &destructive, IdempotentHint: idempotent, OpenWorldHint: new(true)}
 }
-
-// allTools returns the tools.
-func allTools() []tool { return slices.Concat(jobTools(), meetingTools(), textTools()) }
 
 // jobTools returns the tools that send bots and follow their jobs.
 func jobTools() []tool {
@@ -176,7 +171,7 @@ func textTools() []tool {
 		}, func(arguments map[string]*jsonschema.Schema) {
 			jobArguments(arguments)
 			for _, name := range []string{"fromMinute", "toMinute", "lastMinutes"} {
-				arguments[name].Minimum, arguments[name].Maximum = new(float64), pointer(100_000.0)
+				arguments[name].Minimum, arguments[name].Maximum = new(0.0), new(100_000.0)
 			}
 		}, session.getTranscript),
 		define(mcp.Tool{
@@ -194,8 +189,6 @@ func jobArguments(arguments map[string]*jsonschema.Schema) {
 	arguments["jobId"].Format = "uuid"
 }
 
-func pointer[T any](value T) *T { return &value }
-
 // bound limits the length of a text.
 func bound(argument *jsonschema.Schema, least, most int) {
 	argument.MinLength, argument.MaxLength = &least, &most
@@ -206,15 +199,11 @@ func choose(argument *jsonschema.Schema, values ...any) { argument.Enum = values
 
 // preset sets the default.
 func preset(argument *jsonschema.Schema, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // a boolean or a number
-	}
-	argument.Default = text
+	argument.Default, _ = json.Marshal(value) // a boolean or a number
 }
 
 // number limits a number, from 1, and sets its default.
 func number(argument *jsonschema.Schema, most float64, value int) {
-	argument.Minimum, argument.Maximum = pointer(1.0), &most
+	argument.Minimum, argument.Maximum = new(1.0), &most
 	preset(argument, value)
 }

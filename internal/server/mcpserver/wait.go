@@ -49,7 +49,12 @@ func (s session) waitFor(ctx context.Context, request *mcp.CallToolRequest, in w
 		}
 		if changed || time.Since(reported) >= progressInterval {
 			reported = time.Now()
-			reportProgress(ctx, request, time.Since(started), timeout, "The job is "+now.Job.Status+".")
+			if token := request.Params.GetProgressToken(); token != nil {
+				_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // the agent may be gone, which ends ctx
+					ProgressToken: token, Progress: time.Since(started).Seconds(), Total: timeout.Seconds(),
+					Message: "The job is " + now.Job.Status + ".",
+				})
+			}
 		}
 		return false, nil
 	})
@@ -122,15 +127,4 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 			return err
 		}
 	}
-}
-
-// reportProgress tells the agent that a call is still running, if it asked for that.
-func reportProgress(ctx context.Context, request *mcp.CallToolRequest, after, limit time.Duration, message string) {
-	token := request.Params.GetProgressToken()
-	if token == nil {
-		return
-	}
-	_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // the agent may be gone, which ends ctx
-		ProgressToken: token, Progress: after.Seconds(), Total: limit.Seconds(), Message: message,
-	})
 }
