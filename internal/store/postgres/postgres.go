@@ -169,7 +169,8 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 		if isReadOnly(err) {
 			db.pool.Reset() // the connections lead to a server that was the primary before
 		}
-		if backoff.Failures == maxRetries || !isConflict(err) && !isReadOnly(err) && !pgconn.SafeToRetry(err) || retry.Sleep(ctx, backoff.Next()) != nil {
+		again := isConflict(err) || isReadOnly(err) || pgconn.SafeToRetry(err)
+		if !again || backoff.Failures == maxRetries || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
 		}
 	}

@@ -44,7 +44,8 @@ type Harness struct {
 func (h *Harness) Settings(image string) launch.RemoteSettings {
 	h.changes = make(chan launch.Key, 1000)
 	return launch.RemoteSettings{
-		Instance: NewInstance(), ContainerSettings: launch.ContainerSettings{Image: image}, LeaveTime: 2 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Instance: NewInstance(), ContainerSettings: launch.ContainerSettings{Image: image},
+		LeaveTime: 2 * time.Second, Log: slog.New(slog.DiscardHandler),
 		OnChange: func(jobID uuid.UUID, attempt int) { h.changes <- launch.Key{JobID: jobID, Attempt: attempt} },
 	}
 }
