@@ -2,13 +2,17 @@ package s3test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -69,10 +73,57 @@ func Start(t *testing.T) *Store {
 	if err != nil {
 		t.Fatalf("make an object store: %v", err)
 	}
-	s.handler = gofakes3.New(backend, gofakes3.WithoutVersioning(), gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	s.handler = gofakes3.New(&listing{Backend: backend, folder: s.folder}, gofakes3.WithoutVersioning(), gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.server.Close)
 	return s
+}
+
+// listing lists the objects with a prefix from their folder alone. The backend reads all objects
+// of the bucket, one list after the other, which takes minutes when there are thousands.
+type listing struct {
+	gofakes3.Backend
+	folder string
+	mu     sync.RWMutex // a list sees objects whole or not at all
+}
+
+// PutObject implements gofakes3.Backend.
+func (l *listing) PutObject(name, key string, metadata map[string]string, input io.Reader, size int64, conditions *gofakes3.PutConditions) (
+	gofakes3.PutObjectResult, error,
+) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Backend.PutObject(name, key, metadata, input, size, conditions)
+}
+
+// ListBucket implements gofakes3.Backend.
+func (l *listing) ListBucket(name string, prefix *gofakes3.Prefix, page gofakes3.ListBucketPage) (*gofakes3.ObjectList, error) {
+	switch {
+	case prefix == nil || prefix.HasDelimiter:
+		return l.Backend.ListBucket(name, prefix, page)
+	case !page.IsEmpty():
+		return nil, gofakes3.ErrInternalPageNotImplemented
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	found := gofakes3.NewObjectList()
+	root := filepath.Join(l.folder, filepath.FromSlash(path.Dir(prefix.Prefix+"-")))
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(l.folder, file)
+		if key := filepath.ToSlash(relative); err == nil && strings.HasPrefix(key, prefix.Prefix) {
+			if info, err := entry.Info(); err == nil { // else it was deleted
+				found.Add(&gofakes3.Content{Key: key, LastModified: gofakes3.NewContentTime(info.ModTime()), Size: info.Size()})
+			}
+		}
+		return err
+	})
+	return found, err
 }
 
 // Address returns the URL of the bucket, for gocloud.dev.
