@@ -73,7 +73,8 @@ func Start(t *testing.T) *Store {
 	if err != nil {
 		t.Fatalf("make an object store: %v", err)
 	}
-	s.handler = gofakes3.New(&listing{Backend: backend, folder: s.folder}, gofakes3.WithoutVersioning(), gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	objects := &listing{Backend: backend, folder: s.folder}
+	s.handler = gofakes3.New(objects, gofakes3.WithoutVersioning(), gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.server.Close)
 	return s
