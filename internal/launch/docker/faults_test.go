@@ -358,7 +358,10 @@ func TestManyEnded(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, hangs+"/json"):
 			<-r.Context().Done()
 		case strings.HasSuffix(r.URL.Path, "/json") && !strings.HasSuffix(r.URL.Path, "containers/json"):
-			time.Sleep(400 * time.Millisecond)
+			select { // a slow engine
+			case <-time.After(400 * time.Millisecond):
+			case <-r.Context().Done():
+			}
 		}
 		return false
 	})
