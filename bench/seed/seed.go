@@ -149,7 +149,7 @@ func DeliveryID(ctx context.Context, address string) (id string, err error) {
 // was recorded, the start of the attempt counts.
 func Latenesses(ctx context.Context, address string, c Copies) (all []int64, err error) {
 	err = query(address, func(db *sql.DB) (err error) {
-		rows, err := db.QueryContext(ctx, `SELECT COALESCE(launched_at, attempt_started_at) - join_at FROM jobs WHERE id BETWEEN $1 AND $2
+		rows, err := db.QueryContext(ctx, `SELECT COALESCE(launched_at, status_since) - join_at FROM jobs WHERE id BETWEEN $1 AND $2
 			AND (launched_at IS NOT NULL OR attempts > 0 AND status IN ('completed', 'failed', 'cancelled')) ORDER BY 1`,
 			JobID(c.From), JobID(c.From+c.Count-1))
 		if err != nil {

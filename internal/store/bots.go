@@ -27,9 +27,9 @@ type BotJob struct {
 	LiveEvents  bool      // an endpoint takes events of participants
 }
 
-// BotJobOf returns the BotJob of a job that may have commands and that nobody watches.
+// BotJobOf returns the BotJob of a job that nobody watches.
 func BotJobOf(r job.Record) BotJob {
-	return BotJob{ID: r.ID, Status: r.Status, StatusSince: r.StatusSince, Attempt: r.Attempt, Prelaunch: r.Prelaunch, Commands: true}
+	return BotJob{ID: r.ID, Status: r.Status, StatusSince: r.StatusSince, Attempt: r.Attempt, Prelaunch: r.Prelaunch, Commands: r.HasCommands}
 }
 
 const saveHeartbeat = `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`
@@ -92,6 +92,7 @@ func (tx *Tx) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
 // AckCommand marks a command of the job as acknowledged, and returns its kind; false
 // for an unknown command and for one that was acknowledged before.
 func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (kind ingest.CommandKind, acked bool, err error) {
+	tx.written++
 	err = tx.queryRow(ctx, "acknowledge a command of a job", `UPDATE commands SET acked_at = $3
 		WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, now).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -159,10 +160,8 @@ func (tx *Tx) SaveScreenshot(ctx context.Context, jobID uuid.UUID, takenAt time.
 		jobID, takenAt, base64.StdEncoding.EncodeToString(image))
 }
 
-// DeleteScreenshot deletes the picture of a job's page.
-func (tx *Tx) DeleteScreenshot(ctx context.Context, jobID uuid.UUID) error {
-	return tx.exec(ctx, "delete the picture of the page of a job", `DELETE FROM screenshots WHERE job_id = $1`, jobID)
-}
+// deleteScreenshot deletes the picture of a job's page.
+const deleteScreenshot = `DELETE FROM screenshots WHERE job_id = $1`
 
 // Screenshot returns the picture of a job's page; the zero Screenshot if it is not watched.
 func (db *Reader) Screenshot(ctx context.Context, jobID uuid.UUID) (job.Screenshot, error) {

@@ -48,7 +48,12 @@ func TestUsage(t *testing.T) {
 		day := now.Truncate(24 * time.Hour)
 		add := func(owner uuid.UUID, mode job.Mode, at time.Time, u job.Usage) {
 			t.Helper()
-			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AddUsage(ctx, owner, mode, at, u) })
+			r := newJob(owner)
+			r.Mode = mode
+			insert(t, s, r)
+			write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: at, Usage: u})
+			})
 		}
 		add(one.ID, job.Live, day, job.Usage{Completed: 1, Recorded: time.Hour, Bots: 2 * time.Hour, StoredBytes: 100})
 		add(one.ID, job.Live, day.Add(24*time.Hour-time.Millisecond), job.Usage{Failed: 1, Bots: time.Minute})

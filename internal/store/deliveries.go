@@ -19,10 +19,15 @@ const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, en
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	return tx.exec(ctx, "insert a delivery", insertDelivery, d.ID, uuid.NullUUID{
-		UUID: d.JobID, Valid: d.JobID != uuid.Nil,
-	}, d.ConsumerID, d.URL,
-		d.EndpointKey(), d.Event, d.Sequence, d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint)
+	_, err := tx.execBatch(ctx, "insert a delivery", deliveryStatement(d))
+	return err
+}
+
+func deliveryStatement(d webhook.Delivery) sqldb.Statement {
+	return sqldb.Statement{Query: insertDelivery, Args: []any{
+		d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
+		d.EndpointKey(), d.Event, d.Sequence, d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint,
+	}}
 }
 
 const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
@@ -87,7 +92,7 @@ func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Ti
 
 const (
 	deferDelivery    = `UPDATE deliveries SET due_at = $1 WHERE id = $2`
-	leaseDelivery    = `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id = $3`
+	leaseDeliveries  = `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id `
 	expireDeliveries = `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $1, end_reason = '` +
 		webhook.ReasonExpired + `' WHERE id `
 )
@@ -103,8 +108,14 @@ func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred 
 	for _, d := range deferred {
 		statements = append(statements, sqldb.Statement{Query: deferDelivery, Args: []any{d.DueAt, d.ID}})
 	}
-	for _, d := range taken {
-		statements = append(statements, sqldb.Statement{Query: leaseDelivery, Args: []any{d.Lease, d.LeasedTo, d.ID}})
+	ids := make([]string, len(taken))
+	for i, d := range taken {
+		ids[i] = d.ID
+	}
+	if len(taken) > 0 { // they have the lease of their claim
+		statements = append(statements, sqldb.Statement{
+			Query: leaseDeliveries + tx.dialect.In(3), Args: []any{taken[0].Lease, taken[0].LeasedTo, jsonArray(ids)},
+		})
 	}
 	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements...); err != nil {
 		return nil, err

@@ -86,21 +86,16 @@ func (db *Reader) DeliveryOf(ctx context.Context, caller account.Caller, id stri
 }
 
 // DeliveryLog returns up to limit deliveries of a consumer that match a filter, newest first,
-// after a position, with their tries, and whether there are more. It uses one of the indexes
-// deliveries_log…, deliveries_failed and deliveries_of_job, whichever the filter allows.
+// after a position, with their tries, and whether there are more. It uses the index
+// deliveries_log, or deliveries_of_job.
 func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, after webhook.LogCursor,
 	limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
 	c := conditions{args: []any{now.Add(webhook.BlocksWithin), caller.ConsumerID, caller.Mode}}
 	if filter.Event != "" {
 		c.and("d.event = %s", filter.Event)
 	}
-	switch filter.State { // literally, for the partial indexes
-	case webhook.DeliveryWaiting:
-		c.and("d.state = 'waiting'")
-	case webhook.DeliveryFailed:
-		c.and("d.state = 'failed'")
-	case webhook.DeliveryDelivered:
-		c.and("d.state = 'delivered'")
+	if filter.State != "" {
+		c.and("d.state = %s", filter.State)
 	}
 	if filter.Endpoint != uuid.Nil {
 		c.and("d.endpoint = (SELECT key FROM webhook_endpoints WHERE id = %s)", filter.Endpoint)
@@ -172,7 +167,7 @@ const redeliverBatch = 1000
 
 // RedeliverFailed schedules a try, due now, of each matching failed delivery,
 // as Redeliver does, and returns their number. It skips deliveries that have
-// reached webhook.MaxTries. It uses the index deliveries_failed, or
+// reached webhook.MaxTries. It uses the index deliveries_log, or
 // deliveries_of_job for the deliveries of a job.
 func (s *Store) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter,
 	now time.Time) (count int, err error) {

@@ -138,6 +138,7 @@ func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID,
 
 // CountConsumerEvent implements webhook.ConsumerTx.
 func (tx *Tx) CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (sequence int64, version int, err error) {
+	tx.written++
 	err = tx.queryRow(ctx, "count an event of a consumer", `UPDATE consumers SET event_sequence = event_sequence + 1 WHERE id = $1
 		RETURNING event_sequence, webhook_version`, consumer).Scan(&sequence, &version)
 	return sequence, version, err

@@ -1,17 +1,22 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 	"standin/internal/store/sqldb"
 )
 
@@ -24,7 +29,7 @@ const viewColumns = `id, consumer_id, mode, external_id, meeting_url, platform, 
 const jobColumns = viewColumns + `, status_since, sequence,
 	wake_at, lease, attempt_started_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
 	ical_uid, calendar_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch,
-	bot_events, bot_event_bytes, bot_lost`
+	bot_events, bot_event_bytes, bot_lost, ` + hasCommands
 
 const (
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs WHERE id = $1`
@@ -46,41 +51,99 @@ func (tx *Tx) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return tx.oneJob(ctx, selectJob+tx.dialect.ForUpdate, id)
 }
 
+// LockFreeJobs returns those of some jobs that exist and that no other transaction has locked, by
+// ID. It locks them until the transaction ends.
+func (tx *Tx) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Record, error) {
+	jobs := make(map[uuid.UUID]job.Record, len(ids))
+	err := tx.forEach(ctx, "lock jobs", func(r row) error {
+		j, err := scanJob(r)
+		jobs[j.ID] = j
+		return err
+	}, `SELECT `+jobColumns+` FROM jobs WHERE id `+tx.dialect.In(1)+tx.dialect.SkipLocked, jsonArray(ids))
+	return jobs, err
+}
+
+// JobChange is a changed job, and what is saved with it.
+type JobChange struct {
+	job.Record
+	Now        time.Time
+	Entries    []job.TimelineEntry
+	Deliveries []webhook.Delivery
+	Usage      job.Usage // to add to that of the consumer
+	Ended      bool      // nobody watches the page of its bot any more
+}
+
 // updateJob saves the columns that change while a job runs.
 const updateJob = `UPDATE jobs SET
-		join_at = $2, status = $3, previous_status = $4, status_since = $5, attempts = $6, attempt = $7, started_at = $8, finalized_at = $9,
-		manifest_uri = $10, failure_code = $11, failure_detail = $12, sequence = $13, wake_at = $14, lease = $15, node = $16, prelaunch = $17,
-		attempt_started_at = $18, launched_at = $19, launch_failures = $20, launch_error = $21, heartbeat_at = $22, stats = $23,
-		bot_events = $24, bot_event_bytes = $25, recording_deleted_at = $26, recording_deleted_by = $27, recording_erased_at = $28,
-		bot_lost = $29
+		status = $2, previous_status = $3, status_since = $4, attempts = $5, attempt = $6, started_at = $7, finalized_at = $8,
+		manifest_uri = $9, failure_code = $10, failure_detail = $11, sequence = $12, wake_at = $13, lease = $14, node = $15, prelaunch = $16,
+		attempt_started_at = $17, launched_at = $18, launch_failures = $19, launch_error = $20, heartbeat_at = $21, stats = $22,
+		bot_events = $23, bot_event_bytes = $24, recording_deleted_at = $25, recording_deleted_by = $26, recording_erased_at = $27,
+		bot_lost = $28
 	WHERE id = $1`
 
-// SaveJob updates the fields that change while a job runs. The caller has locked
-// the job.
-func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
-	n, err := tx.affected(ctx, "save a job", updateJob, r.ID,
-		r.JoinAt, r.Status, r.PreviousStatus, r.StatusSince, r.Attempts, r.Attempt, nullMillis(r.StartedAt),
-		nullMillis(r.FinalizedAt),
-		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
-		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), r.Stats,
-		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost)
-	if err == nil && n != 1 {
-		return fmt.Errorf("save a job: %w", sql.ErrNoRows)
+// SaveJob is SaveJobs for a job alone.
+func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error { return tx.SaveJobs(ctx, JobChange{Record: r}) }
+
+// SaveJobs updates the fields of jobs that change while they run, and saves what belongs to the
+// changes, in one round trip. The caller has locked the jobs.
+func (tx *Tx) SaveJobs(ctx context.Context, changes ...JobChange) error {
+	type team struct {
+		consumer uuid.UUID
+		mode     job.Mode
+		day      int64
+	}
+	updates, statements, usage := make([]sqldb.Statement, len(changes)), []sqldb.Statement(nil), make(map[team]job.Usage)
+	for i, c := range changes {
+		updates[i] = updateOf(c.Record)
+		for _, e := range c.Entries {
+			statements = append(statements, entryStatement(e))
+		}
+		for _, d := range c.Deliveries {
+			statements = append(statements, deliveryStatement(d))
+		}
+		if c.Ended {
+			statements = append(statements, sqldb.Statement{Query: deleteScreenshot, Args: []any{c.ID}})
+		}
+		if c.Usage != (job.Usage{}) {
+			t := team{c.ConsumerID, c.Mode, c.Now.UnixMilli() / dayMillis}
+			usage[t] = usage[t].Plus(c.Usage)
+		}
+	}
+	// In the same order in every transaction, so that they cannot deadlock.
+	for _, t := range slices.SortedFunc(maps.Keys(usage), func(a, b team) int {
+		return cmp.Or(bytes.Compare(a.consumer[:], b.consumer[:]), cmp.Compare(a.mode, b.mode), cmp.Compare(a.day, b.day))
+	}) {
+		statements = append(statements, usageStatement(t.consumer, t.mode, t.day, usage[t]))
+	}
+	affected, err := tx.execBatch(ctx, "save jobs", append(updates, statements...)...)
+	if err == nil && slices.ContainsFunc(affected[:len(changes)], func(n int64) bool { return n != 1 }) {
+		return fmt.Errorf("save jobs: %w", sql.ErrNoRows)
 	}
 	return err
 }
 
+func updateOf(r job.Record) sqldb.Statement {
+	return sqldb.Statement{Query: updateJob, Args: []any{
+		r.ID, r.Status, r.PreviousStatus, r.StatusSince, r.Attempts, r.Attempt, nullMillis(r.StartedAt),
+		nullMillis(r.FinalizedAt),
+		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
+		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), r.Stats,
+		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost,
+	}}
+}
+
 // SaveJobRequest updates the requested fields of a job, which change only before it
-// is dispatched. SaveJob updates joinAt.
+// is dispatched.
 func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 	return tx.exec(ctx, "save the request of a job", `
 		UPDATE jobs SET
 			meeting_url = $2, meeting_key = $12, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
-			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
+			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11, join_at = $14
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
 		r.Metadata, jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL),
-		jsonValue{r.Options})
+		jsonValue{r.Options}, r.JoinAt)
 }
 
 // WakeJob makes a job due now unless it is leased.
@@ -127,7 +190,7 @@ func scanJob(r row) (j job.Record, err error) {
 		&j.HeartbeatAt, &j.Stats,
 		&j.ICalUID, &calendarKey, &j.RecordingDeletedAt, &j.RecordingDeletedBy, &j.RecordingErasedAt, &j.Node,
 		&j.Prelaunch,
-		&j.BotEvents, &j.BotEventBytes, &j.BotLost,
+		&j.BotEvents, &j.BotEventBytes, &j.BotLost, &j.HasCommands,
 	))
 	j.CalendarKey = calendarKey.String
 	return j, err
@@ -143,14 +206,27 @@ const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, externa
 // InsertJob inserts a job and returns true. If the consumer has or had a job with
 // that externalId in that mode, it does nothing and returns false.
 func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
+	return isInserted(tx.execBatch(ctx, "insert a job", insertStatements(r)...))
+}
+
+// InsertJob is like that of Tx, in a transaction of its own.
+func (s *Store) InsertJob(ctx context.Context, r job.Record) (bool, error) {
+	return isInserted(s.execBatch(ctx, "insert a job", insertStatements(r)...))
+}
+
+func isInserted(affected []int64, err error) (bool, error) {
+	return err == nil && affected[0] == 1 && affected[1] == 0, err
+}
+
+func insertStatements(r job.Record) []sqldb.Statement {
 	hash := hashText(r.ExternalID)
-	affected, err := tx.execBatch(ctx, "insert a job",
-		sqldb.Statement{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
+	return []sqldb.Statement{
+		{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
 			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
 			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey),
 			hashMeeting(r.MeetingURL), jsonValue{r.Options}}},
-		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
-	return err == nil && affected[0] == 1 && affected[1] == 0, err
+		{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}},
+	}
 }
 
 // deleteErased deletes a job if one with its externalId was erased. It follows insertJob: only
@@ -199,8 +275,14 @@ const insertEntry = `INSERT INTO timeline (` + entryColumns + `) VALUES ($1, $2,
 
 // InsertEntry adds an entry to a timeline.
 func (tx *Tx) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
-	return tx.exec(ctx, "add to the timeline of a job", insertEntry, e.ID, e.JobID, e.Attempt, e.Source, e.Kind,
-		e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data)
+	_, err := tx.execBatch(ctx, "add to the timeline of a job", entryStatement(e))
+	return err
+}
+
+func entryStatement(e job.TimelineEntry) sqldb.Statement {
+	return sqldb.Statement{Query: insertEntry, Args: []any{
+		e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data,
+	}}
 }
 
 const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4
@@ -215,14 +297,14 @@ func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, ki
 }
 
 // Timeline returns all entries of a job in the order of their arrival. It
-// uses the index timeline_order.
+// uses the primary key of timeline.
 func (db *Reader) Timeline(ctx context.Context, jobID uuid.UUID) ([]job.TimelineEntry, error) {
 	return list(ctx, db, "read the timeline of a job", scanEntry, `SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 ORDER BY id`, jobID)
 }
 
 // ListTimeline returns up to limit entries of a job's timeline after one of
 // them, in the order of their arrival, and whether there are more. Start with
-// uuid.Nil. It uses the index timeline_order.
+// uuid.Nil. It uses the primary key of timeline.
 func (db *Reader) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limit int) (entries []job.TimelineEntry, more bool, err error) {
 	return page(ctx, db, "list the timeline of a job", limit, scanEntry, func(e job.TimelineEntry) int { return len(e.Data) },
 		`SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 AND id > $2 ORDER BY id LIMIT $3`, jobID, after, limit+1)

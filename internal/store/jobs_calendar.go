@@ -24,7 +24,7 @@ func hashMeeting(meetingURL string) string { return hashText(meetinglink.Key(mee
 
 // LockJobByMeeting returns and locks the consumer's newest live job for the meeting
 // of this URL at joinAt, or else the newest cancelled one. With anonymous, it skips jobs that have an iCalUID.
-// It uses the index jobs_join.
+// It uses the index jobs_meeting.
 func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time,
 	anonymous bool) (job.Record, error) {
 	only := ""
@@ -44,7 +44,7 @@ const selectOpenJobByMeeting = `
 	ORDER BY created_at, id LIMIT 1`
 
 // LockOpenJobByMeeting returns and locks the consumer's live job for the meeting of this
-// URL at joinAt that has not ended. It uses the index jobs_join.
+// URL at joinAt that has not ended. It uses the index jobs_meeting.
 func (tx *Tx) LockOpenJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time) (job.Record, error) {
 	return tx.oneJob(ctx, selectOpenJobByMeeting+tx.dialect.ForUpdate, consumer, joinAt, hashMeeting(meetingURL))
 }
@@ -80,7 +80,7 @@ func (tx *Tx) LockJobByICalUID(ctx context.Context, consumer uuid.UUID, uid stri
 }
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
-// job. It uses the index timeline_order.
+// job. It uses the primary key of timeline.
 func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (cancelled bool, err error) {
 	err = db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline
 		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested).Scan(&cancelled)
@@ -89,7 +89,7 @@ func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (can
 
 const selectJobForMeeting = `
 	SELECT id FROM jobs
-	WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
+	WHERE consumer_id = $1 AND mode = $5 AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 AND id <> $6
 		AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
 	ORDER BY join_at LIMIT 1`
 
@@ -172,7 +172,7 @@ const lastInvite = `SELECT MAX(at) FROM (
 			WHERE j.consumer_id = $1 AND j.ical_uid_hash = $2 AND t.source = 'service' AND t.data LIKE '{"by":"calendar invite"%') AS changes`
 
 // LastInvite returns when an invite has created, changed or cancelled a job of an event of
-// a consumer; zero if none has. It uses the indexes jobs_ical and timeline_order.
+// a consumer; zero if none has. It uses the index jobs_ical and the primary key of timeline.
 func (db *Reader) LastInvite(ctx context.Context, consumer uuid.UUID, eventID string) (at time.Time, err error) {
 	err = db.queryRow(ctx, "find the last invite of an event", lastInvite, consumer, hashICalUID(eventID)).Scan(&at)
 	return at, err

@@ -9,6 +9,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
+	"standin/internal/store/sqldb"
 )
 
 // Bounds of the lists of an overview.
@@ -147,10 +148,11 @@ const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, fai
 		bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
 		deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`
 
-// AddUsage adds to the usage of a consumer on the day of a time.
-func (tx *Tx) AddUsage(ctx context.Context, consumer uuid.UUID, mode job.Mode, at time.Time, u job.Usage) error {
-	return tx.exec(ctx, "add to the usage of a consumer", addUsage, consumer, mode, at.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled,
-		u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes, rand.N(usageParts))
+// usageStatement adds to the usage of a consumer on a day.
+func usageStatement(consumer uuid.UUID, mode job.Mode, day int64, u job.Usage) sqldb.Statement {
+	return sqldb.Statement{Query: addUsage, Args: []any{
+		consumer, mode, day, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes, rand.N(usageParts),
+	}}
 }
 
 // Usage returns the usage of a consumer from one day to another, both included. It uses the

@@ -24,7 +24,13 @@ type Reader struct {
 }
 
 // Tx is a transaction, which Store.Write begins and ends.
-type Tx struct{ *Reader }
+type Tx struct {
+	*Reader
+	written int // statements
+}
+
+// Written returns how many statements the transaction has run that may have written something.
+func (tx *Tx) Written() int { return tx.written }
 
 // exec runs a statement. Like all functions below, it begins its error with the action that
 // failed.
@@ -54,10 +60,22 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
 func (tx *Tx) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
+	tx.written += len(statements)
+	return execBatch(ctx, tx.conn, action, statements)
+}
+
+// execBatch runs statements in a transaction of their own, in one round trip.
+func (s *Store) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
+	return execBatch(ctx, s.db, action, statements)
+}
+
+func execBatch(ctx context.Context, db interface {
+	Exec(context.Context, ...sqldb.Statement) ([]int64, error)
+}, action string, statements []sqldb.Statement) ([]int64, error) {
 	for i := range statements {
 		statements[i].Args = stored(statements[i].Args)
 	}
-	affected, err := tx.conn.Exec(ctx, statements...)
+	affected, err := db.Exec(ctx, statements...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", action, err)
 	}
@@ -71,12 +89,12 @@ func (s *Store) exec(ctx context.Context, action, query string, args ...any) err
 }
 
 // affected runs a statement in its own transaction, and returns the number of affected rows.
-func (s *Store) affected(ctx context.Context, action, query string, args ...any) (n int64, err error) {
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		n, err = tx.affected(ctx, action, query, args...)
-		return err
-	})
-	return n, err
+func (s *Store) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
+	affected, err := s.execBatch(ctx, action, sqldb.Statement{Query: query, Args: args})
+	if err != nil {
+		return 0, err
+	}
+	return affected[0], nil
 }
 
 // change runs a statement for an entity in its own transaction. It returns a *job.Error with

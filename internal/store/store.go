@@ -32,6 +32,7 @@ type Store struct {
 // database is a *sqlite.DB or a *postgres.DB.
 type database interface {
 	Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error
+	Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error)
 	Close() error
 }
 
@@ -67,7 +68,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // SQLite all writers share one transaction at a time. fn may be called more than
 // once and must not carry state from one call to the next.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{&Reader{conn, s.dialect}}) })
+	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{Reader: &Reader{conn, s.dialect}}) })
 }
 
 // Ping reports whether the database responds.
@@ -122,6 +123,6 @@ var frequentQueries = []string{
 	selectJob, selectJobView, selectJobExternal, selectJobForMeeting, insertJob, deleteErased, updateJob,
 	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
 	nextWake, nextJoin, nextDelivery, insertDelivery, selectTakers, selectConsumerEndpoints, selectDueDeliveries,
-	deferDelivery, leaseDelivery, applyVerdict, insertTry, addUsage,
+	deferDelivery, leaseDeliveries + sqldb.SQLite.In(3), applyVerdict, insertTry, addUsage,
 	lockConsumer, selectJobByKey, selectOpenJobByMeeting, lastInvite, selectEventKey, selectKey, saveEvent, selectMeetingEvents, settleEvent,
 }

@@ -41,6 +41,10 @@ func TestJobRoundTrip(t *testing.T) {
 		created.ICalUID, created.CalendarKey = "uid '"+created.ExternalID, "key \""
 		insert(t, s, created)
 
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			return tx.InsertCommand(ctx, ingest.QueuedCommand{ID: uuid.New(), JobID: created.ID, Kind: ingest.LeaveCall, CreatedAt: now})
+		})
+		created.HasCommands = true
 		r := created
 		r.State = job.State{
 			Status: job.PermissionRequested, PreviousStatus: job.RecordingPaused, Attempts: 3, Attempt: 2,
@@ -50,7 +54,7 @@ func TestJobRoundTrip(t *testing.T) {
 		r.StatusSince, r.Sequence, r.Lease = now.Add(3*time.Second), 17, "lease"
 		r.WakeAt, r.AttemptStartedAt, r.LaunchedAt = now.Add(4*time.Second), now.Add(5*time.Second), now.Add(6*time.Second)
 		r.LaunchFailures, r.LaunchError, r.HeartbeatAt = 4, "no browser", now.Add(7*time.Second)
-		r.Stats, r.JoinAt = json.RawMessage(`{"bytesRecorded":1}`), now.Add(8*time.Second)
+		r.Stats = json.RawMessage(`{"bytesRecorded":1}`)
 		r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes, r.BotLost = "node", job.Prelaunched, 2, 30, "stopped"
 		r.RecordingDeletedAt, r.RecordingDeletedBy, r.RecordingErasedAt = now.Add(9*time.Second), "consumer", now.Add(10*time.Second)
 		wantNoZero(t, reflect.ValueOf(r))
@@ -69,7 +73,7 @@ func TestJobRoundTrip(t *testing.T) {
 		r = created
 		r.MeetingURL, r.Platform, r.DisplayName = "https://zoom.us/j/1", job.ZoomWeb, "Ada"
 		r.Webhooks, r.Metadata, r.AutoLeave = job.Webhooks{}, json.RawMessage(`{}`), job.AutoLeave{AfterSilenceSeconds: 2, AfterSoloSeconds: 3}
-		r.ICalUID, r.CalendarKey = "", "" // clears the key
+		r.ICalUID, r.CalendarKey, r.JoinAt = "", "", now.Add(8*time.Second) // clears the key
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobRequest(ctx, r) })
 		if got, err := s.Job(t.Context(), r.ID); err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, r)

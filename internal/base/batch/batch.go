@@ -8,6 +8,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type Batcher[T any] struct {
 	maximum  int
 	interval time.Duration
 
-	waiting chan entry[T]
+	waiting chan *entry[T]
 	closing chan struct{} // closed when no further item is accepted
 	done    chan struct{} // closed when the goroutine has ended
 	once    sync.Once
@@ -29,8 +30,9 @@ type Batcher[T any] struct {
 
 // entry is an item that waits for its batch.
 type entry[T any] struct {
-	item T
-	done chan struct{}
+	item  T
+	taken atomic.Bool // by a batch, or by a caller that has given up
+	done  chan struct{}
 }
 
 // New starts a Batcher that passes up to maximum items at a time to run. Batches
@@ -39,16 +41,15 @@ type entry[T any] struct {
 func New[T any](maximum int, interval time.Duration, run func([]T)) *Batcher[T] {
 	b := &Batcher[T]{
 		run: run, maximum: maximum, interval: interval,
-		waiting: make(chan entry[T], maximum), closing: make(chan struct{}), done: make(chan struct{}),
+		waiting: make(chan *entry[T], maximum), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go b.loop()
 	return b
 }
 
-// Do adds an item and returns nil after its batch has run. After an error of ctx
-// the item may run nevertheless.
+// Do adds an item and returns nil after its batch has run. After an error, the item does not run.
 func (b *Batcher[T]) Do(ctx context.Context, item T) error {
-	e := entry[T]{item: item, done: make(chan struct{})}
+	e := &entry[T]{item: item, done: make(chan struct{})}
 	select {
 	case <-b.closing:
 		return ErrClosed
@@ -61,19 +62,19 @@ func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	var err error
 	select {
 	case <-e.done:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		err = ctx.Err()
 	case <-b.done: // closed meanwhile: the last batch may have had the item
-		select {
-		case <-e.done:
-			return nil
-		default:
-			return ErrClosed
-		}
+		err = ErrClosed
 	}
+	if err != nil && !e.taken.Swap(true) {
+		return err
+	}
+	<-e.done
+	return nil
 }
 
 // Close runs the waiting items and waits for the last batch.
@@ -103,17 +104,26 @@ func (b *Batcher[T]) loop() {
 }
 
 // runBatch runs a batch of first and the items that are already waiting.
-func (b *Batcher[T]) runBatch(first entry[T]) {
+func (b *Batcher[T]) runBatch(first *entry[T]) {
 	started := time.Now()
 	runtime.Gosched() // the callers of the previous batch may have the next items
-	entries, items := []entry[T]{first}, []T{first.item}
-	for full := false; !full && len(items) < b.maximum; {
-		select {
-		case e := <-b.waiting:
+	var entries []*entry[T]
+	var items []T
+	for e := first; e != nil; {
+		if !e.taken.Swap(true) {
 			entries, items = append(entries, e), append(items, e.item)
-		default:
-			full = true
 		}
+		if len(items) == b.maximum {
+			break
+		}
+		select {
+		case e = <-b.waiting:
+		default:
+			e = nil
+		}
+	}
+	if len(items) == 0 {
+		return
 	}
 	b.run(items)
 	for _, e := range entries {

@@ -64,19 +64,24 @@ func TestInterval(t *testing.T) {
 	})
 }
 
-// TestContext: a caller that gives up does not wait for its batch.
+// TestContext: an item does not run whose caller has given up before.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		next := make(chan struct{})
-		b := batch.New(1, 0, func([]int) { <-next })
+		next, ran := make(chan struct{}), 0
+		b := batch.New(1, 0, func(items []int) { <-next; ran += items[0] })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := b.Do(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+		go func() { _ = b.Do(ctx, 1) }()
+		synctest.Wait()
+		if err := b.Do(ctx, 10); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Do: %v", err)
 		}
 		close(next)
 		b.Close()
+		if ran != 1 {
+			t.Errorf("the sum of the items that ran is %d", ran)
+		}
 	})
 }
 

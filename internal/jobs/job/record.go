@@ -25,6 +25,7 @@ type Record struct {
 	HeartbeatAt      time.Time // of the current attempt's bot
 	BotLost          string    // why the current attempt's bot ended before its time, as it reported; empty while nothing is known
 	Stats            json.RawMessage
+	HasCommands      bool // commands for bots are not acknowledged
 
 	BotEvents     int   // that the job's bots have reported, with duplicates
 	BotEventBytes int64 // of their data

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,32 +18,86 @@ import (
 	"standin/internal/store"
 )
 
-// Change is a job that is locked for change within one transaction.
+// Change is a job that is locked for change within one transaction. What belongs to the change
+// gathers until save.
 type Change struct {
-	job.Record
-	Now time.Time
+	store.JobChange
 
 	service  *Service
 	tx       *store.Tx
-	before   job.Record // as the transaction read it
+	teams    map[teamKey]team // that the transaction has read
+	before   job.Record       // as the transaction read it
 	applied  []event.StateApplied
 	emitted  bool        // deliveries were created
 	commands bool        // commands were queued
 	played   []uuid.UUID // commands whose output is no longer needed
+}
 
-	consumer  *account.Consumer  // of the job; nil before it is needed
-	endpoints []webhook.Endpoint // that the consumer has registered
+// team is a consumer with the endpoints that it has registered for a mode.
+type team struct {
+	account.Consumer
+	endpoints []webhook.Endpoint
+}
+
+type teamKey struct {
+	consumer uuid.UUID
+	mode     job.Mode
 }
 
 // newChange returns the change of a job that the transaction has locked.
 func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
-	return &Change{Record: r, before: r, Now: s.Now(), service: s, tx: tx}
+	return &Change{
+		JobChange: store.JobChange{Record: r, Now: s.Now()}, before: r, service: s, tx: tx, teams: make(map[teamKey]team),
+	}
 }
+
+// save saves the job and what belongs to the change.
+func (c *Change) save(ctx context.Context) error {
+	err := c.tx.SaveJobs(ctx, c.JobChange)
+	c.Entries, c.Deliveries, c.Usage, c.Ended = nil, nil, job.Usage{}, false
+	return err
+}
+
+// saveGathered saves the job if anything belongs to the change.
+func (c *Change) saveGathered(ctx context.Context) error {
+	if len(c.Entries)+len(c.Deliveries) == 0 {
+		return nil
+	}
+	return c.save(ctx)
+}
+
+// call is a call of Service.Change, which may share its transaction with others.
+type call struct {
+	id     uuid.UUID
+	fn     func(context.Context, *Change) error
+	alone  bool // it must have its own transaction
+	change *Change
+	err    error
+}
+
+const (
+	maxTogether = 256 // calls of Change that share a transaction
+	// togetherTimeout bounds such a transaction, because all later calls wait for it.
+	togetherTimeout = 5 * time.Second
+)
 
 // Change locks the job and calls fn. It saves the job as fn leaves it, unless fn
 // returns an error, and after the commit wakes whoever has to act. fn may be called
-// more than once.
+// more than once. Calls that arrive at the same time share a transaction: many jobs are due, and
+// many bots report something, at the same moment.
 func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Context, *Change) error) (job.Record, error) {
+	c := &call{id: id, fn: fn}
+	if err := s.changes.Do(ctx, c); err != nil {
+		return job.Record{}, err
+	}
+	if c.alone {
+		return s.changeAlone(ctx, id, fn)
+	}
+	return s.finish(ctx, c.change, c.err)
+}
+
+// changeAlone is Change in a transaction of its own. It is for a fn that takes long.
+func (s *Service) changeAlone(ctx context.Context, id uuid.UUID, fn func(context.Context, *Change) error) (job.Record, error) {
 	var c *Change
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
@@ -53,13 +108,62 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Cont
 		if err := fn(ctx, c); err != nil {
 			return err
 		}
-		return tx.SaveJob(ctx, c.Record)
+		return c.save(ctx)
 	})
+	return s.finish(ctx, c, err)
+}
+
+func (s *Service) finish(ctx context.Context, c *Change, err error) (job.Record, error) {
 	if err != nil {
 		return job.Record{}, err
 	}
 	s.publish(ctx, c)
 	return c.Record, nil
+}
+
+// changeTogether runs calls in one transaction. Those of jobs that another transaction has locked do
+// not share it, and none does if it fails.
+func (s *Service) changeTogether(calls []*call) {
+	ctx, cancel := context.WithTimeout(context.Background(), togetherTimeout) // the calls have different contexts
+	defer cancel()
+	var ids []uuid.UUID
+	for _, c := range calls {
+		c.alone = slices.Contains(ids, c.id) // the other one is first
+		if !c.alone {
+			ids = append(ids, c.id)
+		}
+	}
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		defer func() {
+			if r := recover(); r != nil { // again in the goroutine of its caller
+				err = fmt.Errorf("panic in a change: %v", r)
+			}
+		}()
+		jobs, err := tx.LockFreeJobs(ctx, ids)
+		if err != nil {
+			return err
+		}
+		var changed []store.JobChange
+		teams := make(map[teamKey]team)
+		for _, c := range calls {
+			r, found := jobs[c.id]
+			if c.alone = c.alone || !found; c.alone {
+				continue
+			}
+			c.change = s.newChange(tx, r)
+			c.change.teams = teams
+			written := tx.Written()
+			if c.err = c.fn(ctx, c.change); c.err == nil {
+				changed = append(changed, c.change.JobChange)
+			} else if tx.Written() > written {
+				return c.err // so that it is rolled back
+			}
+		}
+		return tx.SaveJobs(ctx, changed...)
+	})
+	for _, c := range calls {
+		c.alone = c.alone || err != nil
+	}
 }
 
 // publish publishes the events of a committed change.
@@ -102,9 +206,7 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	if result.Applied {
 		c.applied = append(c.applied, event.StateApplied{Trigger: e.Trigger, Result: result, Data: data})
 	}
-	if err := c.addEventEntry(ctx, e, result, source, emittedAt, data); err != nil {
-		return result, err
-	}
+	c.addEventEntry(e, result, source, emittedAt, data)
 	if err := c.countUsage(ctx, result, attached); err != nil {
 		return result, err
 	}
@@ -123,9 +225,7 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		if err := c.settleCommands(ctx); err != nil {
 			return result, err
 		}
-		if err := c.tx.DeleteScreenshot(ctx, c.ID); err != nil {
-			return result, err
-		}
+		c.Ended = true
 	}
 	switch result.To {
 	case job.Failed:
@@ -157,10 +257,8 @@ func (c *Change) countUsage(ctx context.Context, result job.Result, attached boo
 			usage.Recorded = time.Duration(summary.DurationMs) * time.Millisecond
 		}
 	}
-	if usage == (job.Usage{}) {
-		return nil
-	}
-	return c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, usage)
+	c.Usage = c.Usage.Plus(usage)
+	return nil
 }
 
 // ApplyFromService applies an event that the service itself decided on.
@@ -181,35 +279,44 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error { return c.emi
 // emit emits an event to the endpoints that take it and, if named, to the URLs of the job. An
 // event for endpoints only that none takes does not count in the job's sequence.
 func (c *Change) emit(ctx context.Context, e webhook.Event, named bool) error {
-	consumer, err := c.Consumer(ctx)
+	team, err := c.team(ctx)
 	if err != nil {
 		return err
 	}
 	var urls []string
 	if named {
-		urls = webhook.Targets(c.Job, consumer.WebhookURL, e.Name)
+		urls = webhook.Targets(c.Job, team.WebhookURL, e.Name)
 	}
-	targets := webhook.Takers(urls, c.endpoints, e.Name)
+	targets := webhook.Takers(urls, team.endpoints, e.Name)
 	if !named && len(targets) == 0 {
 		return nil
 	}
 	c.Sequence++
 	c.emitted = c.emitted || len(targets) > 0
-	return webhook.Insert(ctx, c.tx, webhook.Delivery{
-		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: consumer.WebhookVersion,
+	deliveries, err := webhook.Deliveries(webhook.Delivery{
+		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: team.WebhookVersion,
 	}, e, targets)
+	c.Deliveries = append(c.Deliveries, deliveries...)
+	return err
 }
 
-// Consumer returns the consumer of the job, which it reads once.
+// Consumer returns the consumer of the job.
 func (c *Change) Consumer(ctx context.Context) (account.Consumer, error) {
-	if c.consumer == nil {
-		consumer, endpoints, err := c.tx.ConsumerWithEndpoints(ctx, c.ConsumerID, c.Mode)
-		if err != nil {
-			return consumer, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
-		}
-		c.consumer, c.endpoints = &consumer, endpoints
+	team, err := c.team(ctx)
+	return team.Consumer, err
+}
+
+// team returns the team of the job, which the transaction reads once.
+func (c *Change) team(ctx context.Context) (t team, err error) {
+	key := teamKey{c.ConsumerID, c.Mode}
+	if t, known := c.teams[key]; known {
+		return t, nil
 	}
-	return *c.consumer, nil
+	if t.Consumer, t.endpoints, err = c.tx.ConsumerWithEndpoints(ctx, c.ConsumerID, c.Mode); err != nil {
+		return t, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+	}
+	c.teams[key] = t
+	return t, nil
 }
 
 // StartAttempt starts the job's next attempt, whose bot is launched by a node.
@@ -258,7 +365,7 @@ func (c *Change) BotLaunched(ctx context.Context, nodeName string) error {
 	if c.Attempts == 1 && !c.JoinAt.Before(c.CreatedAt) {
 		data["lateMs"] = max(0, c.LaunchedAt.Sub(c.JoinAt).Milliseconds())
 	}
-	return c.addEntry(ctx, BotLaunched, data)
+	return c.addEntry(BotLaunched, data)
 }
 
 // BotLaunchFailed records that a node could not start the bot of the current attempt,
@@ -269,7 +376,7 @@ func (c *Change) BotLaunchFailed(ctx context.Context, nodeName string, failure e
 	if c.Prelaunch == job.Prelaunched { // its launch is not part of the job's history yet
 		return nil
 	}
-	return c.addEntry(ctx, LaunchFailed, map[string]any{"node": nodeName, "detail": c.LaunchError})
+	return c.addEntry(LaunchFailed, map[string]any{"node": nodeName, "detail": c.LaunchError})
 }
 
 // BeginPrelaunch records that a node is about to launch the job's bot before
@@ -334,7 +441,7 @@ func (c *Change) queueForConsumer(ctx context.Context, id uuid.UUID, kind ingest
 	if err := c.insertCommand(ctx, id, kind, args); err != nil {
 		return err
 	}
-	return c.addEntry(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
+	return c.addEntry(CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
 }
 
 // QueueCommand queues a command of the service for the job's bot and returns its ID. args
@@ -349,7 +456,7 @@ func (c *Change) insertCommand(ctx context.Context, id uuid.UUID, kind ingest.Co
 	if err != nil {
 		return err
 	}
-	c.commands = true
+	c.commands, c.HasCommands = true, true
 	return c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
 }
 
@@ -371,7 +478,7 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 		failure = text.Clean(failure, ingest.MaxCommandFailure)
 		entry, data["reason"] = CommandFailed, failure
 	}
-	if err := c.addEntry(ctx, entry, data); err != nil {
+	if err := c.addEntry(entry, data); err != nil {
 		return true, err
 	}
 	consumer, err := c.Consumer(ctx)
@@ -384,6 +491,9 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 // settleCommands gives the commands an outcome that wait when the job ends. The bot
 // has left the meeting by then, or will.
 func (c *Change) settleCommands(ctx context.Context) error {
+	if !c.HasCommands {
+		return nil
+	}
 	waiting, err := c.tx.PendingCommands(ctx, c.ID)
 	if err != nil {
 		return err
@@ -402,22 +512,21 @@ func (c *Change) settleCommands(ctx context.Context) error {
 
 // MediaStored records how much of a recording is in storage.
 func (c *Change) MediaStored(ctx context.Context, done, total int64) error {
-	return c.addEntry(ctx, MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
+	return c.addEntry(MediaStored, map[string]int64{"bytesDone": done, "bytesTotal": total})
 }
 
 // addEntry adds a timeline entry that is not an event of the state machine.
-func (c *Change) addEntry(ctx context.Context, kind job.Trigger, data any) error {
+func (c *Change) addEntry(kind job.Trigger, data any) error {
 	encoded, err := encodeData(data)
-	if err != nil {
-		return err
+	if err == nil {
+		result := job.Result{Applied: true, From: c.Status, To: c.Status}
+		c.addEventEntry(job.Event{Trigger: kind}, result, job.SourceService, c.Now, encoded)
 	}
-	result := job.Result{Applied: true, From: c.Status, To: c.Status}
-	return c.addEventEntry(ctx, job.Event{Trigger: kind}, result, job.SourceService, c.Now, encoded)
+	return err
 }
 
 // addEventEntry adds the timeline entry of an event.
-func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Result, source job.Source, emittedAt time.Time,
-	data json.RawMessage) error {
+func (c *Change) addEventEntry(e job.Event, result job.Result, source job.Source, emittedAt time.Time, data json.RawMessage) {
 	attempt := e.Attempt
 	switch source {
 	case job.SourceService:
@@ -426,7 +535,7 @@ func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Resu
 		c.BotEvents++
 		c.BotEventBytes += int64(len(data))
 	}
-	return c.tx.InsertEntry(ctx, job.TimelineEntry{
+	c.Entries = append(c.Entries, job.TimelineEntry{
 		ID:         uuid.Must(uuid.NewV7()),
 		JobID:      c.ID,
 		Attempt:    attempt,

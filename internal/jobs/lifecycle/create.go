@@ -33,9 +33,13 @@ type NewJob struct {
 	Dedupe      bool // return another job for the meeting at that time instead
 }
 
-// sameTime is how far apart the times of two jobs for the same meeting are that would
-// send two bots into it.
-const sameTime = 15 * time.Minute
+const (
+	// sameTime is how far apart the times of two jobs for the same meeting are that would
+	// send two bots into it.
+	sameTime = 15 * time.Minute
+	// longestMeeting is how long a job can have a bot: autoLeave.afterMaxSeconds is a day at most.
+	longestMeeting = 26 * time.Hour
+)
 
 // Create creates a job. If the caller has a job with that externalId, Create
 // returns it unchanged and reports replayed. So it does with the job that OtherJob
@@ -67,15 +71,17 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		WakeAt:      job.Latest(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
 	var inserted, found bool
-	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		if inserted, found = false, false; request.Dedupe {
+	if request.Dedupe {
+		err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			if j, found, err = existing(ctx, tx, r.Job, now); err != nil || found {
 				return err
 			}
-		}
-		inserted, err = tx.InsertJob(ctx, r)
-		return err
-	})
+			inserted, err = tx.InsertJob(ctx, r)
+			return err
+		})
+	} else {
+		inserted, err = s.Store.InsertJob(ctx, r)
+	}
 	if err != nil {
 		return job.Job{}, false, err
 	}
@@ -121,7 +127,7 @@ func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (
 	at := job.Latest(j.JoinAt, now)
 	from := at.Add(-sameTime)
 	if from.Before(now) {
-		from = time.UnixMilli(0) // its bot may have been in the meeting for long
+		from = now.Add(-longestMeeting)
 	}
 	return db.JobForMeeting(ctx, j.ConsumerID, j.Mode, j.MeetingURL, from, at.Add(sameTime), j.ID)
 }

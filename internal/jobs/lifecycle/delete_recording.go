@@ -71,7 +71,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err := s.deleteFiles(ctx, id); err != nil {
 		return err
 	}
-	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.eraseRecording(ctx) })
+	_, err = s.changeAlone(ctx, id, func(ctx context.Context, c *Change) error { return c.eraseRecording(ctx) })
 	return err
 }
 
@@ -109,17 +109,17 @@ func (c *Change) eraseRecording(ctx context.Context) error {
 		deleted = s.Bytes
 		*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
 	})
-	if err == nil && deleted > 0 && c.ManifestURI != "" {
-		err = c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, job.Usage{DeletedBytes: deleted})
-	}
 	if err != nil {
 		return err
+	}
+	if c.ManifestURI != "" {
+		c.Usage.DeletedBytes += deleted
 	}
 	entries, err := c.tx.Timeline(ctx, c.ID)
 	if err != nil || slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
 		return err
 	}
-	return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
+	return c.addEntry(RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
 }
 
 // checkDeletable returns an error if the job's recording may still grow.

@@ -117,7 +117,7 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 				return err
 			}
 		}
-		if err := c.saveSequence(ctx); err != nil {
+		if err := c.saveGathered(ctx); err != nil {
 			return err
 		}
 		j, err := tx.BotJob(ctx, r.ID)

@@ -129,7 +129,8 @@ func (c *Change) applyFromBot(
 	}
 	if seen {
 		result := job.Result{Reason: job.Duplicate, From: c.Status, To: c.Status}
-		return result, c.addEventEntry(ctx, trigger, result, job.SourceBot, e.EmittedAt, e.Data)
+		c.addEventEntry(trigger, result, job.SourceBot, e.EmittedAt, e.Data)
+		return result, nil
 	}
 	result, err := c.Apply(ctx, trigger, job.SourceBot, e.EmittedAt, e.Data)
 	if err != nil || !result.Applied {

@@ -277,7 +277,7 @@ func (s *inviteTx) leave(ctx context.Context) error {
 	if err := c.cancel(ctx, map[string]string{"by": s.by()}); err != nil {
 		return err
 	}
-	return c.tx.SaveJob(ctx, c.Record)
+	return c.save(ctx)
 }
 
 // cancel finds and cancels the job.
@@ -313,7 +313,7 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 	if err := c.cancel(ctx, map[string]string{"by": s.by()}); err != nil {
 		return err
 	}
-	if err := c.tx.SaveJob(ctx, c.Record); err != nil {
+	if err := c.save(ctx); err != nil {
 		return err
 	}
 	return s.markOthers(ctx, c.ID)

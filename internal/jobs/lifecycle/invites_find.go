@@ -172,7 +172,7 @@ func (s *inviteTx) dismissed(ctx context.Context) (bool, error) {
 		if err := c.saveRequest(ctx, s.by(), []string{"joinAt"}); err != nil {
 			return false, err
 		}
-		return true, c.tx.SaveJob(ctx, c.Record)
+		return true, c.save(ctx)
 	}
 	return true, nil
 }

@@ -48,7 +48,7 @@ func (s *inviteTx) update(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.tx.SaveJob(ctx, c.Record); err != nil || len(changed) == 0 {
+	if err := c.save(ctx); err != nil || len(changed) == 0 {
 		return err
 	}
 	return s.markOthers(ctx, c.ID)
@@ -94,13 +94,13 @@ func (s *inviteTx) create(ctx context.Context, allowed bool) error {
 	}
 	if late := c.Now.Sub(c.JoinAt); late >= pastInvite {
 		data := map[string]any{"joinAt": job.Timestamp(c.JoinAt), "lateMs": late.Milliseconds()}
-		if err := c.addEntry(ctx, InviteTimePassed, data); err != nil {
+		if err := c.addEntry(InviteTimePassed, data); err != nil {
 			return err
 		}
 	}
 	s.setResult(calendar.Scheduled)
 	if allowed {
-		return nil
+		return c.saveGathered(ctx)
 	}
 	s.setResult(calendar.FreeTierExhausted)
 	_, err = c.ApplyFromService(ctx, job.Event{
@@ -111,7 +111,7 @@ func (s *inviteTx) create(ctx context.Context, allowed bool) error {
 		return err
 	}
 	c.WakeAt = time.Time{} // nothing was started, so nothing is left to do
-	return c.tx.SaveJob(ctx, c.Record)
+	return c.save(ctx)
 }
 
 // newRecord returns the job that the invite asks for.

@@ -55,6 +55,7 @@ type Service struct {
 	Settings
 	hub        *hub
 	heartbeats *batch.Batcher[*heartbeat]
+	changes    *batch.Batcher[*call]
 	background sync.WaitGroup
 }
 
@@ -62,13 +63,15 @@ type Service struct {
 func New(settings Settings) *Service {
 	s := &Service{Settings: settings, hub: newHub(settings.Store)}
 	s.heartbeats = batch.New(maxHeartbeats, heartbeatInterval, s.recordHeartbeats)
+	s.changes = batch.New(maxTogether, 0, s.changeTogether)
 	return s
 }
 
-// Close records the heartbeats that wait, waits for deletions, and stops the Service. The Store must still
-// be open.
+// Close records the heartbeats and makes the changes that wait, waits for deletions, and stops the Service.
+// The Store must still be open.
 func (s *Service) Close() {
 	s.heartbeats.Close()
+	s.changes.Close()
 	s.background.Wait()
 	s.hub.close()
 }

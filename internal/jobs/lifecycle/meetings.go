@@ -27,7 +27,7 @@ const (
 	// a job that they share. The others stay due.
 	maxOtherMeetings = 20
 
-	maxTogether = 20 // meetings that are synced in one transaction
+	maxMeetings = 20 // meetings that are synced in one transaction
 )
 
 // SyncMeetings implements calendarsync.Jobs. It decides about meetings of connected
@@ -42,7 +42,7 @@ const (
 // consumer itself has created stay in every case.
 func (i *InviteScheduler) SyncMeetings(ctx context.Context, meetings []calendarsync.Meeting) error {
 	var errs []error
-	for together := range slices.Chunk(meetings, maxTogether) {
+	for together := range slices.Chunk(meetings, maxMeetings) {
 		err := i.syncTogether(ctx, together, nil)
 		if err != nil && len(together) > 1 && ctx.Err() == nil {
 			err = nil

@@ -110,7 +110,7 @@ func (s *meetingSync) cancel(ctx context.Context, events []calendarsync.Event, n
 		if err := c.cancel(ctx, data); err != nil {
 			return err
 		}
-		if err := s.tx.SaveJob(ctx, c.Record); err != nil {
+		if err := c.save(ctx); err != nil {
 			return err
 		}
 		s.changes = append(s.changes, c)

@@ -159,7 +159,7 @@ func (c *Change) saveRequest(ctx context.Context, by string, changed []string) e
 	if slices.Contains(changed, "joinAt") {
 		data["joinAt"] = job.Timestamp(c.JoinAt)
 	}
-	if err := c.addEntry(ctx, JobChanged, data); err != nil {
+	if err := c.addEntry(JobChanged, data); err != nil {
 		return err
 	}
 	if c.Status == job.Pending && c.JoinAt.After(c.Now) {

@@ -66,15 +66,7 @@ func (c *Change) emitChat(ctx context.Context, _ currentBot, texts []job.Meeting
 			return err
 		}
 	}
-	return c.saveSequence(ctx)
-}
-
-// saveSequence saves the job if events were counted.
-func (c *Change) saveSequence(ctx context.Context) error {
-	if c.Sequence == c.before.Sequence {
-		return nil
-	}
-	return c.tx.SaveJob(ctx, c.Record)
+	return c.saveGathered(ctx)
 }
 
 // admitText returns why texts of an attempt come too late, if they do.

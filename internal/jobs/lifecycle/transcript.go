@@ -47,7 +47,7 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 			return job.NewError(job.InvalidState,
 				"the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed")
 		}
-		return c.addEntry(ctx, TranscriptRequested, options)
+		return c.addEntry(TranscriptRequested, options)
 	})
 	if err == nil {
 		s.Events.Publish(event.TranscriptionDue{})
@@ -74,7 +74,7 @@ func (s *Service) untranscribable(r job.Record) string {
 // recording was not deleted.
 func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string,
 	fn func(context.Context, *Change) error) (valid bool, err error) {
-	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+	_, err = s.changeAlone(ctx, id, func(ctx context.Context, c *Change) error {
 		if valid, err = c.tx.HoldsTranscription(ctx, id, lease); err != nil || !valid {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *Service) TranscriptProblem(ctx context.Context, id uuid.UUID) (string, 
 func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string,
 	retry job.TranscriptRetry) (valid bool, err error) {
 	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
-		return c.addEntry(ctx, TranscriptRetrying, retry)
+		return c.addEntry(TranscriptRetrying, retry)
 	})
 }
 
@@ -135,9 +135,9 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 			return err
 		}
 		if result.Failure != "" {
-			return c.addEntry(ctx, TranscriptFailed, map[string]string{"detail": result.Failure})
+			return c.addEntry(TranscriptFailed, map[string]string{"detail": result.Failure})
 		}
-		if err := c.addEntry(ctx, TranscriptAttached, result); err != nil {
+		if err := c.addEntry(TranscriptAttached, result); err != nil {
 			return err
 		}
 		if err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { s.Transcript = true }); err != nil {
@@ -185,7 +185,7 @@ func (s *Service) EndLiveTranscript(ctx context.Context, id uuid.UUID, result jo
 }
 
 func (s *Service) noteLive(ctx context.Context, id uuid.UUID, kind job.Trigger, data any) error {
-	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.addEntry(ctx, kind, data) })
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.addEntry(kind, data) })
 	if job.ErrorIs(err, job.NotFound) {
 		return nil // the job was erased
 	}
@@ -234,7 +234,7 @@ var streamEntries = map[job.StreamState]job.Trigger{
 // webhooks.
 func (s *Service) RecordStream(ctx context.Context, id uuid.UUID, change job.StreamChange) error {
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if err := c.addEntry(ctx, streamEntries[change.State], change); err != nil {
+		if err := c.addEntry(streamEntries[change.State], change); err != nil {
 			return err
 		}
 		return c.Emit(ctx, webhook.StreamChanged(c.Job, change))

@@ -201,27 +201,20 @@ func HostOf(address string) string {
 	return strings.ToLower(parsed.Host)
 }
 
-// Inserter inserts deliveries in a transaction.
-type Inserter interface {
-	// InsertDelivery adds a delivery to the outbox, due at once.
-	InsertDelivery(ctx context.Context, d Delivery) error
-}
-
-// Insert puts an event into the outbox, once for each target. template has the other
-// fields of the deliveries.
-func Insert(ctx context.Context, tx Inserter, template Delivery, e Event, targets []Target) error {
+// Deliveries returns the deliveries of an event, one for each target. template has their other
+// fields.
+func Deliveries(template Delivery, e Event, targets []Target) ([]Delivery, error) {
 	data, err := e.Data(template.Sequence)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	template.Event, template.Data = e.Name, data
-	for _, target := range targets {
-		template.ID, template.URL, template.ByEndpoint = NewDeliveryID(), target.URL, target.ByEndpoint
-		if err := tx.InsertDelivery(ctx, template); err != nil {
-			return err
-		}
+	all := make([]Delivery, len(targets))
+	for i, target := range targets {
+		all[i] = template
+		all[i].ID, all[i].URL, all[i].ByEndpoint = NewDeliveryID(), target.URL, target.ByEndpoint
 	}
-	return nil
+	return all, nil
 }
 
 // Target is where an event goes.
@@ -246,7 +239,8 @@ func Takers(named []string, endpoints []Endpoint, event string) (targets []Targe
 
 // ConsumerTx is a transaction that emits events of a consumer.
 type ConsumerTx interface {
-	Inserter
+	// InsertDelivery adds a delivery to the outbox, due at once.
+	InsertDelivery(ctx context.Context, d Delivery) error
 	// EnabledEndpoints returns the registered endpoints of a consumer to which events are sent.
 	EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]Endpoint, error)
 	// CountConsumerEvent counts an event of a consumer. It returns the number of the event,
@@ -271,5 +265,14 @@ func InsertForConsumer(ctx context.Context, tx ConsumerTx, consumer uuid.UUID, e
 		return err
 	}
 	template := Delivery{ConsumerID: consumer, Mode: job.Live, Sequence: sequence, EmittedAt: now, Version: version}
-	return Insert(ctx, tx, template, e, targets)
+	deliveries, err := Deliveries(template, e, targets)
+	if err != nil {
+		return err
+	}
+	for _, d := range deliveries {
+		if err := tx.InsertDelivery(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
 }

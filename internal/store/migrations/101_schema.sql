@@ -241,9 +241,7 @@ CREATE UNIQUE INDEX jobs_external ON jobs (consumer_id, mode, external_hash);
 CREATE UNIQUE INDEX jobs_calendar_key ON jobs (consumer_id, calendar_key) WHERE calendar_key IS NOT NULL;
 CREATE INDEX jobs_ical ON jobs (consumer_id, ical_uid_hash) WHERE ical_uid_hash IS NOT NULL;
 CREATE INDEX jobs_invited ON jobs (consumer_id, created_at) WHERE calendar_key IS NOT NULL;
-CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at);
--- other jobs for the same meeting
-CREATE INDEX jobs_meeting ON jobs (consumer_id, meeting_key, join_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX jobs_meeting ON jobs (consumer_id, mode, meeting_key, join_at);
 -- lists, with all that filters compare
 CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id, status, platform, join_at);
 CREATE INDEX jobs_failed ON jobs (mode, status_since, failure_code, platform, id) WHERE status = 'failed';
@@ -396,8 +394,8 @@ CREATE TABLE job_tombstones (
 CREATE UNIQUE INDEX job_tombstones_external ON job_tombstones (consumer_id, mode, external_hash);
 
 CREATE TABLE timeline (
-    id              TEXT PRIMARY KEY, -- version 7: in the order of arrival
     job_id          TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    id              TEXT NOT NULL, -- version 7: in the order of arrival
     attempt         BIGINT NOT NULL,
     source          TEXT NOT NULL CHECK (source IN ('bot', 'service')),
     kind            TEXT NOT NULL,
@@ -407,9 +405,9 @@ CREATE TABLE timeline (
     reason          TEXT NOT NULL DEFAULT '',
     previous_status TEXT NOT NULL,
     status          TEXT NOT NULL,
-    data            TEXT NOT NULL DEFAULT ''
+    data            TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (job_id, id)
 );
-CREATE INDEX timeline_order ON timeline (job_id, id);
 CREATE INDEX timeline_identity ON timeline (job_id, attempt, kind, emitted_at) WHERE source = 'bot';
 
 CREATE TABLE commands (
@@ -448,16 +446,12 @@ CREATE TABLE deliveries (
     CHECK ((due_at IS NULL) = (state <> 'waiting'))
 );
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_waiting ON deliveries (endpoint, emitted_at, sequence, id, due_at) WHERE state = 'waiting';
+CREATE INDEX deliveries_waiting ON deliveries (endpoint, emitted_at, sequence, id) WHERE state = 'waiting';
 CREATE INDEX deliveries_ahead ON deliveries (subject, endpoint, sequence) WHERE state = 'waiting';
 CREATE INDEX deliveries_of_job ON deliveries (job_id, sequence, id);
 CREATE INDEX deliveries_of_consumer ON deliveries (consumer_id, emitted_at, id) WHERE job_id IS NULL;
--- lists, newest first
-CREATE INDEX deliveries_log ON deliveries (consumer_id, mode, emitted_at, id);
-CREATE INDEX deliveries_log_event ON deliveries (consumer_id, mode, event, emitted_at, id);
-CREATE INDEX deliveries_log_endpoint ON deliveries (endpoint, mode, emitted_at, id);
-CREATE INDEX deliveries_log_waiting ON deliveries (consumer_id, mode, emitted_at, id) WHERE state = 'waiting';
-CREATE INDEX deliveries_failed ON deliveries (consumer_id, mode, emitted_at, id) WHERE state = 'failed';
+-- lists, with all that filters compare
+CREATE INDEX deliveries_log ON deliveries (consumer_id, mode, emitted_at, id, state, event, endpoint);
 
 CREATE TABLE delivery_tries (
     delivery_id   TEXT NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,

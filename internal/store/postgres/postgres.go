@@ -153,6 +153,23 @@ func (db *DB) Close() error {
 // called more than once. Its context does not end when ctx is cancelled, because
 // interrupting a statement costs the connection. A deadline of ctx still applies.
 func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
+	return db.repeat(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, conn{tx}) })
+	})
+}
+
+// Exec runs statements in a transaction of their own, in one round trip.
+func (db *DB) Exec(ctx context.Context, statements ...sqldb.Statement) (affected []int64, err error) {
+	err = db.repeat(ctx, func(ctx context.Context) (err error) {
+		affected, err = conn{db.pool}.Exec(ctx, statements...)
+		return err
+	})
+	return affected, err
+}
+
+// repeat calls transact, which runs a transaction, again as long as it fails only because of others
+// or of its connection. A transaction takes at most transactionTimeout.
+func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -165,7 +182,9 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	}
 	backoff := retry.Backoff{Min: time.Millisecond, Max: time.Second}
 	for {
-		err := db.transact(ctx, fn)
+		limited, cancel := context.WithTimeout(ctx, transactionTimeout)
+		err := transact(limited)
+		cancel()
 		if isReadOnly(err) {
 			db.pool.Reset() // the connections lead to a server that was the primary before
 		}
@@ -174,13 +193,6 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 			return err
 		}
 	}
-}
-
-// transact runs fn in one transaction of at most transactionTimeout.
-func (db *DB) transact(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
-	defer cancel()
-	return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, conn{tx}) })
 }
 
 // isConflict reports whether a transaction failed only because of a concurrent one:

@@ -52,8 +52,9 @@ func Open(ctx context.Context, path string, prepare []string) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
+	prepare = append([]string{begin, commit}, prepare...)
 	db := &DB{path: path, prepare: prepare, reader: reader, reads: newConn(reader, prepare), writer: writer}
-	db.groups = batch.New(maxGroup, 0, db.commitGroup)
+	db.groups = batch.New(maxGroup, 0, db.commit)
 	return db, nil
 }
 

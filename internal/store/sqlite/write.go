@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
-	"sync/atomic"
 
 	"standin/internal/store/sqldb"
 )
 
 // write is a write in a group.
 type write struct {
-	fn      func(context.Context, sqldb.Conn) error
-	claimed atomic.Bool   // by its group, or by a caller that has given up
-	done    chan struct{} // closed after its group
-	err     error
+	fn  func(context.Context, sqldb.Conn) error
+	err error
 }
 
 // Write runs fn in a transaction, which is durable when Write returns nil. fn may be
@@ -27,24 +23,25 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w := &write{fn: fn, done: make(chan struct{})}
-	if err := db.groups.Do(ctx, w); err != nil && !w.claimed.Swap(true) {
+	w := &write{fn: fn}
+	if err := db.groups.Do(ctx, w); err != nil {
 		return err
 	}
-	<-w.done
 	return Explain(db.path, w.err)
 }
 
-// commitGroup runs the writes of a group in a transaction. If a write fails, it does the same with
-// both halves of the group, so that the failure does not affect the other writes. It uses no
-// savepoints, because SQLite rolls back all of a transaction when the disk is full.
-func (db *DB) commitGroup(group []*write) {
-	group = slices.DeleteFunc(group, func(w *write) bool { return w.claimed.Swap(true) })
-	if len(group) > 0 {
-		db.commit(group)
-	}
+// Exec runs statements in a transaction of their own.
+func (db *DB) Exec(ctx context.Context, statements ...sqldb.Statement) (affected []int64, err error) {
+	err = db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) (err error) {
+		affected, err = conn.Exec(ctx, statements...)
+		return err
+	})
+	return affected, err
 }
 
+// commit runs the writes of a group in a transaction. If a write fails, it does the same with
+// both halves of the group, so that the failure does not affect the other writes. It uses no
+// savepoints, because SQLite rolls back all of a transaction when the disk is full.
 func (db *DB) commit(group []*write) {
 	err := db.transact(context.Background(), group) // the writes have different contexts, and SQLite bounds the wait for its lock
 	if errors.Is(err, errWriteFailed) {
@@ -55,9 +52,11 @@ func (db *DB) commit(group []*write) {
 	}
 	for _, w := range group {
 		w.err = err
-		close(w.done)
 	}
 }
+
+// The statements of every group, which are prepared.
+const begin, commit = `BEGIN IMMEDIATE`, `COMMIT`
 
 // errWriteFailed is the error of a transaction of several writes of which one failed.
 var errWriteFailed = errors.New("a write failed")
@@ -77,7 +76,7 @@ func (db *DB) transact(ctx context.Context, group []*write) error {
 		}
 	}
 	if err == nil {
-		if _, err = db.writes.exec(ctx, `COMMIT`); err == nil {
+		if _, err = db.writes.exec(ctx, commit); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", errors.Join(err, t.failure))
@@ -95,7 +94,7 @@ func (db *DB) begin(ctx context.Context) error {
 		}
 		db.own, db.writes = connection, newConn(connection, db.prepare)
 	}
-	_, err := db.writes.exec(ctx, `BEGIN IMMEDIATE`)
+	_, err := db.writes.exec(ctx, begin)
 	if err != nil {
 		db.disconnect()
 	}
