@@ -46,6 +46,11 @@ func (db *Reader) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
 	return queryOne(ctx, db, "job", scanView, selectJobView, id)
 }
 
+// JobView is that of a Reader.
+func (s *Store) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
+	return lookUp(ctx, s, "job", scanView, selectJobView, id)
+}
+
 // LockJob is like Job and locks the job until the transaction ends.
 func (tx *Tx) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return tx.oneJob(ctx, selectJob+tx.dialect.ForUpdate, id)
@@ -83,7 +88,9 @@ const updateJob = `UPDATE jobs SET
 	WHERE id = $1`
 
 // SaveJob is SaveJobs for a job alone.
-func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error { return tx.SaveJobs(ctx, JobChange{Record: r}) }
+func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
+	return tx.SaveJobs(ctx, JobChange{Record: r})
+}
 
 // SaveJobs updates the fields of jobs that change while they run, and saves what belongs to the
 // changes, in one round trip. The caller has locked the jobs.
@@ -209,9 +216,39 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	return isInserted(tx.execBatch(ctx, "insert a job", insertStatements(r)...))
 }
 
-// InsertJob is like that of Tx, in a transaction of its own.
+// maxInsertions is how many calls of InsertJob share a transaction.
+const maxInsertions = 256
+
+// insertion is a call of InsertJob.
+type insertion struct {
+	job.Record
+	inserted bool
+	err      error // of the transaction that it shared
+}
+
+// InsertJob is like that of Tx, in a transaction that calls share that arrive at the same time.
 func (s *Store) InsertJob(ctx context.Context, r job.Record) (bool, error) {
-	return isInserted(s.execBatch(ctx, "insert a job", insertStatements(r)...))
+	i := &insertion{Record: r}
+	if err := s.inserts.Do(ctx, i); err != nil {
+		return false, err
+	}
+	if i.err != nil { // maybe because of another one
+		return isInserted(s.execBatch(ctx, "insert a job", insertStatements(r)...))
+	}
+	return i.inserted, nil
+}
+
+func (s *Store) insertTogether(insertions []*insertion) {
+	var statements []sqldb.Statement
+	for _, i := range insertions {
+		statements = append(statements, insertStatements(i.Record)...)
+	}
+	affected, err := s.execBatch(context.Background(), "insert jobs", statements...) // the insertions have different contexts
+	for n, i := range insertions {
+		if i.err = err; err == nil {
+			i.inserted, _ = isInserted(affected[2*n:], nil)
+		}
+	}
 }
 
 func isInserted(affected []int64, err error) (bool, error) {

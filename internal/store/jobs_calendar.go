@@ -98,8 +98,13 @@ const selectJobForMeeting = `
 // the job with the ID except, and uses the index jobs_meeting.
 func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
 	except uuid.UUID) (uuid.UUID, bool, error) {
-	return first(ctx, db, "find a job for the same meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL),
-		from, to, mode, except)
+	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), from, to, mode, except))
+}
+
+// JobForMeeting is that of a Reader.
+func (s *Store) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
+	except uuid.UUID) (uuid.UUID, bool, error) {
+	return found(lookUp(ctx, s, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), from, to, mode, except))
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in

@@ -179,6 +179,14 @@ func list[T any](ctx context.Context, db *Reader, action string, scan func(row) 
 	return all, nil
 }
 
+// found turns the error NotFound into false.
+func found[T any](value T, err error) (T, bool, error) {
+	if job.ErrorIs(err, job.NotFound) {
+		return value, false, nil
+	}
+	return value, err == nil, err
+}
+
 // first returns the first row of a query; false without one.
 func first[T any](ctx context.Context, db *Reader, action string, scan func(row) (T, error), query string,
 	args ...any) (value T, ok bool, err error) {
@@ -192,8 +200,12 @@ func first[T any](ctx context.Context, db *Reader, action string, scan func(row)
 // queryOne returns the single row of a query for an entity. Without a row the error is a
 // *job.Error with NotFound.
 func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(row) (T, error), query string, args ...any) (T, error) {
+	return oneOf(entity, db.queryRow(ctx, "read "+entity, query, args...), scan)
+}
+
+func oneOf[T any](entity string, r row, scan func(row) (T, error)) (T, error) {
 	var none T
-	value, err := scan(db.queryRow(ctx, "read "+entity, query, args...))
+	value, err := scan(r)
 	if errors.Is(err, sql.ErrNoRows) {
 		return none, notFound(entity)
 	}
@@ -201,6 +213,20 @@ func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(r
 		return none, err
 	}
 	return value, nil
+}
+
+// lookUp is queryOne for a query that finds its row at once, outside of transactions.
+func lookUp[T any](ctx context.Context, s *Store, entity string, scan func(row) (T, error), query string, args ...any) (value T, err error) {
+	if s.postgres == nil {
+		return queryOne(ctx, s.Reader, entity, scan, query, args...)
+	}
+	queryErr := s.postgres.LookUp(ctx, query, stored(args), func(rows sqldb.Rows) {
+		value, err = oneOf(entity, row{onlyRow{rows, nil, "read " + entity}, nil}, scan)
+	})
+	if queryErr != nil {
+		return value, fmt.Errorf("read %s: %w", entity, queryErr)
+	}
+	return value, err
 }
 
 // conditions are conditions of a query that depend on a filter, and the arguments of the query.

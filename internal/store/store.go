@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"standin/internal/base/batch"
 	"standin/internal/store/migrations"
 	"standin/internal/store/postgres"
 	"standin/internal/store/sqldb"
@@ -27,6 +28,7 @@ type Store struct {
 	db       database
 	sqlite   *sqlite.DB   // nil on PostgreSQL
 	postgres *postgres.DB // nil on SQLite
+	inserts  *batch.Batcher[*insertion]
 }
 
 // database is a *sqlite.DB or a *postgres.DB.
@@ -44,13 +46,18 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Store{Reader: &Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}, nil
+		return newStore(&Store{Reader: &Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}), nil
 	}
-	db, err := sqlite.Open(ctx, address, frequentQueries)
+	db, err := sqlite.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Reader: &Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}, nil
+	return newStore(&Store{Reader: &Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}), nil
+}
+
+func newStore(s *Store) *Store {
+	s.inserts = batch.New(maxInsertions, 0, s.insertTogether)
+	return s
 }
 
 // IsPostgres reports whether an address is that of a PostgreSQL database, which
@@ -60,7 +67,10 @@ func IsPostgres(address string) bool {
 }
 
 // Close waits for running writes and closes the database.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	s.inserts.Close()
+	return s.db.Close()
+}
 
 // Write runs fn in a transaction, which is durable when Write returns nil and
 // rolled back when it returns an error. fn must use the context that it gets, which
@@ -68,7 +78,9 @@ func (s *Store) Close() error { return s.db.Close() }
 // SQLite all writers share one transaction at a time. fn may be called more than
 // once and must not carry state from one call to the next.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{Reader: &Reader{conn, s.dialect}}) })
+	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error {
+		return fn(ctx, &Tx{Reader: &Reader{conn, s.dialect}})
+	})
 }
 
 // Ping reports whether the database responds.
@@ -115,14 +127,4 @@ func IsUnavailable(err error) bool { return sqlite.IsUnavailable(err) || postgre
 // NewNotifier returns the notifier of this node. Its Run calls receive.
 func (s *Store) NewNotifier(receive func(postgres.Notification), log *slog.Logger) *postgres.Notifier {
 	return postgres.NewNotifier(s.postgres, receive, log)
-}
-
-// frequentQueries are the statements of requests, bot events, due jobs, webhooks and the
-// meetings of calendars, which SQLite prepares once.
-var frequentQueries = []string{
-	selectJob, selectJobView, selectJobExternal, selectJobForMeeting, insertJob, deleteErased, updateJob,
-	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
-	nextWake, nextJoin, nextDelivery, insertDelivery, selectTakers, selectConsumerEndpoints, selectDueDeliveries,
-	deferDelivery, leaseDeliveries + sqldb.SQLite.In(3), applyVerdict, insertTry, addUsage,
-	lockConsumer, selectJobByKey, selectOpenJobByMeeting, lastInvite, selectEventKey, selectKey, saveEvent, selectMeetingEvents, settleEvent,
 }

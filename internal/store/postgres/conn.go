@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,6 +48,51 @@ func (c conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows,
 		return nil, err
 	}
 	return rows{found}, nil
+}
+
+const (
+	maxLookUps = 256 // queries that share a round trip
+	// lookUpTimeout bounds it, because all later ones wait for it.
+	lookUpTimeout = 5 * time.Second
+)
+
+// lookUp is a call of DB.LookUp.
+type lookUp struct {
+	query string
+	args  []any
+	scan  func(sqldb.Rows)
+	done  bool
+}
+
+// LookUp runs a query that finds its rows at once, and calls scan with them, which may do so again.
+// Queries that arrive at the same time share a round trip, which takes longer than most of them.
+func (db *DB) LookUp(ctx context.Context, query string, args []any, scan func(sqldb.Rows)) error {
+	l := &lookUp{query: query, args: args, scan: scan}
+	if err := db.lookUps.Do(ctx, l); err != nil || l.done {
+		return err
+	}
+	found, err := db.pool.Query(ctx, query, args...) // the others have failed, or this one
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	scan(rows{found})
+	return found.Err()
+}
+
+func (db *DB) lookUpTogether(all []*lookUp) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookUpTimeout) // they have different contexts
+	defer cancel()
+	batch := &pgx.Batch{}
+	for _, l := range all {
+		batch.Queue(l.query, l.args...).Query(func(found pgx.Rows) error {
+			defer found.Close()
+			l.scan(rows{found})
+			l.done = found.Err() == nil
+			return found.Err()
+		})
+	}
+	_ = db.pool.SendBatch(ctx, batch).Close() // those that are not done run alone
 }
 
 // rows implements sqldb.Rows.

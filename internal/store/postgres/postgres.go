@@ -18,6 +18,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"standin/internal/base/batch"
 	"standin/internal/base/retry"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
@@ -52,7 +53,10 @@ var parameters = map[string]string{
 }
 
 // DB is an open database. Its methods are safe for concurrent use.
-type DB struct{ pool *pgxpool.Pool }
+type DB struct {
+	pool    *pgxpool.Pool
+	lookUps *batch.Batcher[*lookUp]
+}
 
 // Open connects to the database at a postgres:// URL and migrates its schema.
 func Open(ctx context.Context, address string) (*DB, error) {
@@ -91,7 +95,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 			return nil, fmt.Errorf("PostgreSQL database: %w", err)
 		}
 	}
-	return &DB{pool: pool}, nil
+	db := &DB{pool: pool}
+	db.lookUps = batch.New(maxLookUps, 0, db.lookUpTogether)
+	return db, nil
 }
 
 // checkSession returns an error if a pooler gives the server of a connection to another one
@@ -145,6 +151,7 @@ func (db *DB) Reader() sqldb.Conn { return conn{db.pool} }
 
 // Close closes the connections.
 func (db *DB) Close() error {
+	db.lookUps.Close()
 	db.pool.Close()
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"slices"
 	"sync"
 
 	"standin/internal/store/sqldb"
@@ -17,32 +16,38 @@ type handle interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// conn implements sqldb.Conn. It prepares a fixed set of statements, each when it is
-// first used: parsing most statements takes longer than running them.
+// conn implements sqldb.Conn. It keeps prepared statements: parsing most statements takes longer
+// than running them.
 //
 // On a *sql.Conn a statement must not run again while its rows are being read.
 type conn struct {
 	handle
-	prepare []string // texts of the statements to prepare
 
 	mu       sync.Mutex
-	prepared map[string]*sql.Stmt
+	prepared map[string]*sql.Stmt // by text; nil after close
 }
 
-func newConn(h handle, prepare []string) *conn {
-	return &conn{handle: h, prepare: prepare, prepared: make(map[string]*sql.Stmt)}
-}
+// maxPrepared is how many prepared statements a conn keeps. The text of a list depends on its filter.
+const maxPrepared = 256
 
-// statement returns the prepared statement; nil if the text is not in the set, or
-// cannot be prepared: running it returns the same error.
+func newConn(h handle) *conn { return &conn{handle: h, prepared: make(map[string]*sql.Stmt)} }
+
+// statement returns the prepared statement; nil if it cannot be prepared: running it returns the same error.
 func (c *conn) statement(ctx context.Context, query string) *sql.Stmt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	statement := c.prepared[query]
-	if statement == nil && slices.Contains(c.prepare, query) {
+	if statement == nil && c.prepared != nil {
 		var err error
 		if statement, err = c.PrepareContext(ctx, query); err != nil {
 			return nil
+		}
+		for text, old := range c.prepared { // any one of them
+			if len(c.prepared) < maxPrepared {
+				break
+			}
+			old.Close() // once its rows are read
+			delete(c.prepared, text)
 		}
 		c.prepared[query] = statement
 	}
@@ -86,8 +91,7 @@ func (c *conn) close() {
 	for _, statement := range c.prepared {
 		statement.Close()
 	}
-	clear(c.prepared)
-	c.prepare = nil
+	c.prepared = nil
 }
 
 // tx implements sqldb.Conn in a transaction that several writes share.

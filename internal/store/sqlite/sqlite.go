@@ -25,19 +25,18 @@ const (
 
 // DB is an open database. Its methods are safe for concurrent use.
 type DB struct {
-	path    string
-	prepare []string
-	reader  *sql.DB
-	reads   *conn
-	writer  *sql.DB
-	writes  *conn     // on connection; nil until the first write
-	own     *sql.Conn // the only connection of writer; nil until the first write
-	groups  *batch.Batcher[*write]
+	path   string
+	reader *sql.DB
+	reads  *conn
+	writer *sql.DB
+	writes *conn     // on connection; nil until the first write
+	own    *sql.Conn // the only connection of writer; nil until the first write
+	groups *batch.Batcher[*write]
 }
 
 // Open opens or creates the file at path, which only its owner can read, and
-// migrates its schema. prepare are the statements that run often.
-func Open(ctx context.Context, path string, prepare []string) (*DB, error) {
+// migrates its schema.
+func Open(ctx context.Context, path string) (*DB, error) {
 	if err := privateFile(path); err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
@@ -52,8 +51,7 @@ func Open(ctx context.Context, path string, prepare []string) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
-	prepare = append([]string{begin, commit}, prepare...)
-	db := &DB{path: path, prepare: prepare, reader: reader, reads: newConn(reader, prepare), writer: writer}
+	db := &DB{path: path, reader: reader, reads: newConn(reader), writer: writer}
 	db.groups = batch.New(maxGroup, 0, db.commit)
 	return db, nil
 }

@@ -18,7 +18,7 @@ import (
 
 func open(t *testing.T, path string) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, []string{`SELECT name FROM things WHERE chosen = 1 ORDER BY name`})
+	db, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestDamagedFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "restore a backup") {
+	if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "restore a backup") {
 		t.Errorf("the error is %v", err)
 	}
 	if other := errors.New("other"); sqlite.Explain(path, other) != other { //nolint:errorlint // the same

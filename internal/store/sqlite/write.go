@@ -55,9 +55,6 @@ func (db *DB) commit(group []*write) {
 	}
 }
 
-// The statements of every group, which are prepared.
-const begin, commit = `BEGIN IMMEDIATE`, `COMMIT`
-
 // errWriteFailed is the error of a transaction of several writes of which one failed.
 var errWriteFailed = errors.New("a write failed")
 
@@ -76,7 +73,7 @@ func (db *DB) transact(ctx context.Context, group []*write) error {
 		}
 	}
 	if err == nil {
-		if _, err = db.writes.exec(ctx, commit); err == nil {
+		if _, err = db.writes.exec(ctx, `COMMIT`); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", errors.Join(err, t.failure))
@@ -92,9 +89,9 @@ func (db *DB) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		db.own, db.writes = connection, newConn(connection, db.prepare)
+		db.own, db.writes = connection, newConn(connection)
 	}
-	_, err := db.writes.exec(ctx, begin)
+	_, err := db.writes.exec(ctx, `BEGIN IMMEDIATE`)
 	if err != nil {
 		db.disconnect()
 	}
