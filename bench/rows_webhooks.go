@@ -19,6 +19,7 @@ import (
 // Sizes of the webhook rows.
 const (
 	hosts       = 8               // receivers
+	teams       = 50              // of the row cancel-teams
 	recordings  = limit.EventJobs // jobs whose bots report events
 	perRound    = 4000            // requests of a round at the default duration of 2 s
 	sentAlone   = 20_000
@@ -34,7 +35,14 @@ func webhookRows() []row {
 				{Title: "cancel with a webhook", Unit: perSecond, Limit: string(limit.OneTable)},
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.withReceivers(ctx, hosts, e.cancels, limit.OneTable)
+				return e.withReceivers(ctx, hosts, e.cancels(1), limit.OneTable)
+			},
+		},
+		{
+			name: "cancel-teams", slow: true,
+			table: []report.Row{{Title: fmt.Sprintf("cancel with a webhook, jobs of %d teams", teams), Unit: perSecond}},
+			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
+				return e.withReceivers(ctx, hosts, e.cancels(teams))
 			},
 		},
 		{
@@ -93,37 +101,47 @@ func (e *env) requestsPerRound() int {
 	return max(load.Connections, int(perRound*e.duration/defaultTime))
 }
 
-// cancels cancel jobs, each of which causes a webhook.
-func (e *env) cancels(ctx context.Context, s *instance, r *receivers) (measureFunc, error) {
-	var templates []string
-	for n := range hosts {
-		j := newJob(n)
-		j.Webhooks = &webhooks{OnStatusChange: r.url(n)}
-		id, err := s.createJob(ctx, j)
-		if err != nil {
-			return nil, err
-		}
-		templates = append(templates, id)
-	}
-	count := e.requestsPerRound() / hosts * hosts
-	return func(ctx context.Context) (report.Metrics, error) {
-		first := s.copied
-		for _, id := range templates {
-			if _, err := s.copyOf(ctx, id, count/hosts, nil); err != nil {
+// cancels cancel jobs of some teams, each of which causes a webhook.
+func (e *env) cancels(teams int) prepareWithReceivers {
+	return func(ctx context.Context, s *instance, r *receivers) (measureFunc, error) {
+		kinds := max(hosts, teams)
+		keys, templates := make([]string, kinds), make([]string, kinds)
+		for n := range kinds {
+			team := *s
+			if n%teams > 0 {
+				var err error
+				if team.key, err = s.createKey(ctx, fmt.Sprint("bench ", n%teams)); err != nil {
+					return nil, err
+				}
+			}
+			j := newJob(n)
+			j.Webhooks = &webhooks{OnStatusChange: r.url(n)}
+			id, err := team.createJob(ctx, j)
+			if err != nil {
 				return nil, err
 			}
+			keys[n], templates[n] = team.key, id
 		}
-		var taken atomic.Int64
-		next := func(int, int) []byte {
-			i := int(taken.Add(1)) - 1
-			if i >= count {
-				return nil
+		each := e.requestsPerRound() / kinds
+		return func(ctx context.Context) (report.Metrics, error) {
+			first := s.copied
+			for _, id := range templates {
+				if _, err := s.copyOf(ctx, id, each, nil); err != nil {
+					return nil, err
+				}
 			}
-			at := first + i%hosts*(count/hosts) + i/hosts // the receivers in rotation
-			return encode(http.MethodDelete, jobsPath+"/"+copyID(at), s.key, nil)
-		}
-		return e.measureDelivered(ctx, s, r, count, next)
-	}, nil
+			var taken atomic.Int64
+			next := func(int, int) []byte {
+				i := int(taken.Add(1)) - 1
+				if i >= each*kinds {
+					return nil
+				}
+				at := first + i%kinds*each + i/kinds // the teams and receivers in rotation
+				return encode(http.MethodDelete, jobsPath+"/"+copyID(at), keys[i%kinds], nil)
+			}
+			return e.measureDelivered(ctx, s, r, each*kinds, next)
+		}, nil
+	}
 }
 
 // measureDelivered sends requests, each of which causes one webhook, and waits

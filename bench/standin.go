@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,23 +57,28 @@ func (e *env) startIn(ctx context.Context, program, database, dir, address strin
 	if seed.IsPostgres(address) {
 		settings = append(settings, "STANDIN_DATABASE_URL="+address)
 	}
-	for _, key := range []struct {
-		into *string
-		args []string
-	}{{&s.key, nil}, {&s.testKey, []string{"--test"}}} {
-		command := exec.CommandContext(ctx, binary, append([]string{"keys", "create", "--consumer", "bench"}, key.args...)...)
-		command.Env = append(os.Environ(), settings...)
-		var problem strings.Builder
-		command.Stderr = &problem
-		out, err := command.Output()
-		if err != nil {
-			return nil, fmt.Errorf("create a key: %w: %s", err, problem.String())
-		}
-		*key.into = strings.TrimSpace(string(out))
-	}
 	s.command = append([]string{binary, "serve", "--listen", "127.0.0.1:0", "--launcher", "manual"}, args...)
 	s.settings, s.log = settings, filepath.Join(dir, "log")
+	var errs [2]error
+	s.key, errs[0] = s.createKey(ctx, "bench")
+	s.testKey, errs[1] = s.createKey(ctx, "bench", "--test")
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
 	return s, s.serve(ctx)
+}
+
+// createKey creates a key of a consumer.
+func (s *instance) createKey(ctx context.Context, consumer string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, s.command[0], append([]string{"keys", "create", "--consumer", consumer}, args...)...)
+	command.Env = append(os.Environ(), s.settings...)
+	var problem strings.Builder
+	command.Stderr = &problem
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("create a key: %w: %s", err, problem.String())
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // serve starts the service.

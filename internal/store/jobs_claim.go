@@ -178,16 +178,15 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 		), ranked AS (
 			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
 			FROM waiting
-		), grouped AS (
-			SELECT consumer_id, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = waiters.consumer_id)
-				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = waiters.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
-			FROM ranked AS waiters WHERE rank = 1
+		), first AS (
+			SELECT ranked.*, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = ranked.consumer_id)
+				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = ranked.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
+			FROM ranked WHERE rank <= $3
 		), turns AS (
-			SELECT ranked.id, group_id, early, due_at,
-				ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, ranked.id) AS turn
-			FROM ranked JOIN grouped ON grouped.consumer_id = ranked.consumer_id
-			LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = ranked.consumer_id`+busy+`
-			WHERE rank <= $3 AND `+withinLimit+`
+			SELECT first.id, group_id, early, due_at,
+				ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, first.id) AS turn
+			FROM first LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = first.consumer_id`+busy+`
+			WHERE `+withinLimit+`
 		)
 		SELECT turns.id, group_id FROM turns LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = group_id
 		ORDER BY early, turn, COALESCE(position, 0), due_at, turns.id LIMIT $3`, uuid.Nil), append(args, limit)...)
@@ -230,7 +229,7 @@ func consumerLimit(claim job.Claim) (join, condition string) {
 				SELECT consumer_id FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live'
 					AND (lease <> '' AND wake_at > $1 OR prelaunch = 'launched')
 			) AS running GROUP BY consumer_id
-		) AS busy ON busy.consumer_id = ranked.consumer_id`, fmt.Sprintf(`rank + COALESCE(bots, 0) <= %d`, claim.PerConsumer)
+		) AS busy ON busy.consumer_id = first.consumer_id`, fmt.Sprintf(`rank + COALESCE(bots, 0) <= %d`, claim.PerConsumer)
 }
 
 // rotateConsumers moves the consumers of admitted jobs, and those whose turns the jobs

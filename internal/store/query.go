@@ -216,7 +216,8 @@ func oneOf[T any](entity string, r row, scan func(row) (T, error)) (T, error) {
 }
 
 // lookUp is queryOne for a query that finds its row at once, outside of transactions.
-func lookUp[T any](ctx context.Context, s *Store, entity string, scan func(row) (T, error), query string, args ...any) (value T, err error) {
+func lookUp[T any](ctx context.Context, s *Store, entity string, scan func(row) (T, error), query string,
+	args ...any) (value T, err error) {
 	if s.postgres == nil {
 		return queryOne(ctx, s.Reader, entity, scan, query, args...)
 	}

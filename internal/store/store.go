@@ -117,6 +117,14 @@ func (s *Store) Check(ctx context.Context) error {
 	return s.sqlite.Check(ctx)
 }
 
+// AnalyzeGrown helps PostgreSQL to plan queries of tables that have grown. Call it every few seconds.
+func (s *Store) AnalyzeGrown(ctx context.Context) error {
+	if s.postgres == nil {
+		return nil
+	}
+	return s.postgres.AnalyzeGrown(ctx)
+}
+
 // IsDiskFull reports whether a write failed because the disk of the database is full.
 func IsDiskFull(err error) bool { return sqlite.IsDiskFull(err) || postgres.IsDiskFull(err) }
 

@@ -204,7 +204,7 @@ func (s *Service) run(ctx context.Context) {
 		runner.Repeat(ctx, time.Now, s.Log, append(s.alerts.Tasks(), runner.Task{
 			Name: "delete what has expired", Every: time.Minute,
 			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
-		})...)
+		}, runner.Task{Name: "analyze what has grown", Every: 5 * time.Second, Run: s.store.AnalyzeGrown})...)
 	})
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

@@ -146,6 +146,26 @@ func migrate(ctx context.Context, config pgx.ConnConfig) error {
 	return errors.Join(err, db.Close())
 }
 
+// AnalyzeGrown collects the statistics of the tables that have grown by half. In its first minutes, before
+// autovacuum does it, PostgreSQL takes the jobs of a team in a new database for one, and any index will do.
+func (db *DB) AnalyzeGrown(ctx context.Context) error {
+	rows, err := db.pool.Query(ctx, `SELECT quote_ident(relname) FROM pg_stat_user_tables
+		WHERE schemaname = current_schema() AND n_mod_since_analyze >= 250 AND n_mod_since_analyze > n_live_tup / 2`)
+	if err != nil {
+		return fmt.Errorf("find the tables that have grown: %w", err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("find the tables that have grown: %w", err)
+	}
+	for _, table := range tables {
+		if _, err := db.pool.Exec(ctx, `ANALYZE `+table, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return fmt.Errorf("analyze the table %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
 // Reader returns a connection for reads.
 func (db *DB) Reader() sqldb.Conn { return conn{db.pool} }
 
