@@ -216,8 +216,11 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	return isInserted(tx.execBatch(ctx, "insert a job", insertStatements(r)...))
 }
 
-// maxInsertions is how many calls of InsertJob share a transaction.
-const maxInsertions = 256
+const (
+	maxInsertions = 256 // calls of InsertJob that share a transaction
+	// insertTimeout bounds it, because all later ones wait for it.
+	insertTimeout = 5 * time.Second
+)
 
 // insertion is a call of InsertJob.
 type insertion struct {
@@ -243,7 +246,9 @@ func (s *Store) insertTogether(insertions []*insertion) {
 	for _, i := range insertions {
 		statements = append(statements, insertStatements(i.Record)...)
 	}
-	affected, err := s.execBatch(context.Background(), "insert jobs", statements...) // the insertions have different contexts
+	ctx, cancel := context.WithTimeout(context.Background(), insertTimeout) // the insertions have different contexts
+	defer cancel()
+	affected, err := s.execBatch(ctx, "insert jobs", statements...)
 	for n, i := range insertions {
 		if i.err = err; err == nil {
 			i.inserted, _ = isInserted(affected[2*n:], nil)

@@ -69,13 +69,13 @@ func (db *Reader) SearchJobs(ctx context.Context, caller account.Caller, text st
 	err = db.forEach(ctx, "search jobs", add, `SELECT `+viewColumns+` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND id = $4
 		UNION ALL `+selectJobExternal, caller.ConsumerID, caller.Mode, hashText(text), id)
 	if err == nil {
-		err = db.forEach(ctx, "search jobs", add, `SELECT `+viewColumns+` FROM jobs WHERE id IN (
+		err = db.forEach(ctx, "search jobs", add, fmt.Sprintf(`SELECT `+viewColumns+` FROM jobs WHERE id IN (
 				SELECT id FROM (
 					SELECT id, created_at, external_id, meeting_url, display_name FROM jobs
-					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT $3) AS newest
-				WHERE LOWER(external_id) LIKE $4 ESCAPE '!' OR LOWER(meeting_url) LIKE $4 ESCAPE '!' OR LOWER(display_name) LIKE $4 ESCAPE '!'
-				ORDER BY created_at DESC, id DESC LIMIT $5)
-			ORDER BY created_at DESC, id DESC`, caller.ConsumerID, caller.Mode, job.SearchDepth, containsPattern(text), limit)
+					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT %d) AS newest
+				WHERE LOWER(external_id) LIKE $3 ESCAPE '!' OR LOWER(meeting_url) LIKE $3 ESCAPE '!' OR LOWER(display_name) LIKE $3 ESCAPE '!'
+				ORDER BY created_at DESC, id DESC LIMIT %d)
+			ORDER BY created_at DESC, id DESC`, job.SearchDepth, limit), caller.ConsumerID, caller.Mode, containsPattern(text))
 	}
 	return found, err
 }

@@ -204,7 +204,7 @@ func (db *Reader) SearchTexts(ctx context.Context, caller account.Caller, text s
 	}, `SELECT t.job_id, t.kind, t.start_ms, t.speaker, t.text, j.meeting_url, j.created_at
 		FROM (SELECT s.id FROM `+search.From+` WHERE `+matching+c.text+` ORDER BY `+search.ID+` DESC`+newest+`) AS newest
 		JOIN search_texts t ON t.id = newest.id JOIN jobs j ON j.id = t.job_id
-		ORDER BY j.created_at DESC, t.job_id, t.start_ms`, c.args...)
+		ORDER BY j.created_at DESC, t.job_id, t.start_ms`, slices.Concat(search.Options, c.args)...)
 }
 
 // searchWords returns the words of a search in lower case.

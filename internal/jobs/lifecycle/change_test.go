@@ -16,7 +16,8 @@ import (
 
 // TestChanges checks that of many changes at once each is applied once with its
 // timeline entry, that two changes of one job are both applied, and that a change
-// that fails leaves nothing behind and does not affect the others.
+// that fails or panics, before or after it has written something, leaves nothing behind and
+// does not affect the others.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
@@ -29,12 +30,23 @@ func TestChanges(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range errs {
 			all.Go(func() {
+				defer func() {
+					if recover() != nil || i%jobs == 6 && errs[i] != nil {
+						errs[i] = failure
+					}
+				}()
 				var r job.Record
 				r, errs[i] = h.Change(t.Context(), ids[i%jobs], func(ctx context.Context, c *lifecycle.Change) error {
 					c.LaunchFailures++
 					err := c.MediaStored(ctx, int64(i), jobs)
-					if i%jobs == 7 {
+					switch i % jobs {
+					case 5:
 						return failure
+					case 6:
+						panic("broken")
+					case 7:
+						_, err = c.QueueCommand(ctx, ingest.LeaveCall, nil)
+						return errors.Join(err, failure)
 					}
 					return err
 				})
@@ -46,8 +58,11 @@ func TestChanges(t *testing.T) {
 		all.Wait()
 		for i, id := range ids {
 			want, wantErr := 2, error(nil)
-			if i == 7 {
+			if i >= 5 && i <= 7 {
 				want, wantErr = 0, failure
+			}
+			if commands, err := h.Store.PendingCommands(t.Context(), id); err != nil || len(commands) > 0 {
+				t.Errorf("job %d has commands of a change that failed: %v (%v)", i, commands, err)
 			}
 			if !errors.Is(errs[i], wantErr) || !errors.Is(errs[jobs+i], wantErr) {
 				t.Errorf("changes of job %d: %v, %v, want %v", i, errs[i], errs[jobs+i], wantErr)

@@ -3,6 +3,8 @@ package sqldb
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // searchSQLite uses the FTS5 table search_texts_words, whose column owner limits a
@@ -22,8 +24,9 @@ var searchSQLite = Search{
 // searchPostgres uses text search vectors without stemming, because the language of
 // a meeting is unknown.
 var searchPostgres = Search{
-	From: `search_texts s`,
-	ID:   `s.id`,
+	From:    `search_texts s`,
+	Options: []any{pgx.QueryExecModeSimpleProtocol},
+	ID:      `s.id`,
 	Match: func(owner string, words, speaker []string) (string, []any) {
 		condition, args := `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`, []any{
 			prefixes(words, `'`, `:*`, " & "), owner,

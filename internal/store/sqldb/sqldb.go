@@ -45,6 +45,9 @@ type Dialect struct {
 type Search struct {
 	From string // tables, with s for search_texts
 	ID   string // of a row; the newest have the highest
+	// Options are arguments before all others. On PostgreSQL, the query is planned for its words: the newest
+	// texts are read for a common word, and the index for a rare one.
+	Options []any
 	// Match returns the condition that a row belongs to an owner, and that its text and the
 	// name of its speaker have words that begin with these, and its arguments from $1. The words
 	// contain only letters and digits. No words of a speaker mean any speaker.
