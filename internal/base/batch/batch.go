@@ -53,6 +53,8 @@ func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 	select {
 	case <-b.closing:
 		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
 	default:
 	}
 	select {

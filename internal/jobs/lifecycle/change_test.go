@@ -20,66 +20,73 @@ import (
 // does not affect the others.
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		const jobs = 40
-		failure := errors.New("does not fit")
-		errs, ids := make([]error, 2*jobs), make([]uuid.UUID, jobs)
-		for i := range ids {
-			ids[i] = h.newJob(t)
-		}
-		var all sync.WaitGroup
-		for i := range errs {
-			all.Go(func() {
-				defer func() {
-					if recover() != nil || i%jobs == 6 && errs[i] != nil {
-						errs[i] = failure
-					}
-				}()
-				var r job.Record
-				r, errs[i] = h.Change(t.Context(), ids[i%jobs], func(ctx context.Context, c *lifecycle.Change) error {
-					c.LaunchFailures++
-					err := c.MediaStored(ctx, int64(i), jobs)
-					switch i % jobs {
-					case 5:
-						return failure
-					case 6:
-						panic("broken")
-					case 7:
-						_, err = c.QueueCommand(ctx, ingest.LeaveCall, nil)
-						return errors.Join(err, failure)
-					}
-					return err
-				})
-				if errs[i] == nil && r.ID != ids[i%jobs] {
-					t.Errorf("the result of another change: %s, want %s", r.ID, ids[i%jobs])
+	for _, panics := range []bool{false, true} { // which ends the transaction of all
+		onBoth(t, func(t *testing.T, h *harness) { testChanges(t, h, panics) })
+	}
+}
+
+func testChanges(t *testing.T, h *harness, panics bool) {
+	const jobs = 40
+	failure := errors.New("does not fit")
+	errs, ids := make([]error, 2*jobs), make([]uuid.UUID, jobs)
+	for i := range ids {
+		ids[i] = h.newJob(t)
+	}
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			defer func() {
+				if recover() != nil || i%jobs == 6 && errs[i] != nil {
+					errs[i] = failure
 				}
+			}()
+			var r job.Record
+			r, errs[i] = h.Change(t.Context(), ids[i%jobs], func(ctx context.Context, c *lifecycle.Change) error {
+				c.LaunchFailures++
+				err := c.MediaStored(ctx, int64(i), jobs)
+				switch i % jobs {
+				case 5:
+					return failure
+				case 6:
+					if panics {
+						panic("broken")
+					}
+					return failure
+				case 7:
+					_, err = c.QueueCommand(ctx, ingest.LeaveCall, nil)
+					return errors.Join(err, failure)
+				}
+				return err
 			})
-		}
-		all.Wait()
-		for i, id := range ids {
-			want, wantErr := 2, error(nil)
-			if i >= 5 && i <= 7 {
-				want, wantErr = 0, failure
+			if errs[i] == nil && r.ID != ids[i%jobs] {
+				t.Errorf("the result of another change: %s, want %s", r.ID, ids[i%jobs])
 			}
-			if commands, err := h.Store.PendingCommands(t.Context(), id); err != nil || len(commands) > 0 {
-				t.Errorf("job %d has commands of a change that failed: %v (%v)", i, commands, err)
-			}
-			if !errors.Is(errs[i], wantErr) || !errors.Is(errs[jobs+i], wantErr) {
-				t.Errorf("changes of job %d: %v, %v, want %v", i, errs[i], errs[jobs+i], wantErr)
-			}
-			if r, entries := h.Record(t, id), len(h.Entries(t, id)); r.LaunchFailures != want || entries != want {
-				t.Errorf("job %d was changed %d times, with %d entries, want %d", i, r.LaunchFailures, entries, want)
-			}
+		})
+	}
+	all.Wait()
+	for i, id := range ids {
+		want, wantErr := 2, error(nil)
+		if i >= 5 && i <= 7 {
+			want, wantErr = 0, failure
 		}
-		if _, err := h.Change(t.Context(), uuid.New(), unchanged); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("a job that does not exist: %v", err)
+		if commands, err := h.Store.PendingCommands(t.Context(), id); err != nil || len(commands) > 0 {
+			t.Errorf("job %d has commands of a change that failed: %v (%v)", i, commands, err)
 		}
-		canceled, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := h.Change(canceled, ids[0], unchanged); !errors.Is(err, context.Canceled) {
-			t.Errorf("a change whose context has ended: %v", err)
+		if !errors.Is(errs[i], wantErr) || !errors.Is(errs[jobs+i], wantErr) {
+			t.Errorf("changes of job %d: %v, %v, want %v", i, errs[i], errs[jobs+i], wantErr)
 		}
-	})
+		if r, entries := h.Record(t, id), len(h.Entries(t, id)); r.LaunchFailures != want || entries != want {
+			t.Errorf("job %d was changed %d times, with %d entries, want %d", i, r.LaunchFailures, entries, want)
+		}
+	}
+	if _, err := h.Change(t.Context(), uuid.New(), unchanged); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("a job that does not exist: %v", err)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Change(canceled, ids[0], unchanged); !errors.Is(err, context.Canceled) {
+		t.Errorf("a change whose context has ended: %v", err)
+	}
 }
 
 // unchanged is a change of a job that changes nothing.
