@@ -108,9 +108,9 @@ func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred 
 	for _, d := range deferred {
 		statements = append(statements, sqldb.Statement{Query: deferDelivery, Args: []any{d.DueAt, d.ID}})
 	}
-	ids := make([]string, len(taken))
+	ids, owners := make([]string, len(taken)), make([]uuid.UUID, len(taken))
 	for i, d := range taken {
-		ids[i] = d.ID
+		ids[i], owners[i] = d.ID, d.ConsumerID
 	}
 	if len(taken) > 0 { // they have the lease of their claim
 		statements = append(statements, sqldb.Statement{
@@ -120,18 +120,16 @@ func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred 
 	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements...); err != nil {
 		return nil, err
 	}
-	secrets := make(map[uuid.UUID][]webhook.Secret)
+	consumers, err := list(ctx, tx.Reader, "read the consumers of deliveries", scanConsumer, `SELECT `+consumerColumns+` FROM consumers
+		WHERE id `+tx.dialect.In(1), jsonArray(owners))
+	secrets := make(map[uuid.UUID][]webhook.Secret, len(consumers))
+	for _, c := range consumers {
+		secrets[c.ID] = c.WebhookSecrets()
+	}
 	for i, d := range taken {
-		if _, known := secrets[d.ConsumerID]; !known {
-			consumer, err := tx.Consumer(ctx, d.ConsumerID)
-			if err != nil {
-				return nil, err
-			}
-			secrets[d.ConsumerID] = consumer.WebhookSecrets()
-		}
 		taken[i].Secrets = secrets[d.ConsumerID]
 	}
-	return taken, nil
+	return taken, err
 }
 
 // ReleaseDeliveries implements webhook.Outbox.
