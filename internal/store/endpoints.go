@@ -94,46 +94,35 @@ func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) er
 	return s.resume(ctx, key, webhook.MaxTries, now)
 }
 
-// selectTakers selects the registered endpoints of a consumer for a mode to which events are
-// sent. It uses the index webhook_endpoints_registered.
-const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND registered = 1 AND enabled = 1
-	ORDER BY key`
-
 // EnabledEndpoints implements webhook.ConsumerTx.
 func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]webhook.Endpoint, error) {
-	return list(ctx, db, "list registered webhook endpoints", func(r row) (e webhook.Endpoint, err error) {
-		var events string
-		err = r.Scan(&e.URL, &events)
-		e.Events = strings.Fields(events)
-		return e, err
-	}, selectTakers, consumer, mode)
+	teams, err := db.Teams(ctx, consumer)
+	return teams[consumer].Endpoints[mode], err
 }
 
-// selectConsumerEndpoints selects a consumer, once for each endpoint of selectTakers and at
-// least once.
-const selectConsumerEndpoints = `SELECT c.*, e.url, e.events FROM (` + selectConsumer + `) AS c LEFT JOIN (` + selectTakers +
-	`) AS e ON 1 = 1`
+// Team is a consumer with its registered endpoints to which events are sent.
+type Team struct {
+	account.Consumer
+	Endpoints map[job.Mode][]webhook.Endpoint // by mode
+}
 
-// ConsumerWithEndpoints returns the consumer and its EnabledEndpoints in one round trip. The error
-// is a *job.Error with NotFound if there is no such consumer.
-func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID,
-	mode job.Mode) (c account.Consumer, endpoints []webhook.Endpoint, err error) {
-	found := false
-	err = db.forEach(ctx, "read a consumer with its webhook endpoints", func(r row) (err error) {
-		var url, events sql.NullString
-		if c, err = scanConsumer(r.with(&url, &events)); err != nil {
-			return err
+// Teams returns those of some consumers that exist, by ID. It uses the index
+// webhook_endpoints_registered.
+func (db *Reader) Teams(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID]Team, error) {
+	teams := make(map[uuid.UUID]Team, len(ids))
+	err := db.forEach(ctx, "read consumers with their webhook endpoints", func(r row) error {
+		var url, events, mode sql.NullString
+		c, err := scanConsumer(r.with(&url, &events, &mode))
+		if _, known := teams[c.ID]; !known {
+			teams[c.ID] = Team{c, make(map[job.Mode][]webhook.Endpoint)}
 		}
-		found = true
-		if url.Valid {
-			endpoints = append(endpoints, webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
+		if of := teams[c.ID].Endpoints; url.Valid {
+			of[job.Mode(mode.String)] = append(of[job.Mode(mode.String)], webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
 		}
-		return nil
-	}, selectConsumerEndpoints, id, mode)
-	if err == nil && !found {
-		err = notFound("consumer")
-	}
-	return c, endpoints, err
+		return err
+	}, `SELECT c.*, e.url, e.events, e.mode FROM (SELECT `+consumerColumns+` FROM consumers WHERE id `+db.dialect.In(1)+`) AS c
+		LEFT JOIN webhook_endpoints e ON e.consumer_id = c.id AND e.registered = 1 AND e.enabled = 1 ORDER BY c.id, e.key`, jsonArray(ids))
+	return teams, err
 }
 
 // CountConsumerEvent implements webhook.ConsumerTx.

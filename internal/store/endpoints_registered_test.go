@@ -32,13 +32,11 @@ func register(t *testing.T, s *store.Store, consumer uuid.UUID, url string, even
 // checkOwner checks the consumer of a job, and its enabled endpoints.
 func checkOwner(t *testing.T, s *store.Store, r job.Record, want ...webhook.Endpoint) {
 	t.Helper()
-	consumer, endpoints, err := s.ConsumerWithEndpoints(t.Context(), r.ConsumerID, job.Live)
-	same := slices.EqualFunc(endpoints, want, func(a, b webhook.Endpoint) bool { return a.URL == b.URL && slices.Equal(a.Events, b.Events) })
-	if err != nil || consumer.ID != r.ConsumerID || !same {
-		t.Errorf("consumer %+v with %+v, %v, want %+v", consumer, endpoints, err, want)
-	}
-	if _, _, err := s.ConsumerWithEndpoints(t.Context(), r.ID, job.Live); !job.ErrorIs(err, job.NotFound) {
-		t.Errorf("an unknown consumer: %v", err)
+	teams, err := s.Teams(t.Context(), r.ConsumerID, r.ID)
+	team := teams[r.ConsumerID]
+	same := slices.EqualFunc(team.Endpoints[job.Live], want, func(a, b webhook.Endpoint) bool { return a.URL == b.URL && slices.Equal(a.Events, b.Events) })
+	if err != nil || len(teams) != 1 || team.ID != r.ConsumerID || !same {
+		t.Errorf("%+v, %v, want %+v", teams, err, want)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestPlans(t *testing.T) {
 					"save": func() error {
 						return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: now, Usage: job.Usage{Completed: 1}, Ended: true})
 					},
-					"consumer":   func() error { _, _, err := tx.ConsumerWithEndpoints(ctx, owner.ID, job.Live); return err },
+					"consumer":   func() error { _, err := tx.Teams(ctx, owner.ID); return err },
 					"event":      func() error { _, err := tx.HasEvent(ctx, r.ID, 0, job.BotJoined, now); return err },
 					"commands":   func() error { _, err := tx.PendingCommands(ctx, r.ID); return err },
 					"heartbeats": func() error { _, err := tx.LockFreeBotJobs(ctx, []uuid.UUID{r.ID}); return err },

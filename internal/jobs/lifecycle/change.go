@@ -25,30 +25,23 @@ type Change struct {
 
 	service  *Service
 	tx       *store.Tx
-	teams    map[teamKey]team // that the transaction has read
-	before   job.Record       // as the transaction read it
+	teams    *teams
+	before   job.Record // as the transaction read it
 	applied  []event.StateApplied
 	emitted  bool        // deliveries were created
 	commands bool        // commands were queued
 	played   []uuid.UUID // commands whose output is no longer needed
 }
 
-// team is a consumer with the endpoints that it has registered for a mode.
-type team struct {
-	account.Consumer
-	endpoints []webhook.Endpoint
-}
-
-type teamKey struct {
-	consumer uuid.UUID
-	mode     job.Mode
+// teams are those of the jobs of a transaction, which reads them together when one is needed.
+type teams struct {
+	ids  []uuid.UUID
+	read map[uuid.UUID]store.Team
 }
 
 // newChange returns the change of a job that the transaction has locked.
 func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
-	return &Change{
-		JobChange: store.JobChange{Record: r, Now: s.Now()}, before: r, service: s, tx: tx, teams: make(map[teamKey]team),
-	}
+	return &Change{JobChange: store.JobChange{Record: r, Now: s.Now()}, before: r, service: s, tx: tx, teams: &teams{}}
 }
 
 // save saves the job and what belongs to the change.
@@ -144,7 +137,10 @@ func (s *Service) changeTogether(calls []*call) {
 			return err
 		}
 		var changed []store.JobChange
-		teams := make(map[teamKey]team)
+		teams := &teams{}
+		for _, r := range jobs {
+			teams.ids = append(teams.ids, r.ConsumerID)
+		}
 		for _, c := range calls {
 			r, found := jobs[c.id]
 			if c.alone = c.alone || !found; c.alone {
@@ -287,7 +283,7 @@ func (c *Change) emit(ctx context.Context, e webhook.Event, named bool) error {
 	if named {
 		urls = webhook.Targets(c.Job, team.WebhookURL, e.Name)
 	}
-	targets := webhook.Takers(urls, team.endpoints, e.Name)
+	targets := webhook.Takers(urls, team.Endpoints[c.Mode], e.Name)
 	if !named && len(targets) == 0 {
 		return nil
 	}
@@ -307,16 +303,17 @@ func (c *Change) Consumer(ctx context.Context) (account.Consumer, error) {
 }
 
 // team returns the team of the job, which the transaction reads once.
-func (c *Change) team(ctx context.Context) (t team, err error) {
-	key := teamKey{c.ConsumerID, c.Mode}
-	if t, known := c.teams[key]; known {
+func (c *Change) team(ctx context.Context) (store.Team, error) {
+	t, known := c.teams.read[c.ConsumerID]
+	if known {
 		return t, nil
 	}
-	if t.Consumer, t.endpoints, err = c.tx.ConsumerWithEndpoints(ctx, c.ConsumerID, c.Mode); err != nil {
-		return t, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+	read, err := c.tx.Teams(ctx, append(c.teams.ids, c.ConsumerID)...)
+	if t, known = read[c.ConsumerID]; !known && err == nil {
+		err = fmt.Errorf("the consumer of job %s does not exist", c.ID)
 	}
-	c.teams[key] = t
-	return t, nil
+	c.teams.read = read
+	return t, err
 }
 
 // StartAttempt starts the job's next attempt, whose bot is launched by a node.
