@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,9 @@ func Periodic(slots int, now func() time.Time, log *slog.Logger, list func(ctx c
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		maps.DeleteFunc(due, func(name string, at time.Time) bool { // no longer listed, and not running
+			return at.Before(now().Add(running/2)) && !slices.ContainsFunc(tasks, func(t Task) bool { return t.Name == name })
+		})
 		next = now().Add(r.Poll)
 		for _, task := range slices.SortedStableFunc(slices.Values(tasks), func(a, b Task) int { return due[a.Name].Compare(due[b.Name]) }) {
 			if at := due[task.Name]; at.After(now()) {
