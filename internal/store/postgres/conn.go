@@ -68,7 +68,7 @@ type lookUp struct {
 // Queries that arrive at the same time share a round trip, which takes longer than most of them.
 func (db *DB) LookUp(ctx context.Context, query string, args []any, scan func(sqldb.Rows)) error {
 	l := &lookUp{query: query, args: args, scan: scan}
-	if err := db.lookUps.Do(ctx, l); err != nil || l.done {
+	if err := db.lookUps[db.next.Add(1)%uint64(len(db.lookUps))].Do(ctx, l); err != nil || l.done {
 		return err
 	}
 	found, err := db.pool.Query(ctx, query, args...) // the others have failed, or this one

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,7 +56,8 @@ var parameters = map[string]string{
 // DB is an open database. Its methods are safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
-	lookUps *batch.Batcher[*lookUp]
+	lookUps [2]*batch.Batcher[*lookUp] // which run at the same time
+	next    atomic.Uint64              // of these
 }
 
 // Open connects to the database at a postgres:// URL and migrates its schema.
@@ -96,7 +98,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 		}
 	}
 	db := &DB{pool: pool}
-	db.lookUps = batch.New(maxLookUps, 0, db.lookUpTogether)
+	for i := range db.lookUps {
+		db.lookUps[i] = batch.New(maxLookUps, 0, db.lookUpTogether)
+	}
 	return db, nil
 }
 
@@ -171,7 +175,9 @@ func (db *DB) Reader() sqldb.Conn { return conn{db.pool} }
 
 // Close closes the connections.
 func (db *DB) Close() error {
-	db.lookUps.Close()
+	for _, lookUps := range db.lookUps {
+		lookUps.Close()
+	}
 	db.pool.Close()
 	return nil
 }
