@@ -245,6 +245,13 @@ func (t Timeouts) Manual() Timeouts {
 	return t
 }
 
+// LongestWaits returns for how long a job under way may not be looked at: before its bot's
+// first heartbeat, and then.
+func (t Timeouts) LongestWaits() (firstHeartbeat, underWay time.Duration) {
+	underWay = max(t.Launch, t.Heartbeat, t.Leaving)
+	return max(underWay, t.FirstHeartbeat), underWay
+}
+
 // timeoutsOf returns the timeouts of a job.
 func (d *Dispatcher) timeoutsOf(r job.Record) Timeouts {
 	if r.Mode == job.Test {

@@ -124,7 +124,12 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 func (d *Dispatcher) reachableSince(at time.Time) { d.reachable.Store(at.UnixNano()) }
 
 // reachableAt returns since when every bot could reach the service.
-func (d *Dispatcher) reachableAt() time.Time { return time.Unix(0, d.reachable.Load()).UTC() }
+func (d *Dispatcher) reachableAt() time.Time {
+	if now := d.Now(); d.reachable.Load() > now.UnixNano() { // the clock was ahead
+		d.reachableSince(now)
+	}
+	return time.Unix(0, d.reachable.Load()).UTC()
+}
 
 // stopReplaced stops the bots of this node whose attempts are no longer its
 // own: while it was away, another node may have launched another bot.

@@ -124,6 +124,14 @@ func checkSchema(ctx context.Context, name checkName, db *sql.DB, description st
 		return name.fail("use the version of Standin that created it, or a newer one",
 			"%s; schema %d is newer than this program's, %d", description, have, want)
 	}
+	var latest int64 // of all nodes, which remain for a week
+	if err := db.QueryRowContext(ctx, `SELECT coalesce(max(heartbeat_at), 0) FROM nodes`).Scan(&latest); err != nil {
+		return name.fail("make sure that this user may read all tables", "%s: %v", description, err)
+	}
+	if ahead := time.Until(time.UnixMilli(latest)).Round(time.Second); ahead > harmfulSkew {
+		return name.warn("correct the clock of this machine if it is behind; standin serve corrects the times",
+			"%s; times in the database are %s ahead of this clock", description, ahead)
+	}
 	return name.ok("%s; schema %d, up to date", description, have)
 }
 

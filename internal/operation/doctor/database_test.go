@@ -36,6 +36,7 @@ func TestSQLite(t *testing.T) {
 		"up to date": {``, OK, "up to date"},
 		"older":      {`DELETE FROM goose_db_version WHERE version_id = ` + last, Warn, "this program has"},
 		"newer":      {`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`, Fail, "schema 999 is newer"},
+		"ahead":      {`INSERT INTO nodes VALUES ('a', '', '', 0, 9999999999999, 0, 0, '', 0)`, Warn, "ahead of this clock"},
 		"empty":      {`DROP TABLE goose_db_version`, OK, "empty"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -204,7 +204,8 @@ func (s *Service) run(ctx context.Context) {
 		runner.Repeat(ctx, time.Now, s.Log, append(s.alerts.Tasks(), runner.Task{
 			Name: "delete what has expired", Every: time.Minute,
 			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
-		}, runner.Task{Name: "analyze what has grown", Every: 5 * time.Second, Run: s.store.AnalyzeGrown})...)
+		}, runner.Task{Name: "analyze what has grown", Every: 5 * time.Second, Run: s.store.AnalyzeGrown},
+			runner.Task{Name: "correct times ahead", Every: time.Minute, Run: s.correctTimes})...)
 	})
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -219,6 +220,18 @@ func (s *Service) run(ctx context.Context) {
 			}
 		})
 	}
+}
+
+// correctTimes corrects times in the database that the clock left behind when it was ahead.
+func (s *Service) correctTimes(ctx context.Context) error {
+	firstHeartbeat, underWay := s.dispatcher.Timeouts.LongestWaits()
+	corrected, ahead, err := s.store.CorrectTimes(ctx, time.Now(), firstHeartbeat, underWay)
+	if corrected > 0 {
+		s.Log.Warn("times in the database were ahead of this clock, and were corrected", "times", corrected, "ahead", ahead)
+		s.dispatcher.Wake()
+		s.sender.Wake()
+	}
+	return err
 }
 
 // Addr returns the address that the service listens on.
