@@ -115,9 +115,17 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 		return nil, errors.New("the URL has no host")
 	}
 	request.Header = composed.Header
-	// The transport repeats the request on a new connection if the receiver closes an idle one at
-	// that moment. The empty key is not sent.
+	// The transport repeats the request on another connection if the receiver closes an idle one at
+	// that moment: once, since it may have read the request. The empty key is not sent.
 	request.Header["Idempotency-Key"] = []string{}
+	content, repeated := request.GetBody, false
+	request.GetBody = func() (io.ReadCloser, error) {
+		if repeated {
+			return nil, errors.New("the receiver closed the connection without a response, twice")
+		}
+		repeated = true
+		return content()
+	}
 	if p.settings.Tracer != nil && delivery.JobID != uuid.Nil {
 		request.Header.Set("Traceparent", p.settings.Tracer.Traceparent(delivery))
 	}
