@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/launch"
@@ -36,7 +35,7 @@ func newHarness(t *testing.T, host string, change ...func(*docker.Settings)) *ha
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Launcher, h.launcher = launcher, launcher
+	h.RemoteLauncher, h.launcher = launcher, launcher
 	t.Cleanup(launcher.Close)
 	return h
 }
@@ -54,28 +53,39 @@ func instance(name string) func(*docker.Settings) {
 // launch starts a bot and stops it when the test ends.
 func (h *harness) launch(t *testing.T, a launch.Assignment) {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := h.Stop(context.Background(), a.JobID, a.Attempt); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { h.End(t, a) })
 	if err := h.Launch(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// Run waits until a bot runs.
+func (h *harness) Run(t *testing.T, a launch.Assignment) { t.Helper(); h.Expect(t, a, launch.Running) }
+
+// Fail does nothing: a bot of the command fail ends by itself.
+func (h *harness) Fail(*testing.T, launch.Assignment) {}
+
+// End stops a bot.
+func (h *harness) End(t *testing.T, a launch.Assignment) {
+	t.Helper()
+	if err := h.Stop(context.Background(), a.JobID, a.Attempt); err != nil {
+		t.Error(err)
+	}
+}
+
 // everyEngine runs the tests that any engine must pass.
 func everyEngine(t *testing.T, host string) {
+	launchtest.Run(t, func(t *testing.T, change ...func(*launch.RemoteSettings)) launchtest.Bots {
+		return newHarness(t, host, func(s *docker.Settings) {
+			for _, fn := range change {
+				fn(&s.RemoteSettings)
+			}
+		})
+	}, "exit code 3", "the browser is missing")
 	for name, test := range map[string]func(*testing.T, string){
-		"launch and stop":   testLaunchAndStop,
-		"exit reasons":      testExitReasons,
-		"stubborn bot":      testStubborn,
-		"duplicate launch":  testDuplicate,
-		"restart":           testRestart,
-		"removed by others": testRemovedByOthers,
-		"clean-up":          testCleanUp,
-		"unknown bot":       testUnknown,
-		"check":             testCheck,
+		"exit reasons": testExitReasons,
+		"stubborn bot": testStubborn,
+		"check":        testCheck,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,23 +97,6 @@ func everyEngine(t *testing.T, host string) {
 func TestFakeEngine(t *testing.T) {
 	t.Parallel()
 	everyEngine(t, "tcp://"+newFakeEngine(t).server.Listener.Addr().String())
-}
-
-// testLaunchAndStop: a bot runs after Launch and is gone after Stop.
-func testLaunchAndStop(t *testing.T, host string) {
-	h, a := newHarness(t, host), launchtest.Assignment()
-	h.launch(t, a)
-	h.Expect(t, a, launch.Running)
-	if err := h.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
-		t.Fatal(err)
-	}
-	h.Expect(t, a, launch.Gone)
-	if err := h.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
-		t.Errorf("stop again: %v", err)
-	}
-	if state := h.State(a.JobID, a.Attempt+1); state != launch.NotStarted {
-		t.Errorf("the next attempt is %s", state)
-	}
 }
 
 // testExitReasons: the reason says how a bot ended, without secrets.
@@ -133,88 +126,4 @@ func testStubborn(t *testing.T, host string) {
 		t.Fatal(err)
 	}
 	h.Expect(t, a, launch.Gone)
-}
-
-// testDuplicate: repeated launches of an attempt, by one or two services, use the
-// same container, even after it has ended.
-func testDuplicate(t *testing.T, host string) {
-	name := launchtest.NewInstance()
-	one, two, a := newHarness(t, host, instance(name)), newHarness(t, host, instance(name)), launchtest.Assignment()
-	one.launch(t, a)
-	for _, h := range []*harness{one, two} {
-		if err := h.Launch(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
-		h.Expect(t, a, launch.Running)
-	}
-	if err := two.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
-		t.Fatal(err)
-	}
-	one.Expect(t, a, launch.Gone)
-
-	ended := launchtest.Assignment()
-	finished := newHarness(t, host, behavior("finish"))
-	finished.launch(t, ended)
-	finished.Expect(t, ended, launch.Gone)
-	if err := finished.Launch(t.Context(), ended); err != nil {
-		t.Fatal(err)
-	}
-	finished.Expect(t, ended, launch.Gone, "exit code 0")
-}
-
-// testRestart: a new launcher recognizes running bots and reads the results of
-// ended ones.
-func testRestart(t *testing.T, host string) {
-	name := launchtest.NewInstance()
-	running, failed, other := launchtest.Assignment(), launchtest.Assignment(), launchtest.Assignment()
-	first := newHarness(t, host, instance(name))
-	first.launch(t, running)
-	first.launcher.Close()
-	second := newHarness(t, host, instance(name), behavior("fail"))
-	second.launch(t, failed)
-	second.launcher.Close()
-	newHarness(t, host).launch(t, other) // of another instance
-
-	h := newHarness(t, host, instance(name))
-	h.Expect(t, running, launch.Running)
-	h.Expect(t, failed, launch.Gone, "exit code 3", "the browser is missing")
-	if state := h.State(other.JobID, other.Attempt); state != launch.NotStarted {
-		t.Errorf("a bot of another instance is %s", state)
-	}
-}
-
-// testRemovedByOthers: a bot whose container was removed is gone.
-func testRemovedByOthers(t *testing.T, host string) {
-	name := launchtest.NewInstance()
-	h, other, a := newHarness(t, host, instance(name)), newHarness(t, host, instance(name)), launchtest.Assignment()
-	h.launch(t, a)
-	other.Expect(t, a, launch.Running)
-	if err := other.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
-		t.Fatal(err)
-	}
-	h.Expect(t, a, launch.Gone)
-}
-
-// testCleanUp: containers of attempts that are over are removed, and no others.
-func testCleanUp(t *testing.T, host string) {
-	name := launchtest.NewInstance()
-	wanted, over := launchtest.Assignment(), launchtest.Assignment()
-	first := newHarness(t, host, instance(name))
-	first.launch(t, wanted)
-	first.launch(t, over)
-	first.Expect(t, over, launch.Running)
-	newHarness(t, host, instance(name), func(s *docker.Settings) {
-		s.IsWanted = func(_ context.Context, jobID uuid.UUID, _ int) (bool, error) { return jobID == wanted.JobID, nil }
-	})
-	first.Expect(t, over, launch.Gone)
-	first.Expect(t, wanted, launch.Running)
-}
-
-// testUnknown: Stop of a bot that was never started does nothing.
-func testUnknown(t *testing.T, host string) {
-	h, a := newHarness(t, host), launchtest.Assignment()
-	h.Expect(t, a, launch.NotStarted)
-	if err := h.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
-		t.Error(err)
-	}
 }

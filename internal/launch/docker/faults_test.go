@@ -344,7 +344,7 @@ func TestManyEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first.launcher.Close()
+	first.Close()
 	hangs := ended[0].JobID.String()
 	engine.mu.Lock()
 	for _, c := range engine.containers {

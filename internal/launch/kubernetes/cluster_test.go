@@ -86,7 +86,7 @@ test "$1" = bots && echo '{"apiVersion": "client.authentication.k8s.io/v1", "kin
 			}
 			h, a := newHarness(t, config), launchtest.Assignment()
 			h.launch(t, a)
-			h.run(t, a)
+			h.Run(t, a)
 
 			for name, other := range map[string]*rest.Config{
 				"other credentials":    {Host: address, TLSClientConfig: config.TLSClientConfig, BearerToken: "other"},
@@ -195,7 +195,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 	h.Expect(t, a, launch.Starting)
 	cluster.setFault(nil)
-	h.stop(t, a)
+	h.End(t, a)
 	cluster.mu.Lock()
 	defer cluster.mu.Unlock()
 	for _, resource := range []string{"/api/v1/namespaces/standin/secrets", "/apis/batch/v1/namespaces/standin/jobs"} {

@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 			h.Expect(t, a, launch.NotStarted)
 			cluster.setFault(nil) // it is allowed now
 			h.launch(t, a)
-			h.run(t, a)
+			h.Run(t, a)
 		})
 	}
 }
@@ -248,7 +248,7 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 				}
 				cluster.setFault(nil)
 				h.launch(t, a)
-				h.run(t, a)
+				h.Run(t, a)
 				if jobs, pods := cluster.count("jobs"), cluster.count("pods"); jobs != 1 || pods != 1 {
 					t.Errorf("there are %d Jobs and %d pods", jobs, pods)
 				}
@@ -272,7 +272,7 @@ func TestClusterDisconnected(t *testing.T) {
 	lives, dies := launchtest.Assignment(), launchtest.Assignment()
 	for _, a := range []launch.Assignment{lives, dies} {
 		h.launch(t, a)
-		h.run(t, a)
+		h.Run(t, a)
 	}
 	pod := h.pod(t, dies)
 	cluster.setFault(func(w http.ResponseWriter, _ *http.Request) bool {
@@ -305,7 +305,7 @@ func TestExpiredWatch(t *testing.T) {
 	h, cluster := newFakeHarness(t)
 	a := launchtest.Assignment()
 	h.launch(t, a)
-	h.run(t, a)
+	h.Run(t, a)
 	for range 3 {
 		// The resource version expires between the list and the watch.
 		once := make(chan struct{}, 1)
@@ -337,7 +337,7 @@ func TestLostNode(t *testing.T) {
 	h, cluster := newFakeHarness(t, func(s *kubernetes.Settings) { s.LeaveTime, s.LostAfter = time.Second, 2*time.Second })
 	a := launchtest.Assignment()
 	h.launch(t, a)
-	h.run(t, a)
+	h.Run(t, a)
 	h.setStatus(t, a, `{"reason": "NodeLost", "message": "Node node-3 which was running pod x is unresponsive"}`)
 	h.Expect(t, a, launch.Unknown, "node-3")
 	began := time.Now()

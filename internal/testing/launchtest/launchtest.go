@@ -35,7 +35,7 @@ func NewInstance() string { return "it" + uuid.NewString()[:8] }
 
 // Harness is a launcher under test.
 type Harness struct {
-	launch.Launcher
+	launch.RemoteLauncher
 	changes chan launch.Key
 }
 
