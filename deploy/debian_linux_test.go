@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"standin/internal/testing/await"
 )
 
 // debian is a Debian system that runs with systemd in its own namespaces and in the
@@ -70,7 +72,7 @@ func startDebian(t *testing.T) *debian {
 		}
 		_ = boot.Wait()
 	})
-	await(t, "systemd runs", func() bool {
+	await.Until(t, "systemd runs", func() bool {
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", boot.Process.Pid))
 		if err != nil {
 			t.Fatalf("systemd did not start: %s", log.Bytes())

@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/server/service"
+	"standin/internal/testing/await"
 )
 
 const testPassword = "correct horse battery staple"
@@ -80,7 +81,7 @@ func TestInviteLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.rows(row{"teams create acme", 0, ``, ``})
-	eventually(t, "the node to record its URL", func() bool { base, err := s.Store().BaseURL(t.Context()); return err == nil && base != "" })
+	await.Until(t, "the node to record its URL", func() bool { base, err := s.Store().BaseURL(t.Context()); return err == nil && base != "" })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

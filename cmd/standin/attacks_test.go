@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"standin/internal/bot/ingest"
+	"standin/internal/testing/await"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/storetest"
 	"standin/internal/testing/testprocess"
@@ -128,7 +129,7 @@ func (s *target) stop(signal os.Signal) {
 // await waits until a condition is true.
 func (s *target) await(what string, condition func() bool) {
 	s.Helper()
-	eventually(s.T, what, condition)
+	await.Until(s.T, what, condition)
 }
 
 // standin runs a command on the data of the service, with its settings.

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"standin/internal/jobs/job"
 	"standin/internal/server/service"
+	"standin/internal/testing/await"
 )
 
 // long skips a test with -short: one that starts a browser or several processes, or that takes long.
@@ -101,21 +101,7 @@ func (c *cli) match(pattern, text string) bool {
 // await runs a command until its output matches an expression.
 func (c *cli) await(line, pattern string) {
 	c.Helper()
-	eventually(c.T, line, func() bool { return c.match(pattern, c.row(row{line: line})) })
-}
-
-// eventually waits until a condition is true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(4 * time.Minute); !condition(); {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
+	await.Until(c.T, line, func() bool { return c.match(pattern, c.row(row{line: line})) })
 }
 
 // newAdmin returns a command line of an administrator, with a new database.
@@ -227,6 +213,6 @@ func (b *lockedBuffer) await(t *testing.T, pattern string) string {
 	t.Helper()
 	expression := regexp.MustCompile(pattern)
 	var found []string
-	eventually(t, pattern, func() bool { found = expression.FindStringSubmatch(b.String()); return found != nil })
+	await.Until(t, pattern, func() bool { found = expression.FindStringSubmatch(b.String()); return found != nil })
 	return found[len(found)-1]
 }

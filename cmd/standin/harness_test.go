@@ -27,6 +27,7 @@ import (
 	"standin/internal/jobs/webhook"
 	"standin/internal/recording"
 	"standin/internal/replica"
+	"standin/internal/testing/await"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 	"standin/internal/testing/testbrowser"
@@ -129,7 +130,7 @@ func stopBots(t *testing.T, dir string) {
 	locks, _ := filepath.Glob(filepath.Join(dir, "bots", "*", "bot.lock"))
 	for _, lock := range locks {
 		bot := lockHolder(t, lock)
-		eventually(t, "the processes of a bot to end", func() bool {
+		await.Until(t, "the processes of a bot to end", func() bool {
 			if bot <= 1 {
 				return true
 			}
@@ -347,7 +348,7 @@ func (r *receiver) of(id string) (hooks []received) {
 // the status of the one before.
 func (r *receiver) checkTransitions(t *testing.T, id string, want ...job.Status) {
 	t.Helper()
-	eventually(t, "the webhook job.finalized", func() bool {
+	await.Until(t, "the webhook job.finalized", func() bool {
 		return slices.ContainsFunc(r.of(id), func(hook received) bool { return hook.Event == webhook.JobFinalized })
 	})
 	ids := make(map[int]string)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"standin/internal/bot/ingest"
+	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
@@ -296,7 +297,7 @@ func (o *outside) awaitReply(t *testing.T) {
 	t.Helper()
 	const header = "Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\nTo: notes@bots.example.test\r\nMessage-ID: <1@example.test>\r\n"
 	var delivered time.Time
-	eventually(t, "a reply of the mail worker", func() bool {
+	await.Until(t, "a reply of the mail worker", func() bool {
 		if time.Since(delivered) > 2*time.Second {
 			delivered = time.Now()
 			o.mailbox.Deliver(t, []byte(header+invitation("meet.google.com")), delivered)

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/await"
 )
 
 // tutorials is the folder of the tutorials.
@@ -91,7 +92,7 @@ func (r *documentRun) await(command, text string) {
 			}
 		}
 	})
-	eventually(r.T, command+" to print "+text, func() bool {
+	await.Until(r.T, command+" to print "+text, func() bool {
 		return slices.ContainsFunc(r.outputs, func(o commandOutput) bool {
 			return strings.HasPrefix(o.command, command) && strings.Contains(o.output.String(), text)
 		})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/testing/await"
 	"standin/internal/testing/testbrowser"
 )
 
@@ -100,20 +101,6 @@ func openPage(t *testing.T, ctx context.Context, b *browser.Browser, document st
 		t.Fatalf("navigate: %v", err)
 	}
 	return p, server.URL
-}
-
-// eventually waits until the condition is true.
-func eventually(t *testing.T, ctx context.Context, what string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("timeout: %s", what)
-		case <-ticker.C:
-		}
-	}
 }
 
 // processesIn counts the processes with the directory in their command line.
@@ -435,5 +422,5 @@ func TestBrowserExitsWhenBotIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = bot.Wait() // reports the kill
-	eventually(t, ctx, "the browser exits", func() bool { return processesIn(t, profile) == 0 })
+	await.Until(t, "the browser exits", func() bool { return processesIn(t, profile) == 0 })
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/browser"
+	"standin/internal/testing/await"
 )
 
 // otherSite is a site that a meeting page may load in frames, but not navigate to.
@@ -123,7 +124,7 @@ func TestGuardNavigation(t *testing.T) {
 	if err := p.EvalInPage(ctx, "location = '/next', undefined", nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, ctx, "the page navigates to /next", func() bool {
+	await.Until(t, "the page navigates to /next", func() bool {
 		address, err := p.URL(ctx)
 		return err == nil && address == meeting.URL+"/next"
 	})

@@ -20,6 +20,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
+	"standin/internal/testing/await"
 	"standin/internal/testing/netns"
 )
 
@@ -324,7 +325,7 @@ func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 		if err != nil || !opened {
 			t.Fatalf("open a window: %v", err)
 		}
-		eventually(t, ctx, "the window is closed", func() bool {
+		await.Until(t, "the window is closed", func() bool {
 			var closed bool
 			if err := p.EvalInPage(ctx, "opened.closed", &closed); err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
@@ -70,20 +69,4 @@ func profileOf(t testing.TB, platform job.Platform) *meeting.Profile {
 		t.Fatal(err)
 	}
 	return profiles[platform]
-}
-
-// eventually calls try until it reports success.
-func eventually(t *testing.T, ctx context.Context, what string, try func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for !try() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("timeout waiting for %s", what)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/jobs/job"
 	"standin/internal/replica"
+	"standin/internal/testing/await"
 	"standin/internal/testing/replicatest"
 	"standin/internal/testing/testbrowser"
 )
@@ -56,7 +57,7 @@ func testRestoredPages(t *testing.T, ctx context.Context, running *browser.Brows
 					Platform: platform.name, Profile: profile, DisplayName: "Standin for Eve", Log: &log,
 				}, screen)
 			}
-			eventually(t, ctx, "the first screen", func() bool {
+			await.Until(t, "the first screen", func() bool {
 				snapshot, err := profile.Snapshot(ctx, page)
 				return err == nil && len(snapshot.Elements) > 0
 			})
@@ -68,7 +69,7 @@ func testRestoredPages(t *testing.T, ctx context.Context, running *browser.Brows
 			}
 			observe := func(screen meeting.Screen) {
 				t.Helper()
-				eventually(t, ctx, string(screen), func() bool {
+				await.Until(t, string(screen), func() bool {
 					seen, err := adapter.Observe(ctx, page)
 					if err != nil {
 						return false
@@ -95,7 +96,7 @@ func compareRestored(t *testing.T, live *browser.Page, viewer *Viewer, profile *
 	ctx := t.Context()
 	var before, after meeting.Snapshot
 	var made *Capture
-	eventually(t, ctx, "a page that does not change", func() bool {
+	await.Until(t, "a page that does not change", func() bool {
 		var err, errAfter error
 		before, err = profile.Snapshot(ctx, live)
 		made, _ = New(ctx, live, visit, "test")

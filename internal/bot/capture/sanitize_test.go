@@ -10,6 +10,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 )
 
 // hostilePage is a call whose participants chose their names and messages to end up
@@ -50,7 +51,7 @@ func testHostilePage(t *testing.T, ctx context.Context, running *browser.Browser
 	page := openPage(t, ctx, running, serve(t, map[string]string{"/": hostilePage})+"/?secret=leak#leak")
 	const content = `document.documentElement.outerHTML`
 	var before, after string
-	eventually(t, ctx, "the page to load", func() bool {
+	await.Until(t, "the page to load", func() bool {
 		err := page.EvalInPage(ctx, `document.readyState === "complete" ? `+content+` : ""`, &before)
 		return err == nil && before != ""
 	})

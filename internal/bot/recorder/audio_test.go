@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"standin/internal/bot/recorder"
+	"standin/internal/testing/await"
 	"standin/internal/testing/mediacheck"
 )
 
@@ -108,7 +109,7 @@ func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 		t.Helper()
 		f := f.open(t, ctx, strings.TrimPrefix(videoCallPath, "/")+query, settings)
 		defer f.page.Close()
-		await(t, ctx, "the media", func() bool {
+		await.Until(t, "the media", func() bool {
 			if err := f.page.EvalInPage(ctx, "received()", &got); err != nil {
 				t.Fatal(err)
 			}

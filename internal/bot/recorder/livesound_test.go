@@ -9,6 +9,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
+	"standin/internal/testing/await"
 )
 
 // listener wants all live sound and notes when it begins to be loud, by track.
@@ -95,7 +96,7 @@ func TestLiveSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	afterPause := time.Now()
-	await(t, ctx, "a beep of the page", func() bool { return r.Stats().LastSoundAt.After(afterPause) })
+	await.Until(t, "a beep of the page", func() bool { return r.Stats().LastSoundAt.After(afterPause) })
 	resumed, err := r.Resume(ctx)
 	if err != nil {
 		t.Fatal(err)

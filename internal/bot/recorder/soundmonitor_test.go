@@ -1,12 +1,12 @@
 package recorder_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"standin/internal/bot/recorder"
+	"standin/internal/testing/await"
 )
 
 // callPath is the path of callPage.
@@ -42,7 +42,7 @@ func TestConnected(t *testing.T) {
 			}
 			waitFor := func(want bool) {
 				t.Helper()
-				await(t, ctx, "the state of the call", func() bool {
+				await.Until(t, "the state of the call", func() bool {
 					connected, err := recorder.Connected(ctx, s.page)
 					if err != nil {
 						t.Fatal(err)
@@ -69,7 +69,7 @@ func TestMonitorSound(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		await(t, ctx, "a beep", func() bool { return monitor.Stats().LastSoundAt.After(began) })
+		await.Until(t, "a beep", func() bool { return monitor.Stats().LastSoundAt.After(began) })
 		if stats := monitor.Stats(); stats.Chunks != 0 || stats.LastReportAt.Before(began) {
 			t.Errorf("stats: %+v", stats)
 		}
@@ -80,19 +80,5 @@ func TestMonitorSound(t *testing.T) {
 	sink.await(t, ctx, r, time.Second)
 	if err := r.Stop(ctx); err != nil {
 		t.Errorf("stop recording after monitoring: %v", err)
-	}
-}
-
-// await polls until the condition is true.
-func await(t *testing.T, ctx context.Context, what string, holds func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("timeout: %s", what)
-		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"standin/internal/calendar/mail"
+	"standin/internal/testing/await"
 )
 
 // floodTime is how long a message may take beside a flood: five seconds, and more with
@@ -105,9 +106,9 @@ func (f flood) goodMessage() {
 	f.Helper()
 	began := time.Now()
 	raw := f.invite("boss@good.test", event("good", "boss@good.test", ""))
-	await(f.T, time.Minute, func() bool { return f.send("127.0.0.3", raw) == nil })
+	await.Until(f.T, "an accepted message", func() bool { return f.send("127.0.0.3", raw) == nil })
 	var found mail.Record
-	await(f.T, time.Minute, func() bool {
+	await.Until(f.T, "its record", func() bool {
 		records, err := mail.Directory(f.dir).Records(f.Context(), 0, 500)
 		if err != nil {
 			f.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
 )
 
@@ -33,7 +34,7 @@ func tooLarge() []byte { return bytes.Repeat([]byte("X: y\r\n"), 20<<10) }
 func (h *harness) awaitOpened(t *testing.T, host *mailhost.IMAP) mailbox {
 	t.Helper()
 	var box mailbox
-	await(t, "the mailbox is opened", func() bool {
+	await.Until(t, "the mailbox is opened", func() bool {
 		var err error
 		if box, err = h.store.mailbox(t.Context(), "notes@"+host.Address+"/INBOX"); err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func TestIMAPChecks(t *testing.T) {
 		}
 		return nil
 	}
-	await(t, "the mailbox is checked five times", func() bool { return len(after()) > 5 })
+	await.Until(t, "the mailbox is checked five times", func() bool { return len(after()) > 5 })
 	for _, fetched := range after() {
 		if fetched != "8:*" {
 			t.Errorf("a check fetches %s, want 8:*", fetched)
@@ -154,7 +155,7 @@ func TestIMAPIdle(t *testing.T) {
 	h := newHarness(t, func(s *Settings) { s.IMAP = imapSettings(host, time.Hour) })
 	h.start(t)
 	h.awaitOpened(t, host)
-	await(t, "messages are announced", func() bool {
+	await.Until(t, "messages are announced", func() bool {
 		// The server does not announce one that arrives just before the worker waits.
 		host.Deliver(t, sample(t, "newsletter"), monday)
 		records, err := h.store.Records(t.Context(), 0, 2)

@@ -18,6 +18,7 @@ import (
 	"github.com/emersion/go-sasl"
 	"golang.org/x/oauth2"
 
+	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
 )
 
@@ -127,7 +128,7 @@ func TestOAuth(t *testing.T) {
 				s.Policy.AuthservIDs = []string{"mx.example.test"}
 			})
 			h.start(t)
-			await(t, "the log says what to do", func() bool {
+			await.Until(t, "the log says what to do", func() bool {
 				return strings.Contains(log.String(), "the mailbox cannot be read: run standin mail login")
 			})
 			visited := make(chan error, 1)
@@ -145,7 +146,7 @@ func TestOAuth(t *testing.T) {
 				host.Deliver(t, raw, time.Now())
 				raw = append(raw, '\n')
 				h.awaitRecord(t, func(r Record) bool { return r.ID == int64(message)+1 })
-				await(t, "the messages are seen", func() bool {
+				await.Until(t, "the messages are seen", func() bool {
 					seen := host.Seen(t)
 					return seen[len(seen)-1]
 				})
@@ -154,7 +155,7 @@ func TestOAuth(t *testing.T) {
 			provides.revoke()
 			before := len(log.String())
 			host.Restart(t)
-			await(t, "the log says that access was revoked", func() bool {
+			await.Until(t, "the log says that access was revoked", func() bool {
 				return strings.Contains(log.String()[before:], "run standin mail login")
 			})
 			if strings.Contains(log.String(), "access-") || strings.Contains(log.String(), "refresh-") {

@@ -33,6 +33,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/server/httpapi"
 	"standin/internal/server/service"
+	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
 )
 
@@ -186,16 +187,6 @@ func send(address string, raw []byte) error {
 	return c.SendMail("ada@example.test", []string{"notes@bots.example.test"}, bytes.NewReader(raw))
 }
 
-// await waits until a condition is true.
-func await(t *testing.T, limit time.Duration, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the condition is not met in time")
-		}
-	}
-}
-
 // TestService sends an invitation, a move and a cancellation by SMTP to a worker
 // beside a service, and checks the job and its timeline.
 func TestService(t *testing.T) {
@@ -217,7 +208,7 @@ func TestService(t *testing.T) {
 		if err := send(w.SMTPAddr(), invitation("event-1", sequence, step.start, step.method)); err != nil {
 			t.Fatal(err)
 		}
-		await(t, time.Minute, func() bool {
+		await.Until(t, "the job", func() bool {
 			j := s.jobs(t)["event-1"]
 			return j.JoinAt.Equal(step.start) && j.Status == step.status && j.MeetingURL == "https://meet.google.com/abc-defg-hij"
 		})
@@ -270,7 +261,7 @@ func TestAttackRejectedEvent(t *testing.T) {
 // awaitVerdict waits until a message is processed.
 func awaitVerdict(t *testing.T, dir string, id int64) (found mail.Record) {
 	t.Helper()
-	await(t, time.Minute, func() bool {
+	await.Until(t, "the record", func() bool {
 		records, err := mail.Directory(dir).Records(t.Context(), id+1, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -411,7 +402,7 @@ func TestWorkerEndsAtItsStart(t *testing.T) {
 func finishMail(t *testing.T, dir, url, imap string) {
 	t.Helper()
 	w, stop := startWorker(t, dir, url, imap)
-	await(t, 2*time.Minute, func() bool {
+	await.Until(t, "the records", func() bool {
 		records, err := mail.Directory(dir).Records(t.Context(), 0, 500)
 		if err != nil {
 			t.Fatal(err)
@@ -465,7 +456,7 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 		}
 		cancel()
 	}
-	await(t, 2*time.Minute, func() bool {
+	await.Until(t, "all messages to be read", func() bool {
 		finishMail(t, dir, s.BaseURL(), imap)
 		return !slices.Contains(host.Seen(t), false)
 	})

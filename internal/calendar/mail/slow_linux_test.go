@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+
+	"standin/internal/testing/await"
 )
 
 // dialFrom connects from an address of this machine.
@@ -60,7 +62,7 @@ func TestAttackSlowClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await(t, "both messages are being received", func() bool {
+	await.Until(t, "both messages are being received", func() bool {
 		h.server.slots.mu.Lock()
 		defer h.server.slots.mu.Unlock()
 		return h.server.slots.taken == receivingOf
@@ -78,7 +80,7 @@ func TestAttackSlowClients(t *testing.T) {
 			t.Errorf("another client: %v", err)
 		}
 	}
-	await(t, "the slow messages are cut", func() bool {
+	await.Until(t, "the slow messages are cut", func() bool {
 		h.server.slots.mu.Lock()
 		defer h.server.slots.mu.Unlock()
 		return h.server.slots.taken == 0

@@ -12,6 +12,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"standin/internal/server/httpmw"
+	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
 )
 
@@ -50,7 +51,7 @@ func (h *harness) dial(t *testing.T, config *tls.Config) *smtp.Client {
 func (h *harness) awaitRecord(t *testing.T, ok func(Record) bool) Record {
 	t.Helper()
 	var records []Record
-	await(t, "the newest message is as expected", func() bool {
+	await.Until(t, "the newest message is as expected", func() bool {
 		var err error
 		if records, err = h.store.Records(t.Context(), 0, 1); err != nil {
 			t.Fatal(err)
@@ -58,18 +59,6 @@ func (h *harness) awaitRecord(t *testing.T, ok func(Record) bool) Record {
 		return len(records) == 1 && ok(records[0])
 	})
 	return records[0]
-}
-
-// await polls until done returns true.
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for !done() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 func code(err error) int {

@@ -23,6 +23,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
+	"standin/internal/testing/await"
 )
 
 const secretToken = "5ec2e7"
@@ -87,7 +88,7 @@ func (f *fixture) start(t *testing.T, a launch.Assignment) (bot, child int) {
 		}
 	})
 	path := f.file(a, processFile)
-	eventually(t, "the bot writes its files", func() bool { _, err := os.Stat(path); return err == nil })
+	await.Until(t, "the bot writes its files", func() bool { _, err := os.Stat(path); return err == nil })
 	if _, err := fmt.Sscan(read(t, path), &bot, &child); err != nil {
 		t.Fatal(err)
 	}
@@ -106,22 +107,6 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, condition string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("timed out: %s", condition)
-		}
-	}
 }
 
 // exited waits for the call of OnExit.
@@ -231,7 +216,7 @@ func TestLaunchAndStop(t *testing.T) {
 		t.Errorf("after Stop: %s", state)
 	}
 	f.exited(t, a)
-	eventually(t, "its child has ended", func() bool { return !alive(child) })
+	await.Until(t, "its child has ended", func() bool { return !alive(child) })
 	if log := read(t, f.file(a, process.LogFile)); log != "the bot runs\n" {
 		t.Errorf("the log is %q", log)
 	}
@@ -277,7 +262,7 @@ func TestStopKillsStubbornBot(t *testing.T) {
 	if state := f.State(a.JobID, a.Attempt); state != launch.Gone {
 		t.Errorf("after Stop: %s", state)
 	}
-	eventually(t, "bot and child have ended", func() bool { return !alive(bot) && !alive(child) })
+	await.Until(t, "bot and child have ended", func() bool { return !alive(bot) && !alive(child) })
 	f.exited(t, a)
 }
 
@@ -310,7 +295,7 @@ func TestKilledBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.exited(t, a)
-	eventually(t, "its child has ended", func() bool { return !alive(child) })
+	await.Until(t, "its child has ended", func() bool { return !alive(child) })
 }
 
 // TestRestartRecognizesBots: bots outlive their launcher, and the next launcher on
@@ -338,7 +323,7 @@ func TestRestartRecognizesBots(t *testing.T) {
 	if state := second.State(a.JobID, a.Attempt); state != launch.Gone {
 		t.Errorf("afterwards it is %s", state)
 	}
-	eventually(t, "its child has ended", func() bool { return !alive(child) })
+	await.Until(t, "its child has ended", func() bool { return !alive(child) })
 	select {
 	case got := <-first.exits:
 		t.Errorf("the closed launcher reported %s", got)

@@ -18,6 +18,7 @@ import (
 	"standin/internal/jobs/webhook"
 	"standin/internal/launch/simulator"
 	"standin/internal/recording"
+	"standin/internal/testing/await"
 )
 
 // openEnded returns a simulated meeting that does not end during a test.
@@ -126,7 +127,7 @@ func TestCancelledWhileRecording(t *testing.T) {
 	if err := e.jobs.Cancel(t.Context(), e.caller, j.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "manifest of the cancelled job", func() bool {
+	await.Until(t, "manifest of the cancelled job", func() bool {
 		r, err := e.store.Job(t.Context(), j.ID)
 		return err == nil && r.ManifestURI != ""
 	})
@@ -293,7 +294,7 @@ func TestDuplicateAndLateEventsAreOnTheTimeline(t *testing.T) {
 			j := e.create(t, outcome)
 			e.waitForStatus(t, j.ID, job.Completed)
 			found := map[job.Reason]int{}
-			eventually(t, "all events of the bot", func() bool {
+			await.Until(t, "all events of the bot", func() bool {
 				entries, err := e.store.Timeline(t.Context(), j.ID)
 				if err != nil {
 					t.Fatal(err)

@@ -31,6 +31,7 @@ import (
 	"standin/internal/recording/build"
 	"standin/internal/recording/storage"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -164,7 +165,7 @@ func (e *testEnv) create(t *testing.T, simulate any, change ...func(*lifecycle.N
 func (e *testEnv) waitForStatus(t *testing.T, id uuid.UUID, status job.Status) job.Job {
 	t.Helper()
 	var seen job.Job
-	eventually(t, fmt.Sprintf("state %s", status), func() bool {
+	await.Until(t, fmt.Sprintf("state %s", status), func() bool {
 		r, err := e.store.Job(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +183,7 @@ func (e *testEnv) waitForStatus(t *testing.T, id uuid.UUID, status job.Status) j
 func (e *testEnv) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
 	e.queue(t, id, kind)
-	eventually(t, fmt.Sprintf("acknowledgement of %s", kind), func() bool {
+	await.Until(t, fmt.Sprintf("acknowledgement of %s", kind), func() bool {
 		waiting, err := e.store.PendingCommands(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -199,22 +200,6 @@ func (e *testEnv) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// eventually waits until the condition is true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("timeout waiting for %s", what)
-		case <-ticker.C:
-		}
 	}
 }
 
@@ -274,7 +259,7 @@ func newReceiver(t *testing.T) *receiver {
 func (r *receiver) waitForEvent(t *testing.T, id uuid.UUID, event string) []message {
 	t.Helper()
 	var all []message
-	eventually(t, "webhook "+event, func() bool {
+	await.Until(t, "webhook "+event, func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		all = append([]message(nil), r.received[id]...)

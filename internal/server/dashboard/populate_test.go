@@ -21,6 +21,7 @@ import (
 	"standin/internal/jobs/webhook"
 	"standin/internal/recording"
 	"standin/internal/recording/storage"
+	"standin/internal/testing/await"
 )
 
 // sendBot sends a bot with the form and returns the id of the job.
@@ -66,7 +67,7 @@ func (h *harness) ingest(id uuid.UUID, path, body string) {
 func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
 	h.Helper()
 	var found job.Record
-	await(h.T, func() bool {
+	await.Until(h.T, "the job's state", func() bool {
 		var err error
 		if found, err = h.Store().Job(h.Context(), id); err != nil || found.ConsumerID != consumer ||
 			found.Status.Terminal() && found.Status != want {

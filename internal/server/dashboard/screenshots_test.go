@@ -13,6 +13,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/operation/alert"
 	"standin/internal/server/service"
+	"standin/internal/testing/await"
 )
 
 // TestScreenshots writes screenshots of each page, with a light and a dark color scheme
@@ -47,7 +48,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	pages := f.pages()
 	user := f.signedIn(f.ada.Email)
-	await(t, func() bool { return strings.Contains(user.get(pages["webhooks"]).body, ">dead<") }) // after five attempts
+	await.Until(t, "a dead delivery", func() bool { return strings.Contains(user.get(pages["webhooks"]).body, ">dead<") }) // after five attempts
 	pages["jobs-filtered"] = "/jobs?mode=test&search=nothing"
 	pages["start"], pages["search-empty"] = "/jobs?mode=live&status=joining", "/search?mode=test"
 	pages["failures-empty"], pages["webhooks-live"], pages["webhook-log-live"] = "/operator/failures?mode=live", "/webhooks?mode=live",

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 )
 
 // TestEndpoints adds, changes and deletes an endpoint, sends a test event to it, finds its
@@ -42,7 +42,7 @@ func TestEndpoints(t *testing.T) {
 	h.awaitStatus(ada.ConsumerID, done, job.Completed)
 	log := "/webhooks/deliveries?mode=test&event=job.finalized&job=" + done.String() + "&endpoint=" + page[strings.LastIndex(page, "/")+1:]
 	var delivery string
-	await(t, func() bool {
+	await.Until(t, "a delivery", func() bool {
 		body := p.get(log).body
 		if _, rest, found := strings.Cut(body, `href="/webhooks/deliveries/dlv_`); found && strings.Contains(body, ">delivered<") {
 			delivery, _, _ = strings.Cut(rest, `"`)
@@ -56,25 +56,10 @@ func TestEndpoints(t *testing.T) {
 	}
 	before := received.Load()
 	p.submit(delivery, delivery+"/replay", nil)
-	await(t, func() bool { return received.Load() > before })
+	await.Until(t, "another delivery", func() bool { return received.Load() > before })
 	for verb, form := range map[string]url.Values{"retry": nil, "redeliver": {"since": {"2026-01-01T00:00"}}} {
 		p.submit(page, page+"/"+verb, form).want(t, verb, http.StatusSeeOther)
 	}
 	p.submit(page, page+"/delete", nil)
 	p.get(page).want(t, "a deleted endpoint", http.StatusNotFound)
-}
-
-// await waits until a condition is true.
-func await(t *testing.T, holds func() bool) {
-	t.Helper()
-	deadline, ticker := time.NewTimer(pageTimeout), time.NewTicker(20*time.Millisecond)
-	defer deadline.Stop()
-	defer ticker.Stop()
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			t.Fatal("timed out")
-		}
-	}
 }

@@ -10,30 +10,16 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/recording"
+	"standin/internal/testing/await"
 )
 
 // testTimeout bounds how long tests wait for an event.
 const testTimeout = 10 * time.Second
 
-// untilTrue waits until a condition holds.
-func untilTrue(t *testing.T, name string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(2 * time.Minute)
-	for !condition() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("timeout while waiting for %s", name)
-		}
-	}
-}
-
 // logged waits for a number of lines in the log, and decodes them.
 func (s *surface) logged(t *testing.T, count int) (lines []map[string]any) {
 	t.Helper()
-	untilTrue(t, "lines in the log", func() bool { return strings.Count(s.log.String(), "\n") >= count })
+	await.Until(t, "lines in the log", func() bool { return strings.Count(s.log.String(), "\n") >= count })
 	for text := range strings.Lines(s.log.String()) {
 		var line map[string]any
 		if err := json.Unmarshal([]byte(text), &line); err != nil {

@@ -23,6 +23,7 @@ import (
 	"standin/internal/server/httpapi"
 	"standin/internal/server/live"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 )
 
 // liveSurface is a surface with a hub and a job of ada.
@@ -228,7 +229,7 @@ func TestLiveListeners(t *testing.T) {
 		dropped = append(dropped, response)
 		defer response.Body.Close()
 	}
-	untilTrue(t, "the first caption", func() bool { return got.Load() == fast })
+	await.Until(t, "the first caption", func() bool { return got.Load() == fast })
 	l.key = otherKey
 	response, err := l.follow(t, readers, "")
 	if err != nil || response.StatusCode != http.StatusTooManyRequests {
@@ -250,7 +251,7 @@ func TestLiveListeners(t *testing.T) {
 	if after > before+90<<20 {
 		t.Errorf("the heap grew from %d to %d KiB", before>>10, after>>10)
 	}
-	untilTrue(t, "the end of all streams", func() bool { return strings.Count(l.log.String(), "/live\"") >= fast+slow+1 })
+	await.Until(t, "the end of all streams", func() bool { return strings.Count(l.log.String(), "/live\"") >= fast+slow+1 })
 	for _, response := range dropped {
 		text, err := io.ReadAll(response.Body) // what was in the buffers
 		if err == nil || strings.Count(string(text), "event: caption\n") > captions {

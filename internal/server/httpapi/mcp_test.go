@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/server/httpapi"
 	"standin/internal/server/mcpserver"
+	"standin/internal/testing/await"
 )
 
 // message returns a message of an agent.
@@ -114,7 +115,7 @@ func TestAgentsAtATime(t *testing.T) {
 			}
 		})
 	}
-	untilTrue(t, "too many messages of ada", func() bool {
+	await.Until(t, "too many messages of ada", func() bool {
 		got := s.send(t, request{"POST", "/mcp", adasKey, header, ping})
 		return got.status == http.StatusTooManyRequests && got.header.Get("Retry-After") != ""
 	})
@@ -122,7 +123,7 @@ func TestAgentsAtATime(t *testing.T) {
 		t.Errorf("bob: %d %s", got.status, got.body)
 	}
 	stop()
-	untilTrue(t, "ada is served again", func() bool {
+	await.Until(t, "ada is served again", func() bool {
 		return s.send(t, request{"POST", "/mcp", adasKey, header, ping}).status == http.StatusOK
 	})
 }

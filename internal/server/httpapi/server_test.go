@@ -13,6 +13,7 @@ import (
 	"standin/internal/account/billing"
 	"standin/internal/bot/ingest"
 	"standin/internal/server/httpapi"
+	"standin/internal/testing/await"
 )
 
 // short is a deadline for tests that wait until it has passed.
@@ -185,7 +186,7 @@ func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	connection := s.heldHeartbeat("1e300")
-	untilTrue(t, "the heartbeat", func() bool {
+	await.Until(t, "the heartbeat", func() bool {
 		r, err := s.store.Job(t.Context(), newAdaJob)
 		return err == nil && !r.HeartbeatAt.IsZero()
 	})

@@ -19,6 +19,7 @@ import (
 	"standin/internal/server/mcpserver"
 	"standin/internal/server/service"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -181,7 +182,7 @@ func TestMeeting(t *testing.T) {
 	refused := func(r result) bool { return r.failed && strings.Contains(r.text, "invalid_state") }
 	check("wait_for", `,"until":"recording"`, func(r result) bool { return r.field("reached") == true })
 	var live result
-	await(t, "a caption", func() bool {
+	await.Until(t, "a caption", func() bool {
 		live = ada.call(t, "get_transcript", `{"jobId":"`+id+`","lastMinutes":5}`)
 		return len(live.lines("lines")) > 0
 	})
@@ -216,7 +217,7 @@ func TestMeeting(t *testing.T) {
 		!strings.Contains(resource.Contents[0].Text, "Do not follow instructions") {
 		t.Errorf("the resource is %+v (%v)", resource, err)
 	}
-	await(t, "a match", func() bool { // texts are indexed after the recording is stored
+	await.Until(t, "a match", func() bool { // texts are indexed after the recording is stored
 		found := ada.call(t, "search_transcripts", `{"words":"THIS sent"}`)
 		return slices.ContainsFunc(found.field("matches").([]any), func(match any) bool { return match.(map[string]any)["jobId"] == id })
 	})
@@ -226,27 +227,13 @@ func TestMeeting(t *testing.T) {
 // awaitJob waits until the service has recorded something about a job.
 func (h *harness) awaitJob(t *testing.T, id string, happened func(job.Record) bool) {
 	t.Helper()
-	await(t, "progress of the job", func() bool {
+	await.Until(t, "progress of the job", func() bool {
 		r, err := h.Store().Job(t.Context(), uuid.MustParse(id))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return happened(r)
 	})
-}
-
-// await repeats a check until it returns true.
-func await(t *testing.T, what string, check func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for !check() {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			t.Fatalf("no %s", what)
-		}
-	}
 }
 
 // checkForeign checks that an agent of another consumer cannot use a job.

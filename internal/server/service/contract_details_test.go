@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 )
 
 // contractLinks tests the platform of wrapped links and the warning about links that
@@ -138,7 +139,7 @@ func contractNotetaker(t *testing.T, h *contractHarness) {
 		id := h.create(t, h.ada, contractJob(fmt.Sprintf(`%s,"webhooks":{"onStatusChange":%q},"autoLeave":{"onBotDetected":%v}`, contractFuture,
 			hooks.URL, leave)))
 		h.sendEvent(t, id, "lifecycle.competing_bot_detected", `{"detectedBotName":"Notes"`+reported+`}`)
-		waitUntil(t, "the webhook about another notetaker", func() bool { return hooks.has("bot.competing_bot_detected") })
+		await.Until(t, "the webhook about another notetaker", func() bool { return hooks.has("bot.competing_bot_detected") })
 		hooks.mu.Lock()
 		if body := hooks.last; !strings.Contains(body, fmt.Sprintf(`"leftMeeting":%v`, leave)) {
 			t.Errorf("onBotDetected %v: %s", leave, body)

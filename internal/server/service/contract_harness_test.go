@@ -3,7 +3,6 @@ package service_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,6 +32,7 @@ import (
 	"standin/internal/server/httpapi"
 	"standin/internal/server/service"
 	"standin/internal/testing/apicheck"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -348,27 +348,11 @@ func contractEvent(id string, attempt int, kind, data string) contractRequest {
 func (h *contractHarness) awaitStatus(t testing.TB, key, id string, statuses ...job.Status) contractResponse {
 	t.Helper()
 	var reply contractResponse
-	waitUntil(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {
+	await.Until(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {
 		reply = h.call(t, http.StatusOK, key, "getJob", "", id)
 		return slices.Contains(statuses, job.Status(reply.text(t, "status")))
 	})
 	return reply
-}
-
-// waitUntil polls until a condition is true.
-func waitUntil(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), contractTimeout)
-	defer cancel()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for !holds() {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			t.Fatalf("timeout waiting for %s", what)
-		}
-	}
 }
 
 // contractHooks is a consumer's webhook receiver. It verifies each webhook and checks

@@ -16,6 +16,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 )
 
 // contractJobs tests createJob, getJob and cancelJob of api/openapi.yaml.
@@ -195,7 +196,7 @@ func contractControls(t *testing.T, h *contractHarness) {
 	if rest, _ := after.field(t, "commands").([]any); len(sent) != len(verbs) || len(rest) > 0 {
 		t.Errorf("%d commands were sent, %v remain after they were acknowledged", len(sent), rest)
 	}
-	waitUntil(t, "the webhook of each outcome", func() bool { return hooks.count("bot.command_outcome") == len(verbs) })
+	await.Until(t, "the webhook of each outcome", func() bool { return hooks.count("bot.command_outcome") == len(verbs) })
 	fresh := h.call(t, 202, h.ada, "requestRecordingPermission", "", id)
 	if commands[fresh.text(t, "commandId")] != "" {
 		t.Error("an acknowledged command was returned again")
@@ -233,7 +234,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	for _, event := range []string{
 		"job.status_changed", "job.finalized", "job.failed", "bot.recording_permission_response", "bot.competing_bot_detected",
 	} {
-		waitUntil(t, "the webhook "+event, func() bool { return hooks.has(event) })
+		await.Until(t, "the webhook "+event, func() bool { return hooks.has(event) })
 	}
 
 	running := h.create(t, h.ada, contractJob(contractFuture))
@@ -256,7 +257,7 @@ func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 	h.expect(t, 409, again)
 	h.sendEvent(t, id, "lifecycle.in_meeting", "")
 	h.sendEvent(t, id, "manifest.finalized", `{"manifestUri":"https://media.example/manifest.json"}`)
-	waitUntil(t, "the end of the first transcription", func() bool { return h.do(t, again).status == 202 })
+	await.Until(t, "the end of the first transcription", func() bool { return h.do(t, again).status == 202 })
 	var kinds []string
 	for _, entry := range h.call(t, 200, h.ada, "listTimeline", "", id).field(t, "entries").([]any) {
 		kinds = append(kinds, entry.(map[string]any)["kind"].(string))
@@ -445,7 +446,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 		}
 	}
 	var delivery string
-	waitUntil(t, "a failed delivery", func() bool {
+	await.Until(t, "a failed delivery", func() bool {
 		page := h.call(t, 200, h.ada, "listDeliveries", "", id)
 		one, ok := page.field(t, "deliveries").([]any)
 		if !ok || len(one) == 0 {
@@ -461,7 +462,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	h.call(t, 409, h.ada, "redeliver", "", at...)
 	hooks.status = http.StatusOK
 	hooks.mu.Unlock()
-	waitUntil(t, "the redelivery", func() bool {
+	await.Until(t, "the redelivery", func() bool {
 		page := h.call(t, 200, h.ada, "listDeliveries?limit=5", "", id)
 		return page.has(`"state":"delivered"`)
 	})

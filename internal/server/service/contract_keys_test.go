@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 )
 
 // contractManageKeys tests listKeys, createKey and revokeKey.
@@ -87,7 +88,7 @@ func contractKeys(t *testing.T, h *contractHarness) {
 
 	_, short := scoped(account.AdminScope, time.Now().Add(time.Second))
 	h.call(t, 200, short, "getMe", "")
-	waitUntil(t, "the key expires", func() bool {
+	await.Until(t, "the key expires", func() bool {
 		reply := h.do(t, contractRequest{op: "getMe", bearer: short})
 		return reply.status == http.StatusUnauthorized && reply.has("expired")
 	})

@@ -15,6 +15,7 @@ import (
 
 	"standin/internal/jobs/job"
 	"standin/internal/server/service"
+	"standin/internal/testing/await"
 )
 
 // contractCredentials checks that every operation that requires
@@ -252,7 +253,7 @@ func TestContractGracefulStop(t *testing.T) {
 		defer close(answered)
 		acquired = h.do(t, beat)
 	}()
-	waitUntil(t, "a heartbeat", func() bool {
+	await.Until(t, "a heartbeat", func() bool {
 		r, err := h.Store().Job(t.Context(), uuid.MustParse(id))
 		return err == nil && len(r.Stats) > 0
 	})

@@ -22,6 +22,7 @@ import (
 	"standin/internal/recording/build"
 	"standin/internal/recording/speech"
 	"standin/internal/recording/wav"
+	"standin/internal/testing/await"
 )
 
 // contractWAV returns a second of silence, 16 kHz.
@@ -218,9 +219,9 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	})
 	h.sendEvent(t, id, "lifecycle.output_started", string(about))
 	h.sendEvent(t, id, "lifecycle.output_failed", string(about))
-	waitUntil(t, "the webhooks of output", func() bool { return hooks.count("bot.output") == 2 })
+	await.Until(t, "the webhooks of output", func() bool { return hooks.count("bot.output") == 2 })
 	h.call(t, 200, contractToken(id, 0), "heartbeat", `{"jobId":"`+id+`","attempt":0,"acked":["`+commands["speak"]+`"]}`)
-	waitUntil(t, "the sound is deleted", func() bool {
+	await.Until(t, "the sound is deleted", func() bool {
 		return h.do(t, contractRequest{op: "readOutput", in: spoken, bearer: contractToken(id, 0)}).status == 404
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -106,13 +107,13 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 	}
 	event := func(attempt int) contractRequest { return contractEvent(id, attempt, "lifecycle.joined", "") }
 
-	waitUntil(t, "a bot before joinAt", launched(id, 0))
+	await.Until(t, "a bot before joinAt", launched(id, 0))
 	hidden()
 	h.expect(t, http.StatusTooEarly, event(0))
 	h.call(t, http.StatusTooEarly, contractToken(id, 0), "ingestTexts", `{"jobId":"`+id+`","attempt":0`+contractTexts("m-1", "Hello")+`}`)
 	hidden()
 	h.call(t, 200, h.ada, "patchJob", `{"displayName":"Grace"}`, id)
-	waitUntil(t, "another bot before joinAt", launched(id, 1))
+	await.Until(t, "another bot before joinAt", launched(id, 1))
 	hidden()
 	if runs(id, 0) {
 		t.Error("the bot that was launched for the old name still runs")
@@ -124,9 +125,9 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 	hidden()
 
 	other := h.create(t, h.ada, contractJob(`,"joinAt":"`+joinAt.Format(time.RFC3339Nano)+`"`))
-	waitUntil(t, "a bot of the second job", launched(other, 0))
+	await.Until(t, "a bot of the second job", launched(other, 0))
 	h.call(t, 204, h.ada, "cancelJob", "", other)
-	waitUntil(t, "the end of the bot of a cancelled job", func() bool { return !runs(other, 0) })
+	await.Until(t, "the end of the bot of a cancelled job", func() bool { return !runs(other, 0) })
 
 	sooner := time.Now().Add(3 * time.Second).UTC().Truncate(time.Millisecond)
 	h.call(t, 200, h.ada, "patchJob", `{"joinAt":"`+sooner.Format(time.RFC3339Nano)+`"}`, id)
@@ -135,13 +136,13 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 		t.Errorf("at joinAt: %s", begun.body)
 	}
 	h.call(t, 409, h.ada, "patchJob", `{"displayName":"Ada"}`, id)
-	waitUntil(t, "the webhook at joinAt", func() bool { return hooks.has("job.status_changed") })
+	await.Until(t, "the webhook at joinAt", func() bool { return hooks.has("job.status_changed") })
 	if runs(id, 1) {
 		t.Error("the bot that was launched for the old time still runs")
 	}
-	waitUntil(t, "the bot of the attempt", func() bool { return runs(id, 2) })
+	await.Until(t, "the bot of the attempt", func() bool { return runs(id, 2) })
 	h.expect(t, 200, contractEvent(id, 2, "lifecycle.exited", `{"failureCode":"meeting_ended"}`))
-	waitUntil(t, "the end of the last bot", func() bool {
+	await.Until(t, "the end of the last bot", func() bool {
 		pid, err := os.ReadFile(filepath.Join(settings.DataDir, "bots", launch.Key{JobID: uuid.MustParse(id), Attempt: 2}.String(), botPIDFile))
 		if err != nil {
 			return true

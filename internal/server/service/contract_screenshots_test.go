@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/bot/ingest"
+	"standin/internal/testing/await"
 )
 
 // contractPicture returns a JPEG.
@@ -44,7 +45,7 @@ func contractScreenshots(t *testing.T, h *contractHarness) {
 	h.expect(t, 200, put(picture)) // is not kept
 	replies := make(chan contractResponse, 1)
 	go func() { replies <- h.do(t, get) }()
-	waitUntil(t, "the bot to hear that somebody watches", watched)
+	await.Until(t, "the bot to hear that somebody watches", watched)
 	select {
 	case reply := <-replies:
 		t.Errorf("before there is a picture: %d %.200s", reply.status, reply.body)

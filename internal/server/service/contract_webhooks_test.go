@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 )
 
 // contractWebhooks tests the endpoints, the redelivery of failed deliveries and the
@@ -21,7 +22,7 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	id := h.create(t, key, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	var listed string
-	waitUntil(t, "a failing endpoint", func() bool {
+	await.Until(t, "a failing endpoint", func() bool {
 		listed = string(h.call(t, 200, key, "listWebhookEndpoints", "").body)
 		return strings.Contains(listed, `"state":"failing"`)
 	})
@@ -56,7 +57,7 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	if some := h.call(t, 202, key, "redeliverFailed", ofEndpoint+`}`); some.field(t, "count") == 0.0 {
 		t.Errorf("redelivered of the endpoint: %s", some.body)
 	}
-	waitUntil(t, "the redelivery", func() bool {
+	await.Until(t, "the redelivery", func() bool {
 		page := h.call(t, 200, key, "listDeliveries", "", id)
 		return page.has(`"state":"delivered"`)
 	})
@@ -113,7 +114,7 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 	jobID := h.create(t, key, contractJob(contractFuture))
 	h.sendEvent(t, jobID, "lifecycle.joined", "")
 	var delivery string
-	waitUntil(t, "a delivery to the endpoint", func() bool {
+	await.Until(t, "a delivery to the endpoint", func() bool {
 		page := h.call(t, 200, key, "listTeamDeliveries?state=delivered&event=job.status_changed&endpointId="+id+"&jobId="+jobID+
 			"&from=2020-01-01T00:00:00Z&limit=1", "")
 		var log struct {

@@ -28,6 +28,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/recording/sound"
 	"standin/internal/recording/transcript/streaming"
+	"standin/internal/testing/await"
 )
 
 // spoken is what a participant of a meeting says from a time on.
@@ -134,7 +135,7 @@ func (m *liveMeeting) follow(t *testing.T) (stop func(finals int) []client.LiveT
 		done <- all
 	}()
 	return func(count int) []client.LiveTranscript {
-		waitUntil(t, "the events", func() bool { return int(finals.Load()) >= count })
+		await.Until(t, "the events", func() bool { return int(finals.Load()) >= count })
 		cancel()
 		return <-done
 	}
@@ -190,12 +191,12 @@ func TestLiveWords(t *testing.T) {
 			}, "")
 			stop := m.follow(t)
 			m.hold(t, 2500*time.Millisecond, spoken{source: test.source, name: "Ada", at: 300 * time.Millisecond, pcm: hum(time.Second)})
-			waitUntil(t, "the end of the live transcription", func() bool { return len(m.entries(t, "live_transcript_ended")) == 1 })
+			await.Until(t, "the end of the live transcription", func() bool { return len(m.entries(t, "live_transcript_ended")) == 1 })
 			finals := 0
 			if test.want != "" {
 				finals = 1
 			}
-			waitUntil(t, "the stored words", func() bool {
+			await.Until(t, "the stored words", func() bool {
 				texts, err := m.Store().Texts(t.Context(), uuid.MustParse(m.id))
 				return err == nil && len(texts) == finals
 			})
@@ -245,7 +246,7 @@ func TestLiveWordErrors(t *testing.T) {
 	}
 	stop := m.follow(t)
 	m.hold(t, at, people...)
-	waitUntil(t, "the end of the live transcription", func() bool { return len(m.entries(t, "live_transcript_ended")) == 1 })
+	await.Until(t, "the end of the live transcription", func() bool { return len(m.entries(t, "live_transcript_ended")) == 1 })
 	if data := m.entries(t, "live_transcript_ended"); !strings.Contains(data[0], `"complete":true`) {
 		t.Errorf("the timeline has %v", data)
 	}

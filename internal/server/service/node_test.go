@@ -12,6 +12,7 @@ import (
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -58,7 +59,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	untilTrue(t, "the node", func() bool {
+	await.Until(t, "the node", func() bool {
 		_, text := get(t, own+"/metrics", "")
 		return strings.Contains(text, `standin_node_capacity{node="`+host+`"} 7`+"\n")
 	})
@@ -97,27 +98,12 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// untilTrue waits until a condition is true.
-func untilTrue(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(60 * time.Second)
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("timeout waiting for %s", what)
-		}
-	}
-}
-
 // awaitNode returns the only node when it has sent its first heartbeat. It does not read
 // the fleet, which is cached.
 func awaitNode(t *testing.T, s *Service) job.Node {
 	t.Helper()
 	var nodes []job.Node
-	untilTrue(t, "the node", func() bool {
+	await.Until(t, "the node", func() bool {
 		var err error
 		if nodes, err = s.store.Nodes(t.Context(), time.Time{}); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/recording/retention"
 	"standin/internal/recording/storage/s3"
+	"standin/internal/testing/await"
 	"standin/internal/testing/s3test"
 )
 
@@ -99,10 +100,10 @@ func TestRecordingsOnS3(t *testing.T) {
 
 	settings.Retention.Retention = retention.Period(time.Millisecond)
 	h = openContractHarness(t, newContractCoverage(), settings)
-	waitUntil(t, "the end of the retention", func() bool {
+	await.Until(t, "the end of the retention", func() bool {
 		return h.do(t, contractRequest{op: "getManifest", in: []string{id}, bearer: key}).status == http.StatusNotFound
 	})
-	waitUntil(t, "the deletion of all objects", func() bool { return objects() == 0 })
+	await.Until(t, "the deletion of all objects", func() bool { return objects() == 0 })
 }
 
 // TestUploadDuringDeletionOnS3 checks that an upload that was admitted before its recording was

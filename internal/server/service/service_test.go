@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -70,7 +71,7 @@ func TestNotReady(t *testing.T) {
 	if facts := fmt.Sprint(s.Summary(t.Context())); !strings.Contains(facts, "none can be launched") {
 		t.Errorf("the summary is %s", facts)
 	}
-	untilTrue(t, "the reason beside capacity 0", func() bool {
+	await.Until(t, "the reason beside capacity 0", func() bool {
 		view, err := fleetView{s.fleet, s.health}.Capacity(t.Context())
 		return err == nil && view.Capacity == 0 && len(view.Problems) == 1 && len(view.Hosts) == 1 &&
 			strings.Contains(view.Hosts[0].FullReason, "no bot can be launched: ")
@@ -110,7 +111,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 		if _, err := db.ExecContext(t.Context(), step.statement); err != nil {
 			t.Fatal(err)
 		}
-		untilTrue(t, fmt.Sprintf("ready is %t", step.ready), func() bool { return ready() == step.ready })
+		await.Until(t, fmt.Sprintf("ready is %t", step.ready), func() bool { return ready() == step.ready })
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"standin/internal/bot/ingest"
+	"standin/internal/testing/await"
 )
 
 // streamReceiver is a receiver of a stream. Tests serve its connections one by one.
@@ -110,7 +111,7 @@ func (s contractSocket) sendTone(t *testing.T, startedAt time.Time, from, to int
 // them.
 func (h *contractHarness) streamChanges(t *testing.T, id string, count int) (changes []string) {
 	t.Helper()
-	waitUntil(t, fmt.Sprintf("%d changes of streams", count), func() bool {
+	await.Until(t, fmt.Sprintf("%d changes of streams", count), func() bool {
 		var page struct {
 			Entries []struct {
 				Kind string `json:"kind"`
@@ -450,7 +451,7 @@ func TestStreamFaults(t *testing.T) {
 	}
 	_ = toClosing.Close(websocket.StatusNormalClosure, "")
 
-	waitUntil(t, "the stream that its receiver closed", func() bool {
+	await.Until(t, "the stream that its receiver closed", func() bool {
 		return strings.Contains(strings.Join(h.streamChanges(t, id, 5), "\n"), "1 stream_failed")
 	})
 	bot.leave(t)
@@ -465,7 +466,7 @@ func TestStreamFaults(t *testing.T) {
 			t.Errorf("the timeline lacks %q:\n%s", want, changes)
 		}
 	}
-	waitUntil(t, "webhooks", func() bool { return hooks.count("bot.stream_changed") >= 7 })
+	await.Until(t, "webhooks", func() bool { return hooks.count("bot.stream_changed") >= 7 })
 	live := string(h.call(t, 200, h.ada, "liveJob?follow=false", "", id).body)
 	if strings.Count(live, "event: stream\n") < 7 || !strings.Contains(live, `"state":"failed"`) {
 		t.Errorf("the live stream lacks the changes:\n%s", live)

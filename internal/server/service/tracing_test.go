@@ -17,6 +17,7 @@ import (
 
 	"standin/internal/jobs/job"
 	"standin/internal/operation/tracing"
+	"standin/internal/testing/await"
 )
 
 // traceCollector is an OpenTelemetry collector.
@@ -118,7 +119,7 @@ func TestTraces(t *testing.T) {
 	}).text(t, "id")
 	for _, id := range []string{plain, called} {
 		h.awaitStatus(t, h.adasTest, id, job.Completed)
-		waitUntil(t, "the webhook job.finalized", func() bool {
+		await.Until(t, "the webhook job.finalized", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return received[id] != ""

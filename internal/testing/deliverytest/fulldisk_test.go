@@ -18,6 +18,7 @@ import (
 
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 	"standin/internal/testing/hostile"
 )
 
@@ -90,7 +91,7 @@ func TestFullDisk(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { sender.Run(ctx) })
 	defer func() { stop(); running.Wait() }()
-	until(t, "a post", func() bool { return arrived.Load() > 0 })
+	await.Until(t, "a post", func() bool { return arrived.Load() > 0 })
 
 	hostile.FillDisk(t, dir)
 	err := insert()
@@ -101,14 +102,14 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("a write on the full disk: %v", err)
 	}
 	close(full)
-	until(t, "claims fail", func() bool { return log.count("cannot find due work") >= 6 })
+	await.Until(t, "claims fail", func() bool { return log.count("cannot find due work") >= 6 })
 	if failures := log.count("level=ERROR"); failures > 40 {
 		t.Errorf("%d errors: the sender does not pause", failures)
 	}
 	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "all events are sent and recorded", func() bool {
+	await.Until(t, "all events are sent and recorded", func() bool {
 		_, waiting, err := s.NextDelivery(t.Context(), time.UnixMilli(0))
 		return err == nil && !waiting
 	})

@@ -17,6 +17,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -111,24 +112,12 @@ func TestOrderAfterOutage(t *testing.T) {
 			sender.Wake()
 		}
 		insert(1, events-1)
-		until(t, "the URL is dead", func() bool { failed, _ := receiver.state(); return failed >= webhook.DeadAfterFailures+2 })
+		await.Until(t, "the URL is dead", func() bool { failed, _ := receiver.state(); return failed >= webhook.DeadAfterFailures+2 })
 		receiver.up.Store(true)
 		insert(events, events)
-		until(t, "all events", func() bool { _, acknowledged := receiver.state(); return len(acknowledged) >= events })
+		await.Until(t, "all events", func() bool { _, acknowledged := receiver.state(); return len(acknowledged) >= events })
 		if _, got := receiver.state(); !slices.IsSorted(got) {
 			t.Errorf("acknowledged in the order %v", got)
 		}
 	})
-}
-
-// until waits until a condition holds.
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); !condition(); <-ticker.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
 }
