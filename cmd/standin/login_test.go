@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-	"os"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"standin/internal/account"
 	"standin/internal/testing/testbrowser"
@@ -17,7 +12,7 @@ import (
 // key works then, and the link does not work again.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	page := newPage(t, testbrowser.ForPages(t))
+	page := testbrowser.OpenTab(t)
 	s, err := startService(t.Context(), newDataDir(t))
 	if err != nil {
 		t.Fatal(err)
@@ -35,53 +30,19 @@ func TestLogin(t *testing.T) {
 	}
 	config := t.TempDir()
 	c := &cli{t, []string{"--config-dir", config}, map[string]string{"BASE": s.BaseURL()}}
-	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(page, 4*time.Minute)
-		defer cancel()
-		if err := chromedp.Do(ctx, steps...); err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
-	shows := func(element, want string) {
-		t.Helper()
-		if got, err := chromedp.Run(page, chromedp.Text(chromedp.CSS(element))); err != nil || !strings.Contains(got, want) {
-			t.Errorf("the page does not show %q: %q (%v)", want, got, err)
-		}
-	}
 	used := ""
 	c.login(func(link, code string) {
 		used = link
-		do("open the link", chromedp.Navigate(link))
-		do("sign in", chromedp.SendKeys(chromedp.CSS(`input[name="email"]`), "ada@example.com"),
-			chromedp.SendKeys(chromedp.CSS(`input[name="password"]`), testPassword), chromedp.Click(chromedp.CSS("button.primary")))
-		do("see the page", chromedp.WaitVisible(chromedp.CSS(".code")))
-		shows(".code", code)
-		shows("main", userAgent())
-		do("allow it", chromedp.Click(chromedp.CSS("#allow")), chromedp.WaitVisible(chromedp.CSS(`a[href="/keys"]`)))
+		page.Open(link)
+		page.Fill(`input[name="email"]`, "ada@example.com")
+		page.Fill(`input[name="password"]`, testPassword)
+		page.Click("button.primary")
+		page.Until(`document.querySelector(".code")?.innerText.includes(` + testbrowser.Quote(code) + `)`)
+		page.AwaitText(userAgent())
+		page.Click("#allow")
+		page.Until(`document.querySelector("a[href='/keys']") !== null`)
 	})
 	c.rows(row{"jobs list", 0, `STATUS`, ``})
-	do("open the link again", chromedp.Navigate(used))
-	shows("main", "was already used")
-}
-
-// newPage opens a browser.
-func newPage(t *testing.T, path string) context.Context {
-	t.Helper()
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR=" + t.TempDir()),
-		chromedp.Flag("headless", "new"), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("password-store", "basic"),
-	}
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	t.Cleanup(end)
-	ctx, closeIt := chromedp.NewContext(ctx)
-	t.Cleanup(closeIt)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
-	}
-	return ctx
+	page.Open(used)
+	page.AwaitText("was already used")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"standin/internal/testing/testbrowser"
 )
@@ -68,24 +65,19 @@ func (r *documentRun) play() {
 	for _, o := range r.outputs {
 		link += regexp.MustCompile(`http://\S+/welcome\?\S+`).FindString(o.output.String())
 	}
-	ctx, cancel := context.WithTimeout(newPage(r.T, testbrowser.ForPages(r.T)), quickStartLimit)
-	defer cancel()
-	fill := func(name, text string) chromedp.Action[chromedp.Void] {
-		return chromedp.SendKeys(chromedp.CSS(fmt.Sprintf("input[name=%q]", name)), text)
+	page := testbrowser.OpenTab(r.T)
+	page.Open(link)
+	for name, text := range map[string]string{"name": "Ada", "email": "ada@example.com", "password": testPassword} {
+		page.Fill(fmt.Sprintf("input[name=%q]", name), text)
 	}
-	if err := chromedp.Do(ctx, chromedp.Navigate(link), fill("name", "Ada"), fill("email", "ada@example.com"), fill("password", testPassword),
-		chromedp.Click(chromedp.CSS("button.primary"), chromedp.NodeVisible), chromedp.WaitVisible(chromedp.CSS("details.account")), // signed in
-		chromedp.Navigate(r.base+"/jobs/"+r.job)); err != nil {
-		r.Fatal(err)
-	}
-	_, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`(async () => {
+	page.Click("button.primary")
+	page.Until(`document.querySelector("details.account") !== null`) // signed in
+	page.Open(r.base + "/jobs/" + r.job)
+	testbrowser.Eval[float64](page, `(async () => {
 		const video = document.querySelector("video");
 		video.muted = true; // otherwise it plays only after a click
 		await video.play();
 		while (video.currentTime < 1) await new Promise(next => setTimeout(next, 50));
 		return video.currentTime;
-	})()`, chromedp.EvalAwaitPromise))
-	if err != nil {
-		r.Fatalf("the recording does not play: %v", err)
-	}
+	})()`)
 }

@@ -103,7 +103,7 @@ func TestHostilePage(t *testing.T) {
 			t.Errorf("by %s: %v", by, err)
 		}
 	}
-	p.waitUntil(`document.querySelector("[data-self-name]")`)
+	p.Until(`document.querySelector("[data-self-name]")`)
 	if moved, err := m.NavigateAway(m.TrapURL()); moved != 1 || err != nil {
 		t.Fatalf("%d wander: %v", moved, err)
 	}

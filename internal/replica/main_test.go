@@ -26,7 +26,7 @@ var testMedia prepared
 func TestMain(m *testing.M) {
 	code := m.Run()
 	for _, running := range testBrowsers {
-		running.close()
+		running.Close()
 	}
 	if testMedia.folder != "" {
 		os.RemoveAll(testMedia.folder)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/testing/testbrowser"
+
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -23,20 +25,20 @@ func TestFromNameToLeave(t *testing.T) {
 	m := openMeeting(t, s, Settings{Notices: []Notice{NoticeRecorded}})
 	p := openTab(t, true)
 
-	p.open(m.URL())
+	p.Open(m.URL())
 	waitForEvent(t, m, EventOpened)
 	p.waitVisible(`input[type="text"][aria-label="Your name"]`)
-	p.click(`button[aria-label="Turn off microphone"]`)
-	p.click(`button[aria-label="Turn on microphone"]`) // which the page has stopped
-	p.click(`button[aria-label="Turn off microphone"]`)
-	p.click(`button[aria-label="Turn off camera"]`)
+	p.Click(`button[aria-label="Turn off microphone"]`)
+	p.Click(`button[aria-label="Turn on microphone"]`) // which the page has stopped
+	p.Click(`button[aria-label="Turn off microphone"]`)
+	p.Click(`button[aria-label="Turn off camera"]`)
 	p.waitVisible(`button[aria-label="Turn on microphone"]`)
-	if !evalAs[bool](p, `document.querySelector("[data-join]").disabled`) {
+	if !testbrowser.Eval[bool](p.Tab, `document.querySelector("[data-join]").disabled`) {
 		t.Error("one can join without a name")
 	}
-	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Stand-in"))
+	p.Do("type the name", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Stand-in"))
 	watchConnection(p)
-	p.click("[data-join]")
+	p.Click("[data-join]")
 	waitForEvent(t, m, EventKind(StateLobby))
 	p.waitVisible(`button[aria-label="Leave call"]`)
 	p.waitVisible(`[role="region"][aria-label="Call controls"]`) // as in the call
@@ -48,26 +50,26 @@ func TestFromNameToLeave(t *testing.T) {
 		t.Fatalf("admitted %d guests", moved)
 	}
 	waitForEvent(t, m, EventMediaConnected)
-	p.click(`div[aria-modal="true"][role="dialog"] button[data-mdc-dialog-action="ok"]`)
+	p.Click(`div[aria-modal="true"][role="dialog"] button[data-mdc-dialog-action="ok"]`)
 	waitForEvent(t, m, EventNoticeAccepted)
 	requireMedia(p, "Ada Quill")
 	requireMedia(p, "Ben Okafor")
 	playsInStep(p)
-	self := `[data-participant-id="` + evalAs[string](p,
+	self := `[data-participant-id="` + testbrowser.Eval[string](p.Tab,
 		`document.querySelector("[data-self-name]").closest("[data-participant-id]").dataset.participantId`) + `"]`
 	if tiles := p.count(self); tiles != 2 {
 		t.Errorf("the own tile is there %d times", tiles)
 	}
 
-	if visible := evalAs[string](p,
+	if visible := testbrowser.Eval[string](p.Tab,
 		`getComputedStyle(document.querySelector('[aria-label="Call controls"]')).visibility`); visible != "hidden" {
 		t.Errorf("the call bar is %s before the mouse moves", visible)
 	}
 	p.moveMouse()
-	p.click(`button[aria-label="Leave call"]`)
-	p.clickText("Just leave the meeting")
+	p.Click(`button[aria-label="Leave call"]`)
+	p.ClickText("Just leave the meeting")
 	waitForEvent(t, m, EventKind(StateLeft))
-	p.waitForText("You left the meeting")
+	p.AwaitText("You left the meeting")
 	guest := m.Guests()[0]
 	if guest.Name != "Stand-in" || guest.State != StateLeft || guest.Vanished || guest.Microphone || guest.Camera {
 		t.Errorf("the guest is %+v", guest)
@@ -77,15 +79,15 @@ func TestFromNameToLeave(t *testing.T) {
 // requireMedia requires that a participant's video plays at full size and that the
 // audio is not silent.
 func requireMedia(p *tab, name string) {
-	p.t.Helper()
+	p.Helper()
 	tile := `[...document.querySelectorAll("[data-participant-id]")].find((tile) => tile.querySelector("video") && tile.querySelector(".name").textContent === "` + name + `")`
 	playsMedia(p, tile)
 }
 
 // watchConnection stores the page's peer connection, for its statistics.
 func watchConnection(p *tab) {
-	p.t.Helper()
-	evalAs[bool](p, `(() => {
+	p.Helper()
+	testbrowser.Eval[bool](p.Tab, `(() => {
 		const original = RTCPeerConnection.prototype.createOffer;
 		RTCPeerConnection.prototype.createOffer = function (...options) {
 			window.watched = this;
@@ -99,7 +101,7 @@ func watchConnection(p *tab) {
 // tolerance is wide because the buffers differ for a while on a busy machine; with
 // missing or wrong reports the difference would be unknown or hours.
 func playsInStep(p *tab) {
-	p.t.Helper()
+	p.Helper()
 	const interval = `watched.getStats().then((report) => {
 		const at = { audio: [], video: [] };
 		for (const one of report.values()) {
@@ -109,9 +111,9 @@ func playsInStep(p *tab) {
 		const all = [...at.audio, ...at.video];
 		return Math.max(...all) - Math.min(...all);
 	})`
-	p.waitUntil(`await ` + interval + ` >= 0`)
-	if spread := evalAs[float64](p, interval); spread > 1500 {
-		p.t.Errorf("sound and picture play %.0f ms apart", spread)
+	p.Until(`await ` + interval + ` >= 0`)
+	if spread := testbrowser.Eval[float64](p.Tab, interval); spread > 1500 {
+		p.Errorf("sound and picture play %.0f ms apart", spread)
 	}
 }
 
@@ -135,12 +137,12 @@ func TestForms(t *testing.T) {
 		usual := Settings{Platform: c.platform, NoLauncher: c.platform != Meet}
 		german, signedIn := usual, usual
 		german.Language = "de"
-		p.open(openMeeting(t, s, german).URL())
-		p.waitForText(c.german)
+		p.Open(openMeeting(t, s, german).URL())
+		p.AwaitText(c.german)
 
-		p.open(openMeeting(t, s, usual).URL())
+		p.Open(openMeeting(t, s, usual).URL())
 		p.waitVisible(c.name)
-		if evalAs[bool](p, fmt.Sprintf(`(() => {
+		if testbrowser.Eval[bool](p.Tab, fmt.Sprintf(`(() => {
 			const input = document.querySelector('%s');
 			input.value = "Scripted";
 			input.dispatchEvent(new Event("input", { bubbles: true }));
@@ -149,17 +151,17 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: a script can fill in the name", c.platform)
 		}
 
-		p.open(s.URL() + c.unknown)
-		p.waitForText(c.says)
+		p.Open(s.URL() + c.unknown)
+		p.AwaitText(c.says)
 
 		signedIn.Refusal, signedIn.SignInCookie = RefusalSignIn, true
 		address := openMeeting(t, s, signedIn).URL()
-		p.open(address)
-		p.waitForText("Sign in")
-		evalAs[bool](p, `(() => { document.cookie = "session=signed-in; path=/"; return true; })()`)
-		p.open(address)
+		p.Open(address)
+		p.AwaitText("Sign in")
+		testbrowser.Eval[bool](p.Tab, `(() => { document.cookie = "session=signed-in; path=/"; return true; })()`)
+		p.Open(address)
 		p.waitVisible(c.name)
-		evalAs[bool](p, `(() => { document.cookie = "session=; path=/; max-age=0"; return true; })()`)
+		testbrowser.Eval[bool](p.Tab, `(() => { document.cookie = "session=; path=/; max-age=0"; return true; })()`)
 	}
 }
 
@@ -182,13 +184,13 @@ func TestTeamsAddresses(t *testing.T) {
 		{"/v2/?meetingjoin=true#" + form, false},
 		{"/light-meetings/launch?coords=" + url.QueryEscape(coordinates), false},
 	} {
-		p.open(s.URL()) // or the same address again would load nothing
-		p.open(s.URL() + test.address)
+		p.Open(s.URL()) // or the same address again would load nothing
+		p.Open(s.URL() + test.address)
 		if test.launcher {
-			p.click(`[aria-label="Join meeting from this browser"]`)
+			p.Click(`[aria-label="Join meeting from this browser"]`)
 		}
 		p.waitVisible(`[data-tid="prejoin-display-name-input"]`)
-		if _, err := m.WaitFor(p.ctx, nth(EventOpened, i+1)); err != nil {
+		if _, err := m.WaitFor(p.Ctx, nth(EventOpened, i+1)); err != nil {
 			t.Fatalf("%s: %v", test.address, err)
 		}
 	}
@@ -202,7 +204,7 @@ func TestZoomLauncher(t *testing.T) {
 	m := openMeeting(t, startServer(t, nil), Settings{Platform: Zoom, Passcode: "s3cret", CookieBanner: true})
 	// Pages must not start external programs: Chromium would show a dialog, and the page
 	// would receive no mouse and key events.
-	if _, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+	if _, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `navigation.addEventListener("navigate", (event) => {
 			if (event.destination.url.startsWith("http")) return;
 			event.preventDefault();
@@ -211,14 +213,14 @@ func TestZoomLauncher(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	p.open(m.URL() + "&tk=token")
+	p.Open(m.URL() + "&tk=token")
 	p.waitVisible("#onetrust-accept-btn-handler")
 	if p.count("[data-browser]:not([hidden])") != 0 {
 		t.Error("the way to the web client is there from the start")
 	}
-	p.click(".launch")
+	p.Click(".launch")
 	p.waitVisible("[data-browser] a")
-	if program := evalAs[string](p, `window.program`); !strings.HasPrefix(program, "zoommtg://") {
+	if program := testbrowser.Eval[string](p.Tab, `window.program`); !strings.HasPrefix(program, "zoommtg://") {
 		t.Errorf("the launcher started %q", program)
 	}
 	const covered = `(() => {
@@ -226,13 +228,13 @@ func TestZoomLauncher(t *testing.T) {
 		const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
 		return top.closest("#onetrust-banner-sdk") !== null;
 	})()`
-	if !evalAs[bool](p, covered) {
+	if !testbrowser.Eval[bool](p.Tab, covered) {
 		t.Error("the cookie banner leaves the way to the web client free")
 	}
-	p.click("#onetrust-accept-btn-handler")
-	p.click("[data-browser] a")
+	p.Click("#onetrust-accept-btn-handler")
+	p.Click("[data-browser] a")
 	p.waitVisible("#input-for-name")
-	if address := evalAs[string](p, `location.pathname + location.search`); address != "/wc/"+m.Code()+"/join?pwd=s3cret&tk=token" {
+	if address := testbrowser.Eval[string](p.Tab, `location.pathname + location.search`); address != "/wc/"+m.Code()+"/join?pwd=s3cret&tk=token" {
 		t.Errorf("the launcher leads to %s", address)
 	}
 }

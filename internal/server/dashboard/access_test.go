@@ -24,12 +24,13 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/server/service"
 	"standin/internal/store"
+	"standin/internal/testing/testbrowser"
 )
 
 // setColorScheme sets the preferred color scheme of the browser, light or dark.
 func (p *tab) setColorScheme(scheme string) {
 	p.Helper()
-	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	_, err := chromedp.Call(p.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
 	})
 	if err != nil {
@@ -49,10 +50,10 @@ type finding struct {
 // audit runs axe on the page and returns the violations.
 func (p *tab) audit(axe string) []finding {
 	p.Helper()
-	if !reads[bool](p, `"axe" in window`) {
-		reads[bool](p, axe+"; true")
+	if !testbrowser.Eval[bool](p.Tab, `"axe" in window`) {
+		testbrowser.Eval[bool](p.Tab, axe+"; true")
 	}
-	text := reads[string](p, `axe.run(document, { resultTypes: ["violations"] }).then(found => JSON.stringify({ violations: found.violations, passes: found.passes.length }))`)
+	text := testbrowser.Eval[string](p.Tab, `axe.run(document, { resultTypes: ["violations"] }).then(found => JSON.stringify({ violations: found.violations, passes: found.passes.length }))`)
 	var report struct {
 		Violations []finding
 		Passes     int
@@ -81,8 +82,8 @@ func TestAccessible(t *testing.T) {
 	check := func(page *tab, name, path string) {
 		page.Helper()
 		checked++
-		page.open(h.BaseURL() + path)
-		page.until("document.readyState === 'complete'")
+		page.Open(h.BaseURL() + path)
+		page.Until("document.readyState === 'complete'")
 		for i, look := range []struct {
 			scheme string
 			width  int64
@@ -90,10 +91,10 @@ func TestAccessible(t *testing.T) {
 			if testing.Short() && checked%2 != i {
 				continue
 			}
-			page.do("set the width", chromedp.EmulateViewport(look.width, 850))
+			page.Do("set the width", chromedp.EmulateViewport(look.width, 850))
 			page.setColorScheme(look.scheme)
-			page.until(fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, look.width, look.scheme))
-			if wide := reads[int64](page, "document.documentElement.scrollWidth"); wide > look.width {
+			page.Until(fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, look.width, look.scheme))
+			if wide := testbrowser.Eval[int64](page.Tab, "document.documentElement.scrollWidth"); wide > look.width {
 				page.Errorf("%s is %d px wide in a window of %d px", name, wide, look.width)
 			}
 			for _, found := range page.audit(string(axe)) {
@@ -127,10 +128,10 @@ func (p *tab) tabTo(text string) {
 	p.Helper()
 	var passed []string
 	for range 60 {
-		p.press(kb.Tab)
-		at := reads[string](p, focused)
+		p.Press(kb.Tab)
+		at := testbrowser.Eval[string](p.Tab, focused)
 		if strings.HasPrefix(at, text) {
-			if !reads[bool](p, `document.activeElement.matches(":focus-visible")`) {
+			if !testbrowser.Eval[bool](p.Tab, `document.activeElement.matches(":focus-visible")`) {
 				p.Errorf("the focus on %q is not visible", text)
 			}
 			return
@@ -205,46 +206,46 @@ func TestKeyboardOnly(t *testing.T) {
 	h := newHarness(t)
 	ada := h.ada()
 	page := openTab(t)
-	page.open(h.BaseURL() + "/signin")
-	page.until(`document.activeElement.name === "email"`)
-	page.press(ada.Email + kb.Tab + password + kb.Enter)
+	page.Open(h.BaseURL() + "/signin")
+	page.Until(`document.activeElement.name === "email"`)
+	page.Press(ada.Email + kb.Tab + password + kb.Enter)
 	page.at("/jobs")
 	page.tabTo("Skip to content")
-	page.press(kb.Enter)
-	page.until(`location.hash === "#main"`)
+	page.Press(kb.Enter)
+	page.Until(`location.hash === "#main"`)
 	page.tabTo("Send a bot")
-	page.press(kb.Enter)
+	page.Press(kb.Enter)
 	page.at("/jobs/new")
-	page.until(`document.activeElement.name === "meetingUrl"`)
-	page.press("https://acme.zoom.us/u/123")
-	page.awaitText("This Zoom link lists telephone numbers.") // before it is sent
-	page.press(kb.Backspace + kb.Backspace + kb.Backspace + kb.Backspace + kb.Backspace + "j/123")
-	page.until(`!document.getElementById("detected").textContent.includes("telephone")`)
+	page.Until(`document.activeElement.name === "meetingUrl"`)
+	page.Press("https://acme.zoom.us/u/123")
+	page.AwaitText("This Zoom link lists telephone numbers.") // before it is sent
+	page.Press(kb.Backspace + kb.Backspace + kb.Backspace + kb.Backspace + kb.Backspace + "j/123")
+	page.Until(`!document.getElementById("detected").textContent.includes("telephone")`)
 	page.tabTo("Live")
-	page.press(kb.ArrowDown) // select Test
-	page.until(`document.querySelector('input[name="mode"][value="test"]').checked`)
+	page.Press(kb.ArrowDown) // select Test
+	page.Until(`document.querySelector('input[name="mode"][value="test"]').checked`)
 	page.tabTo("Simulated outcome")
-	page.press("slow")
-	page.until(`document.querySelector('select[name="simulate"]').value === "slow_meeting"`)
+	page.Press("slow")
+	page.Until(`document.querySelector('select[name="simulate"]').value === "slow_meeting"`)
 	page.tabTo("Send bot")
-	page.press(kb.Enter)
+	page.Press(kb.Enter)
 	page.at("/jobs/0")
-	page.awaitText("Pause recording")
+	page.AwaitText("Pause recording")
 	page.tabTo("Pause recording")
-	page.press(kb.Enter)
-	page.awaitText("Resume recording")
+	page.Press(kb.Enter)
+	page.AwaitText("Resume recording")
 	page.tabTo("Leave the meeting")
-	page.press(kb.Enter)
-	page.awaitText("The bot left on command")
-	id := strings.TrimPrefix(reads[string](page, "location.pathname"), "/jobs/")
+	page.Press(kb.Enter)
+	page.AwaitText("The bot left on command")
+	id := strings.TrimPrefix(testbrowser.Eval[string](page.Tab, "location.pathname"), "/jobs/")
 	if found := h.job(id); found.Status != job.Completed {
 		t.Errorf("the job is %s", found.Status)
 	}
 	page.tabTo("Ada Lovelace")
-	page.press(kb.Enter)
+	page.Press(kb.Enter)
 	page.tabTo("Sign out")
-	page.press(kb.Enter)
-	page.awaitText("You are signed out.")
+	page.Press(kb.Enter)
+	page.AwaitText("You are signed out.")
 }
 
 // TestRunningBotsHavePages checks that the operator page links to the bots that do not

@@ -139,14 +139,14 @@ func TestConsentInBrowser(t *testing.T) {
 	page := openTab(t)
 	page.signIn(h, "ada@example.test")
 	for _, title := range []string{"Google Calendar", "Microsoft 365"} {
-		page.open(h.BaseURL() + "/calendars")
-		page.fill(`form[action="/calendars/consent"] input[name="name"]`, title)
-		page.do("choose a rule", chromedp.SetValue(chromedp.CSS(`form[action="/calendars/consent"] select[name="record"]`), "accepted"))
-		page.clickText("Connect " + title)
-		page.awaitText("A double of the provider")
-		page.clickText("Allow")
+		page.Open(h.BaseURL() + "/calendars")
+		page.Fill(`form[action="/calendars/consent"] input[name="name"]`, title)
+		page.Do("choose a rule", chromedp.SetValue(chromedp.CSS(`form[action="/calendars/consent"] select[name="record"]`), "accepted"))
+		page.ClickText("Connect " + title)
+		page.AwaitText("A double of the provider")
+		page.ClickText("Allow")
 		page.at("/calendars/")
-		page.awaitText("recorded: you have accepted it")
-		page.awaitText("active")
+		page.AwaitText("recorded: you have accepted it")
+		page.AwaitText("active")
 	}
 }

@@ -50,19 +50,19 @@ func TestHostileTexts(t *testing.T) {
 	page.signIn(h, "ada@example.test")
 	check := func(path, shows string) {
 		t.Helper()
-		page.open(h.BaseURL() + path)
-		page.until("document.readyState === 'complete'")
-		page.awaitText(shows)
-		page.until(harmless)
+		page.Open(h.BaseURL() + path)
+		page.Until("document.readyState === 'complete'")
+		page.AwaitText(shows)
+		page.Until(harmless)
 	}
 	const reported = `<script>window.pwned=1</script>`
 	check("/jobs/"+failed.String(), reported)
 	// The failure and the webhook response arrive as live updates.
 	h.report(failed, "lifecycle.competing_bot_detected", map[string]any{"detectedBotName": hostile})
 	h.report(failed, "lifecycle.exited", map[string]any{"failureCode": "internal_error", "failureDetail": "live: " + hostile})
-	page.awaitText("live: " + hostile)
-	page.until(`document.querySelector(".tries pre")?.textContent.includes("window.pwned=1")`)
-	page.until(harmless)
+	page.AwaitText("live: " + hostile)
+	page.Until(`document.querySelector(".tries pre")?.textContent.includes("window.pwned=1")`)
+	page.Until(harmless)
 
 	h.awaitStatus(ada.ConsumerID, done, job.Completed)
 	h.changeManifest(dir, done, func(m *recording.Manifest) {
@@ -77,8 +77,8 @@ func TestHostileTexts(t *testing.T) {
 		m.Consent = []recording.Consent{{CommandID: hostile, Outcome: recording.ConsentOutcome(hostile)}}
 	})
 	check("/jobs/"+done.String(), reported)
-	page.clickText("Participants and speech")
-	page.until(harmless)
+	page.ClickText("Participants and speech")
+	page.Until(harmless)
 	for path, shows := range map[string]string{
 		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" +
 			url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks": "Default endpoint",
@@ -89,18 +89,18 @@ func TestHostileTexts(t *testing.T) {
 	} {
 		check(path, shows)
 	}
-	page.open(h.BaseURL() + "/webhooks")
-	page.clickText("Send a test event")
-	page.awaitText("It responded with 500")
-	page.awaitText(reported)
-	page.until(harmless)
-	page.open(h.BaseURL() + "/jobs/new")
-	page.fill("#meetingUrl", "https://meet.google.com/"+hostile)
-	page.awaitText("Google Meet")
-	page.until(harmless)
+	page.Open(h.BaseURL() + "/webhooks")
+	page.ClickText("Send a test event")
+	page.AwaitText("It responded with 500")
+	page.AwaitText(reported)
+	page.Until(harmless)
+	page.Open(h.BaseURL() + "/jobs/new")
+	page.Fill("#meetingUrl", "https://meet.google.com/"+hostile)
+	page.AwaitText("Google Meet")
+	page.Until(harmless)
 	for _, path := range []string{"/signin?next=" + url.QueryEscape(hostile), "/welcome?token=" + url.QueryEscape(hostile)} {
 		visitor := openTab(t)
-		visitor.open(h.BaseURL() + path)
-		visitor.until("document.readyState === 'complete' && " + harmless)
+		visitor.Open(h.BaseURL() + path)
+		visitor.Until("document.readyState === 'complete' && " + harmless)
 	}
 }

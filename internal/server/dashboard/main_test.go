@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/google/uuid"
 	"golang.org/x/crypto/argon2"
 
@@ -26,50 +24,10 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// chromium is the browser that all tests of this package share, chosen by
-// testbrowser.ForPages. Each tab has its own cookies.
-type chromium struct {
-	once sync.Once
-	ctx  context.Context
-	end  context.CancelFunc
-	err  error
-}
-
-var shared chromium
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if shared.end != nil {
-		shared.end()
-	}
+	shared.Close()
 	os.Exit(code)
-}
-
-// start starts the browser. It is called once.
-func (c *chromium) start(path string) {
-	dir, err := os.MkdirTemp("", "dashboard-browser-")
-	if err != nil {
-		c.err = err
-		return
-	}
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.Env("TMPDIR=" + dir),
-		chromedp.Flag("headless", "new"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-background-timer-throttling", true),
-		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-backgrounding-occluded-windows", true),
-		chromedp.Flag("no-first-run", true), chromedp.Flag("password-store", "basic"), chromedp.Flag("use-mock-keychain", true),
-		chromedp.Flag("disable-features", "PasswordManagerOnboarding,PasswordLeakDetection"),
-		chromedp.Flag("lang", "en-US"), chromedp.Flag("window-size", "1280,900"), chromedp.Flag("mute-audio", true),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true),
-	}
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, closeIt := chromedp.NewContext(ctx)
-	c.ctx, c.end = ctx, func() { closeIt(); end(); os.RemoveAll(dir) }
-	c.err = chromedp.Do(ctx)
 }
 
 // harness is a running service with a dashboard, at first without users.

@@ -79,16 +79,16 @@ func shoot(page *tab, folder, name, address string) {
 		suffix, scheme string
 		width, height  int64
 	}{{"-light", "light", 1280, 860}, {"-dark", "dark", 1280, 860}, {"-phone", "light", 390, 844}} {
-		page.do("set the size", chromedp.EmulateViewport(one.width, one.height))
+		page.Do("set the size", chromedp.EmulateViewport(one.width, one.height))
 		page.setColorScheme(one.scheme)
-		page.open(address)
-		page.until(`document.readyState === "complete" && [...document.querySelectorAll("video")].every(one => one.readyState >= 2)`)
-		page.until(`[...document.querySelectorAll("[data-live]")].every(one => one.dataset.connected === "yes")`)
+		page.Open(address)
+		page.Until(`document.readyState === "complete" && [...document.querySelectorAll("video")].every(one => one.readyState >= 2)`)
+		page.Until(`[...document.querySelectorAll("[data-live]")].every(one => one.dataset.connected === "yes")`)
 		if name == "job-done" {
-			page.until(`(document.querySelector("video").currentTime = 7, true)`)
-			page.until(`!document.querySelector("video").seeking && document.querySelector("[data-position]").textContent.startsWith("0:07")`)
+			page.Until(`(document.querySelector("video").currentTime = 7, true)`)
+			page.Until(`!document.querySelector("video").seeking && document.querySelector("[data-position]").textContent.startsWith("0:07")`)
 		}
-		screenshot, err := chromedp.Run(page.ctx, chromedp.FullScreenshot(100))
+		screenshot, err := chromedp.Run(page.Ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			page.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/testing/testbrowser"
+
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -15,41 +17,41 @@ func TestFirstStart(t *testing.T) {
 	h := newHarness(t)
 	page := openTab(t)
 	link := h.firstLink()
-	page.open(link)
-	page.awaitText("Welcome to Standin")
-	page.fill(`input[name="name"]`, "Ada")
-	page.fill(`input[name="email"]`, "Ada@Example.test")
-	page.fill(`input[name="consumer"]`, "crew")
-	page.fill(`input[name="password"]`, password)
-	page.clickText("Create account")
+	page.Open(link)
+	page.AwaitText("Welcome to Standin")
+	page.Fill(`input[name="name"]`, "Ada")
+	page.Fill(`input[name="email"]`, "Ada@Example.test")
+	page.Fill(`input[name="consumer"]`, "crew")
+	page.Fill(`input[name="password"]`, password)
+	page.ClickText("Create account")
 	page.at("/jobs")
-	page.awaitText("No jobs yet")
+	page.AwaitText("No jobs yet")
 
 	h.person().get(strings.TrimPrefix(link, h.BaseURL())).want(t, "use the link again", 404)
 	if _, ok, err := h.FirstUserLink(t.Context()); ok || err != nil {
 		t.Errorf("there is a link for the first user although a user exists (%v)", err)
 	}
 
-	page.clickText("Send a bot")
-	page.fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/123?pwd=x at noon")
-	page.awaitText("Zoom · https://us02web.zoom.us/j/123?pwd=x")
-	page.click(`input[name="mode"][value="test"]`)
-	page.clickText("More options")
-	page.fill(`textarea[name="metadata"]`, `{"simulate": {"seconds": 20, "speed": 10}}`)
-	page.clickText("Send bot")
+	page.ClickText("Send a bot")
+	page.Fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/123?pwd=x at noon")
+	page.AwaitText("Zoom · https://us02web.zoom.us/j/123?pwd=x")
+	page.Click(`input[name="mode"][value="test"]`)
+	page.ClickText("More options")
+	page.Fill(`textarea[name="metadata"]`, `{"simulate": {"seconds": 20, "speed": 10}}`)
+	page.ClickText("Send bot")
 	page.at("/jobs/0")
-	page.awaitText("test job (simulated)")
-	page.awaitText("The host ended the meeting") // a live update, without a reload
-	page.awaitText("Recording ready")
+	page.AwaitText("test job (simulated)")
+	page.AwaitText("The host ended the meeting") // a live update, without a reload
+	page.AwaitText("Recording ready")
 
 	playsBack(page)
-	if got := reads[string](page, `document.querySelector(".files code").title`); len(got) != 64 {
+	if got := testbrowser.Eval[string](page.Tab, `document.querySelector(".files code").title`); len(got) != 64 {
 		t.Errorf("the SHA-256 of the file is %q", got)
 	}
-	page.clickText("Ada crew")
-	page.clickText("Sign out")
+	page.ClickText("Ada crew")
+	page.ClickText("Sign out")
 	page.at("/signin")
-	page.awaitText("You are signed out.")
+	page.AwaitText("You are signed out.")
 }
 
 // playsBack plays the recording on a job's page, and seeks with a speech row, a
@@ -57,24 +59,24 @@ func TestFirstStart(t *testing.T) {
 func playsBack(page *tab) {
 	page.Helper()
 	const video = `document.querySelector("video")`
-	page.until(video + ".readyState >= 1 && " + video + ".duration > 1")
-	page.click("h2#recorded")
-	page.press(" ")
-	page.until(video + ".currentTime > 0.3 && !" + video + ".paused && " + video + ".videoWidth > 0")
-	page.press(" ")
-	page.until(video + ".paused")
+	page.Until(video + ".readyState >= 1 && " + video + ".duration > 1")
+	page.Click("h2#recorded")
+	page.Press(" ")
+	page.Until(video + ".currentTime > 0.3 && !" + video + ".paused && " + video + ".videoWidth > 0")
+	page.Press(" ")
+	page.Until(video + ".paused")
 
 	page.clickAt(".lane", 0.75)
-	page.until("Math.abs(" + video + ".currentTime / " + video + ".duration - 0.75) < 0.05")
-	page.until(`Math.abs(Number(document.querySelector(".lane .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
+	page.Until("Math.abs(" + video + ".currentTime / " + video + ".duration - 0.75) < 0.05")
+	page.Until(`Math.abs(Number(document.querySelector(".lane .now").getAttribute("x1")) / 1000 - ` + video + `.currentTime) < 0.05`)
 	const speech = `document.querySelector(".speaker").dataset.next.trim().split(" ").map(Number)`
 	page.clickAt(".lane", 0)
-	page.until(video + ".currentTime < 0.5")
-	page.click(".speaker") // seeks to the next speech of the first participant
-	page.until("Math.abs(" + video + ".currentTime * 1000 - " + speech + ".find(start => start > 500)) < 100")
-	at := reads[float64](page, video+".currentTime")
-	page.press(kb.ArrowLeft)
-	page.until(fmt.Sprintf("Math.abs(%s.currentTime - %f) < 0.1", video, at-5))
-	page.press("n") // seeks to the next speech of any participant
-	page.until(fmt.Sprintf("%s.currentTime > %f + 0.3", video, at-5))
+	page.Until(video + ".currentTime < 0.5")
+	page.Click(".speaker") // seeks to the next speech of the first participant
+	page.Until("Math.abs(" + video + ".currentTime * 1000 - " + speech + ".find(start => start > 500)) < 100")
+	at := testbrowser.Eval[float64](page.Tab, video+".currentTime")
+	page.Press(kb.ArrowLeft)
+	page.Until(fmt.Sprintf("Math.abs(%s.currentTime - %f) < 0.1", video, at-5))
+	page.Press("n") // seeks to the next speech of any participant
+	page.Until(fmt.Sprintf("%s.currentTime > %f + 0.3", video, at-5))
 }

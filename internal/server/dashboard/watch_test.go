@@ -49,7 +49,7 @@ func TestWatch(t *testing.T) {
 	})
 	page := openTab(t)
 	page.signIn(h, ada.Email)
-	page.open(h.BaseURL() + "/jobs/" + id.String())
+	page.Open(h.BaseURL() + "/jobs/" + id.String())
 	h.awaitStatus(ada.ConsumerID, id, job.Dispatching)
 	ended := make(chan error, 1)
 	go func() {
@@ -71,51 +71,51 @@ func TestWatch(t *testing.T) {
 	}()
 	shown := `document.querySelector("#picture img")?.naturalWidth > 0`
 
-	page.awaitText("The bot is waiting in the lobby")
-	page.until(shown)
+	page.AwaitText("The bot is waiting in the lobby")
+	page.Until(shown)
 
 	meeting.Admit()
-	page.awaitText("The bot is recording")
-	page.awaitText("In the meeting for")
-	page.until(`[...document.querySelectorAll("#people .name")].length === 2`)
-	page.until(`document.querySelector("#people .speaking") !== null`)
-	speaker := reads[string](page, `document.querySelector("#people .speaking .name").textContent`)
+	page.AwaitText("The bot is recording")
+	page.AwaitText("In the meeting for")
+	page.Until(`[...document.querySelectorAll("#people .name")].length === 2`)
+	page.Until(`document.querySelector("#people .speaking") !== null`)
+	speaker := testbrowser.Eval[string](page.Tab, `document.querySelector("#people .speaking .name").textContent`)
 	if _, err := meeting.AddCaption(speaker, "Let us begin with the budget."); err != nil {
 		t.Fatal(err)
 	}
-	page.awaitText("Let us begin with the budget.")
+	page.AwaitText("Let us begin with the budget.")
 	if err := meeting.Say(speaker, "The sheet is in the invitation."); err != nil {
 		t.Fatal(err)
 	}
-	page.awaitText("The sheet is in the invitation.")
-	page.until(shown)
-	page.fill("#chat-text", "Thank you for having me")
-	page.clickText("Send")
-	page.awaitText("The bot will send your message.")
+	page.AwaitText("The sheet is in the invitation.")
+	page.Until(shown)
+	page.Fill("#chat-text", "Thank you for having me")
+	page.ClickText("Send")
+	page.AwaitText("The bot will send your message.")
 	sent := func(event replica.Event) bool {
 		return event.Kind == replica.EventChat && event.Text == "Thank you for having me"
 	}
 	if _, err := meeting.WaitFor(t.Context(), sent); err != nil {
 		t.Fatal(err)
 	}
-	page.click(`#people button`)
-	page.awaitText("will be pinned")
+	page.Click(`#people button`)
+	page.AwaitText("will be pinned")
 	if _, err := meeting.Wait(t.Context(), replica.EventPinned); err != nil {
 		t.Fatal(err)
 	}
-	page.clickText("Pause recording")
-	page.awaitText("captions and chat are not kept")
-	page.awaitText("No picture is taken while the recording is paused.")
-	page.clickText("Resume recording")
-	page.awaitText("The bot is recording")
+	page.ClickText("Pause recording")
+	page.AwaitText("captions and chat are not kept")
+	page.AwaitText("No picture is taken while the recording is paused.")
+	page.ClickText("Resume recording")
+	page.AwaitText("The bot is recording")
 
 	meeting.End()
-	page.awaitText("The host ended the meeting")
-	page.until(`document.querySelector("video").readyState >= 1 && document.getElementById("picture").hidden`)
-	page.awaitText("Let us begin with the budget.")
+	page.AwaitText("The host ended the meeting")
+	page.Until(`document.querySelector("video").readyState >= 1 && document.getElementById("picture").hidden`)
+	page.AwaitText("Let us begin with the budget.")
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	page.open(h.BaseURL() + "/jobs/" + id.String() + "?t=2")
-	page.until(`Math.abs(document.querySelector("video").currentTime - 2) < 0.5`)
+	page.Open(h.BaseURL() + "/jobs/" + id.String() + "?t=2")
+	page.Until(`Math.abs(document.querySelector("video").currentTime - 2) < 0.5`)
 }

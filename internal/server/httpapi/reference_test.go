@@ -1,18 +1,15 @@
 package httpapi_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"go/parser"
 	gotoken "go/token"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -28,47 +25,21 @@ import (
 func TestReference(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(testbrowser.ForPages(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless,
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("window-size", "1280,900"),
-	}
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
-	defer end()
-	ctx, closeTab := chromedp.NewContext(ctx)
-	defer closeTab()
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
-	messages := chromedp.Console(ctx)
+	tab := testbrowser.OpenTab(t)
+	messages := chromedp.Console(tab.Ctx)
 	awaitText := func(selector string, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
-			holds := `document.querySelector(` + strconv.Quote(selector) + `)?.innerText.includes(` + strconv.Quote(text) + `)`
-			wait := `new Promise(resolve => { const look = () => ` + holds + ` ? resolve(true) : setTimeout(look, 50); look() })`
-			bounded, cancel := context.WithTimeout(ctx, 3*time.Minute) // the machine may be busy
-			_, err := chromedp.Run(bounded, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
-			cancel()
-			if err != nil {
-				t.Fatalf("%s does not show %q: %v", selector, text, err)
-			}
+			tab.Until(`document.querySelector(` + strconv.Quote(selector) + `)?.innerText.includes(` + strconv.Quote(text) + `)`)
 		}
 	}
-	if err := chromedp.Do(ctx, chromedp.Navigate(s.url+"/docs")); err != nil {
-		t.Fatalf("open the page: %v", err)
-	}
+	tab.Open(s.url + "/docs")
 	awaitText("body", "Standin", "Send a chat message", "/api/v1/jobs/{id}", "schemaVersion")
-	checkSamples(t, ctx)
-	if err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(`input[type="text"]`), "participant")); err != nil {
-		t.Fatalf("search: %v", err)
-	}
+	checkSamples(tab)
+	tab.Fill(`input[type="text"]`, "participant")
 	awaitText(`[data-role="search:results"]`, "Pin a participant")
 	const last = "the page is complete"
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`(console.log("`+last+`"), true)`)); err != nil {
-		t.Fatal(err)
-	}
+	tab.Until(`(console.log("` + last + `"), true)`)
 	for message, err := range messages {
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +53,7 @@ func TestReference(t *testing.T) {
 
 // checkSamples checks that each operation that a key may call has a sample in four languages, and
 // that those in Go and Python can be parsed.
-func checkSamples(t *testing.T, ctx context.Context) {
+func checkSamples(t *testbrowser.Tab) {
 	t.Helper()
 	type documented struct {
 		ID      string
@@ -95,10 +66,7 @@ func checkSamples(t *testing.T, ctx context.Context) {
 		return operations(description).filter(one => one.security === "apiKey" && one.success >= "200")
 			.map(one => ({id: one.id, samples: (one.operation["x-codeSamples"] ?? []).map(({label, source}) => ({label, source}))}));
 	})()`
-	operations, err := chromedp.Run(ctx, chromedp.Evaluate[[]documented](script, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatal(err)
-	}
+	operations := testbrowser.Eval[[]documented](t, script)
 	if len(operations) < 50 {
 		t.Errorf("%d operations have samples", len(operations))
 	}

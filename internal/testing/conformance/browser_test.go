@@ -1,18 +1,14 @@
 package conformance_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
-	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"standin/internal/testing/testbrowser"
 )
@@ -67,25 +63,9 @@ func testInBrowser(t *testing.T) {
 	server := httptest.NewServer(pages)
 	t.Cleanup(server.Close)
 
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(testbrowser.ForPages(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless,
-		chromedp.Flag("disable-background-networking", true),
-	}
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
-	defer end()
-	ctx, closeTab := chromedp.NewContext(ctx)
-	defer closeTab()
-	if err := chromedp.Do(ctx, chromedp.Navigate(server.URL)); err != nil {
-		t.Fatalf("open the page: %v", err)
-	}
-	bounded, cancel := context.WithTimeout(ctx, 3*time.Minute) // the machine may be busy
-	defer cancel()
-	script := "const KEY = " + strconv.Quote(w.key) + ";" + inBrowser
-	failed, err := chromedp.Run(bounded, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
-	if err != nil || failed != "" {
-		t.Errorf("%s (%v)", failed, err)
+	tab := testbrowser.OpenTab(t)
+	tab.Open(server.URL)
+	if failed := testbrowser.Eval[string](tab, strings.Replace(inBrowser, "KEY", strconv.Quote(w.key), 1)); failed != "" {
+		t.Error(failed)
 	}
 }
