@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"standin/internal/testing/await"
 )
 
 // debian is a Debian system that runs with systemd in its own namespaces and in the
@@ -72,7 +70,7 @@ func startDebian(t *testing.T) *debian {
 		}
 		_ = boot.Wait()
 	})
-	await.Until(t, "systemd runs", func() bool {
+	await(t, "systemd runs", func() bool {
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", boot.Process.Pid))
 		if err != nil {
 			t.Fatalf("systemd did not start: %s", log.Bytes())

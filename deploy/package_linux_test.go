@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"context"
 	"fmt"
 	"net/smtp"
 	"os"
@@ -14,7 +15,6 @@ import (
 
 	"standin/client"
 	"standin/internal/replica"
-	"standin/internal/testing/await"
 )
 
 // packagesVariable enables the test of the Debian package (make packages-test).
@@ -57,6 +57,20 @@ func TestUnits(t *testing.T) {
 			if want == "" && found != nil || want != "" && (len(found) != 1 || found[0][1] != want) {
 				t.Errorf("%s: %s is %q, want %q", name, key, found, want)
 			}
+		}
+	}
+}
+
+// await polls a condition.
+func await(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), packageTimeout)
+	defer cancel()
+	for !condition() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited %s until %s", packageTimeout, what)
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
@@ -119,7 +133,7 @@ func TestDebianPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "the service answers", func() bool { return api.Health(t.Context()) == nil })
+	await(t, "the service answers", func() bool { return api.Health(t.Context()) == nil })
 	checkMail(t, d, api)
 	created, _, err := api.CreateJob(t.Context(), client.NewJob{ExternalID: "package", MeetingURL: meeting.URL(), DisplayName: "Standin"})
 	if err != nil {
@@ -135,7 +149,7 @@ func TestDebianPackage(t *testing.T) {
 		}
 		return found
 	}
-	await.Until(t, "the bot records", func() bool { return status().Status == "recording_started" })
+	await(t, "the bot records", func() bool { return status().Status == "recording_started" })
 	bot := strings.Fields(d.do("pgrep", "--full", "standin bot"))[0]
 	checkSandbox(t, d, bot, "/var/lib/standin")
 	d.do("sh", "-c", "pgrep --full -- --type=renderer && ! pgrep --full -- '^[^ ]*chrom.*--no-sandbox'") // Chromium has its own sandbox
@@ -146,12 +160,12 @@ func TestDebianPackage(t *testing.T) {
 	if restarted := d.mainPID("standin"); restarted == service {
 		t.Error("the upgrade did not restart the service")
 	}
-	await.Until(t, "the service answers again", func() bool { return api.Health(t.Context()) == nil })
+	await(t, "the service answers again", func() bool { return api.Health(t.Context()) == nil })
 	if found := status(); found.Status != "recording_started" {
 		t.Errorf("after the upgrade the job is %s", found.Status)
 	}
 	meeting.End()
-	await.Until(t, "the job is completed", func() bool { return status().Status == "completed" })
+	await(t, "the job is completed", func() bool { return status().Status == "completed" })
 	if attempts := status().Attempts; attempts != 1 {
 		t.Errorf("the job needed %d attempts", attempts)
 	}
@@ -206,10 +220,10 @@ func checkMail(t *testing.T, d *debian, api *client.Client) {
 	d.do("systemctl", "daemon-reload")
 	d.do("systemctl", "start", "standin-mail")
 	message := fmt.Appendf(nil, invitation, time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z"))
-	await.Until(t, "the mail worker accepts a message", func() bool {
+	await(t, "the mail worker accepts a message", func() bool {
 		return smtp.SendMail(listen, nil, organizer, []string{"notes@example.com"}, message) == nil
 	})
-	await.Until(t, "the invitation has a job", func() bool {
+	await(t, "the invitation has a job", func() bool {
 		for found, err := range api.Jobs(t.Context(), client.JobFilter{Status: "scheduled"}) {
 			return err == nil && found.MeetingURL == "https://meet.google.com/abc-defg-hij"
 		}

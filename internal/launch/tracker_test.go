@@ -18,82 +18,58 @@ func TestTracker(t *testing.T) {
 	bot := launch.Key{JobID: uuid.New(), Attempt: 1}
 	starting, running := launch.BotStatus{State: launch.Starting, Reason: "pulling"}, launch.BotStatus{State: launch.Running}
 	gone := launch.BotStatus{State: launch.Gone, Reason: "exit code 1"}
-	all := func(snapshot launch.BotStatus) map[launch.Key]launch.BotStatus {
-		return map[launch.Key]launch.BotStatus{bot: snapshot}
+	type step func(tr *launch.Tracker, version *uint64)
+	listed := func(found []launch.BotStatus) map[launch.Key]launch.BotStatus {
+		all := map[launch.Key]launch.BotStatus{}
+		for _, status := range found {
+			all[bot] = status
+		}
+		return all
 	}
-	none := map[launch.Key]launch.BotStatus{}
+	list := func(found ...launch.BotStatus) step {
+		return func(tr *launch.Tracker, _ *uint64) { tr.UpdateAll(listed(found), tr.Version()) }
+	}
+	request := func(tr *launch.Tracker, version *uint64) { *version = tr.Version() } // a list, which comes late
+	late := func(found ...launch.BotStatus) step {
+		return func(tr *launch.Tracker, version *uint64) { tr.UpdateAll(listed(found), *version) }
+	}
+	event := func(status launch.BotStatus) step {
+		return func(tr *launch.Tracker, _ *uint64) { tr.Update(bot, status) }
+	}
+	launching := func(tr *launch.Tracker, _ *uint64) { tr.Launching(bot) }
+	failed := func(tr *launch.Tracker, _ *uint64) { tr.LaunchFailed(bot) }
+	cut := func(tr *launch.Tracker, _ *uint64) { tr.Disconnected("cut") }
 	for name, test := range map[string]struct {
-		do      func(tr *launch.Tracker)
+		steps   []step
 		state   launch.State
 		reason  string // part of it
 		changes int    // calls of OnChange
 	}{
-		"never queried": {func(*launch.Tracker) {}, launch.Unknown, "not been queried", 0},
-		"empty list":    {func(tr *launch.Tracker) { tr.UpdateAll(none, tr.Version()) }, launch.NotStarted, "", 0},
-		"listed":        {func(tr *launch.Tracker) { tr.UpdateAll(all(running), tr.Version()) }, launch.Running, "", 1},
-		"listed twice": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(running), tr.Version())
-			tr.UpdateAll(all(running), tr.Version())
-		}, launch.Running, "", 1},
-		"starts": {func(tr *launch.Tracker) { tr.UpdateAll(all(starting), tr.Version()) }, launch.Starting, "pulling", 1},
-		"starts, then runs": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(starting), tr.Version())
-			tr.Update(bot, running)
-		}, launch.Running, "", 2},
-		"ended while disconnected": {func(tr *launch.Tracker) { tr.UpdateAll(all(gone), tr.Version()) }, launch.Gone, "exit code 1", 1},
-		"disconnected": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(running), tr.Version())
-			tr.Disconnected("cut")
-		}, launch.Unknown, "cut", 1},
-		"reconnected": {func(tr *launch.Tracker) {
-			tr.Disconnected("cut")
-			tr.UpdateAll(all(running), tr.Version())
-		}, launch.Running, "", 1},
-		"gone, then disconnected": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(gone), tr.Version())
-			tr.Disconnected("cut")
-		}, launch.Gone, "exit code 1", 1},
-		"removed by others": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(running), tr.Version())
-			tr.UpdateAll(none, tr.Version())
-		}, launch.Gone, "not by Standin", 2},
-		"gone stays gone": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(gone), tr.Version())
-			tr.Update(bot, running)
-		}, launch.Gone, "exit code 1", 1},
-		"first reason stays": {func(tr *launch.Tracker) {
-			tr.UpdateAll(all(gone), tr.Version())
-			tr.Update(bot, launch.BotStatus{State: launch.Gone, Reason: "other"})
-		}, launch.Gone, "exit code 1", 1},
-		"list requested before the launch and received after it": {func(tr *launch.Tracker) {
-			tr.UpdateAll(none, tr.Version())
-			version := tr.Version()
-			tr.Launching(bot)
-			tr.Update(bot, running)
-			tr.UpdateAll(none, version)
-		}, launch.Running, "", 1},
-		"list requested before the launch and received after the end": {func(tr *launch.Tracker) {
-			tr.UpdateAll(none, tr.Version())
-			version := tr.Version()
-			tr.Launching(bot)
-			tr.Update(bot, starting)
-			tr.UpdateAll(all(gone), version)
-		}, launch.Gone, "exit code 1", 2},
-		"failed launch": {func(tr *launch.Tracker) {
-			tr.UpdateAll(none, tr.Version())
-			version := tr.Version()
-			tr.Launching(bot)
-			tr.LaunchFailed(bot)
-			tr.Update(bot, gone)                 // a late event
-			tr.UpdateAll(all(starting), version) // a late list
-			tr.UpdateAll(none, tr.Version())
-		}, launch.NotStarted, "", 0},
-		"launch after a failed one": {func(tr *launch.Tracker) {
-			tr.UpdateAll(none, tr.Version())
-			tr.LaunchFailed(bot)
-			tr.Launching(bot)
-			tr.Update(bot, running)
-		}, launch.Running, "", 1},
+		"never queried":            {nil, launch.Unknown, "not been queried", 0},
+		"empty list":               {[]step{list()}, launch.NotStarted, "", 0},
+		"listed":                   {[]step{list(running)}, launch.Running, "", 1},
+		"listed twice":             {[]step{list(running), list(running)}, launch.Running, "", 1},
+		"starts":                   {[]step{list(starting)}, launch.Starting, "pulling", 1},
+		"starts, then runs":        {[]step{list(starting), event(running)}, launch.Running, "", 2},
+		"ended while disconnected": {[]step{list(gone)}, launch.Gone, "exit code 1", 1},
+		"disconnected":             {[]step{list(running), cut}, launch.Unknown, "cut", 1},
+		"reconnected":              {[]step{cut, list(running)}, launch.Running, "", 1},
+		"gone, then disconnected":  {[]step{list(gone), cut}, launch.Gone, "exit code 1", 1},
+		"removed by others":        {[]step{list(running), list()}, launch.Gone, "not by Standin", 2},
+		"gone stays gone":          {[]step{list(gone), event(running)}, launch.Gone, "exit code 1", 1},
+		"first reason stays": {
+			[]step{list(gone), event(launch.BotStatus{State: launch.Gone, Reason: "other"})}, launch.Gone, "exit code 1", 1,
+		},
+		"list requested before the launch and received after it": {
+			[]step{list(), request, launching, event(running), late()}, launch.Running, "", 1,
+		},
+		"list requested before the launch and received after the end": {
+			[]step{list(), request, launching, event(starting), late(gone)}, launch.Gone, "exit code 1", 2,
+		},
+		"failed launch, with a late event and a late list": {
+			[]step{list(), request, launching, failed, event(gone), late(starting), list()}, launch.NotStarted, "", 0,
+		},
+		"launch after a failed one": {[]step{list(), failed, launching, event(running)}, launch.Running, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +80,10 @@ func TestTracker(t *testing.T) {
 				}
 				changes++
 			}, time.Now)
-			test.do(tr)
+			var version uint64
+			for _, step := range test.steps {
+				step(tr, &version)
+			}
 			state, reason := tr.State(bot.JobID, bot.Attempt), tr.Reason(bot.JobID, bot.Attempt)
 			if state != test.state || !strings.Contains(reason, test.reason) || (test.reason == "") != (reason == "") || changes != test.changes {
 				t.Errorf("the bot is %s (%s) after %d changes; want %s (%s) after %d", state, reason, changes, test.state, test.reason, test.changes)

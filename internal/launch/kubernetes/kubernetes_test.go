@@ -51,11 +51,6 @@ func newHarness(t *testing.T, config *rest.Config, change ...func(*kubernetes.Se
 	return h
 }
 
-// instance sets the instance.
-func instance(name string) func(*kubernetes.Settings) {
-	return func(s *kubernetes.Settings) { s.Instance = name }
-}
-
 // do sends a request about pods to the cluster.
 func (h *harness) do(t *testing.T, method, path string, body any) []byte {
 	t.Helper()

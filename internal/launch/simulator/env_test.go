@@ -35,9 +35,6 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// testTimeout limits how long a test waits.
-const testTimeout = 60 * time.Second
-
 // testEnv is the service without HTTP: real database, storage, dispatcher and
 // webhook sender, with the simulator as the only launcher.
 type testEnv struct {

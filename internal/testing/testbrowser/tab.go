@@ -34,7 +34,7 @@ type Pages struct {
 
 	once   sync.Once
 	folder string
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // the browser, for chromedp
 	stop   context.CancelFunc
 	err    error
 }
@@ -80,7 +80,7 @@ func (b *Pages) Close() {
 // Tab is a tab of a browser, controlled with input events.
 type Tab struct {
 	*testing.T
-	Ctx context.Context
+	Ctx context.Context //nolint:containedctx // the tab, for chromedp
 }
 
 // Open opens a tab with its own cookies, which is closed with the test. Without a browser
