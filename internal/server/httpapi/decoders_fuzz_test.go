@@ -17,19 +17,15 @@ import (
 )
 
 func FuzzPatchJob(f *testing.F) {
-	for _, seed := range []string{
+	fuzzBodies(f, func(s *surface, t *testing.T, body string) {
+		s.serve(t, fuzzRequest{method: http.MethodPatch, route: jobRoute, path: jobsPath + "/" + newAdaJob.String(), bearer: adasKey, body: body})
+		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute, path: jobsPath + "/" + newAdaJob.String(), bearer: adasKey})
+	},
 		`{}`, `{"joinAt":"2999-12-31T23:59:60Z","displayName":" \u0000","metadata":{"a":[1e300,null]},"autoLeave":{"afterSoloSeconds":6e1,"onBotDetected":true},"webhooks":{"onStatusChange":null,"onFinalize":"https://a.example"}}`,
 		`{"joinAt":"9999-12-31T23:59:59-23:59"}`, `{"joinAt":"0000-01-01T00:00:00Z"}`,
 		`{"joinAt":null,"displayName":null,"metadata":null,"autoLeave":null,"webhooks":null}`,
 		`{"autoLeave":{"afterSoloSeconds":1.5},"webhooks":{"onFinalize":""}}`, `{"metadata":{"\ud800":"\u0000"}}`, `[]`, `null`, ``,
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
-		s.serve(t, fuzzRequest{method: http.MethodPatch, route: jobRoute, path: jobsPath + "/" + newAdaJob.String(), bearer: adasKey, body: body})
-		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute, path: jobsPath + "/" + newAdaJob.String(), bearer: adasKey})
-	})
+	)
 }
 
 func FuzzSendChatMessage(f *testing.F) { fuzzCommand(f, "send-chat-message", "text") }
@@ -38,31 +34,23 @@ func FuzzPinParticipant(f *testing.F) { fuzzCommand(f, "pin-participant", "parti
 
 // fuzzCommand fuzzes a command with a text argument.
 func fuzzCommand(f *testing.F, verb, field string) {
+	var seeds []string
 	for _, seed := range []string{
-		`{"%s":"hello"}`, `{"%s":" \t\u00a0"}`, `{"%s":"\u0000\ud800é\u202e"}`, `{"%s":null}`, `{"%s":7}`, `{"%s":["x"]}`,
-		`{"%s":"` + strings.Repeat("x", 4001) + `"}`, `{"%s":"a","%[1]s":"b"}`, `{}`, `[]`, ``,
+		`{"FIELD":"hello"}`, `{"FIELD":" \t\u00a0"}`, `{"FIELD":"\u0000\ud800é\u202e"}`, `{"FIELD":null}`, `{"FIELD":7}`, `{"FIELD":["x"]}`,
+		`{"FIELD":"` + strings.Repeat("x", 4001) + `"}`, `{"FIELD":"a","FIELD":"b"}`, `{}`, `[]`, ``,
 	} {
-		f.Add(strings.ReplaceAll(strings.ReplaceAll(seed, "%s", field), "%[1]s", field))
+		seeds = append(seeds, strings.ReplaceAll(seed, "FIELD", field))
 	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
+	fuzzBodies(f, func(s *surface, t *testing.T, body string) {
 		s.serve(t, fuzzRequest{
 			method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + newAdaJob.String() + "/" + verb, bearer: adasKey,
 			body: body,
 		})
-	})
+	}, seeds...)
 }
 
 func FuzzListQueries(f *testing.F) {
-	for _, seed := range []string{
-		"", "limit=100&cursor=AAABkvXIaRGSlvXIaRF-UrDIanuMnQ4f", "limit=1e2", "limit=-1&limit=1", "cursor=%00", "cursor=////",
-		"status=failed&platform=meet&externalId=%00%ff", "createdFrom=2026-11-20T00:00:00+01:00&createdTo=9999-12-31T23:59:60Z",
-		"joinFrom=0000-01-01T00:00:00Z&joinTo=x", "status=&limit=", "%zz&;", "limit=1;status=failed",
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, query string) {
+	fuzzBodies(f, func(s *surface, t *testing.T, query string) {
 		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobsPath, query: query, bearer: adasKey})
 		for _, list := range []string{"timeline", "deliveries"} {
 			s.serve(t, fuzzRequest{
@@ -70,7 +58,11 @@ func FuzzListQueries(f *testing.F) {
 				bearer: adasKey,
 			})
 		}
-	})
+	},
+		"", "limit=100&cursor=AAABkvXIaRGSlvXIaRF-UrDIanuMnQ4f", "limit=1e2", "limit=-1&limit=1", "cursor=%00", "cursor=////",
+		"status=failed&platform=meet&externalId=%00%ff", "createdFrom=2026-11-20T00:00:00+01:00&createdTo=9999-12-31T23:59:60Z",
+		"joinFrom=0000-01-01T00:00:00Z&joinTo=x", "status=&limit=", "%zz&;", "limit=1;status=failed",
+	)
 }
 
 // FuzzPaths fuzzes the ids in paths.
@@ -106,42 +98,34 @@ const (
 )
 
 func FuzzCompleteLogin(f *testing.F) {
-	for _, seed := range []string{
-		`{"nonce":"NONCE","apiKey":"k","email":"a@example.com"}`, `{"nonce":"NONCE","apiKey":"\u0000\ud800"}`, `{"nonce":"NONCE","apiKey":""}`,
-		`{"nonce":"","apiKey":"k"}`, `{"nonce":"\u0000","apiKey":"k"}`, `{"nonce":"x","apiKey":null,"email":"not one"}`, `{"apiKey":7}`, `[]`, ``,
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
+	fuzzBodies(f, func(s *surface, t *testing.T, body string) {
 		flow, err := s.flows.Init(t.Context(), fmt.Sprint(s.clients.Load()), "")
 		if err != nil {
 			t.Skip(err) // too many open flows
 		}
 		s.serve(t, fuzzRequest{method: http.MethodPost, route: completeRoute, body: strings.ReplaceAll(body, "NONCE", flow.Nonce)})
 		s.serve(t, fuzzRequest{method: http.MethodPost, route: pollRoute, path: "/api/v1/cli-auth/poll/" + flow.Nonce})
-	})
+	},
+		`{"nonce":"NONCE","apiKey":"k","email":"a@example.com"}`, `{"nonce":"NONCE","apiKey":"\u0000\ud800"}`, `{"nonce":"NONCE","apiKey":""}`,
+		`{"nonce":"","apiKey":"k"}`, `{"nonce":"\u0000","apiKey":"k"}`, `{"nonce":"x","apiKey":null,"email":"not one"}`, `{"apiKey":7}`, `[]`, ``,
+	)
 }
 
 func FuzzIntakeInvite(f *testing.F) {
 	const minimal = `{"organizerEmail":"ada@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"`
-	for _, seed := range []string{
-		minimal + `}`, minimal + `,"icalUid":null}`, minimal + `,"icalUid":"","subject":" "}`, minimal +
-			`,"icalUid":"\u0000\ud800","subject":"\u202e"}`,
-		strings.Replace(minimal, "ada@example.com", `\"a b\"@[::1]`, 1) + `}`, strings.Replace(minimal, "ada@", strings.Repeat("a", 300)+"@",
-			1) + `}`,
-		strings.Replace(minimal, "https://meet.google.com/abc", "https://a.example/\u00a0", 1) + `}`,
-		strings.Replace(minimal, "2999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", 1) + `}`,
-		strings.Replace(minimal, `"meet"`, `"zoom-sdk"`, 1) + `}`, `{"organizerEmail":null}`, `[]`, ``,
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
+	fuzzBodies(f, func(s *surface, t *testing.T, body string) {
 		s.serve(t, fuzzRequest{
 			method: http.MethodPost, route: inviteRoute, header: map[string]string{httpapi.IntakeSecretHeader: intakeSecret}, body: body,
 		})
-	})
+	},
+		minimal+`}`, minimal+`,"icalUid":null}`, minimal+`,"icalUid":"","subject":" "}`, minimal+
+			`,"icalUid":"\u0000\ud800","subject":"\u202e"}`,
+		strings.Replace(minimal, "ada@example.com", `\"a b\"@[::1]`, 1)+`}`, strings.Replace(minimal, "ada@", strings.Repeat("a", 300)+"@",
+			1)+`}`,
+		strings.Replace(minimal, "https://meet.google.com/abc", "https://a.example/\u00a0", 1)+`}`,
+		strings.Replace(minimal, "2999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", 1)+`}`,
+		strings.Replace(minimal, `"meet"`, `"zoom-sdk"`, 1)+`}`, `{"organizerEmail":null}`, `[]`, ``,
+	)
 }
 
 // FuzzReceivePayment fuzzes bodies with a valid signature, and signatures.

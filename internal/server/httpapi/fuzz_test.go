@@ -61,8 +61,31 @@ func (s *surface) post(t *testing.T, path, query, bearer, body string) int {
 	return s.serve(t, fuzzRequest{method: http.MethodPost, route: path, query: strings.TrimPrefix(query, "?"), bearer: bearer, body: body})
 }
 
+// fuzzBodies fuzzes what an operation makes of a body.
+func fuzzBodies(f *testing.F, send func(s *surface, t *testing.T, body string), seeds ...string) {
+	f.Helper()
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	s := newSurface(f, withoutLog)
+	f.Fuzz(func(t *testing.T, body string) { send(s, t, body) })
+}
+
+// fuzzIngest fuzzes bodies with a bot's token and with another.
+func fuzzIngest(f *testing.F, path string, seeds ...string) {
+	f.Helper()
+	fuzzBodies(f, func(s *surface, t *testing.T, body string) {
+		s.post(t, path, "", token(newAdaJob, 0), body)
+		if status := s.post(t, path, "", "no token", body); status != 400 && status != 401 && status != 413 {
+			t.Errorf("%q: %d without a token", body, status)
+		}
+	}, seeds...)
+}
+
 func FuzzCreateJob(f *testing.F) {
-	for _, seed := range []string{
+	fuzzBodies(f, func(s *surface, t *testing.T, body string) {
+		s.post(t, jobsPath, "", adasKey, body)
+	},
 		minimalJob,
 		padded(200),
 		`{"externalId":"é\u0000\ud800","meetingUrl":"HTTP://[::1]:65535/%20?x#y","joinAt":"1998-12-31T23:59:60.999999999999Z"}`,
@@ -71,54 +94,30 @@ func FuzzCreateJob(f *testing.F) {
 		`{"externalId":null,"meetingUrl":[],"autoLeave":{"afterSoloSeconds":1e-300}}`,
 		`{"externalId":"x","externalId":"y","meetingUrl":"https://a.example/\\"}`,
 		`[[[[[[[[`, `null`, `0`, `"`, "\xff", "\x00", "",
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
-		s.post(t, jobsPath, "", adasKey, body)
-	})
+	)
 }
 
 func FuzzIngestEvent(f *testing.F) {
 	identity := `{"jobId":"` + newAdaJob.String() + `","attempt":0`
-	for _, seed := range []string{
-		identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
-		identity + `,"kind":"lifecycle.exited","emittedAt":"2026-11-20T14:00:00.5+01:00","data":{"failureCode":7,"failureDetail":"\u0000","granted":"yes"}}`,
-		identity + `.0,"kind":"manifest.finalized","emittedAt":"0000-01-01T00:00:00Z","data":{}}`,
-		identity + `,"kind":"x","emittedAt":7,"data":[]}`,
-		identity + `}`,
-		`{"jobId":"` + strings.ToUpper(newAdaJob.String()) +
+	fuzzIngest(f, ingest.EventPath,
+		identity+`,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		identity+`,"kind":"lifecycle.exited","emittedAt":"2026-11-20T14:00:00.5+01:00","data":{"failureCode":7,"failureDetail":"\u0000","granted":"yes"}}`,
+		identity+`.0,"kind":"manifest.finalized","emittedAt":"0000-01-01T00:00:00Z","data":{}}`,
+		identity+`,"kind":"x","emittedAt":7,"data":[]}`,
+		identity+`}`,
+		`{"jobId":"`+strings.ToUpper(newAdaJob.String())+
 			`","attempt":2147483647,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
 		`{"jobId":"urn:uuid:x","attempt":-1}`, `{"attempt":1e400}`, `[]`, ``,
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
-		s.post(t, ingest.EventPath, "", token(newAdaJob, 0), body)
-		if status := s.post(t, ingest.EventPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
-			t.Errorf("%q: %d without a token", body, status)
-		}
-	})
+	)
 }
 
 func FuzzIngestTexts(f *testing.F) {
 	identity := `{"jobId":"` + newAdaJob.String() + `","attempt":0`
-	for _, seed := range []string{
-		identity + `,"texts":[{"id":"m-1","kind":"chat","text":"\u0000<b>","startedAt":"0000-01-01T00:00:00Z","endedAt":"9999-12-31T23:59:60Z"}]}`,
-		identity + `,"texts":[{"id":"c:1","kind":"caption","author":null,"language":"en-US"}]}`,
-		identity + `,"texts":[null,{},[]]}`, identity + `}`, `{`,
-	} {
-		f.Add(seed)
-	}
-	s := newSurface(f, withoutLog)
-	f.Fuzz(func(t *testing.T, body string) {
-		s.post(t, ingest.TextPath, "", token(newAdaJob, 0), body)
-		if status := s.post(t, ingest.TextPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
-			t.Errorf("%q: %d without a token", body, status)
-		}
-	})
+	fuzzIngest(f, ingest.TextPath,
+		identity+`,"texts":[{"id":"m-1","kind":"chat","text":"\u0000<b>","startedAt":"0000-01-01T00:00:00Z","endedAt":"9999-12-31T23:59:60Z"}]}`,
+		identity+`,"texts":[{"id":"c:1","kind":"caption","author":null,"language":"en-US"}]}`,
+		identity+`,"texts":[null,{},[]]}`, identity+`}`, `{`,
+	)
 }
 
 func FuzzHeartbeat(f *testing.F) {
