@@ -25,7 +25,7 @@ func testCheck(t *testing.T, host string) {
 func TestCheckFails(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
-	e.setFault(func(w http.ResponseWriter, r *http.Request) bool {
+	e.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.Contains(r.URL.Path, "/images/") {
 			return false
 		}
@@ -33,7 +33,7 @@ func TestCheckFails(t *testing.T) {
 		return true
 	})
 	good := docker.Settings{
-		Host:           "tcp://" + e.server.Listener.Addr().String(),
+		Host:           "tcp://" + e.Listener.Addr().String(),
 		RemoteSettings: launch.RemoteSettings{ContainerSettings: launch.ContainerSettings{Image: image}},
 	}
 	for name, test := range map[string]struct {

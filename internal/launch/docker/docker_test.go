@@ -96,7 +96,7 @@ func everyEngine(t *testing.T, host string) {
 
 func TestFakeEngine(t *testing.T) {
 	t.Parallel()
-	everyEngine(t, "tcp://"+newFakeEngine(t).server.Listener.Addr().String())
+	everyEngine(t, "tcp://"+newFakeEngine(t).Listener.Addr().String())
 }
 
 // testExitReasons: the reason says how a bot ended, without secrets.

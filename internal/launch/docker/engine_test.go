@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"path"
 	"slices"
 	"strconv"
@@ -18,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"standin/internal/testing/launchtest"
 
 	"github.com/google/uuid"
 	"github.com/moby/moby/api/types/container"
@@ -32,7 +33,7 @@ import (
 // a real engine. The second word of a container's command is its behavior, as in
 // testbot.
 type fakeEngine struct {
-	server *httptest.Server
+	*launchtest.Server
 
 	mu         sync.Mutex
 	containers map[string]*fakeContainer // by name
@@ -41,7 +42,6 @@ type fakeEngine struct {
 	images     map[string]bool
 	pulls      int
 	pulling    func(w http.ResponseWriter) // writes the response to a pull
-	fault      func(w http.ResponseWriter, r *http.Request) bool
 }
 
 // fakeContainer is a container of a fakeEngine.
@@ -64,15 +64,7 @@ func newFakeEngine(t *testing.T) *fakeEngine {
 	versions := http.NewServeMux()
 	versions.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Api-Version", "1.44") })
 	versions.Handle("/v1.44/", http.StripPrefix("/v1.44", e.routes()))
-	e.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e.mu.Lock()
-		fault := e.fault
-		e.mu.Unlock()
-		if fault == nil || !fault(w, r) {
-			versions.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(func() { e.server.CloseClientConnections(); e.server.Close() })
+	e.Server = launchtest.Serve(t, versions)
 	return e
 }
 
@@ -90,7 +82,7 @@ func (e *fakeEngine) routes() http.Handler {
 	routes.HandleFunc("DELETE /volumes/{name}", e.removeVolume)
 	routes.HandleFunc("GET /events", e.events)
 	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		respond(w, http.StatusOK, system.VersionResponse{
+		launchtest.Respond(w, http.StatusOK, system.VersionResponse{
 			Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64",
 		})
 	})
@@ -99,27 +91,8 @@ func (e *fakeEngine) routes() http.Handler {
 	return routes
 }
 
-// setFault installs a handler that is called before the routes; it returns
-// whether it responded.
-func (e *fakeEngine) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.fault = fault
-}
-
-// cut closes all connections.
-func (e *fakeEngine) cut() { e.server.CloseClientConnections() }
-
 func respondError(w http.ResponseWriter, status int, format string, args ...any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]string{"message": fmt.Sprintf(format, args...)})
-}
-
-func respond(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(value)
+	launchtest.Respond(w, status, map[string]string{"message": fmt.Sprintf(format, args...)})
 }
 
 // find returns a container by name or id; the lock is held.
@@ -172,7 +145,7 @@ func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	e.publish(c, events.ActionCreate, nil)
-	respond(w, http.StatusCreated, container.CreateResponse{ID: c.id, Warnings: []string{}})
+	launchtest.Respond(w, http.StatusCreated, container.CreateResponse{ID: c.id, Warnings: []string{}})
 }
 
 // publish sends an event to all listeners; the lock is held.
@@ -286,7 +259,7 @@ func (e *fakeEngine) remove(w http.ResponseWriter, r *http.Request, c *fakeConta
 }
 
 func (e *fakeEngine) inspect(w http.ResponseWriter, _ *http.Request, c *fakeContainer) {
-	respond(w, http.StatusOK, container.InspectResponse{
+	launchtest.Respond(w, http.StatusOK, container.InspectResponse{
 		ID: c.id, Name: "/" + c.name, State: &c.state, Config: c.request.Config, HostConfig: c.request.HostConfig,
 	})
 }
@@ -322,7 +295,7 @@ func (e *fakeEngine) listVolumes(w http.ResponseWriter, r *http.Request) {
 			found.Volumes = append(found.Volumes, *v)
 		}
 	}
-	respond(w, http.StatusOK, found)
+	launchtest.Respond(w, http.StatusOK, found)
 }
 
 func (e *fakeEngine) removeVolume(w http.ResponseWriter, r *http.Request) {
@@ -353,7 +326,7 @@ func (e *fakeEngine) list(w http.ResponseWriter, r *http.Request) {
 			found = append(found, container.Summary{ID: c.id, Names: []string{"/" + c.name}, Labels: c.request.Labels, State: c.state.Status})
 		}
 	}
-	respond(w, http.StatusOK, found)
+	launchtest.Respond(w, http.StatusOK, found)
 }
 
 func (e *fakeEngine) events(w http.ResponseWriter, r *http.Request) {
@@ -387,7 +360,7 @@ func (e *fakeEngine) image(w http.ResponseWriter, r *http.Request) {
 		respondError(w, http.StatusNotFound, "No such image: %s", name)
 		return
 	}
-	respond(w, http.StatusOK, map[string]string{"Id": "sha256:1"})
+	launchtest.Respond(w, http.StatusOK, map[string]string{"Id": "sha256:1"})
 }
 
 func (e *fakeEngine) pull(w http.ResponseWriter, r *http.Request) {

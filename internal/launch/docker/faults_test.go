@@ -28,7 +28,7 @@ import (
 func newFakeHarness(t *testing.T, change ...func(*docker.Settings)) (*harness, *fakeEngine) {
 	t.Helper()
 	engine := newFakeEngine(t)
-	return newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), change...), engine
+	return newHarness(t, "tcp://"+engine.Listener.Addr().String(), change...), engine
 }
 
 // only returns the only container of the engine.
@@ -165,7 +165,7 @@ func TestPullErrors(t *testing.T) {
 			t.Parallel()
 			engine := newFakeEngine(t)
 			engine.pulling = test.answer
-			h := newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), func(s *docker.Settings) { s.Image, s.Pull = other, test.policy })
+			h := newHarness(t, "tcp://"+engine.Listener.Addr().String(), func(s *docker.Settings) { s.Image, s.Pull = other, test.policy })
 			a := launchtest.Assignment()
 			err := h.Launch(t.Context(), a)
 			if err == nil || !strings.Contains(err.Error(), test.words) {
@@ -191,7 +191,7 @@ func TestSlowPull(t *testing.T) {
 		engine.addImage(other)
 		io.WriteString(w, `{"status":"Pull complete"}`+"\n")
 	}
-	h := newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), func(s *docker.Settings) {
+	h := newHarness(t, "tcp://"+engine.Listener.Addr().String(), func(s *docker.Settings) {
 		s.Image, s.PullWait = other, 200*time.Millisecond
 	})
 	<-began
@@ -260,11 +260,11 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 				a := launchtest.Assignment()
 				h.Expect(t, a, launch.NotStarted) // the watcher is connected
 				var lost atomic.Bool
-				engine.setFault(func(w http.ResponseWriter, r *http.Request) bool {
+				engine.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 					if strings.HasSuffix(r.URL.Path, "/containers"+step) || (strings.HasSuffix(r.URL.Path, step) && step != "/create") {
 						lost.Store(true)
 						if done {
-							engine.routes().ServeHTTP(discard{header: http.Header{}}, strip(r))
+							engine.routes().ServeHTTP(launchtest.Lost(), strip(r))
 						}
 					}
 					if lost.Load() {
@@ -276,7 +276,7 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 				if err == nil {
 					t.Fatal("the launch succeeded without an engine")
 				}
-				engine.setFault(nil)
+				engine.SetFault(nil)
 				h.launch(t, a)
 				h.Expect(t, a, launch.Running)
 				if c := engine.only(t); !c.state.Running {
@@ -294,13 +294,6 @@ func strip(r *http.Request) *http.Request {
 	return r
 }
 
-// discard is a response that is lost.
-type discard struct{ header http.Header }
-
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(p []byte) (int, error) { return len(p), nil }
-func (d discard) WriteHeader(int)             {}
-
 // TestEngineDisconnected: while the engine does not answer, bots are unknown;
 // afterwards, changes that happened meanwhile are reported.
 func TestEngineDisconnected(t *testing.T) {
@@ -309,11 +302,11 @@ func TestEngineDisconnected(t *testing.T) {
 	lives, dies := launchtest.Assignment(), launchtest.Assignment()
 	h.launch(t, lives)
 	h.launch(t, dies)
-	engine.setFault(func(w http.ResponseWriter, _ *http.Request) bool {
+	engine.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
 		respondError(w, http.StatusServiceUnavailable, "the daemon is shutting down")
 		return true
 	})
-	engine.cut()
+	engine.CloseClientConnections()
 	h.Expect(t, lives, launch.Unknown, "state is unknown since")
 	if err := h.Stop(t.Context(), lives.JobID, lives.Attempt); err == nil {
 		t.Error("a bot was stopped without an engine")
@@ -326,7 +319,7 @@ func TestEngineDisconnected(t *testing.T) {
 		}
 	}
 	engine.mu.Unlock()
-	engine.setFault(nil)
+	engine.SetFault(nil)
 	h.Expect(t, lives, launch.Running)
 	h.Expect(t, dies, launch.Gone, "exit code 2", "out of luck")
 }
@@ -353,7 +346,7 @@ func TestManyEnded(t *testing.T) {
 		}
 	}
 	engine.mu.Unlock()
-	engine.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
+	engine.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case strings.HasSuffix(r.URL.Path, hangs+"/json"):
 			<-r.Context().Done()
@@ -365,7 +358,7 @@ func TestManyEnded(t *testing.T) {
 		}
 		return false
 	})
-	h := newHarness(t, "tcp://"+engine.server.Listener.Addr().String(), instance(name))
+	h := newHarness(t, "tcp://"+engine.Listener.Addr().String(), instance(name))
 	for _, a := range ended[1:] {
 		h.Expect(t, a, launch.Gone, "exit code 3", "the browser is missing")
 	}

@@ -20,7 +20,7 @@ func TestSpoolsOfKilledBots(t *testing.T) {
 	t.Parallel()
 	named := func(s *docker.Settings) { s.Volume, s.Instance = "spools", "i1" }
 	h, engine := newFakeHarness(t, named)
-	host := "tcp://" + engine.server.Listener.Addr().String()
+	host := "tcp://" + engine.Listener.Addr().String()
 	anonymous := newHarness(t, host, instance("i1"))
 	stranger := newHarness(t, host, func(s *docker.Settings) { s.Volume = "spools-of-others" })
 	files := jobfiles.Files{DataDir: t.TempDir(), Volumes: h.launcher}

@@ -46,7 +46,7 @@ func TestCheckFails(t *testing.T) {
 		t.Errorf("missing: %+v (%v)", found, err)
 	}
 	refusing := newFakeCluster(t)
-	refusing.setFault(func(w http.ResponseWriter, r *http.Request) bool {
+	refusing.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/version" {
 			return false
 		}

@@ -50,7 +50,7 @@ func behindTLS(t *testing.T, cluster *fakeCluster, token string) (address, certi
 			respondError(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 			return
 		}
-		cluster.server.Config.Handler.ServeHTTP(w, r)
+		cluster.Config.Handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	return server.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
@@ -178,7 +178,7 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	cluster := newFakeCluster(t)
 	calls := make(map[string]int) // guarded by the cluster's lock
-	cluster.setFault(func(w http.ResponseWriter, r *http.Request) bool {
+	cluster.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 		cluster.mu.Lock()
 		defer cluster.mu.Unlock()
 		call := r.Method + " " + r.URL.Path
@@ -189,12 +189,12 @@ func TestRetryAfter(t *testing.T) {
 		respondError(w, http.StatusTooManyRequests, "TooManyRequests", "try again")
 		return true
 	})
-	h, a := newHarness(t, &rest.Config{Host: cluster.server.URL}), launchtest.Assignment()
+	h, a := newHarness(t, &rest.Config{Host: cluster.URL}), launchtest.Assignment()
 	if err := h.Launch(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	h.Expect(t, a, launch.Starting)
-	cluster.setFault(nil)
+	cluster.SetFault(nil)
 	h.End(t, a)
 	cluster.mu.Lock()
 	defer cluster.mu.Unlock()

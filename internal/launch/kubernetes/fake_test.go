@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"standin/internal/testing/launchtest"
 
 	"github.com/google/uuid"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -22,7 +23,7 @@ import (
 // fakeCluster is a Kubernetes API server with a Job controller for the launcher.
 // real_test.go runs the same tests on real ones.
 type fakeCluster struct {
-	server *httptest.Server
+	*launchtest.Server
 
 	mu       sync.Mutex
 	version  int
@@ -30,7 +31,6 @@ type fakeCluster struct {
 	history  []change
 	oldest   int // version from which a watch may start
 	watchers map[chan change]struct{}
-	fault    func(w http.ResponseWriter, r *http.Request) bool
 	refused  map[string]bool // permissions that the user lacks, as in "create jobs"
 }
 
@@ -60,30 +60,14 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 		routes.HandleFunc("DELETE "+base+"/{name}", c.delete)
 	}
 	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		give(w, http.StatusOK, object{"major": "1", "minor": "36", "gitVersion": "v1.36.0", "platform": "linux/amd64"})
+		launchtest.Respond(w, http.StatusOK, object{"major": "1", "minor": "36", "gitVersion": "v1.36.0", "platform": "linux/amd64"})
 	})
 	routes.HandleFunc("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", c.review)
-	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.mu.Lock()
-		fault := c.fault
-		c.mu.Unlock()
-		if fault == nil || !fault(w, r) {
-			routes.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(func() { c.server.CloseClientConnections(); c.server.Close() })
+	c.Server = launchtest.Serve(t, routes)
 	return c
 }
 
-func (c *fakeCluster) config() *rest.Config { return &rest.Config{Host: c.server.URL} }
-
-// setFault installs a handler that is called before the routes; it returns
-// whether it responded.
-func (c *fakeCluster) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fault = fault
-}
+func (c *fakeCluster) config() *rest.Config { return &rest.Config{Host: c.URL} }
 
 // count returns the number of objects of a resource.
 func (c *fakeCluster) count(resource string) int {
@@ -100,17 +84,11 @@ func (c *fakeCluster) count(resource string) int {
 
 // respondError responds with a Status, the form of all errors of the API.
 func respondError(w http.ResponseWriter, code int, reason, format string, args ...any) {
-	give(w, code, status(code, reason, fmt.Sprintf(format, args...)))
+	launchtest.Respond(w, code, status(code, reason, fmt.Sprintf(format, args...)))
 }
 
 func status(code int, reason, message string) object {
 	return object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message}
-}
-
-func give(w http.ResponseWriter, code int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(value)
 }
 
 func meta(o object) object {
@@ -173,7 +151,7 @@ func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
 	meta(o)["uid"], meta(o)["namespace"] = uuid.NewString(), namespace
 	meta(o)["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	c.note("ADDED", resource, o)
-	give(w, http.StatusCreated, c.objects[resource+"/"+name])
+	launchtest.Respond(w, http.StatusCreated, c.objects[resource+"/"+name])
 }
 
 // review responds whether the user has a permission.
@@ -189,14 +167,14 @@ func (c *fakeCluster) review(w http.ResponseWriter, r *http.Request) {
 	groups := map[string]string{"jobs": "batch", "pods": "", "secrets": ""}
 	group, known := groups[on.Resource]
 	asked.Status.Allowed = on.Namespace == namespace && known && on.Group == group && !c.refused[on.Verb+" "+on.Resource]
-	give(w, http.StatusCreated, asked)
+	launchtest.Respond(w, http.StatusCreated, asked)
 }
 
 func (c *fakeCluster) get(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o := c.find(w, r); o != nil {
-		give(w, http.StatusOK, o)
+		launchtest.Respond(w, http.StatusOK, o)
 	}
 }
 
@@ -235,7 +213,7 @@ func (c *fakeCluster) list(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	kind, version := kindOf(resource)
-	give(w, http.StatusOK, object{
+	launchtest.Respond(w, http.StatusOK, object{
 		"kind": kind + "List", "apiVersion": version, "items": items, "metadata": object{"resourceVersion": strconv.Itoa(c.version)},
 	})
 }
@@ -316,7 +294,7 @@ func (c *fakeCluster) patch(w http.ResponseWriter, r *http.Request) {
 	if r.PathValue("resource") == "jobs" {
 		c.control(o)
 	}
-	give(w, http.StatusOK, c.objects[r.PathValue("resource")+"/"+r.PathValue("name")])
+	launchtest.Respond(w, http.StatusOK, c.objects[r.PathValue("resource")+"/"+r.PathValue("name")])
 }
 
 // control creates the pod of a resumed Job; the lock is held.
@@ -363,14 +341,14 @@ func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
 			meta(o)["deletionTimestamp"] = time.Now().Add(time.Duration(*options.GracePeriodSeconds) * time.Second).UTC().Format(time.RFC3339)
 			c.note("MODIFIED", resource, o)
 		}
-		give(w, http.StatusOK, o)
+		launchtest.Respond(w, http.StatusOK, o)
 		return
 	}
 	c.note("DELETED", resource, o)
 	if resource == "jobs" {
 		c.collect(meta(o)["uid"])
 	}
-	give(w, http.StatusOK, o)
+	launchtest.Respond(w, http.StatusOK, o)
 }
 
 // collect removes the Secrets of a deleted Job; the lock is held. The launcher

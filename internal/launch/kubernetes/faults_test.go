@@ -191,7 +191,7 @@ func TestRefused(t *testing.T) {
 			t.Parallel()
 			h, cluster := newFakeHarness(t)
 			a := launchtest.Assignment()
-			cluster.setFault(func(w http.ResponseWriter, r *http.Request) bool {
+			cluster.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, test.path) {
 					return false
 				}
@@ -206,7 +206,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%d Jobs are left", n)
 			}
 			h.Expect(t, a, launch.NotStarted)
-			cluster.setFault(nil) // it is allowed now
+			cluster.SetFault(nil) // it is allowed now
 			h.launch(t, a)
 			h.Run(t, a)
 		})
@@ -226,7 +226,7 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 				h.Expect(t, a, launch.NotStarted)
 				method, path, _ := strings.Cut(step, " ")
 				lost := make(chan struct{})
-				cluster.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
+				cluster.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
 					select {
 					case <-lost:
 						panic(http.ErrAbortHandler)
@@ -239,14 +239,14 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 					if done {
 						r.SetPathValue("resource", path[1:])
 						r.SetPathValue("name", r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
-						map[string]http.HandlerFunc{http.MethodPost: cluster.create, http.MethodPatch: cluster.patch}[method](discard{http.Header{}}, r)
+						map[string]http.HandlerFunc{http.MethodPost: cluster.create, http.MethodPatch: cluster.patch}[method](launchtest.Lost(), r)
 					}
 					panic(http.ErrAbortHandler)
 				})
 				if err := h.Launch(t.Context(), a); err == nil || !strings.Contains(err.Error(), "does not answer") {
 					t.Fatalf("the launch ended with %v", err)
 				}
-				cluster.setFault(nil)
+				cluster.SetFault(nil)
 				h.launch(t, a)
 				h.Run(t, a)
 				if jobs, pods := cluster.count("jobs"), cluster.count("pods"); jobs != 1 || pods != 1 {
@@ -256,13 +256,6 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 		}
 	}
 }
-
-// discard is a response that is lost.
-type discard struct{ header http.Header }
-
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(p []byte) (int, error) { return len(p), nil }
-func (d discard) WriteHeader(int)             {}
 
 // TestClusterDisconnected: while the cluster does not answer, bots are unknown;
 // afterwards, changes that happened meanwhile are reported.
@@ -275,11 +268,11 @@ func TestClusterDisconnected(t *testing.T) {
 		h.Run(t, a)
 	}
 	pod := h.pod(t, dies)
-	cluster.setFault(func(w http.ResponseWriter, _ *http.Request) bool {
+	cluster.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
 		respondError(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 		return true
 	})
-	cluster.server.CloseClientConnections()
+	cluster.CloseClientConnections()
 	h.Expect(t, lives, launch.Unknown, "state is unknown since", "Kubernetes says: Unauthorized")
 	if err := h.Stop(t.Context(), lives.JobID, lives.Attempt); err == nil {
 		t.Error("a bot was stopped without a cluster")
@@ -293,7 +286,7 @@ func TestClusterDisconnected(t *testing.T) {
 	o["status"] = status
 	cluster.note("MODIFIED", "pods", o)
 	cluster.mu.Unlock()
-	cluster.setFault(nil)
+	cluster.SetFault(nil)
 	h.Expect(t, lives, launch.Running)
 	h.Expect(t, dies, launch.Gone, "out of memory")
 }
@@ -310,7 +303,7 @@ func TestExpiredWatch(t *testing.T) {
 		// The resource version expires between the list and the watch.
 		once := make(chan struct{}, 1)
 		once <- struct{}{}
-		cluster.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
+		cluster.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Query().Get("watch") == "" {
 				return false
 			}
@@ -324,7 +317,7 @@ func TestExpiredWatch(t *testing.T) {
 			}
 			return false
 		})
-		cluster.server.CloseClientConnections()
+		cluster.CloseClientConnections()
 	}
 	h.setStatus(t, a, endStatuses["evicted"].status)
 	h.Expect(t, a, launch.Gone, endStatuses["evicted"].words...)
