@@ -3,7 +3,6 @@ package launch_test
 import (
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 
 	"standin/internal/jobs/job"
 	"standin/internal/launch"
+	"standin/internal/testing/launchtest"
 )
 
 // secretToken is the token of assignment.
@@ -30,22 +30,12 @@ func assignment() launch.Assignment {
 	}
 }
 
-func botSettings() launch.BotSettings {
-	return launch.BotSettings{
-		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{
-			LogLevel: slog.LevelDebug, LogFormat: "json",
-		},
-		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
-		Recording: launch.Recording{Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
-	}
-}
-
 // TestBotConfig: every field survives encoding, a job's options are applied, and
 // the file is removed from the bot's own folder only.
 func TestBotConfig(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	want := launch.NewBotConfig(assignment(), botSettings(), dir)
+	want := launch.NewBotConfig(assignment(), launchtest.BotSettings(), dir)
 	content, err := want.Encode()
 	if err != nil {
 		t.Fatal(err)

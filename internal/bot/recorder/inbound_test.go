@@ -2,9 +2,9 @@ package recorder_test
 
 import (
 	"testing"
-	"time"
 
 	"standin/internal/bot/recorder"
+	"standin/internal/testing/await"
 )
 
 // The video of visibilityPage moves, and the page receives no audio. The video flows
@@ -12,18 +12,6 @@ import (
 func TestInboundVideo(t *testing.T) {
 	t.Parallel()
 	ctx, f := prepare(t, "visibility")
-	ticker := time.NewTicker(300 * time.Millisecond)
-	defer ticker.Stop()
-	await := func(what string, holds func() bool) {
-		t.Helper()
-		for !holds() {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				t.Fatalf("waiting: %s", what)
-			}
-		}
-	}
 	receivesMotion := func() bool {
 		inbound, err := recorder.MeasureInbound(ctx, f.page)
 		if err != nil {
@@ -34,20 +22,20 @@ func TestInboundVideo(t *testing.T) {
 		}
 		return inbound.ReceivesMotion()
 	}
-	await("the video moves", receivesMotion)
+	await.Until(t, "the video moves", receivesMotion)
 	var paused int
 	if err := f.page.EvalInPage(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject && (video.pause(), video.paused)).length`, &paused); err != nil || paused == 0 {
 		t.Fatalf("%d videos paused, %v", paused, err)
 	}
 	receivesMotion() // what changed until the pause
 	for range 3 {    // the first measurement of a track has nothing to compare with
-		await("the track of a paused video moves", receivesMotion)
+		await.Until(t, "the track of a paused video moves", receivesMotion)
 	}
 	resumed, err := recorder.ResumeVideos(ctx, f.page)
 	if err != nil || resumed == 0 {
 		t.Fatalf("%d videos resumed, %v", resumed, err)
 	}
-	await("the videos play", func() bool {
+	await.Until(t, "the videos play", func() bool {
 		var playing bool
 		if err := f.page.EvalInPage(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject).every(video => !video.paused)`, &playing); err != nil {
 			t.Fatal(err)

@@ -5,14 +5,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"standin/internal/testing/await"
 	"standin/internal/testing/launchtest"
 	"standin/internal/testing/logtail"
 )
@@ -51,7 +50,7 @@ func startPodman(t *testing.T) string {
 	if err := os.WriteFile(settings, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := launchtest.FreeAddress(t)
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, podman, "--runtime", runc, "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs",
 		"--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "system", "service", "--time=0", "tcp:"+address)
@@ -68,28 +67,14 @@ func startPodman(t *testing.T) string {
 			t.Logf("output of podman:\n%s", logtail.Last(log.String()))
 		}
 	})
-	deadline := time.Now().Add(launchtest.Timeout)
-	for {
+	await.Until(t, "podman to answer", func() bool {
 		response, err := http.Get("http://" + address + "/_ping")
 		if err == nil {
 			response.Body.Close()
-			return address
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("podman does not answer: %v\n%s", err, logtail.Last(log.String()))
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
+		return err == nil
+	})
+	return address
 }
 
 // importImage creates the image of the bots: testbot only.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
+	"standin/internal/testing/await"
 	"standin/internal/testing/launchtest"
 )
 
@@ -100,17 +103,12 @@ func (h *harness) pods(t *testing.T, a launch.Assignment) map[string]bool {
 // pod waits for an attempt's pod.
 func (h *harness) pod(t *testing.T, a launch.Assignment) string {
 	t.Helper()
-	for deadline := time.Now().Add(launchtest.Timeout); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
-		pods := h.pods(t, a)
-		for name := range pods {
-			if len(pods) > 1 {
-				t.Fatalf("the attempt has the pods %v", pods)
-			}
-			return name
-		}
+	var names []string
+	await.Until(t, "the bot's pod", func() bool { names = slices.Collect(maps.Keys(h.pods(t, a))); return len(names) > 0 })
+	if len(names) > 1 {
+		t.Fatalf("the attempt has the pods %v", names)
 	}
-	t.Fatal("the bot has no pod")
-	return ""
+	return names[0]
 }
 
 // setStatus sets the status of an attempt's pod, as its node would.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
+	"standin/internal/testing/await"
 	"standin/internal/testing/launchtest"
 	"standin/internal/testing/logtail"
 )
@@ -80,7 +81,7 @@ func startCluster(t *testing.T) (host string) {
 		}
 		return path
 	}
-	etcd, peer, api := "http://"+freeAddress(t), "http://"+freeAddress(t), freeAddress(t)
+	etcd, peer, api := "http://"+launchtest.FreeAddress(t), "http://"+launchtest.FreeAddress(t), launchtest.FreeAddress(t)
 	host = "https://" + api
 	_, port, _ := net.SplitHostPort(api)
 	key := write("key.pem", newKey(t))
@@ -96,7 +97,7 @@ func startCluster(t *testing.T) (host string) {
 		"--secure-port", port, "--cert-dir", filepath.Join(dir, "certificates"), "--token-auth-file", tokens,
 		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
 		"--service-account-issuer", "https://tests", "--service-account-key-file", key, "--service-account-signing-key-file", key)
-	await(t, host+"/readyz")
+	await.Until(t, "the API server", func() bool { code, _ := send(t, http.MethodGet, host+"/readyz", nil); return code == http.StatusOK })
 	begin(t, server, "controllers", "--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port=0",
 		"--controllers", "job-controller,garbage-collector-controller,ttl-after-finished-controller")
 	return host
@@ -126,20 +127,6 @@ func begin(t *testing.T, server, part string, flags ...string) {
 // client returns a client with the permissions of the tests.
 func client() *http.Client {
 	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-}
-
-// await waits for the API server.
-func await(t *testing.T, address string) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * launchtest.Timeout); ; <-time.After(100 * time.Millisecond) {
-		code, answer := send(t, http.MethodGet, address, nil)
-		if code == http.StatusOK {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the API server is not ready: %d %s", code, answer)
-		}
-	}
 }
 
 // send sends a request and returns the status code, or 0 without a response.
@@ -195,16 +182,6 @@ func apply(t *testing.T, host, path string) {
 			t.Fatalf("%s: %s: %d %s", path, o.Kind, code, answer)
 		}
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // newKey creates the key for service account tokens, which are not used.

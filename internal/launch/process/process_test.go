@@ -24,6 +24,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/launch/process"
 	"standin/internal/testing/await"
+	"standin/internal/testing/launchtest"
 )
 
 const secretToken = "5ec2e7"
@@ -43,7 +44,7 @@ func newFixture(t *testing.T, dir string, change ...func(*process.Settings)) *fi
 	}
 	f := &fixture{dir: dir, exits: make(chan string, 10)}
 	settings := process.Settings{
-		Dir: dir, Executable: executable, Bot: botSettings(), LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Dir: dir, Executable: executable, Bot: launchtest.BotSettings(), LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 		OnExit: func(jobID uuid.UUID, attempt int) { f.exits <- name(jobID, attempt) },
 	}
 	for _, fn := range change {
@@ -53,16 +54,6 @@ func newFixture(t *testing.T, dir string, change ...func(*process.Settings)) *fi
 		t.Fatal(err)
 	}
 	return f
-}
-
-func botSettings() launch.BotSettings {
-	return launch.BotSettings{
-		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{
-			LogLevel: slog.LevelDebug, LogFormat: "json",
-		},
-		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
-		Recording: launch.Recording{Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
-	}
 }
 
 func name(jobID uuid.UUID, attempt int) string { return fmt.Sprintf("%s-%d", jobID, attempt) }
@@ -155,7 +146,7 @@ func TestConfigHoldsTheSecrets(t *testing.T) {
 	if err := json.Unmarshal([]byte(read(t, f.file(a, configCopy))), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := launch.NewBotConfig(a, botSettings(), filepath.Dir(f.file(a, "x"))); !reflect.DeepEqual(got, want) {
+	if want := launch.NewBotConfig(a, launchtest.BotSettings(), filepath.Dir(f.file(a, "x"))); !reflect.DeepEqual(got, want) {
 		t.Errorf("the configuration is %+v, want %+v", got, want)
 	}
 }

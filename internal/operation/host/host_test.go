@@ -1,10 +1,11 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
+
+	"standin/internal/testing/await"
 )
 
 // The JSON of Metrics has the fields of HostMetrics in api/openapi.yaml.
@@ -69,22 +70,10 @@ func TestReadMachine(t *testing.T) {
 }
 
 // waitForCPU reads until CPU is known.
-func waitForCPU(t *testing.T, r *Reader) Metrics {
+func waitForCPU(t *testing.T, r *Reader) (m Metrics) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if m := r.Read(ctx); m.CPU != nil {
-			return m
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatal("CPU is still nil")
-		}
-	}
+	await.Until(t, "CPU", func() bool { m = r.Read(t.Context()); return m.CPU != nil })
+	return m
 }
 
 // A missing data folder affects only Disk.

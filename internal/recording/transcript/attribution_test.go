@@ -11,6 +11,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
+	"standin/internal/testing/testprocess"
 )
 
 // TestAttribution checks that the words in a participant's audio are that participant's, and those
@@ -19,7 +20,7 @@ import (
 func TestAttribution(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sound.m4a")
-	run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=f=300:d=8", "-c:a", "libopus", "-f", "mp4", path)
+	testprocess.Run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=f=300:d=8", "-c:a", "libopus", "-f", "mp4", path)
 	media := func(name string, kind recording.MediaKind, participant string) recording.Media {
 		return recording.Media{File: recording.File{
 			Name: name, Kind: kind, ContentType: "audio/mp4", Codecs: "opus", DurationMs: 8000, ParticipantID: participant,

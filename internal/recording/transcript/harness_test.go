@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
+	"standin/internal/testing/testprocess"
 	"standin/internal/testing/world"
 )
 
@@ -108,23 +108,6 @@ func (h *harness) document(t *testing.T, id uuid.UUID) (Document, bool) {
 	return d, true
 }
 
-// run runs a tool and skips the test, or fails it in CI, when it is missing.
-func run(t *testing.T, tool string, arguments ...string) []byte {
-	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is missing; run scripts/setup.sh test", tool)
-		}
-		t.Skipf("%s is missing; run scripts/setup.sh test", tool)
-	}
-	output, err := exec.CommandContext(t.Context(), path, arguments...).Output()
-	if err != nil {
-		t.Fatalf("%s %v: %v", tool, arguments, err)
-	}
-	return output
-}
-
 // tone returns an audio file with a tone from 0 to a second, and silence until the
 // end, and its entry in a manifest.
 func tone(t *testing.T, name string, length time.Duration) (recording.Media, string) {
@@ -133,7 +116,7 @@ func tone(t *testing.T, name string, length time.Duration) (recording.Media, str
 	tones.Lock()
 	defer tones.Unlock()
 	if tones.byLength[length] == nil {
-		tones.byLength[length] = run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=300:duration=1,apad=whole_dur="+
+		tones.byLength[length] = testprocess.Run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=300:duration=1,apad=whole_dur="+
 			strconv.Itoa(int(length.Seconds())),
 			"-c:a", "libopus", "-movflags", "+empty_moov", "-f", "mp4", "-")
 	}

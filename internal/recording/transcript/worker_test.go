@@ -17,6 +17,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/testing/testprocess"
 )
 
 const (
@@ -286,7 +287,7 @@ func TestNobodySpoke(t *testing.T) {
 				fmt.Fprint(w, hallucination)
 			})
 			path := filepath.Join(t.TempDir(), "recording.m4a")
-			run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", test.audio, "-c:a", "libopus", "-f", "mp4", path)
+			testprocess.Run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", test.audio, "-c:a", "libopus", "-f", "mp4", path)
 			media := recording.Media{File: recording.File{
 				Name: "recording.m4a", Kind: recording.Audio, ContentType: "audio/mp4", Codecs: "opus", DurationMs: 8000,
 			}}

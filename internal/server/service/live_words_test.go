@@ -29,6 +29,7 @@ import (
 	"standin/internal/recording/sound"
 	"standin/internal/recording/transcript/streaming"
 	"standin/internal/testing/await"
+	"standin/internal/testing/testprocess"
 )
 
 // spoken is what a participant of a meeting says from a time on.
@@ -314,25 +315,8 @@ func letters(words []string) string {
 func speak(t *testing.T, text, voice string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "speech.wav")
-	runTool(t, "espeak-ng", "-v", voice, "-s", "140", "-w", path, text)
-	return runTool(t, "ffmpeg", "-v", "error", "-i", path, "-ar", "48000", "-ac", "1", "-f", "s16le", "-")
-}
-
-// runTool runs a tool and skips the test, or fails it in CI, when it is missing.
-func runTool(t *testing.T, tool string, arguments ...string) []byte {
-	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is missing; run scripts/setup.sh test", tool)
-		}
-		t.Skipf("%s is missing; run scripts/setup.sh test", tool)
-	}
-	output, err := exec.CommandContext(t.Context(), path, arguments...).Output()
-	if err != nil {
-		t.Fatalf("%s %v: %v", tool, arguments, err)
-	}
-	return output
+	testprocess.Run(t, "espeak-ng", "-v", voice, "-s", "140", "-w", path, text)
+	return testprocess.Run(t, "ffmpeg", "-v", "error", "-i", path, "-ar", "48000", "-ac", "1", "-f", "s16le", "-")
 }
 
 // sphinx serves OpenAI's transcriptions with pocketsphinx.
@@ -345,7 +329,7 @@ func sphinx(t *testing.T) http.HandlerFunc {
 		t.Fatal(err)
 	}
 	if _, err := exec.LookPath("pocketsphinx_continuous"); err != nil {
-		runTool(t, "pocketsphinx_continuous") // skips or fails
+		testprocess.Run(t, "pocketsphinx_continuous") // skips or fails
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		file, _, err := r.FormFile("file")

@@ -15,6 +15,7 @@ import (
 	"standin/client"
 	"standin/internal/jobs/job"
 	"standin/internal/server/service"
+	"standin/internal/testing/await"
 )
 
 // balancer routes requests to nodes in turn.
@@ -123,15 +124,8 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	more := func() {
 		t.Helper()
-		before, deadline, ticker := ended.Load(), time.After(contractTimeout), time.NewTicker(20*time.Millisecond)
-		defer ticker.Stop()
-		for ended.Load() < before+8 {
-			select {
-			case <-ticker.C:
-			case <-deadline:
-				t.Fatal("timeout waiting for jobs to end")
-			}
-		}
+		before := ended.Load()
+		await.Until(t, "jobs to end", func() bool { return ended.Load() >= before+8 })
 	}
 	more()
 	db, err := sql.Open("pgx", address)

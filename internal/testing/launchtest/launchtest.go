@@ -3,6 +3,7 @@ package launchtest
 
 import (
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -70,4 +71,26 @@ func (h *Harness) Expect(t *testing.T, a launch.Assignment, want launch.State, w
 			t.Fatalf("the bot is %s (%s), want %s (%s)", state, reason, want, words)
 		}
 	}
+}
+
+// BotSettings returns settings of bots, with secrets.
+func BotSettings() launch.BotSettings {
+	return launch.BotSettings{
+		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{
+			LogLevel: slog.LevelDebug, LogFormat: "json",
+		},
+		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
+		Recording: launch.Recording{Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
+	}
+}
+
+// FreeAddress returns an address of this machine that nothing listens on.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }
