@@ -87,7 +87,7 @@ func BotSettings() launch.BotSettings {
 // FreeAddress returns an address of this machine that nothing listens on.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
