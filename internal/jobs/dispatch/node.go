@@ -66,8 +66,12 @@ func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 	last := time.Now()
 	for {
 		err := d.sendHeartbeat(ctx)
+		away := time.Since(last)
+		if err == nil && away > d.Lease {
+			d.reachableSince(d.Now())
+		}
 		d.heartbeatError.Store(&err)
-		switch away := time.Since(last); {
+		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
@@ -77,7 +81,6 @@ func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 			last = time.Now()
 			if away > d.Lease {
 				d.Log.Warn("this node was suspended, or could not reach its database", "for", away.Round(time.Second))
-				d.reachableSince(d.Now())
 				d.stopReplaced(ctx)
 			}
 			d.releaseUnused()
@@ -123,9 +126,14 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 // reachableSince records that bots could not reach the service before a time.
 func (d *Dispatcher) reachableSince(at time.Time) { d.reachable.Store(at.UnixNano()) }
 
-// reachableAt returns since when every bot could reach the service.
+// reachableAt returns since when every bot could reach the service, which cannot record what a bot sends
+// while this node cannot write.
 func (d *Dispatcher) reachableAt() time.Time {
-	if now := d.Now(); d.reachable.Load() > now.UnixNano() { // the clock was ahead
+	now := d.Now()
+	if d.HeartbeatError() != nil {
+		return now
+	}
+	if d.reachable.Load() > now.UnixNano() { // the clock was ahead
 		d.reachableSince(now)
 	}
 	return time.Unix(0, d.reachable.Load()).UTC()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 )
 
@@ -46,7 +47,7 @@ func TestClockWasAhead(t *testing.T) {
 		}
 		simulated("later", "")
 		scheduled := simulated("none", contractFuture)
-		waitUntil(t, "a Retry-After", func() bool { return delayed.Load() > 0 })
+		await.Until(t, "a Retry-After", func() bool { return delayed.Load() > 0 })
 		id := simulated("soon", "")
 		h.awaitStatus(t, h.adasTest, id, job.InMeeting)
 		if err := h.Close(); err != nil {
@@ -78,8 +79,8 @@ func TestClockWasAhead(t *testing.T) {
 		status.Store(http.StatusNoContent)
 		received.Store(0)
 		h = openContractHarness(t, newContractCoverage(), settings)
-		waitUntil(t, "the webhooks", func() bool { return received.Load() > 1 })
-		waitUntil(t, "another bot", func() bool { return count(`jobs WHERE id = $1 AND attempts = 2`, id) > 0 })
+		await.Until(t, "the webhooks", func() bool { return received.Load() > 1 })
+		await.Until(t, "another bot", func() bool { return count(`jobs WHERE id = $1 AND attempts = 2`, id) > 0 })
 		if n := count(`transcriptions WHERE due_at > $1`, time.Now().Add(30*time.Minute).UnixMilli()); n > 0 {
 			t.Errorf("%d transcriptions stand still", n)
 		}

@@ -92,7 +92,7 @@ func (db *DB) lookUpTogether(all []*lookUp) {
 			return found.Err()
 		})
 	}
-	_ = db.pool.SendBatch(ctx, batch).Close() // those that are not done run alone
+	db.leave(db.pool.SendBatch(ctx, batch).Close()) // those that are not done run alone
 }
 
 // rows implements sqldb.Rows.

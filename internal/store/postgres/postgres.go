@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -218,13 +219,19 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 		limited, cancel := context.WithTimeout(ctx, transactionTimeout)
 		err := transact(limited)
 		cancel()
-		if isReadOnly(err) {
-			db.pool.Reset() // the connections lead to a server that was the primary before
-		}
+		db.leave(err)
 		again := isConflict(err) || isReadOnly(err) || pgconn.SafeToRetry(err)
 		if !again || backoff.Failures == maxRetries || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
 		}
+	}
+}
+
+// leave closes the connections after the error of one, if they lead to a server that was the primary
+// before, or that has not responded in time.
+func (db *DB) leave(err error) {
+	if isReadOnly(err) || errors.Is(err, context.DeadlineExceeded) {
+		db.pool.Reset()
 	}
 }
 
@@ -259,5 +266,5 @@ func IsUnavailable(err error) bool {
 	}
 	var connecting *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err)
+	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

@@ -22,6 +22,9 @@ import (
 // botLifetime is when a bot ends whose job is never answered for.
 const botLifetime = 5 * time.Minute
 
+// playedBot is the display name of bots that send nothing themselves.
+const playedBot = "played"
+
 // pidFile is the file in a bot's folder that names its process.
 const pidFile = "pid"
 
@@ -46,6 +49,10 @@ func runBot(path string) error {
 	defer lock.Close()
 	if err := os.WriteFile(filepath.Join(config.Dir, pidFile), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 		return err
+	}
+	if config.DisplayName == playedBot {
+		time.Sleep(botLifetime)
+		return nil
 	}
 	files, err := spool.Open(filepath.Join(config.Dir, "spool"), spool.Settings{})
 	if err != nil {

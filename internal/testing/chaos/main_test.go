@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,7 +51,8 @@ const envNode = "STANDIN_CHAOS_NODE"
 type nodeSettings struct {
 	Name, Listen, BaseURL, DataDir, DatabaseURL, StorageURL string
 
-	DefaultTimeouts bool // use the default timeouts and lease
+	Heartbeat       time.Duration // timeout; 0 for that of timeouts
+	DefaultTimeouts bool          // use the default timeouts and lease
 }
 
 // lease is the nodes' lease, short so that many leases expire.
@@ -90,6 +92,7 @@ func serve(text string) int {
 	settings.Bots.Browser, settings.Bots.NoSandbox = os.Args[0], true // the bots of these tests open none
 	if !node.DefaultTimeouts {
 		settings.Dispatch.Lease, settings.WebhookTimeout, settings.Timeouts = lease, 2*time.Second, timeouts()
+		settings.Timeouts.Heartbeat = cmp.Or(node.Heartbeat, settings.Timeouts.Heartbeat)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

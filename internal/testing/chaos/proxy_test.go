@@ -4,18 +4,20 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
 // dbProxy is a TCP proxy between a node and the database, which can disconnect or
 // block it.
 type dbProxy struct {
-	target   string // a Unix socket
 	listener net.Listener
 	copies   sync.WaitGroup
 
 	mu      sync.Mutex
-	cut     bool // connections are closed
+	target  string       // of new connections: a Unix socket
+	cut     bool         // connections are closed
+	silent  *atomic.Bool // the connections since the last silence lose all data
 	blocked chan struct{}
 	conns   map[net.Conn]struct{}
 }
@@ -27,7 +29,7 @@ func newDBProxy(t *testing.T, target string) *dbProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &dbProxy{target: target, listener: listener, conns: make(map[net.Conn]struct{})}
+	l := &dbProxy{target: target, listener: listener, conns: make(map[net.Conn]struct{}), silent: new(atomic.Bool)}
 	l.copies.Go(l.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -54,7 +56,10 @@ func (l *dbProxy) accept() {
 // connect copies data between a node and the database.
 func (l *dbProxy) connect(from net.Conn) {
 	defer from.Close()
-	to, err := net.Dial("unix", l.target)
+	l.mu.Lock()
+	target, silent := l.target, l.silent
+	l.mu.Unlock()
+	to, err := net.Dial("unix", target)
 	if err != nil {
 		return
 	}
@@ -75,7 +80,7 @@ func (l *dbProxy) connect(from net.Conn) {
 	var both sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
 		both.Go(func() {
-			l.copy(pair[1], pair[0])
+			l.copy(pair[1], pair[0], silent)
 			_ = from.Close()
 			_ = to.Close()
 		})
@@ -84,7 +89,7 @@ func (l *dbProxy) connect(from net.Conn) {
 }
 
 // copy copies bytes, and waits while the proxy blocks.
-func (l *dbProxy) copy(to io.Writer, from io.Reader) {
+func (l *dbProxy) copy(to io.Writer, from io.Reader, silent *atomic.Bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -94,7 +99,7 @@ func (l *dbProxy) copy(to io.Writer, from io.Reader) {
 		if blocked != nil {
 			<-blocked
 		}
-		if n > 0 {
+		if n > 0 && !silent.Load() {
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
@@ -113,6 +118,21 @@ func (l *dbProxy) disconnect() {
 	for conn := range l.conns {
 		_ = conn.Close()
 	}
+}
+
+// silence loses all data of the connections that exist, as when a machine disappears.
+func (l *dbProxy) silence() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent.Store(true)
+	l.silent = new(atomic.Bool)
+}
+
+// lead leads new connections to another socket.
+func (l *dbProxy) lead(target string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.target = target
 }
 
 // block stops all data without closing connections, as a network that loses all

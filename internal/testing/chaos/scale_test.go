@@ -84,10 +84,10 @@ func measure(t *testing.T, dir, address string, jobs int) (m measured) {
 		t.Fatal(err)
 	}
 	fill(t, s, key.ConsumerID, jobs, time.Now().Add(24*time.Hour), 30*24*time.Hour, job.Live)
-	vacuum(t, address)
-
 	n := newNode(t, dir, "only", address, folder(filepath.Join(dir, "recordings")))
-	if !strings.HasPrefix(address, "postgres") {
+	if strings.HasPrefix(address, "postgres") {
+		execute(t, address, `VACUUM ANALYZE`, `CHECKPOINT`) // which PostgreSQL runs within minutes after many writes
+	} else {
 		n.settings.DatabaseURL = ""
 	}
 	n.settings.DefaultTimeouts = true
@@ -144,18 +144,15 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 	return ids
 }
 
-// vacuum runs the maintenance that PostgreSQL runs within minutes after many writes.
-func vacuum(t *testing.T, address string) {
+// execute runs statements in a PostgreSQL database.
+func execute(t *testing.T, address string, statements ...string) {
 	t.Helper()
-	if !strings.HasPrefix(address, "postgres") {
-		return
-	}
 	db, err := sql.Open("pgx", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, statement := range []string{`VACUUM ANALYZE`, `CHECKPOINT`} {
+	for _, statement := range statements {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}

@@ -100,3 +100,27 @@ func (c *Cluster) fresh(t *testing.T, create func() (string, error)) string {
 	}
 	return address
 }
+
+// StartPair starts a server with a new database that has an empty schema, and a standby that replicates it,
+// until the test ends. It skips the test without PostgreSQL.
+func StartPair(t *testing.T) (primary, standby *Cluster, address string) {
+	t.Helper()
+	started := func(c *Cluster, err error) *Cluster {
+		t.Helper()
+		if errors.Is(err, ErrMissing) && os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		return c
+	}
+	primary = started(Start(t.Context()))
+	address = primary.Fresh(t)
+	return primary, started(primary.standby(t.Context())), address
+}

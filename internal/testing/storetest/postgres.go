@@ -52,6 +52,16 @@ type Cluster struct {
 // Start creates and starts a cluster. Settings, such as "fsync=on", override the
 // defaults.
 func Start(ctx context.Context, settings ...string) (*Cluster, error) {
+	return start(ctx, settings, "initdb", "--auth", "trust", "--encoding", "UTF8", "--locale", "C")
+}
+
+// standby starts a server that replicates this one, and that can only be read.
+func (c *Cluster) standby(ctx context.Context) (*Cluster, error) {
+	return start(ctx, nil, "pg_basebackup", "--host", c.dir, "--write-recovery-conf", "--checkpoint", "fast")
+}
+
+// start starts a cluster whose data a program of PostgreSQL creates.
+func start(ctx context.Context, settings []string, create string, args ...string) (*Cluster, error) {
 	binaries, err := find()
 	if err != nil {
 		return nil, err
@@ -62,7 +72,7 @@ func Start(ctx context.Context, settings ...string) (*Cluster, error) {
 	}
 	c := &Cluster{dir: dir, binaries: binaries, settings: settings}
 	c.template = sync.OnceValue(c.createTemplate)
-	if err := c.start(ctx); err != nil {
+	if err := c.start(ctx, create, args...); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
@@ -84,14 +94,13 @@ func find() (string, error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
-func (c *Cluster) start(ctx context.Context) error {
+func (c *Cluster) start(ctx context.Context, create string, args ...string) error {
 	if err := c.becomeServerUser(); err != nil {
 		return err
 	}
 	data := filepath.Join(c.dir, "data")
-	initialize := c.command(ctx, "initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust",
-		"--encoding", "UTF8", "--locale", "C", "--no-sync")
-	if out, err := initialize.CombinedOutput(); err != nil {
+	creating := c.command(ctx, create, append(args, "--pgdata", data, "--username", "postgres", "--no-sync")...)
+	if out, err := creating.CombinedOutput(); err != nil {
 		return fmt.Errorf("create a PostgreSQL cluster: %w: %s", err, out)
 	}
 	return c.run(ctx)
