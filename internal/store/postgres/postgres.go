@@ -39,6 +39,8 @@ const (
 	// transactionTimeout bounds a transaction when the database stops responding, so
 	// that statement_timeout has no effect.
 	transactionTimeout = 40 * time.Second
+	// leaveInterval is how often connections may be closed because the server is late: it may only be busy.
+	leaveInterval = 10 * time.Second
 	// deadTimeout is how long a connection may be without a sign of life. A machine
 	// that disappears closes no connection.
 	deadTimeout = 20 * time.Second
@@ -59,6 +61,7 @@ type DB struct {
 	pool    *pgxpool.Pool
 	lookUps [2]*batch.Batcher[*lookUp] // which run at the same time
 	next    atomic.Uint64              // of these
+	left    atomic.Int64               // when the connections were last closed because the server was late, in Unix nanoseconds
 }
 
 // Open connects to the database at a postgres:// URL and migrates its schema.
@@ -230,7 +233,9 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 // leave closes the connections after the error of one, if they lead to a server that was the primary
 // before, or that has not responded in time.
 func (db *DB) leave(err error) {
-	if isReadOnly(err) || errors.Is(err, context.DeadlineExceeded) {
+	last, now := db.left.Load(), time.Now().UnixNano()
+	late := errors.Is(err, context.DeadlineExceeded) && now-last > int64(leaveInterval)
+	if isReadOnly(err) || late && db.left.CompareAndSwap(last, now) {
 		db.pool.Reset()
 	}
 }
