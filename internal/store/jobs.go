@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/base/batch"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store/sqldb"
@@ -218,7 +220,6 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 
 const (
 	maxInsertions = 256 // calls of InsertJob that share a transaction
-	// insertTimeout bounds it, because all later ones wait for it.
 	insertTimeout = 5 * time.Second
 )
 
@@ -226,34 +227,31 @@ const (
 type insertion struct {
 	job.Record
 	inserted bool
-	err      error // of the transaction that it shared
 }
 
 // InsertJob is like that of Tx, in a transaction that calls share that arrive at the same time.
 func (s *Store) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	i := &insertion{Record: r}
-	if err := s.inserts.Do(ctx, i); err != nil {
-		return false, err
-	}
-	if i.err != nil { // maybe because of another one
+	err := s.inserts.Do(ctx, i)
+	if errors.Is(err, batch.ErrFailed) {
 		return isInserted(s.execBatch(ctx, "insert a job", insertStatements(r)...))
 	}
-	return i.inserted, nil
+	return i.inserted, err
 }
 
-func (s *Store) insertTogether(insertions []*insertion) {
+func (s *Store) insertTogether(ctx context.Context, insertions []*insertion) error {
 	var statements []sqldb.Statement
 	for _, i := range insertions {
 		statements = append(statements, insertStatements(i.Record)...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), insertTimeout) // the insertions have different contexts
-	defer cancel()
 	affected, err := s.execBatch(ctx, "insert jobs", statements...)
-	for n, i := range insertions {
-		if i.err = err; err == nil {
-			i.inserted, _ = isInserted(affected[2*n:], nil)
-		}
+	if err != nil {
+		return err
 	}
+	for n, i := range insertions {
+		i.inserted, _ = isInserted(affected[2*n:], nil)
+	}
+	return nil
 }
 
 func isInserted(affected []int64, err error) (bool, error) {

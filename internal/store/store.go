@@ -56,7 +56,7 @@ func Open(ctx context.Context, address string) (*Store, error) {
 }
 
 func newStore(s *Store) *Store {
-	s.inserts = batch.New(maxInsertions, 0, s.insertTogether)
+	s.inserts = batch.New(batch.Limits{Items: maxInsertions, Timeout: insertTimeout}, s.insertTogether)
 	return s
 }
 

@@ -12,15 +12,19 @@ import (
 	"time"
 )
 
-// ErrClosed is the error of Do on a closed Batcher.
-var ErrClosed = errors.New("the batcher is closed")
+var (
+	// ErrClosed is the error of Do on a closed Batcher.
+	ErrClosed = errors.New("the batcher is closed")
+	// ErrFailed is the error of Do if the batch of the item has failed, maybe because of another
+	// item: nothing of the batch was done, and the caller runs its item alone.
+	ErrFailed = errors.New("the batch has failed")
+)
 
 // Batcher runs items of type T in batches, on one goroutine, which Close ends. Its
 // methods are safe for concurrent use.
 type Batcher[T any] struct {
-	run      func([]T)
-	maximum  int
-	interval time.Duration
+	run    func(context.Context, []T) error
+	limits Limits
 
 	waiting chan *entry[T]
 	closing chan struct{} // closed when no further item is accepted
@@ -28,26 +32,35 @@ type Batcher[T any] struct {
 	once    sync.Once
 }
 
+// Limits are the limits of batches.
+type Limits struct {
+	Items int // of a batch
+	// Timeout of a batch, for which all later ones wait; none when 0.
+	Timeout time.Duration
+	// Interval is the shortest time between the starts of two batches, in which items gather. When it
+	// is 0, the next batch starts as soon as the previous one ends.
+	Interval time.Duration
+}
+
 // entry is an item that waits for its batch.
 type entry[T any] struct {
 	item  T
 	taken atomic.Bool // by a batch, or by a caller that has given up
 	done  chan struct{}
+	err   error
 }
 
-// New starts a Batcher that passes up to maximum items at a time to run. Batches
-// start at least interval apart, so that items gather in between; 0 starts the
-// next batch as soon as the previous one ends.
-func New[T any](maximum int, interval time.Duration, run func([]T)) *Batcher[T] {
+// New starts a Batcher that passes batches to run. The contexts of the callers do not end that of
+// run. A batch has failed if run returns an error or panics.
+func New[T any](limits Limits, run func(context.Context, []T) error) *Batcher[T] {
 	b := &Batcher[T]{
-		run: run, maximum: maximum, interval: interval,
-		waiting: make(chan *entry[T], maximum), closing: make(chan struct{}), done: make(chan struct{}),
+		run: run, limits: limits, waiting: make(chan *entry[T], limits.Items), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go b.loop()
 	return b
 }
 
-// Do adds an item and returns nil after its batch has run. After an error, the item does not run.
+// Do adds an item and returns nil after its batch has run. After an error, nothing of the item was done.
 func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 	e := &entry[T]{item: item, done: make(chan struct{})}
 	select {
@@ -76,7 +89,7 @@ func (b *Batcher[T]) Do(ctx context.Context, item T) error {
 		return err
 	}
 	<-e.done
-	return nil
+	return e.err
 }
 
 // Close runs the waiting items and waits for the last batch.
@@ -115,7 +128,7 @@ func (b *Batcher[T]) runBatch(first *entry[T]) {
 		if !e.taken.Swap(true) {
 			entries, items = append(entries, e), append(items, e.item)
 		}
-		if len(items) == b.maximum {
+		if len(items) == b.limits.Items {
 			break
 		}
 		select {
@@ -127,11 +140,28 @@ func (b *Batcher[T]) runBatch(first *entry[T]) {
 	if len(items) == 0 {
 		return
 	}
-	b.run(items)
+	err := b.try(items)
 	for _, e := range entries {
+		e.err = err
 		close(e.done)
 	}
-	b.pause(b.interval - time.Since(started))
+	b.pause(b.limits.Interval - time.Since(started))
+}
+
+// try runs items, and returns ErrFailed if that fails.
+func (b *Batcher[T]) try(items []T) (err error) {
+	ctx := context.Background()
+	if b.limits.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.limits.Timeout)
+		defer cancel()
+	}
+	defer func() {
+		if r := recover(); r != nil || err != nil { // a panic comes again when its caller runs the item
+			err = ErrFailed
+		}
+	}()
+	return b.run(ctx, items)
 }
 
 // pause waits for a time, or until the Batcher is closed.

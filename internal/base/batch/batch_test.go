@@ -20,10 +20,11 @@ func TestBatches(t *testing.T) {
 		next := make(chan struct{})
 		var sizes []int
 		var ran atomic.Int64
-		b := batch.New(10, 0, func(items []int) {
+		b := batch.New(batch.Limits{Items: 10}, func(_ context.Context, items []int) error {
 			sizes = append(sizes, len(items))
 			<-next
 			ran.Add(int64(len(items)))
+			return nil
 		})
 		var callers sync.WaitGroup
 		for range 16 {
@@ -49,7 +50,10 @@ func TestInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var starts []time.Time
-		b := batch.New(10, time.Second, func([]int) { starts = append(starts, time.Now()) })
+		b := batch.New(batch.Limits{Items: 10, Interval: time.Second}, func(context.Context, []int) error {
+			starts = append(starts, time.Now())
+			return nil
+		})
 		for range 3 {
 			if err := b.Do(t.Context(), 1); err != nil {
 				t.Fatal(err)
@@ -64,12 +68,36 @@ func TestInterval(t *testing.T) {
 	})
 }
 
+// TestFailure: a batch that fails, panics or takes too long has failed, and the next one runs.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := batch.New(batch.Limits{Items: 10, Timeout: time.Second}, func(ctx context.Context, items []int) error {
+			switch items[0] {
+			case 1:
+				return errors.New("failed")
+			case 2:
+				panic("broken")
+			case 3:
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		})
+		for item, want := range []error{nil, batch.ErrFailed, batch.ErrFailed, batch.ErrFailed, nil} {
+			if err := b.Do(t.Context(), item); !errors.Is(err, want) {
+				t.Errorf("%d: %v, want %v", item, err, want)
+			}
+		}
+		b.Close()
+	})
+}
+
 // TestContext: an item does not run whose caller has given up before.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		next, ran := make(chan struct{}), 0
-		b := batch.New(1, 0, func(items []int) { <-next; ran += items[0] })
+		b := batch.New(batch.Limits{Items: 1}, func(_ context.Context, items []int) error { <-next; ran += items[0]; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		go func() { _ = b.Do(ctx, 1) }()
@@ -91,7 +119,11 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := make(chan struct{})
 		ran := 0
-		b := batch.New(2, time.Minute, func(items []int) { <-next; ran += len(items) })
+		b := batch.New(batch.Limits{Items: 2, Interval: time.Minute}, func(_ context.Context, items []int) error {
+			<-next
+			ran += len(items)
+			return nil
+		})
 		var refused atomic.Int64
 		var callers sync.WaitGroup
 		for range 5 {

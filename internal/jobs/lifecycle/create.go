@@ -90,7 +90,9 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 	}
 	if !inserted {
 		j, err = s.JobByExternalID(ctx, caller, request.ExternalID)
-		return j, true, err
+		if err != nil || j.ID != r.ID { // it is this one if the response of the database was lost
+			return j, true, err
+		}
 	}
 	s.Events.Publish(jobDue(r))
 	return r.Job, false, nil

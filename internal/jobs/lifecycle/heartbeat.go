@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/base/batch"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
@@ -76,7 +78,9 @@ func (s *Service) recordHeartbeat(ctx context.Context, bot ingest.Bot, beat inge
 		return ingest.HeartbeatResponse{}, err
 	}
 	if !h.alone {
-		if err := s.heartbeats.Do(ctx, h); err != nil {
+		err := s.heartbeats.Do(ctx, h)
+		h.alone = h.alone || errors.Is(err, batch.ErrFailed)
+		if err != nil && !h.alone {
 			return ingest.HeartbeatResponse{}, fmt.Errorf("record a heartbeat: %w", err)
 		}
 	}
@@ -264,9 +268,7 @@ const (
 	// record heartbeats. A heartbeat waits for less than that.
 	heartbeatInterval = 100 * time.Millisecond
 	// maxHeartbeats is the maximum number of heartbeats in a transaction.
-	maxHeartbeats = 1024
-	// heartbeatTimeout bounds such a transaction, because all later heartbeats wait for
-	// it. Then each heartbeat is recorded alone.
+	maxHeartbeats    = 1024
 	heartbeatTimeout = 10 * time.Second
 )
 
@@ -297,10 +299,9 @@ func newHeartbeat(bot ingest.Bot, beat ingest.Heartbeat, at time.Time) (*heartbe
 	return h, err
 }
 
-// recordHeartbeats records heartbeats in one transaction. Those that may have made it
-// fail, those of jobs that another transaction has locked, and those that may cause webhooks
-// do not share it.
-func (s *Service) recordHeartbeats(group []*heartbeat) {
+// recordHeartbeats records heartbeats in one transaction. Those of jobs that another transaction
+// has locked, and those that may cause webhooks, do not share it.
+func (s *Service) recordHeartbeats(ctx context.Context, group []*heartbeat) error {
 	ids := make([]uuid.UUID, 0, len(group))
 	latest := make(map[uuid.UUID]*heartbeat, len(group))
 	for _, h := range group {
@@ -312,9 +313,7 @@ func (s *Service) recordHeartbeats(group []*heartbeat) {
 		latest[id] = h
 		ids = append(ids, id)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), heartbeatTimeout) // the heartbeats have different contexts
-	defer cancel()
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		jobs, err := tx.LockFreeBotJobs(ctx, ids)
 		if err != nil {
 			return err
@@ -330,11 +329,6 @@ func (s *Service) recordHeartbeats(group []*heartbeat) {
 		}
 		return nil
 	})
-	if err != nil {
-		for _, h := range latest {
-			h.alone = true
-		}
-	}
 }
 
 // record records a heartbeat of a job that is locked.

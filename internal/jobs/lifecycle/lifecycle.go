@@ -62,8 +62,8 @@ type Service struct {
 // New starts a Service, which Close stops.
 func New(settings Settings) *Service {
 	s := &Service{Settings: settings, hub: newHub(settings.Store)}
-	s.heartbeats = batch.New(maxHeartbeats, heartbeatInterval, s.recordHeartbeats)
-	s.changes = batch.New(maxTogether, 0, s.changeTogether)
+	s.heartbeats = batch.New(batch.Limits{Items: maxHeartbeats, Interval: heartbeatInterval, Timeout: heartbeatTimeout}, s.recordHeartbeats)
+	s.changes = batch.New(batch.Limits{Items: maxTogether, Timeout: togetherTimeout}, s.changeTogether)
 	return s
 }
 

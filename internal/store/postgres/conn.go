@@ -2,11 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"standin/internal/base/batch"
 	"standin/internal/store/sqldb"
 )
 
@@ -51,8 +53,7 @@ func (c conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows,
 }
 
 const (
-	maxLookUps = 256 // queries that share a round trip
-	// lookUpTimeout bounds it, because all later ones wait for it.
+	maxLookUps    = 256 // queries that share a round trip
 	lookUpTimeout = 5 * time.Second
 )
 
@@ -61,17 +62,17 @@ type lookUp struct {
 	query string
 	args  []any
 	scan  func(sqldb.Rows)
-	done  bool
 }
 
 // LookUp runs a query that finds its rows at once, and calls scan with them, which may do so again.
 // Queries that arrive at the same time share a round trip, which takes longer than most of them.
 func (db *DB) LookUp(ctx context.Context, query string, args []any, scan func(sqldb.Rows)) error {
 	l := &lookUp{query: query, args: args, scan: scan}
-	if err := db.lookUps[db.next.Add(1)%uint64(len(db.lookUps))].Do(ctx, l); err != nil || l.done {
+	err := db.lookUps[db.next.Add(1)%uint64(len(db.lookUps))].Do(ctx, l)
+	if !errors.Is(err, batch.ErrFailed) {
 		return err
 	}
-	found, err := db.pool.Query(ctx, query, args...) // the others have failed, or this one
+	found, err := db.pool.Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -80,19 +81,18 @@ func (db *DB) LookUp(ctx context.Context, query string, args []any, scan func(sq
 	return found.Err()
 }
 
-func (db *DB) lookUpTogether(all []*lookUp) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookUpTimeout) // they have different contexts
-	defer cancel()
-	batch := &pgx.Batch{}
+func (db *DB) lookUpTogether(ctx context.Context, all []*lookUp) error {
+	queries := &pgx.Batch{}
 	for _, l := range all {
-		batch.Queue(l.query, l.args...).Query(func(found pgx.Rows) error {
+		queries.Queue(l.query, l.args...).Query(func(found pgx.Rows) error {
 			defer found.Close()
 			l.scan(rows{found})
-			l.done = found.Err() == nil
 			return found.Err()
 		})
 	}
-	db.leave(db.pool.SendBatch(ctx, batch).Close()) // those that are not done run alone
+	err := db.pool.SendBatch(ctx, queries).Close()
+	db.leave(err)
+	return err
 }
 
 // rows implements sqldb.Rows.

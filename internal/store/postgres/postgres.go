@@ -103,7 +103,7 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	}
 	db := &DB{pool: pool}
 	for i := range db.lookUps {
-		db.lookUps[i] = batch.New(maxLookUps, 0, db.lookUpTogether)
+		db.lookUps[i] = batch.New(batch.Limits{Items: maxLookUps, Timeout: lookUpTimeout}, db.lookUpTogether)
 	}
 	return db, nil
 }

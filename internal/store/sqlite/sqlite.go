@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
 	db := &DB{path: path, reader: reader, reads: newConn(reader), writer: writer}
-	db.groups = batch.New(maxGroup, 0, db.commit)
+	db.groups = batch.New(batch.Limits{Items: maxGroup}, db.commit)
 	return db, nil
 }
 

@@ -42,17 +42,16 @@ func (db *DB) Exec(ctx context.Context, statements ...sqldb.Statement) (affected
 // commit runs the writes of a group in a transaction. If a write fails, it does the same with
 // both halves of the group, so that the failure does not affect the other writes. It uses no
 // savepoints, because SQLite rolls back all of a transaction when the disk is full.
-func (db *DB) commit(group []*write) {
-	err := db.transact(context.Background(), group) // the writes have different contexts, and SQLite bounds the wait for its lock
+func (db *DB) commit(ctx context.Context, group []*write) error {
+	err := db.transact(ctx, group) // SQLite bounds the wait for its lock
 	if errors.Is(err, errWriteFailed) {
 		half := len(group) / 2
-		db.commit(group[:half])
-		db.commit(group[half:])
-		return
+		return errors.Join(db.commit(ctx, group[:half]), db.commit(ctx, group[half:]))
 	}
 	for _, w := range group {
 		w.err = err
 	}
+	return nil
 }
 
 // errWriteFailed is the error of a transaction of several writes of which one failed.

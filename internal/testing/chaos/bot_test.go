@@ -50,8 +50,10 @@ func runBot(path string) error {
 	if err := os.WriteFile(filepath.Join(config.Dir, pidFile), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 		return err
 	}
+	running, stop := context.WithTimeout(context.Background(), botLifetime)
+	defer stop()
 	if config.DisplayName == playedBot {
-		time.Sleep(botLifetime)
+		<-running.Done()
 		return nil
 	}
 	files, err := spool.Open(filepath.Join(config.Dir, "spool"), spool.Settings{})
@@ -65,8 +67,6 @@ func runBot(path string) error {
 	if err != nil {
 		return err
 	}
-	running, stop := context.WithTimeout(context.Background(), botLifetime)
-	defer stop()
 	var background sync.WaitGroup
 	background.Go(func() { _ = client.Run(running) }) // a refusal ends the bot through Done
 	defer background.Wait()

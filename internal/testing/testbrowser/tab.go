@@ -24,7 +24,7 @@ const (
 	retryInterval = 100 * time.Millisecond
 )
 
-// Retry is an option of queries. The default, 5 ms, keeps a busy machine busy.
+// Retry is an option of queries, which repeat less often with it than by default: a busy machine stays responsive.
 var Retry = chromedp.RetryInterval(retryInterval)
 
 // Pages is a browser whose tabs tests share. It starts with the first tab. The zero
