@@ -216,9 +216,11 @@ const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope,
 	k.last_used_at, k.expires_at, k.revoked_at,
 	k.user_id, k.reference, u.role FROM api_keys k JOIN consumers c ON c.id = k.consumer_id LEFT JOIN users u ON u.id = k.user_id `
 
+const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
+
 // KeyByHash implements account.Store. It uses the UNIQUE index of the hash.
 func (s *Store) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
-	return lookUp(ctx, s, "key", scanKey, selectKeys+`WHERE k.hash = $1`, hash)
+	return lookUp(ctx, s, "key", scanKey, selectKeyByHash, hash)
 }
 
 // Keys implements account.Store. It returns all keys, oldest first.

@@ -88,3 +88,33 @@ func TestUsage(t *testing.T) {
 		}
 	})
 }
+
+// TestUsageDoesNotWait checks that jobs of one team end while the transaction that ends another one lasts.
+func TestUsageDoesNotWait(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	owner, ended := newConsumer(t, s), 0
+	end := func(ctx context.Context, tx *store.Tx) error {
+		r := newJob(owner.ID)
+		if _, err := tx.InsertJob(ctx, r); err != nil {
+			return err
+		}
+		return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: now, Usage: job.Usage{Completed: 1}})
+	}
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
+		if err := end(ctx, tx); err != nil {
+			return err
+		}
+		for range 8 {
+			limited, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			if s.Write(limited, end) == nil {
+				ended++
+			}
+			cancel()
+		}
+		return nil
+	})
+	if ended < 4 { // two may take the same part of a day
+		t.Errorf("%d of 8 jobs ended", ended)
+	}
+}

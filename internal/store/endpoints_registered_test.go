@@ -22,7 +22,8 @@ func register(t *testing.T, s *store.Store, consumer uuid.UUID, url string, even
 	if err := s.RegisterEndpoint(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Endpoint(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.EndpointID(consumer, job.Live, url), now)
+	caller := account.Caller{ConsumerID: consumer, Mode: job.Live}
+	found, err := s.Endpoint(t.Context(), caller, webhook.EndpointID(consumer, job.Live, url), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,9 @@ func checkOwner(t *testing.T, s *store.Store, r job.Record, want ...webhook.Endp
 	t.Helper()
 	teams, err := s.Teams(t.Context(), r.ConsumerID, r.ID)
 	team := teams[r.ConsumerID]
-	same := slices.EqualFunc(team.Endpoints[job.Live], want, func(a, b webhook.Endpoint) bool { return a.URL == b.URL && slices.Equal(a.Events, b.Events) })
+	same := slices.EqualFunc(team.Endpoints[job.Live], want, func(a, b webhook.Endpoint) bool {
+		return a.URL == b.URL && slices.Equal(a.Events, b.Events)
+	})
 	if err != nil || len(teams) != 1 || team.ID != r.ConsumerID || !same {
 		t.Errorf("%+v, %v, want %+v", teams, err, want)
 	}
@@ -56,7 +59,8 @@ func TestRegisterEndpoint(t *testing.T) {
 		if err := s.RegisterEndpoint(t.Context(), e); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("register again: %v", err)
 		}
-		if _, err := s.Endpoint(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Test}, e.ID, now); !job.ErrorIs(err, job.NotFound) {
+		testMode := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Test}
+		if _, err := s.Endpoint(t.Context(), testMode, e.ID, now); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the endpoint of the other mode: %v", err)
 		}
 		checkOwner(t, s, r, e)
@@ -120,6 +124,7 @@ func TestConsumerEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const url = "https://calendar.test/"
 		consumer := newConsumer(t, s).ID
+		caller := account.Caller{ConsumerID: consumer, Mode: job.Live}
 		emit(t, s, consumer, webhook.CalendarEventScheduled, now) // nobody takes it
 		register(t, s, consumer, url, "calendar.*")
 		register(t, s, consumer, "https://jobs.test/", "job.*")
@@ -137,19 +142,19 @@ func TestConsumerEvents(t *testing.T) {
 		}
 		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})
 		later := now.Add(time.Second)
-		if count, err := s.RedeliverFailed(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.FailedFilter{URL: url}, later); err != nil || count != 1 {
+		if count, err := s.RedeliverFailed(t.Context(), caller, webhook.FailedFilter{URL: url}, later); err != nil || count != 1 {
 			t.Errorf("redelivered %d, %v", count, err)
 		}
 		tryDelivery(t, s, claimDeliveries(t, s, later)[0], later, webhook.Verdict{Outcome: webhook.Delivered})
 
-		log, _, err := s.DeliveryLog(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.LogFilter{}, webhook.LogCursor{}, 10, now)
+		log, _, err := s.DeliveryLog(t.Context(), caller, webhook.LogFilter{}, webhook.LogCursor{}, 10, now)
 		if err != nil || len(log) != 2 || len(log[0].Tries)+len(log[1].Tries) != 3 {
 			t.Errorf("log %+v, %v", log, err)
 		}
 		if err := s.EraseConsumerDeliveries(t.Context(), consumer, now); err != nil {
 			t.Fatal(err)
 		}
-		if log, _, err = s.DeliveryLog(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, webhook.LogFilter{}, webhook.LogCursor{}, 10, now); err != nil ||
+		if log, _, err = s.DeliveryLog(t.Context(), caller, webhook.LogFilter{}, webhook.LogCursor{}, 10, now); err != nil ||
 			len(log) > 0 {
 			t.Errorf("log after the erasure %+v, %v", log, err)
 		}
@@ -202,10 +207,11 @@ func TestDeliveryLog(t *testing.T) {
 		} {
 			var got []string
 			var after webhook.LogCursor
+			caller := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}
 			for more := true; more; {
 				var page []webhook.DeliveryRecord
 				var err error
-				if page, more, err = s.DeliveryLog(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, test.filter, after, 2, at); err != nil {
+				if page, more, err = s.DeliveryLog(t.Context(), caller, test.filter, after, 2, at); err != nil {
 					t.Fatal(err)
 				}
 				for _, d := range page {
@@ -216,8 +222,8 @@ func TestDeliveryLog(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", name, got, test.want)
 			}
 		}
-		if none, _, err := s.DeliveryLog(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Test}, webhook.LogFilter{}, webhook.LogCursor{}, 2, at); err != nil ||
-			len(none) > 0 {
+		testMode := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Test}
+		if none, _, err := s.DeliveryLog(t.Context(), testMode, webhook.LogFilter{}, webhook.LogCursor{}, 2, at); err != nil || len(none) > 0 {
 			t.Errorf("of test jobs: %v, %v", none, err)
 		}
 	})

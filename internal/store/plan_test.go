@@ -122,6 +122,19 @@ func TestPlans(t *testing.T) {
 			err = e.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 				started := newJob(owner.ID)
 				for name, run := range map[string]func() error{
+					"key": func() error {
+						if err := tx.LookUpKey(ctx, "none"); !job.ErrorIs(err, job.NotFound) {
+							return err
+						}
+						return nil
+					},
+					"texts": func() error {
+						_, err := tx.AppendTexts(ctx, r.ID, []job.MeetingText{{Kind: job.ChatText, ID: "1", StartedAt: now, EndedAt: now}})
+						return err
+					},
+					"lease":           func() error { _, err := tx.ExtendLease(ctx, r.ID, "none", now); return err },
+					"wake":            func() error { return tx.WakeJob(ctx, r.ID, now) },
+					"timeline":        func() error { _, err := tx.Timeline(ctx, r.ID); return err },
 					"job":             func() error { _, err := tx.LockJob(ctx, r.ID); return err },
 					"jobs":            func() error { _, err := tx.LockFreeJobs(ctx, []uuid.UUID{r.ID, uuid.New()}); return err },
 					"job by ID":       func() error { _, err := tx.JobView(ctx, r.ID); return err },

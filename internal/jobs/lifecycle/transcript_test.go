@@ -27,7 +27,8 @@ func TestTranscriptReady(t *testing.T) {
 		{true, &job.TranscriptResult{Failure: "the transcriber was away"}, 0},
 		{true, nil, 0}, // only captions were indexed
 	} {
-		if err := h.Store.ChangeConsumer(t.Context(), h.Caller.ConsumerID, func(c *account.Consumer) { c.TranscriptEvent = test.enabled }); err != nil {
+		err := h.Store.ChangeConsumer(t.Context(), h.Caller.ConsumerID, func(c *account.Consumer) { c.TranscriptEvent = test.enabled })
+		if err != nil {
 			t.Fatal(err)
 		}
 		id := h.begun(t)

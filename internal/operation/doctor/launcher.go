@@ -34,16 +34,19 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 		"there is no launcher %q", settings.Launcher)
 }
 
+// chooseImage is what to do without an image for bots.
+const chooseImage = "set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher " +
+	"of the service"
+
 // checkDocker requests the engine's version and the bots' image.
 func checkDocker(ctx context.Context, name checkName, settings docker.Settings) Check {
 	found, err := docker.Check(ctx, settings)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service",
-			"docker: %v", err)
+		return name.fail(chooseImage, "docker: %v", err)
 	case err != nil:
-		return name.fail("make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
-			"its socket belongs to root and usually to the group docker",
+		return name.fail("make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may "+
+			"use it: its socket belongs to root and usually to the group docker",
 			"docker at %s: %v", found.Where, err)
 	case found.HasImage:
 		return name.ok("docker at %s: %s, with the image %s", found.Where, found.Engine, settings.Image)
@@ -61,21 +64,21 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 func checkKubernetes(ctx context.Context, name checkName, given engines.Settings) Check {
 	settings, err := given.OnKubernetes()
 	if err != nil {
-		return name.fail("make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
-			"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec",
+		return name.fail("make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the "+
+			"service runs in it, and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec",
 			"kubernetes: %v", err)
 	}
 	found, err := kubernetes.Check(ctx, settings)
 	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, settings.Namespace)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service",
-			"kubernetes: %v", err)
+		return name.fail(chooseImage, "kubernetes: %v", err)
 	case err != nil:
-		return name.fail("make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid",
+		return name.fail("make sure that the API server runs, that this machine reaches it, and that the kubeconfig file has valid credentials",
 			"%s: %v", in, err)
 	case len(found.Missing) > 0:
-		return name.fail("kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions",
+		return name.fail("kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set "+
+			"STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions",
 			"%s: the service may not %s there", in, strings.Join(found.Missing, ", "))
 	}
 	return name.ok("%s: %s, with all permissions that bots need; nodes pull the image %s", in, found.Version, settings.Image)

@@ -198,16 +198,16 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(full, "node_full", "1 if a node has no capacity left, otherwise 0.", "node", node.Name)
 		gauge(node.HeartbeatAge.Seconds(), "node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node", node.Name)
 		if node.BotCores > 0 {
-			gauge(node.BotCores, "node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.", "node", node.Name)
+			gauge(node.BotCores, "node_bot_cores", "Average CPU cores of a bot with its browser on a node.", "node", node.Name)
 		}
 		if node.BotMemory > 0 {
-			gauge(float64(node.BotMemory), "node_bot_memory_bytes", "Average memory per bot on a node, including the browser, over the bots that report it.", "node", node.Name)
+			gauge(float64(node.BotMemory), "node_bot_memory_bytes", "Average memory of a bot with its browser on a node.", "node", node.Name)
 		}
 	}
 	gauge(float64(fleet.Next5Minutes), "upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within", "5m")
 	gauge(float64(fleet.Next24Hours), "upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within", "24h")
 	if fleet.UntilShortage > 0 {
-		gauge(fleet.UntilShortage.Seconds(), "capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit.")
+		gauge(fleet.UntilShortage.Seconds(), "capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity; absent if all fit.")
 	}
 	gauge(fleet.OldestHeartbeat.Seconds(), "bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots.")
 }

@@ -53,7 +53,8 @@ func (p *tab) audit(axe string) []finding {
 	if !testbrowser.Eval[bool](p.Tab, `"axe" in window`) {
 		testbrowser.Eval[bool](p.Tab, axe+"; true")
 	}
-	text := testbrowser.Eval[string](p.Tab, `axe.run(document, { resultTypes: ["violations"] }).then(found => JSON.stringify({ violations: found.violations, passes: found.passes.length }))`)
+	text := testbrowser.Eval[string](p.Tab, `axe.run(document, { resultTypes: ["violations"] })
+		.then(found => JSON.stringify({ violations: found.violations, passes: found.passes.length }))`)
 	var report struct {
 		Violations []finding
 		Passes     int
@@ -120,7 +121,10 @@ func TestAccessible(t *testing.T) {
 }
 
 // focused is an expression for the label or the text of the focused element.
-const focused = `(() => { const one = document.activeElement; return (one.labels?.[0]?.textContent || one.ariaLabel || one.textContent || one.name || one.tagName).trim(); })()`
+const focused = `(() => {
+	const one = document.activeElement;
+	return (one.labels?.[0]?.textContent || one.ariaLabel || one.textContent || one.name || one.tagName).trim();
+})()`
 
 // tabTo presses the tab key until the focused element has the label or text, or one
 // that starts with it.
