@@ -12,10 +12,12 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/emersion/go-smtp"
 
+	"standin/internal/base/budget"
 	"standin/internal/server/httpmw"
 )
 
@@ -54,7 +56,8 @@ type smtpServer struct {
 	worker   *Worker
 	settings SMTPSettings
 	limiter  *httpmw.Limiter
-	slots    *shares // for messages that are being received
+	slots    *budget.Budget // for messages that are being received
+	storing  sync.RWMutex   // read while one is
 	listener net.Listener
 	server   *smtp.Server
 }
@@ -71,7 +74,7 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 	}
 	settings.Rate = cmp.Or(settings.Rate, httpmw.Rate{Requests: 60, Per: time.Minute})
 	s := &smtpServer{
-		worker: w, settings: settings, slots: newShares(maxReceiving, receivingOf),
+		worker: w, settings: settings, slots: budget.New(maxReceiving, receivingOf, 0),
 		limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now}),
 	}
 	s.server = smtp.NewServer(s)
@@ -99,7 +102,7 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for mail on %s: %w", settings.Listen, err)
 	}
-	s.listener = &shareListener{Listener: listener, shares: newShares(maxConnections, connectionsOf), key: w.settings.Policy.shareKey}
+	s.listener = &shareListener{Listener: listener, budget: budget.New(maxConnections, connectionsOf, 0), key: w.settings.Policy.shareKey}
 	return s, nil
 }
 
@@ -115,7 +118,7 @@ func (s *smtpServer) run(ctx context.Context) {
 	if err := s.server.Serve(s.listener); err != nil && ctx.Err() == nil {
 		s.worker.settings.Log.Error("SMTP server stopped", "error", err)
 	}
-	s.slots.close()
+	s.storing.Lock() // for ever
 }
 
 // NewSession implements smtp.Backend.
@@ -166,11 +169,15 @@ func (s *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 // wait in the queues of those who sent them.
 func (s *smtpSession) Data(r io.Reader) error {
 	worker := s.server.worker
-	key := worker.settings.Policy.shareKey(s.remote)
-	if !s.server.slots.take(key) {
+	if !s.server.storing.TryRLock() {
 		return errBusy
 	}
-	defer s.server.slots.release(key)
+	defer s.server.storing.RUnlock()
+	release, err := s.server.slots.TryAcquire(worker.settings.Policy.shareKey(s.conn), 1)
+	if err != nil {
+		return errBusy
+	}
+	defer release()
 	raw, err := s.read(r)
 	if err != nil {
 		return err // the size limit, or a lost connection
