@@ -301,7 +301,7 @@ func TestListTimeline(t *testing.T) {
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			for i := range 10 {
 				for _, id := range []uuid.UUID{r.ID, other.ID} {
-					err := tx.InsertEntry(ctx, job.TimelineEntry{
+					err := storetest.AddEntry(ctx, tx, job.TimelineEntry{
 						ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 						From: job.Joining, To: job.Joining, Reason: job.OutOfOrder, Data: fmt.Appendf(nil, `{"n":%d}`, i),
 					})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"standin/internal/testing/storetest"
 )
 
 // TestDeleteWhileInserting deletes jobs and their consumer while other transactions
@@ -42,7 +43,7 @@ func TestDeleteWhileInserting(t *testing.T) {
 							if _, err := tx.LockJob(ctx, first.ID); err != nil {
 								return err
 							}
-							err := tx.InsertEntry(ctx, job.TimelineEntry{
+							err := storetest.AddEntry(ctx, tx, job.TimelineEntry{
 								ID: uuid.Must(uuid.NewV7()), JobID: first.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 							})
 							return errors.Join(err, tx.InsertDelivery(ctx, newDelivery(first, n, "https://a.test/")))

@@ -16,6 +16,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // failed changes a job to one that failed without a recording.
@@ -27,7 +28,7 @@ func failed(r *job.Record) {
 func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outcome) {
 	t.Helper()
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.InsertEntry(ctx, job.TimelineEntry{
+		if err := storetest.AddEntry(ctx, tx, job.TimelineEntry{
 			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 		}); err != nil {
 			return err
@@ -157,12 +158,13 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 // TestReferences checks that nothing can refer to a job that does not exist.
 func TestReferences(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		missing := newJob(newConsumer(t, s).ID)
+		missing, existing := newJob(newConsumer(t, s).ID), newJob(newConsumer(t, s).ID)
+		insert(t, s, existing)
 		for name, fn := range map[string]func(ctx context.Context, tx *store.Tx) error{
 			"timeline entry": func(ctx context.Context, tx *store.Tx) error {
-				return tx.InsertEntry(ctx, job.TimelineEntry{
+				return tx.SaveJobs(ctx, store.JobChange{Record: existing, Entries: []job.TimelineEntry{{
 					ID: uuid.New(), JobID: missing.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
-				})
+				}}})
 			},
 			"delivery": func(ctx context.Context, tx *store.Tx) error {
 				return tx.InsertDelivery(ctx, newDelivery(missing, 1, "https://a.test/"))

@@ -89,11 +89,6 @@ const updateJob = `UPDATE jobs SET
 		bot_lost = $28
 	WHERE id = $1`
 
-// SaveJob is SaveJobs for a job alone.
-func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
-	return tx.SaveJobs(ctx, JobChange{Record: r})
-}
-
 // SaveJobs updates the fields of jobs that change while they run, and saves what belongs to the
 // changes, in one round trip. The caller has locked the jobs.
 func (tx *Tx) SaveJobs(ctx context.Context, changes ...JobChange) error {
@@ -313,12 +308,7 @@ func (db *Reader) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]
 
 const insertEntry = `INSERT INTO timeline (` + entryColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
-// InsertEntry adds an entry to a timeline.
-func (tx *Tx) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
-	_, err := tx.execBatch(ctx, "add to the timeline of a job", entryStatement(e))
-	return err
-}
-
+// entryStatement adds an entry to a timeline.
 func entryStatement(e job.TimelineEntry) sqldb.Statement {
 	return sqldb.Statement{Query: insertEntry, Args: []any{
 		e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data,

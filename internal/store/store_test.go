@@ -18,6 +18,7 @@ import (
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 	"standin/internal/testing/outboxtest"
+	"standin/internal/testing/storetest"
 )
 
 // randomText returns text that does not compress.
@@ -79,11 +80,13 @@ func TestJobRoundTrip(t *testing.T) {
 			t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, r)
 		}
 		r.Status, r.WakeAt = job.InMeeting, time.Time{}
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err == nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobs(ctx, store.JobChange{Record: r}) }); err == nil {
 			t.Error("a job in a meeting was stored without a wake time")
 		}
 		missing := newJob(r.ConsumerID)
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, missing) }); err == nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			return tx.SaveJobs(ctx, store.JobChange{Record: missing})
+		}); err == nil {
 			t.Error("a job was saved that does not exist")
 		}
 	})
@@ -166,7 +169,7 @@ func TestTimelineAndCommands(t *testing.T) {
 					return err
 				}
 			}
-			return tx.InsertEntry(ctx, entry)
+			return storetest.AddEntry(ctx, tx, entry)
 		})
 		entries, err := s.Timeline(t.Context(), r.ID)
 		if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0], entry) {

@@ -150,7 +150,7 @@ func insert(t *testing.T, tx *store.Tx, consumer uuid.UUID, i int, now time.Time
 	if err != nil {
 		return err
 	}
-	return tx.InsertEntry(t.Context(), job.TimelineEntry{
+	return storetest.AddEntry(t.Context(), tx, job.TimelineEntry{
 		ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceService, Kind: "updated", EmittedAt: now, ReceivedAt: now,
 		Applied: true, From: job.Scheduled, To: job.Scheduled,
 	})

@@ -17,6 +17,7 @@ import (
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/store"
 	"standin/internal/testing/await"
+	"standin/internal/testing/storetest"
 )
 
 // contractJobs tests createJob, getJob and cancelJob of api/openapi.yaml.
@@ -288,7 +289,7 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	h.call(t, 404, key, "getTranscript", "", in...)
 	h.call(t, 400, key, "getTranscript?format=doc", "", in...)
 	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.InsertEntry(ctx, job.TimelineEntry{
+		return storetest.AddEntry(ctx, tx, job.TimelineEntry{
 			ID: uuid.Must(uuid.NewV7()), JobID: uuid.MustParse(id), Source: job.SourceService, Kind: lifecycle.TranscriptFailed, Applied: true,
 			From: job.Completed, To: job.Completed, Data: []byte(`{"detail":"the transcriber answered with status 401"}`),
 		})

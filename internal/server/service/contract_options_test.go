@@ -271,7 +271,7 @@ func contractPending(t *testing.T, h *contractHarness) {
 			return err
 		}
 		r.Status = job.Pending
-		return tx.SaveJob(ctx, r)
+		return tx.SaveJobs(ctx, store.JobChange{Record: r})
 	})
 	if err != nil {
 		t.Fatal(err)

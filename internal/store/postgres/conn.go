@@ -91,7 +91,7 @@ func (db *DB) lookUpTogether(ctx context.Context, all []*lookUp) error {
 		})
 	}
 	err := db.pool.SendBatch(ctx, queries).Close()
-	db.leave(err)
+	db.resetAfter(err)
 	return err
 }
 

@@ -39,8 +39,8 @@ const (
 	// transactionTimeout bounds a transaction when the database stops responding, so
 	// that statement_timeout has no effect.
 	transactionTimeout = 40 * time.Second
-	// leaveInterval is how often connections may be closed because the server is late: it may only be busy.
-	leaveInterval = 10 * time.Second
+	// resetInterval is how often connections may be closed because the server is late: it may only be busy.
+	resetInterval = 10 * time.Second
 	// deadTimeout is how long a connection may be without a sign of life. A machine
 	// that disappears closes no connection.
 	deadTimeout = 20 * time.Second
@@ -61,7 +61,7 @@ type DB struct {
 	pool    *pgxpool.Pool
 	lookUps [2]*batch.Batcher[*lookUp] // which run at the same time
 	next    atomic.Uint64              // of these
-	left    atomic.Int64               // when the connections were last closed because the server was late, in Unix nanoseconds
+	resetAt atomic.Int64               // when the connections were last closed because the server was late, in Unix nanoseconds
 }
 
 // Open connects to the database at a postgres:// URL and migrates its schema.
@@ -222,7 +222,7 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 		limited, cancel := context.WithTimeout(ctx, transactionTimeout)
 		err := transact(limited)
 		cancel()
-		db.leave(err)
+		db.resetAfter(err)
 		again := isConflict(err) || isReadOnly(err) || pgconn.SafeToRetry(err)
 		if !again || backoff.Failures == maxRetries || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
@@ -230,12 +230,12 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 	}
 }
 
-// leave closes the connections after the error of one, if they lead to a server that was the primary
+// resetAfter closes the connections after the error of one, if they lead to a server that was the primary
 // before, or that has not responded in time.
-func (db *DB) leave(err error) {
-	last, now := db.left.Load(), time.Now().UnixNano()
-	late := errors.Is(err, context.DeadlineExceeded) && now-last > int64(leaveInterval)
-	if isReadOnly(err) || late && db.left.CompareAndSwap(last, now) {
+func (db *DB) resetAfter(err error) {
+	last, now := db.resetAt.Load(), time.Now().UnixNano()
+	late := errors.Is(err, context.DeadlineExceeded) && now-last > int64(resetInterval)
+	if isReadOnly(err) || late && db.resetAt.CompareAndSwap(last, now) {
 		db.pool.Reset()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
 )
@@ -51,4 +52,13 @@ func Deliveries(ctx context.Context, s *store.Store, jobID uuid.UUID) ([]webhook
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.URL, b.URL))
 	})
 	return deliveries, nil
+}
+
+// AddEntry adds an entry to the timeline of its job.
+func AddEntry(ctx context.Context, tx *store.Tx, e job.TimelineEntry) error {
+	r, err := tx.LockJob(ctx, e.JobID)
+	if err != nil {
+		return err
+	}
+	return tx.SaveJobs(ctx, store.JobChange{Record: r, Entries: []job.TimelineEntry{e}})
 }
