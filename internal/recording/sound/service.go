@@ -35,9 +35,9 @@ type Nodes interface {
 
 // Live follows jobs. It is implemented by live.Hub.
 type Live interface {
-	// Follow calls handle with the events of a job from now on, and with who is in the meeting
-	// and who speaks, until ctx ends.
-	Follow(ctx context.Context, jobID uuid.UUID, handle func(live.Event) error) error
+	// Follow calls begun, and handle with the events of a job from then on, and with who is in
+	// the meeting and who speaks, until ctx ends.
+	Follow(ctx context.Context, jobID uuid.UUID, begun func(), handle func(live.Event) error) error
 	// FollowStatus calls handle with the status of a job, now and whenever it changes, until
 	// ctx ends.
 	FollowStatus(ctx context.Context, jobID uuid.UUID, handle func(job.Status))

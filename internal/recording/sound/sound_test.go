@@ -59,7 +59,8 @@ func (*jobs) RecordingStart(_ context.Context, _ uuid.UUID, _ int, startedAt tim
 	return startedAt, nil
 }
 
-func (*jobs) Follow(ctx context.Context, _ uuid.UUID, _ func(live.Event) error) error {
+func (*jobs) Follow(ctx context.Context, _ uuid.UUID, begun func(), _ func(live.Event) error) error {
+	begun()
 	<-ctx.Done()
 	return ctx.Err()
 }

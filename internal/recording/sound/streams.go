@@ -111,7 +111,6 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	if err != nil {
 		return err
 	}
-	s.record(ctx, job.StreamConnected, "")
 	format := newFormat(Stream{
 		JobID: s.job, Audio: s.options.Audio, SampleRate: s.options.SampleRate, Events: s.options.Events, StartedAt: s.startedAt,
 	}, s.options.Format)
@@ -122,10 +121,10 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	o := &outlet{conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
 	if len(s.options.Events) > 0 {
 		ctx, cancel := context.WithCancel(ctx)
-		following := make(chan live.Event)
+		following, begun := make(chan live.Event), make(chan struct{})
 		var running sync.WaitGroup
 		running.Go(func() {
-			_ = s.service.Live.Follow(ctx, s.job, func(event live.Event) error { // the sound goes on without
+			_ = s.service.Live.Follow(ctx, s.job, func() { close(begun) }, func(event live.Event) error { // the sound goes on without
 				select {
 				case following <- event:
 					return nil
@@ -137,7 +136,13 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 		defer running.Wait()
 		defer cancel()
 		o.events = following
+		select { // so that nothing that happens once the stream is said to be connected is missed
+		case <-begun:
+		case <-time.After(recordTimeout):
+		case <-ctx.Done():
+		}
 	}
+	s.record(ctx, job.StreamConnected, "")
 	err = o.run(ctx)
 	switch {
 	case err == nil:

@@ -14,13 +14,13 @@ import (
 // followRetry is the pause after the database could not be read.
 const followRetry = time.Second
 
-// Follow calls handle with the events of a job that happen from now on, and with who is in
-// the meeting and who speaks, now and whenever that changes. It returns when the job has
+// Follow calls begun once, and handle with the events of a job that happen from then on, and with
+// who is in the meeting and who speaks, then and whenever that changes. It returns when the job has
 // ended, with the error of handle, or with that of ctx.
-func (h *Hub) Follow(ctx context.Context, id uuid.UUID, handle func(Event) error) error {
+func (h *Hub) Follow(ctx context.Context, id uuid.UUID, begun func(), handle func(Event) error) error {
 	feed, leave := h.Join(id)
 	defer leave()
-	f := follower{feed: feed, handle: handle}
+	f := follower{feed: feed, begun: begun, handle: handle}
 	for {
 		status, changed := feed.Status()
 		if status.Ready {
@@ -62,17 +62,19 @@ func (h *Hub) FollowStatus(ctx context.Context, id uuid.UUID, handle func(job.St
 // follower is a listener of Follow.
 type follower struct {
 	feed   *Feed
+	begun  func() // nil once called
 	handle func(Event) error
 
-	begun                  bool
 	at                     Cursor
 	participants, speaking []byte // as handled
 }
 
 // advance handles everything up to a status of the feed.
 func (f *follower) advance(ctx context.Context, status Status) error {
-	if !f.begun {
-		f.begun, f.at = true, status.Tail
+	if f.begun != nil {
+		f.at = status.Tail
+		f.begun()
+		f.begun = nil
 	}
 	for f.at != status.Tail {
 		events, next, err := f.feed.After(ctx, f.at)

@@ -375,7 +375,9 @@ func TestStreamEvents(t *testing.T) {
 			if !slices.ContainsFunc(texts, func(text string) bool {
 				return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 			}) {
-				t.Errorf("%s has no message with %s:\n%s", name, want, strings.Join(texts, "\n"))
+				t.Errorf("%s has no message with %s:\n%s", name, want, strings.Join(slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+					return strings.Contains(text, "audio_mixed_raw")
+				}), "\n"))
 			}
 		}
 	}
