@@ -30,7 +30,7 @@ type Manifest struct {
 	Bot           Bot             `json:"bot"`
 	Timeline      Timeline        `json:"timeline"`
 	End           End             `json:"end"`
-	Partial       bool            `json:"partial"` // true when media of a started recording is missing
+	Partial       bool            `json:"partial"` // true when there are gaps that were not requested, or other media is missing
 	Gaps          []Gap           `json:"gaps"`
 	MediaFaults   []MediaFault    `json:"mediaFaults"`
 	Media         []Media         `json:"media"`
@@ -194,7 +194,7 @@ func (i *Instant) UnmarshalJSON(data []byte) error {
 const (
 	GapBotLost      = "bot_lost"      // one bot was lost, until the next one recorded
 	GapMediaLost    = "media_lost"    // recording had started, but the media is missing
-	GapNotRecording = "not_recording" // one part ended normally, until the next one
+	GapNotRecording = "not_recording" // the recorder was not running, for example because its start failed
 )
 
 // Reasons of gaps that bots report.
@@ -204,7 +204,7 @@ const (
 )
 
 // Requested reports whether a gap was requested. Such a gap is not a loss.
-func (g Gap) Requested() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
+func (g Gap) Requested() bool { return g.Reason == GapPaused }
 
 // MediaPosition converts an offset of a recording to a position in its video or
 // mixed audio, which has no gaps.

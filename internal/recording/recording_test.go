@@ -36,7 +36,7 @@ func TestMediaPosition(t *testing.T) {
 func TestRequestedGaps(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{
-		recording.GapPaused: true, recording.GapNotRecording: true, recording.GapBotLost: false, recording.GapMediaLost: false,
+		recording.GapPaused: true, recording.GapNotRecording: false, recording.GapBotLost: false, recording.GapMediaLost: false,
 		recording.GapDiskFull: false, "": false,
 	} {
 		if got := (recording.Gap{Reason: reason}).Requested(); got != want {

@@ -10,10 +10,12 @@ const ReportName = "report.json"
 // when a bot did not recognize it. See package capture.
 const CapturePrefix = "capture-"
 
-// EndStopped is the end reason of a bot whose process was stopped from outside while
-// its meeting may go on: by SIGTERM, the drain of its node, or its eviction. Such a
-// bot is lost, and its exit does not end the job.
-const EndStopped = "bot_stopped"
+// End reasons of a bot whose meeting may go on without it. Such a bot is lost, and its exit
+// does not end the job.
+const (
+	EndStopped         = "bot_stopped"      // its process was stopped from outside: by SIGTERM, a drain or an eviction
+	EndRecordingFailed = "recording_failed" // it could not start a recorder for too long
+)
 
 // Report is a bot's part of the manifest.
 type Report struct {
@@ -22,6 +24,7 @@ type Report struct {
 	JoinedAt    time.Time       `json:"joinedAt,omitzero"`   // the join button was pressed
 	AdmittedAt  time.Time       `json:"admittedAt,omitzero"` // the bot was in the meeting
 	LeftAt      time.Time       `json:"leftAt,omitzero"`
+	SavedAt     time.Time       `json:"savedAt,omitzero"`    // the last time of which the report tells
 	EndReason   string          `json:"endReason,omitempty"` // host_ended, removed, alone, …
 	EndDetail   string          `json:"endDetail,omitempty"`
 	Parts       []RecordingPart `json:"stretches"`
@@ -52,10 +55,10 @@ type RecordingPart struct {
 	EndedBy   string    `json:"endedBy,omitempty"`
 }
 
-// Gap is a time during the meeting that was not recorded.
+// Gap is a time during the meeting that was not recorded, although that was asked for or is paused.
 type Gap struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`
+	To     time.Time `json:"to,omitzero"` // unset while nothing is recorded, also after the bot left
 	Reason string    `json:"reason"`
 }
 

@@ -353,7 +353,9 @@ func TestFinishedFileOfEarlierAttempt(t *testing.T) {
 				finisher.upload(t, 1, 0, segments[:1])
 				finisher.report(t, lostReport(1, openPart(0, 10)))
 			},
-			media: []string{"recording.mp4"}, offsets: []int64{0}, partial: true,
+			media: []string{"recording.mp4"}, offsets: []int64{0}, gaps: []recording.Gap{{
+				StartMs: 3000, EndMs: 10000, Reason: recording.GapMediaLost,
+			}}, partial: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,9 +9,12 @@ import (
 	"standin/internal/recording"
 )
 
-// shortestGap is the shortest gap in a manifest. The start times that bots report
-// are not much more accurate.
-const shortestGap = 100 * time.Millisecond
+// The shortest gap in a manifest; and how far the borders of what the bots report may be from those of
+// the media, where nothing was lost. Media ends with a whole picture.
+const (
+	shortestGap = 100 * time.Millisecond
+	maxOffset   = 500 * time.Millisecond
+)
 
 // span is a period, relative to the start of the recording.
 type span struct {
@@ -19,42 +22,73 @@ type span struct {
 	reason   string
 }
 
-func (s span) overlap(other span) time.Duration {
-	return min(s.to, other.to) - max(s.from, other.from)
+// gaps lists the gaps of the recording: before, between and after the parts with media, up to the
+// last time of which the reports tell that it was to be recorded. Where a reported gap overlaps media,
+// the media is authoritative.
+func (b *builder) gaps() []recording.Gap {
+	list := gapList{gaps: []recording.Gap{}, reported: b.reportedGaps()}
+	for i, part := range b.mediaParts {
+		list.fill(part.from, b.gapCause(i))
+		list.end = max(list.end, part.to)
+		lost := b.lostMediaEnd(part.Attempt, part.Number)
+		if i+1 < len(b.mediaParts) {
+			lost = min(lost, b.mediaParts[i+1].from)
+		}
+		list.fill(lost, recording.GapMediaLost)
+	}
+	list.fill(b.lostMediaEnd(anyPart, anyPart), recording.GapMediaLost)
+	for _, gap := range list.reported {
+		list.fill(gap.to, recording.GapNotRecording)
+	}
+	return list.gaps
 }
 
-// gaps lists the gaps of the recording: before, between and after the parts with media.
-// Gaps after the last part come from the reports. Where a reported gap overlaps
-// media, the media is authoritative.
-func (b *builder) gaps() []recording.Gap {
-	reported := b.reportedGaps()
-	var holes []span
-	end := time.Duration(0)
-	add := func(to time.Duration, cause string) {
-		if to-end >= shortestGap {
-			holes = append(holes, span{from: end, to: to, reason: b.gapReason(span{from: end, to: to}, reported, cause)})
+// gapList is a list of gaps that grows.
+type gapList struct {
+	gaps     []recording.Gap
+	end      time.Duration // up to which the recording is described
+	reported []span        // sorted
+}
+
+// fill adds the gaps until to. What no report explains has a cause.
+func (l *gapList) fill(to time.Duration, cause string) {
+	nearby := shortestGap
+	if cause != recording.GapMediaLost {
+		nearby = maxOffset
+	}
+	explained := false
+	for _, gap := range l.reported {
+		from, until := max(gap.from, l.end), min(gap.to, to)
+		if until-from < shortestGap {
+			continue
 		}
-		end = max(end, to)
-	}
-	for i, part := range b.mediaParts {
-		add(part.from, b.gapCause(i))
-		end = max(end, part.to)
-	}
-	add(b.lostMediaEnd(), recording.GapMediaLost)
-	for _, gap := range reported {
-		if b.openPartBefore(gap.from) {
-			add(gap.from, recording.GapMediaLost)
+		if from-l.end >= nearby {
+			l.add(from, cause)
 		}
-		if gap.to-max(gap.from, end) >= shortestGap {
-			holes = append(holes, span{from: max(gap.from, end), to: gap.to, reason: gap.reason})
-			end = gap.to
+		if cause == recording.GapBotLost && gap.reason == recording.GapNotRecording && until == to {
+			gap.reason = cause // the bot that replaced the lost one was not recording yet
 		}
+		l.add(until, gap.reason)
+		explained = true
 	}
-	gaps := make([]recording.Gap, 0, len(holes))
-	for _, span := range holes {
-		gaps = append(gaps, recording.Gap{StartMs: span.from.Milliseconds(), EndMs: span.to.Milliseconds(), Reason: span.reason})
+	if explained && to-l.end < nearby {
+		cause = l.gaps[len(l.gaps)-1].Reason
 	}
-	return gaps
+	l.add(to, cause)
+}
+
+// add adds a gap from the end of the list, or extends the last one.
+func (l *gapList) add(to time.Duration, reason string) {
+	from, until, last := l.end.Milliseconds(), to.Milliseconds(), len(l.gaps)-1
+	switch {
+	case until <= from:
+		return
+	case last >= 0 && l.gaps[last].EndMs == from && l.gaps[last].Reason == reason:
+		l.gaps[last].EndMs = until
+	case to-l.end >= shortestGap:
+		l.gaps = append(l.gaps, recording.Gap{StartMs: from, EndMs: until, Reason: reason})
+	}
+	l.end = to
 }
 
 // reportedGaps returns the gaps in the bots' reports, relative to the start of
@@ -66,7 +100,7 @@ func (b *builder) reportedGaps() []span {
 	var reported []span
 	for _, report := range b.reports {
 		for _, gap := range report.Gaps {
-			to := firstNonZero(gap.To, report.LeftAt) // an open gap lasts until the bot left
+			to := firstNonZero(gap.To, lastKnown(report))
 			if gap.From.IsZero() || !to.After(gap.From) {
 				continue
 			}
@@ -85,7 +119,7 @@ func (b *builder) mediaFaults() []recording.MediaFault {
 	}
 	for _, report := range b.reports {
 		for _, fault := range report.MediaFaults {
-			to := firstNonZero(fault.To, report.LeftAt) // an open fault lasts until the bot left
+			to := firstNonZero(fault.To, lastKnown(report))
 			if fault.Kind == "" || fault.From.IsZero() || !to.After(fault.From) || to.Before(b.origin) {
 				continue
 			}
@@ -98,26 +132,17 @@ func (b *builder) mediaFaults() []recording.MediaFault {
 	return faults
 }
 
-// gapReason returns the reason of the reported gap that covers more than half of
-// hole, or else cause.
-func (b *builder) gapReason(hole span, reported []span, cause string) string {
-	for _, gap := range reported {
-		if hole.overlap(gap) > (hole.to-hole.from)/2 {
-			return gap.reason
-		}
-	}
-	return cause
-}
-
 // gapCause returns the reason of the gap before a part with media.
 func (b *builder) gapCause(i int) string {
-	if i == 0 {
+	attempt := b.mediaParts[i].Attempt
+	earlier := slices.ContainsFunc(b.reports, func(report ingest.Report) bool { return report.Attempt < attempt })
+	switch {
+	case i == 0 && earlier || i > 0 && b.mediaParts[i-1].Attempt != attempt:
+		return recording.GapBotLost
+	case i == 0:
 		return recording.GapMediaLost
 	}
 	before := b.mediaParts[i-1]
-	if before.Attempt != b.mediaParts[i].Attempt {
-		return recording.GapBotLost
-	}
 	ended, known := b.reportedPart(before.Attempt, before.Number)
 	adjacent := b.mediaParts[i].Number == before.Number+1
 	if before.Loss != "" || !known || !ended.Complete || !adjacent {
@@ -126,40 +151,29 @@ func (b *builder) gapCause(i int) string {
 	return cmp.Or(ended.EndedBy, recording.GapNotRecording)
 }
 
-// lostMediaEnd returns the reported end of the last incomplete part; 0 if the start of the
-// recording is unknown.
-func (b *builder) lostMediaEnd() time.Duration {
+const anyPart = -1
+
+// lostMediaEnd returns the last known time of a part, or of any part, whose media is incomplete; 0 if
+// there is none or the start of the recording is unknown.
+func (b *builder) lostMediaEnd(attempt, number int) time.Duration {
 	until := time.Duration(0)
 	if b.origin.IsZero() {
 		return until
 	}
 	for _, report := range b.reports {
 		for _, part := range report.Parts {
-			if !part.EndedAt.IsZero() && !b.isComplete(report.Attempt, part) {
-				until = max(until, b.offset(part.EndedAt))
+			wanted := number == anyPart || report.Attempt == attempt && part.Number == number
+			if wanted && !b.isComplete(report.Attempt, part) {
+				until = max(until, b.offset(part.StartedAt), b.offset(firstNonZero(part.EndedAt, lastKnown(report))))
 			}
 		}
 	}
 	return until
 }
 
-// openPartBefore reports whether a part that began after the last part with media and
-// before a given time has no reported end: its media was lost.
-func (b *builder) openPartBefore(before time.Duration) bool {
-	since := time.Duration(0)
-	if last := len(b.mediaParts) - 1; last >= 0 {
-		since = b.mediaParts[last].from
-	}
-	for _, report := range b.reports {
-		for _, part := range report.Parts {
-			began := b.offset(part.StartedAt)
-			if part.EndedAt.IsZero() && began >= since && began < before {
-				return true
-			}
-		}
-	}
-	return false
-}
+// lastKnown returns until when something that has not ended in a report lasted: the bot left, or was
+// lost some time after it saved the report.
+func lastKnown(report ingest.Report) time.Time { return firstNonZero(report.LeftAt, report.SavedAt) }
 
 // isComplete reports whether all media of a part is in a file.
 func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
@@ -171,41 +185,13 @@ func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
 	})
 }
 
-// partial reports whether any media of a started recording is missing.
-func (b *builder) partial() bool {
-	if b.attendance {
-		return b.input.BotLost && !b.stoppedNormally()
-	}
-	if len(b.packed.Files) == 0 {
-		return !b.origin.IsZero() || len(b.packed.Parts) > 0
-	}
-	for _, part := range b.packed.Parts {
-		if reported, ok := b.reportedPart(part.Attempt, part.Number); !ok || !b.isComplete(part.Attempt, reported) {
-			return true
-		}
-		if part.Attempt != b.packed.Parts[0].Attempt {
-			return true // a second attempt means that a bot was lost
-		}
-	}
-	for _, report := range b.reports {
-		for _, part := range report.Parts {
-			if !b.isComplete(report.Attempt, part) {
-				return true
-			}
-		}
-	}
-	if b.tracksMissing() {
-		return true
-	}
-	for _, gap := range b.reportedGaps() {
-		if gap.reason != recording.GapPaused && gap.to > 0 {
-			return true
-		}
-	}
-	if slices.ContainsFunc(b.gaps(), func(gap recording.Gap) bool { return !gap.Requested() }) {
-		return true
-	}
-	return b.input.BotLost && !b.stoppedNormally()
+// partial reports whether any media of a started recording is missing: whether gaps other than pauses
+// have a length. Three losses have no gap: nobody knows for how long the meeting of a lost bot went on,
+// or one of which nothing was kept, and gaps are not those of a single participant's audio.
+func (b *builder) partial(gaps []recording.Gap) bool {
+	lost := slices.ContainsFunc(gaps, func(gap recording.Gap) bool { return !gap.Requested() })
+	nothing := !b.attendance && len(b.packed.Files) == 0 && (!b.origin.IsZero() || len(b.packed.Parts) > 0)
+	return lost || nothing || b.tracksMissing() || b.input.BotLost && !b.stoppedNormally()
 }
 
 // tracksMissing reports whether any participant audio is missing.

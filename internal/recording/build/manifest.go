@@ -30,7 +30,7 @@ type ManifestInput struct {
 
 // manifest returns the manifest of the job.
 func (b *builder) manifest(baseURL string) recording.Manifest {
-	input := b.input
+	input, gaps := b.input, b.gaps()
 	manifest := recording.Manifest{
 		SchemaVersion: recording.SchemaVersion,
 		JobID:         input.Job.ID.String(),
@@ -41,8 +41,8 @@ func (b *builder) manifest(baseURL string) recording.Manifest {
 		Bot:           recording.Bot{Name: input.Job.DisplayName, Version: optional(b.lastReport().BotVersion)},
 		Timeline:      b.timeline(),
 		End:           b.end(),
-		Partial:       b.partial(),
-		Gaps:          b.gaps(),
+		Partial:       b.partial(gaps),
+		Gaps:          gaps,
 		MediaFaults:   b.mediaFaults(),
 		Media:         b.media(baseURL),
 		Participants:  b.participants,
@@ -162,10 +162,28 @@ func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *bu
 	return b
 }
 
-// startedAt returns the start of the earliest part, or else the start that the
-// service observed.
+// startedAt returns the start of the recording, or else the start that the service observed.
 func (b *builder) startedAt() time.Time {
-	return firstNonZero(firstStart(b.packed.Parts, b.reports), b.input.ObservedTimeline.RecordingStartedAt.Time)
+	return firstNonZero(RecordingStart(b.packed.Parts, b.reports), b.input.ObservedTimeline.RecordingStartedAt.Time)
+}
+
+// lateStart is how long the bot may take to start a recorder before the recording counts as
+// started, with a gap.
+const lateStart = 5 * time.Second
+
+// RecordingStart returns when a recording started: with its first part, or, if its recorder took
+// longer than lateStart to start, with the gap before it. It returns zero if no start is known.
+func RecordingStart(packed []PackedPart, reports []ingest.Report) time.Time {
+	start := firstStart(packed, reports)
+	limit := start.Add(-lateStart)
+	for _, report := range reports {
+		for _, gap := range report.Gaps {
+			if gap.Reason != recording.GapPaused && !gap.From.IsZero() && gap.From.Before(limit) && gap.From.Before(start) {
+				start = gap.From
+			}
+		}
+	}
+	return start
 }
 
 // firstStart returns the earliest start of a part, or zero if none is known.

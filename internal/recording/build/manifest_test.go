@@ -67,8 +67,8 @@ func (c *recordingScript) attempt(t *rapid.T, attempt int, last bool) {
 			c.position += c.draw(t, "length of the last pause", 1000, 20_000)
 			report.Gaps = append(report.Gaps, ingest.Gap{From: c.at(from), To: c.at(c.position), Reason: recording.GapPaused})
 			c.paused = append(c.paused, span{from: from, to: c.position})
-			c.known = c.position
 		}
+		c.known = c.position
 		report.LeftAt, report.EndReason = c.at(c.position), "alone"
 	}
 	c.reports = append(c.reports, report)
@@ -81,6 +81,7 @@ func (c *recordingScript) between(t *rapid.T, report *ingest.Report) {
 	from := c.position
 	c.position += c.draw(t, "gap", 200, 20_000)
 	reason := rapid.SampledFrom([]string{"", recording.GapPaused, "capture_lost"}).Draw(t, "reason of the gap")
+	c.lost = c.lost || reason != recording.GapPaused
 	if reason == "" {
 		return
 	}
@@ -88,8 +89,6 @@ func (c *recordingScript) between(t *rapid.T, report *ingest.Report) {
 	c.known = c.position
 	if reason == recording.GapPaused {
 		c.paused = append(c.paused, span{from: from, to: c.position})
-	} else {
-		c.lost = true
 	}
 }
 
@@ -104,6 +103,7 @@ func (c *recordingScript) part(t *rapid.T, report *ingest.Report, number int) {
 		c.known = max(c.known, c.position)
 	}
 	report.Parts = append(report.Parts, reported)
+	c.known = max(c.known, from)
 	packed := PackedPart{Attempt: report.Attempt, Number: number, StartedAt: reported.StartedAt}
 	switch rapid.SampledFrom([]string{"all", "all", "beginning", "nothing"}).Draw(t, "kept") {
 	case "all":
@@ -113,7 +113,7 @@ func (c *recordingScript) part(t *rapid.T, report *ingest.Report, number int) {
 	case "nothing":
 		packed.Loss = LossBeginning
 	}
-	c.lost = c.lost || !reported.Complete || packed.Loss != ""
+	c.lost = c.lost || packed.Loss != ""
 	if packed.Length > 0 {
 		c.keep(t, &packed, from)
 	}
@@ -178,7 +178,7 @@ func (c *recordingScript) checkGaps(gaps []recording.Gap) error {
 			return fmt.Errorf("gap %+v is too short", gap)
 		}
 		if gap.Reason == recording.GapPaused && !slices.ContainsFunc(c.paused, func(p span) bool {
-			return current.overlap(p) > (current.to-current.from)/2
+			return min(current.to, p.to)-max(current.from, p.from) > (current.to-current.from)/2
 		}) {
 			return fmt.Errorf("gap %+v was not a pause", gap)
 		}

@@ -113,18 +113,15 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 // RecordingStart returns when the recording of a job started, to which the times of its
 // manifest are relative, given when that of an attempt started.
 func (f *Finisher) RecordingStart(ctx context.Context, jobID uuid.UUID, attempt int, startedAt time.Time) (time.Time, error) {
+	var reports []ingest.Report
 	for earlier := range attempt {
 		report, err := f.report(ctx, jobID, earlier)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("read the report of attempt %d: %w", earlier, err)
 		}
-		for _, part := range report.Parts {
-			if part.Segments > 0 && !part.StartedAt.IsZero() && part.StartedAt.Before(startedAt) {
-				return part.StartedAt, nil
-			}
-		}
+		reports = append(reports, report.Report)
 	}
-	return startedAt, nil
+	return RecordingStart([]PackedPart{{StartedAt: startedAt}}, reports), nil
 }
 
 // checkReportedFiles compares the finished files of a report with the uploads. A
