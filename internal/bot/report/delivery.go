@@ -29,7 +29,7 @@ type Delivery struct {
 
 // Deliver returns when the service has everything.
 func (d *Delivery) Deliver(ctx context.Context, end End) error {
-	if end.Reason == ReasonShutdown {
+	if end.Reason == ReasonShutdown || end.Reason == ReasonNoRecording {
 		// The meeting may go on, and the service decides whether another bot continues: this one
 		// reports neither a failure nor the end of the recording, and packs nothing.
 		if d.Report.HasResult() {

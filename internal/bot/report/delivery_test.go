@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,7 @@ func (d *Delivery) addRecording(t *testing.T) {
 	}
 	d.Report.StartPart(0, start)
 	d.Report.AddSegment(0, 0)
-	d.Report.EndPart(after(10), nil)
+	d.Report.EndPart(after(10), nil, "")
 }
 
 // deliveryContext bounds the time of a delivery.
@@ -163,19 +164,23 @@ func TestDeliverWithoutRecording(t *testing.T) {
 	}
 }
 
-// TestDeliverStop: a bot whose process was stopped uploads what it has, and reports
-// neither a failure nor the end of the recording.
-func TestDeliverStop(t *testing.T) {
+// TestDeliverToNextBot: a bot whose process was stopped, or that cannot record, uploads what it has,
+// and reports neither a failure nor the end of the recording.
+func TestDeliverToNextBot(t *testing.T) {
 	t.Parallel()
-	for name, recorded := range map[string]bool{"recording": true, "nothing recorded": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range []struct {
+		reason   string
+		recorded bool
+	}{{ReasonShutdown, true}, {ReasonShutdown, false}, {ReasonNoRecording, true}, {ReasonNoRecording, false}} {
+		reason, recorded := c.reason, c.recorded
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, 0)
 			d := newTestDelivery(t, s, 0)
 			if recorded {
 				d.addRecording(t)
 			}
-			if err := d.Deliver(deliveryContext(t), End{Reason: ReasonShutdown, Detail: "asked to stop"}); err != nil {
+			if err := d.Deliver(deliveryContext(t), End{Reason: reason, Code: job.InternalError, Detail: "the cause"}); err != nil {
 				t.Fatal(err)
 			}
 			if kinds := s.kinds(); !slices.Equal(kinds, []job.Trigger{job.BotExited}) {
@@ -184,7 +189,7 @@ func TestDeliverStop(t *testing.T) {
 			if s.uploaded(ingest.SegmentName(0, 0)) != recorded || s.uploaded(ingest.ReportName) != recorded {
 				t.Errorf("uploaded: %v", s.Uploads)
 			}
-			if data := s.lastData(); data.FailureCode != "" || data.EndReason != ingest.EndStopped || data.Detail != "asked to stop" {
+			if data := s.lastData(); data.FailureCode != "" || data.EndReason != reason || data.Detail != "the cause" {
 				t.Errorf("data: %+v", data)
 			}
 		})

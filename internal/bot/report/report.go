@@ -15,7 +15,6 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
-	"standin/internal/recording"
 	"standin/internal/recording/build"
 )
 
@@ -33,7 +32,7 @@ const (
 	ReasonShutdown    = ingest.EndStopped // the bot's process was asked to stop, by whomever
 	ReasonBrowserLost = "browser_crashed" // the browser crashed, and rejoining failed
 	ReasonConnection  = "connection_lost" // the page died or lost its connection, and rejoining failed
-	ReasonNoRecording = "recording_failed"
+	ReasonNoRecording = ingest.EndRecordingFailed
 )
 
 // End is how a session in the meeting or an attempt ended.
@@ -56,11 +55,8 @@ type Report struct {
 	roster    roster
 	tracks    trackIndex
 	sound     []recorder.SoundChange // on the report's clock, in order
-	pausedAt  time.Time              // start of the current pause
 	own       ingest.Person          // the bot itself; without an ID unless it spoke
 	ownSpeech []ingest.Speech
-
-	fullAt time.Time // time at which the spool became full; zero while it has space
 }
 
 // OwnID is the ID of the bot itself among the participants. It is one of them if it spoke.
@@ -105,7 +101,8 @@ func (r *Report) AdmittedAt() time.Time {
 	return r.content.AdmittedAt
 }
 
-// SetLeft sets the end of a session, and ends every speech and gap.
+// SetLeft sets the end of a session, and ends every speech. A gap stays open: it ends there,
+// unless the bot is admitted again.
 func (r *Report) SetLeft(at time.Time, end End) {
 	at = r.clock.Convert(at)
 	r.update(func(c *ingest.Report) {
@@ -113,8 +110,6 @@ func (r *Report) SetLeft(at time.Time, end End) {
 		for _, id := range r.roster.ids {
 			r.roster.endSpeech(r.roster.byID[id])
 		}
-		r.endGap(&r.pausedAt, at, recording.GapPaused)
-		r.endGap(&r.fullAt, at, recording.GapDiskFull)
 		for i := range c.MediaFaults {
 			if c.MediaFaults[i].To.IsZero() {
 				c.MediaFaults[i].To = at
@@ -136,14 +131,20 @@ func (r *Report) NextPart() int {
 	return len(r.content.Parts)
 }
 
-// StartPart sets when a recording part started. Recording after the spool was
-// full ends that gap.
+// StartPart sets when a recording part started, which ends the gap before it.
 func (r *Report) StartPart(number int, at time.Time) {
 	at = r.clock.Convert(at)
 	r.update(func(*ingest.Report) {
 		r.part(number).StartedAt = at
-		r.endGap(&r.fullAt, at, recording.GapDiskFull)
+		r.setGap(at, "")
 	})
+}
+
+// RecordingStart returns when the recording started, on the report's clock, as in the manifest.
+func (r *Report) RecordingStart() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return build.RecordingStart(nil, []ingest.Report{r.content})
 }
 
 // AddSegment counts a stored segment of a recording part.
@@ -162,27 +163,21 @@ func (r *Report) part(number int) *ingest.RecordingPart {
 	return &r.content.Parts[number]
 }
 
-// EndPart ends the current recording part. A nil err means that it is complete.
-func (r *Report) EndPart(at time.Time, err error) {
+// EndPart ends the current recording part. A nil err means that it is complete. reason is that of
+// the gap that follows; "" when the recording ends.
+func (r *Report) EndPart(at time.Time, err error, reason string) {
 	at = r.clock.Convert(at)
 	r.update(func(c *ingest.Report) {
 		if len(c.Parts) == 0 {
 			return
 		}
 		current := &c.Parts[len(c.Parts)-1]
-		current.EndedAt, current.Complete = at, err == nil
+		current.EndedAt, current.EndedBy, current.Complete = at, reason, err == nil
 		if err != nil {
 			current.EndedBy = err.Error()
 		}
-		r.endGap(&r.pausedAt, at, recording.GapPaused)
-	})
-}
-
-// SetPartEnd sets why the last recording part, which is complete, ended.
-func (r *Report) SetPartEnd(reason string) {
-	r.update(func(c *ingest.Report) {
-		if last := len(c.Parts) - 1; last >= 0 && c.Parts[last].Complete {
-			c.Parts[last].EndedBy = reason
+		if reason != "" && r.openGap() == nil {
+			r.setGap(at, reason)
 		}
 	})
 }
@@ -208,34 +203,44 @@ func (r *Report) parts() []ingest.RecordingPart {
 	return slices.Clone(r.content.Parts)
 }
 
-// Pause starts a gap.
-func (r *Report) Pause(at time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pausedAt = r.clock.Convert(at)
-}
-
-// Resume ends the gap of a pause.
-func (r *Report) Resume(at time.Time) {
+// OpenGap starts a gap, because nothing is recorded although that is asked for. It lasts until a part
+// starts or the bot leaves. A gap that is open keeps its reason.
+func (r *Report) OpenGap(at time.Time, reason string) {
 	at = r.clock.Convert(at)
-	r.update(func(*ingest.Report) { r.endGap(&r.pausedAt, at, recording.GapPaused) })
+	r.saveIfChanged(func() bool { return r.openGap() == nil && r.setGap(at, reason) })
 }
 
-// SetFull starts a gap in which the spool takes no more segments.
-func (r *Report) SetFull(at time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.fullAt.IsZero() {
-		r.fullAt = r.clock.Convert(at)
-	}
+// SetGap ends the open gap and starts one with another reason: a pause, or a full spool. "" starts
+// none, because recording continues or is no longer asked for.
+func (r *Report) SetGap(at time.Time, reason string) {
+	at = r.clock.Convert(at)
+	r.saveIfChanged(func() bool { return r.setGap(at, reason) })
 }
 
-// endGap adds the gap that started at from, if one did, and resets from.
-func (r *Report) endGap(from *time.Time, at time.Time, reason string) {
-	if !from.IsZero() {
-		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: *from, To: at, Reason: reason})
-		*from = time.Time{}
+// openGap returns the gap that has not ended, or nil.
+func (r *Report) openGap() *ingest.Gap {
+	if last := len(r.content.Gaps) - 1; last >= 0 && r.content.Gaps[last].To.IsZero() {
+		return &r.content.Gaps[last]
 	}
+	return nil
+}
+
+// setGap ends the open gap, and starts one with another reason, if any. It reports whether that
+// changed anything.
+func (r *Report) setGap(at time.Time, reason string) bool {
+	open := r.openGap()
+	if open == nil && reason == "" || open != nil && open.Reason == reason {
+		return false
+	}
+	if open != nil {
+		if open.To = at; !at.After(open.From) {
+			r.content.Gaps = r.content.Gaps[:len(r.content.Gaps)-1]
+		}
+	}
+	if reason != "" {
+		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: at, Reason: reason})
+	}
+	return true
 }
 
 // StartFault adds a fault of the recorded media, unless it is known.
@@ -356,6 +361,7 @@ func (r *Report) Save() error {
 }
 
 func (r *Report) saveLocked() error {
+	r.content.SavedAt = r.clock.Convert(time.Now())
 	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), alignSpeech(r.roster.speech, r.sound), r.tracks.tracks
 	if r.own.ID != "" {
 		r.content.People, r.content.Speech = append(r.content.People, r.own), append(r.content.Speech, r.ownSpeech...)

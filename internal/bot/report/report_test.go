@@ -173,40 +173,23 @@ func TestSpeechFollowsSound(t *testing.T) {
 	}
 }
 
-// TestPausesBecomeGaps: the end of a part ends its pause.
-func TestPausesBecomeGaps(t *testing.T) {
-	t.Parallel()
-	r := newTestReport(t)
-	r.StartPart(0, after(0))
-	r.Pause(after(10))
-	r.Resume(after(20))
-	r.Resume(after(25)) // nothing is paused
-	r.Pause(after(30))
-	r.EndPart(after(40), nil)
-	r.SetLeft(after(50), End{Reason: ReasonAlone})
-	want := []ingest.Gap{{From: after(10), To: after(20), Reason: "paused"}, {From: after(30), To: after(40), Reason: "paused"}}
-	if got := lastSaved(t, r).Gaps; !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
-
 // TestRecordingParts: the first segment may precede the recorder's start, and a
 // recorder without segments leaves no part.
 func TestRecordingParts(t *testing.T) {
 	t.Parallel()
 	r := newTestReport(t)
-	r.EndPart(after(0), nil) // no part
+	r.EndPart(after(0), nil, "") // no part
 	if r.HasRecording() || r.NextPart() != 0 {
 		t.Errorf("before the start: recorded %v, next %d", r.HasRecording(), r.NextPart())
 	}
 	r.AddSegment(0, 0)
 	r.StartPart(0, after(1))
 	r.AddSegment(0, 1)
-	r.EndPart(after(2), errors.New("the encoder failed"))
+	r.EndPart(after(2), errors.New("the encoder failed"), recording.GapMediaLost)
 	number := r.NextPart()
 	r.StartPart(number, after(3))
 	r.AddSegment(number, 0)
-	r.EndPart(after(5), nil)
+	r.EndPart(after(5), nil, "")
 	want := []ingest.RecordingPart{
 		{Number: 0, StartedAt: after(1), EndedAt: after(2), Segments: 2, EndedBy: "the encoder failed"},
 		{Number: 1, StartedAt: after(3), EndedAt: after(5), Segments: 1, Complete: true},

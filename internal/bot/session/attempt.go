@@ -119,7 +119,7 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
 		s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
 		end := s.run(ctx)
-		if !end.retry || ctx.Err() != nil {
+		if !end.retry || end.final || ctx.Err() != nil {
 			return a.conclude(end)
 		}
 		pause, ok := a.mayRejoin(time.Now(), started)
@@ -142,8 +142,7 @@ func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
 	return &recordingSession{
 		log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: settings,
 		consent: a.consent, state: a.recording, sound: a.sound,
-		recordingQueue: taskQueue{settle: a.commands.settle},
-		starts:         limit{max: maxRecorderStarts, window: recorderStartWindow},
+		recordingQueue: taskQueue{settle: a.commands.settle}, startRecorder: a.settings.startRecorder,
 	}
 }
 

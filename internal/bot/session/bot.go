@@ -42,6 +42,8 @@ type Settings struct {
 	Timeouts          Timeouts
 	PermissionTimeout time.Duration // how long the bot waits for the host's answer; 0: 2 minutes
 	SpoolLimit        int64         // bytes of media in the spool; 0: SpoolMiB
+
+	startRecorder startRecorder
 }
 
 func (s Settings) withDefaults() Settings {
@@ -50,6 +52,9 @@ func (s Settings) withDefaults() Settings {
 	s.SpoolLimit = cmp.Or(s.SpoolLimit, int64(s.SpoolMiB)<<20)
 	s.Recording.Layout = cmp.Or(s.Recording.Layout, job.LayoutSpeaker)
 	s.Log = cmp.Or(s.Log, slog.Default())
+	if s.startRecorder == nil {
+		s.startRecorder = recorder.Start
+	}
 	return s
 }
 
@@ -107,7 +112,7 @@ func Run(ctx context.Context, settings Settings) error {
 	defer stop()
 
 	end := a.run(ctx)
-	if end.reason != report.ReasonShutdown && end.reason != report.ReasonSuperseded { // else another attempt may follow
+	if !mayContinue(end.reason) {
 		a.sound.End()
 	}
 	settings.Log.Info("attempt ended", "reason", end.reason, "failure", end.code, "detail", end.detail)

@@ -20,6 +20,7 @@ type exitResult struct {
 	detail           string          // an explanation for people
 	command          *ingest.Command // the leave_call that ended the session; may be nil
 	retry            bool            // the meeting may continue: another browser or bot may rejoin
+	final            bool            // with retry: only another bot, because this one has tried for long enough
 	needsDiagnostics bool            // the page is worth saving for the operator
 }
 
@@ -76,6 +77,12 @@ func pageFailed(err error) *exitResult {
 func browserLost(err error) bool {
 	var gone *browser.GoneError
 	return errors.As(err, &gone) || errors.Is(err, browser.ErrPageCrashed)
+}
+
+// mayContinue reports whether an attempt that ended for a reason may be followed by another one in
+// the same meeting.
+func mayContinue(reason string) bool {
+	return reason == report.ReasonShutdown || reason == report.ReasonSuperseded || reason == report.ReasonNoRecording
 }
 
 // events emits lifecycle events.

@@ -10,24 +10,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/sound"
 	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 )
 
 const (
 	recorderStartTimeout = 20 * time.Second
 	recorderStopTimeout  = 10 * time.Second
-	// A recorder that keeps failing is restarted at most maxRecorderStarts
-	// times within recorderStartWindow.
-	maxRecorderStarts   = 10
-	recorderStartWindow = 10 * time.Minute
-	// maxFailedBrowsers is how many browsers may fail to record a meeting: each
-	// must be admitted anew.
-	maxFailedBrowsers = 2
+	// maxFailedStarts is how many starts in a row may fail in one browser. Each new one must be
+	// admitted anew.
+	maxFailedStarts = 2
+	// steadyRecording is how long a recorder must have run for the next one to start at once.
+	steadyRecording = time.Minute
 	// resumeSpace is the free space, in bytes, that lets a recording continue
 	// after the spool was full: about a minute's, and at most a quarter of the
 	// spool's limit.
@@ -37,37 +37,42 @@ const (
 // recordingState is what an attempt keeps about its recording when the browser
 // is replaced.
 type recordingState struct {
-	disabled       bool // nothing is recorded, by the job's choice
-	paused         bool
-	stopped        bool          // stopped by command, for good
-	full           bool          // the spool takes no more segments now
-	suspended      bool          // the page shows no meeting now
-	recorded       time.Duration // length of the parts that have ended
-	lastAudio      time.Time     // when the captured sound was last audible; zero if never
-	failedBrowsers int
+	disabled     bool // nothing is recorded, by the job's choice
+	paused       bool
+	stopped      bool          // stopped by command, for good
+	full         bool          // the spool takes no more segments now
+	suspended    bool          // the page shows no meeting now
+	recorded     time.Duration // length of the parts that have ended
+	lastAudio    time.Time     // when the captured sound was last audible; zero if never
+	failures     int           // of recorders since one has run for steadyRecording
+	failingSince time.Time     // the first failure since a recorder has last started
+	retryAt      time.Time     // no recorder is started before
 }
 
 // recordingSession records the meeting in one browser: in one part, or in
 // several if the recorder fails. While it does not record, it monitors the
 // audio. Its queue runs one task at a time, so parts do not overlap.
 type recordingSession struct {
-	log              *slog.Logger
-	page             *meetingPage
-	spool            *spool.Spool
-	report           *report.Report
-	events           events
-	settings         recorder.Settings
-	consent          *consent
-	state            *recordingState
-	sound            *sound.Link
-	recordingQueue   taskQueue
-	recorder         *recorder.Recorder                // nil while nothing is recorded
-	voice            atomic.Pointer[recorder.Recorder] // the same, for the bot's own sound
-	stopping         bool                              // the recorder is being stopped
-	recordedAnything bool
-	starts           limit
-	listener         *recorder.Recorder // nil unless the audio is only monitored
+	log            *slog.Logger
+	page           *meetingPage
+	spool          *spool.Spool
+	report         *report.Report
+	events         events
+	settings       recorder.Settings
+	consent        *consent
+	state          *recordingState
+	sound          *sound.Link
+	recordingQueue taskQueue
+	recorder       *recorder.Recorder                // nil while nothing is recorded
+	voice          atomic.Pointer[recorder.Recorder] // the same, for the bot's own sound
+	stopping       bool                              // the recorder is being stopped
+	failedStarts   int                               // in a row
+	listener       *recorder.Recorder                // nil unless the audio is only monitored
+	startRecorder  startRecorder
 }
+
+// startRecorder is recorder.Start, unless a test replaces it.
+type startRecorder func(context.Context, *browser.Browser, *browser.Page, recorder.Settings, recorder.Sink) (*recorder.Recorder, error)
 
 // shouldRecord reports whether a recorder should be started: never without proof
 // of admission. Commands outlive recorders and browsers.
@@ -76,9 +81,18 @@ func (r *recordingSession) shouldRecord() bool {
 		!r.state.disabled && !r.state.stopped && !r.state.paused && !r.state.full && !r.state.suspended
 }
 
-// start starts a recording part, if one should be recorded; otherwise the audio
-// is monitored.
+// start starts a recording part, if one should be recorded and the last recorder did not fail just
+// now; otherwise the audio is monitored. Until the recorder runs, there is a gap.
 func (r *recordingSession) start(ctx context.Context) {
+	now := time.Now()
+	if r.shouldRecord() {
+		r.report.OpenGap(now, recording.GapNotRecording)
+	}
+	if now.Before(r.state.retryAt) {
+		r.monitorAudio(ctx)
+		return
+	}
+	r.state.retryAt = time.Time{}
 	var number int
 	var listener *recorder.Recorder
 	var started *recorder.Recorder
@@ -97,18 +111,19 @@ func (r *recordingSession) start(ctx context.Context) {
 			}
 			number = r.report.NextPart()
 			sink := &segmentSink{spool: r.spool, report: r.report, part: number}
-			started, err = recorder.Start(ctx, r.page.browser, r.page.tab, r.settings, sink)
+			started, err = r.startRecorder(ctx, r.page.browser, r.page.tab, r.settings, sink)
 			return err
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil {
+				r.failedStarts++
 				return r.handleFailure(ctx, err)
 			}
-			r.recorder, r.recordedAnything = started, true
+			r.recorder, r.failedStarts, r.state.failingSince = started, 0, time.Time{}
 			r.voice.Store(started)
 			r.log.Info("recording", "part", number)
 			r.report.StartPart(number, started.StartedAt())
-			r.sound.Start(started.StartedAt())
+			r.sound.Start(r.report.RecordingStart())
 			if r.page.phase != phaseAdmitted {
 				return nil // the page was left meanwhile; the next task stops the recorder
 			}
@@ -126,8 +141,8 @@ func (r *recordingSession) ended() <-chan struct{} {
 	return r.recorder.Done()
 }
 
-// handleFailure starts another recorder, or another browser if this one does
-// not record.
+// handleFailure starts another recorder after a pause that grows, with another browser if this one does
+// not record. A bot that has recorded nothing for too long leaves the meeting to another one.
 func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitResult {
 	if r.page.phase != phaseAdmitted || ctx.Err() != nil {
 		return nil // the page was left meanwhile
@@ -138,19 +153,36 @@ func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitRe
 	if full := new(spool.FullError); errors.As(err, &full) {
 		r.log.Error("the spool is full; recording continues when there is space", "error", full)
 		r.state.full = true
-		r.report.SetFull(time.Now())
+		r.report.SetGap(time.Now(), recording.GapDiskFull)
 		r.monitorAudio(ctx)
 		return nil
 	}
-	r.log.Warn("recorder failed", "error", err)
-	if _, ok := r.starts.allow(time.Now()); ok && r.recordedAnything {
-		r.start(ctx)
-		return nil
+	now, timeouts := time.Now(), r.page.timeouts
+	pause := timeouts.recorderPause(r.state.failures + min(r.failedStarts, 1)) // after a part: none at first
+	r.state.failures++
+	if r.state.retryAt = now.Add(pause); r.state.failingSince.IsZero() {
+		r.state.failingSince = now
 	}
-	r.state.failedBrowsers++
-	return &exitResult{
-		code: job.InternalError, reason: report.ReasonNoRecording, retry: r.state.failedBrowsers < maxFailedBrowsers, needsDiagnostics: true,
+	r.log.Warn("recorder failed", "error", err, "pause", pause)
+	end := &exitResult{
+		code: job.InternalError, reason: report.ReasonNoRecording, retry: true, needsDiagnostics: true,
 		detail: fmt.Sprintf("The meeting cannot be recorded: %v", err),
+	}
+	switch {
+	case now.Sub(r.state.failingSince) >= timeouts.NoRecorder:
+		end.final = true
+		return end
+	case r.failedStarts >= maxFailedStarts:
+		return end
+	}
+	r.start(ctx)
+	return nil
+}
+
+// check starts the recorder that is due after a failure.
+func (r *recordingSession) check(ctx context.Context, now time.Time) {
+	if !r.state.retryAt.IsZero() && !now.Before(r.state.retryAt) {
+		r.start(ctx)
 	}
 }
 
@@ -166,11 +198,21 @@ func (r *recordingSession) resumeIfSpace(ctx context.Context) {
 }
 
 // endPart updates the state after the recorder ended. A nil err means that the
-// part is complete.
-func (r *recordingSession) endPart(err error) {
+// part is complete. reason is that of the gap that follows; "" when the recording ends.
+func (r *recordingSession) endPart(err error, reason string) {
 	r.updateSound()
-	r.state.recorded += r.recorder.Stats().Recorded
-	r.report.EndPart(time.Now(), err)
+	length := r.recorder.Stats().Recorded
+	r.state.recorded += length
+	if length >= steadyRecording {
+		r.state.failures = 0
+	}
+	switch {
+	case errors.As(err, new(*spool.FullError)):
+		reason = recording.GapDiskFull
+	case err != nil && reason != "":
+		reason = recording.GapMediaLost
+	}
+	r.report.EndPart(time.Now(), err, reason)
 	r.recorder, r.stopping = nil, false
 	r.voice.Store(nil)
 }
@@ -200,10 +242,14 @@ func (r *recordingSession) close(ctx context.Context, end exitResult) {
 		if err != nil && !browserLost(err) {
 			r.log.Warn("cannot stop the recorder", "error", err)
 		}
-		r.endPart(err)
-		if end.retry {
-			r.report.SetPartEnd(end.reason)
+		reason := ""
+		switch {
+		case end.reason == report.ReasonShutdown:
+			reason = recording.GapBotLost
+		case end.retry:
+			reason = end.reason
 		}
+		r.endPart(err, reason)
 	}
 	if r.listener != nil {
 		r.listener.Close()

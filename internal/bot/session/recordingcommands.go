@@ -8,6 +8,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 )
 
 // pause suspends the recording. Audio is still monitored.
@@ -22,7 +23,7 @@ func (r *recordingSession) pause(ctx context.Context, command ingest.Command) {
 		do: (*recorder.Recorder).Pause,
 		onDone: func(ctx context.Context, _ bool, at time.Time) *exitResult {
 			r.state.paused = true
-			r.report.Pause(at)
+			r.report.SetGap(at, recording.GapPaused)
 			r.monitorAudio(ctx)
 			return r.events.emitOrExit(job.BotRecordingPaused, nil)
 		},
@@ -41,8 +42,8 @@ func (r *recordingSession) resume(ctx context.Context, command ingest.Command) {
 		},
 		do: (*recorder.Recorder).Resume,
 		onDone: func(ctx context.Context, running bool, at time.Time) *exitResult {
-			r.state.paused = false
-			r.report.Resume(at)
+			r.state.paused, r.state.failingSince = false, time.Time{}
+			r.report.SetGap(at, "")
 			if !running {
 				r.start(ctx)
 				return nil
@@ -98,8 +99,9 @@ func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
 		r.recordingQueue.settle(command, errors.New(problem))
 		return
 	}
-	r.stopPart(ctx, &command, func(bool) *exitResult {
+	r.stopPart(ctx, &command, "", func() *exitResult {
 		r.state.stopped, r.state.paused = true, false
+		r.report.SetGap(time.Now(), "")
 		if err := r.events.Emit(job.BotRecordingStopped, nil); err != nil {
 			r.log.Error("cannot report that the recording stopped", "error", err)
 		}
@@ -111,17 +113,11 @@ func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
 // interrupt ends the current part because the page left the meeting. reason is
 // the manifest's reason for the gap that follows.
 func (r *recordingSession) interrupt(ctx context.Context, reason string) {
-	r.stopPart(ctx, nil, func(stopped bool) *exitResult {
-		if stopped {
-			r.report.SetPartEnd(reason)
-		}
-		r.monitorAudio(ctx)
-		return nil
-	})
+	r.stopPart(ctx, nil, reason, func() *exitResult { r.monitorAudio(ctx); return nil })
 }
 
-// stopPart stops the recorder, if one is running.
-func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, onDone func(stopped bool) *exitResult) {
+// stopPart stops the recorder, if one is running. reason is that of the gap that follows; may be "".
+func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, reason string, onDone func() *exitResult) {
 	var running *recorder.Recorder
 	r.recordingQueue.add(ctx, task{
 		timeout: recorderStopTimeout, command: command, uncancellable: true,
@@ -138,9 +134,9 @@ func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command
 		},
 		onDone: func(_ context.Context, err error) *exitResult {
 			if running != nil {
-				r.endPart(err)
+				r.endPart(err, reason)
 			}
-			return onDone(running != nil)
+			return onDone()
 		},
 	})
 }

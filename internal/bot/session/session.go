@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 )
 
 // reportInterval is how often the report is saved when nothing else saves it.
@@ -97,7 +98,7 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return pageFailed(browser.ErrPageCrashed)
 	case <-s.recording.ended():
 		err := s.recording.recorder.Err()
-		s.recording.endPart(err)
+		s.recording.endPart(err, recording.GapMediaLost)
 		if browserLost(err) {
 			return pageFailed(err)
 		}
@@ -143,9 +144,6 @@ func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.A
 	s.report.SetAdmitted(snap.at)
 	if end := s.events.emitOrExit(job.BotInMeeting, nil); end != nil {
 		return end
-	}
-	if s.recording.state.paused {
-		s.report.Pause(snap.at)
 	}
 	s.consent.admit(ctx, s.page)
 	s.recording.start(ctx)
@@ -247,6 +245,7 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 		return end
 	}
 	s.checkScreen(ctx, now, audio)
+	s.recording.check(ctx, now)
 	s.speaker.check(ctx, now)
 	if end := s.consent.check(ctx, s.page, now); end != nil {
 		return end
@@ -331,7 +330,7 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 	cancel() // tasks see that the session has ended
 	s.speaker.queue.close(ended)
 	s.screenshots.queue.close(ended)
-	final := !end.retry && end.reason != report.ReasonShutdown && end.reason != report.ReasonSuperseded // as in Run
+	final := !end.retry && !mayContinue(end.reason) // as in Run
 	s.camera.close(ended, final)
 	s.screen.close(ended, final)
 	s.page.pageQueue.close(ended)

@@ -25,6 +25,12 @@ type Timeouts struct {
 	// Chunk is how long a running recording may produce nothing before it is
 	// started again [recorder.Settings.ChunkTimeout].
 	Chunk time.Duration
+	// RecorderRetry is the pause after the first failed start of a recorder [5 s]. The next
+	// pauses are three and twelve times as long.
+	RecorderRetry time.Duration
+	// NoRecorder is how long starting a recorder may fail before the bot leaves the meeting
+	// to another one [5 min].
+	NoRecorder time.Duration
 	// NoSound is how long the recorded sound may be digital silence while others
 	// speak [noSoundAfter].
 	NoSound time.Duration
@@ -59,18 +65,20 @@ const (
 
 func (t Timeouts) withDefaults() Timeouts {
 	return Timeouts{
-		Open:         cmp.Or(t.Open, 60*time.Second),
-		Join:         cmp.Or(t.Join, 90*time.Second),
-		Unresponsive: cmp.Or(t.Unresponsive, 20*time.Second),
-		Connection:   cmp.Or(t.Connection, 30*time.Second),
-		Unknown:      cmp.Or(t.Unknown, 60*time.Second),
-		NoSound:      cmp.Or(t.NoSound, noSoundAfter),
-		Frozen:       cmp.Or(t.Frozen, frozenAfter),
-		Settle:       cmp.Or(t.Settle, 3*time.Second),
-		Command:      cmp.Or(t.Command, 60*time.Second),
-		Leave:        cmp.Or(t.Leave, 5*time.Second),
-		RejoinPause:  cmp.Or(t.RejoinPause, 2*time.Second),
-		MaxRejoins:   cmp.Or(t.MaxRejoins, 8),
+		Open:          cmp.Or(t.Open, 60*time.Second),
+		Join:          cmp.Or(t.Join, 90*time.Second),
+		Unresponsive:  cmp.Or(t.Unresponsive, 20*time.Second),
+		Connection:    cmp.Or(t.Connection, 30*time.Second),
+		Unknown:       cmp.Or(t.Unknown, 60*time.Second),
+		RecorderRetry: cmp.Or(t.RecorderRetry, 5*time.Second),
+		NoRecorder:    cmp.Or(t.NoRecorder, 5*time.Minute),
+		NoSound:       cmp.Or(t.NoSound, noSoundAfter),
+		Frozen:        cmp.Or(t.Frozen, frozenAfter),
+		Settle:        cmp.Or(t.Settle, 3*time.Second),
+		Command:       cmp.Or(t.Command, 60*time.Second),
+		Leave:         cmp.Or(t.Leave, 5*time.Second),
+		RejoinPause:   cmp.Or(t.RejoinPause, 2*time.Second),
+		MaxRejoins:    cmp.Or(t.MaxRejoins, 8),
 	}
 }
 
@@ -84,6 +92,11 @@ func (t Timeouts) pauseBefore(n int) time.Duration {
 		pause = min(2*pause, maxRejoinPause)
 	}
 	return min(pause, maxRejoinPause)
+}
+
+// recorderPause returns the pause before the next recorder after n failures.
+func (t Timeouts) recorderPause(n int) time.Duration {
+	return t.RecorderRetry * []time.Duration{0, 1, 3, 12}[min(n, 3)]
 }
 
 // seconds converts a setting of the job.

@@ -19,6 +19,17 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestRecorderPause: the recorder is started again for as long as the bot is admitted.
+func TestRecorderPause(t *testing.T) {
+	t.Parallel()
+	timeouts := Timeouts{}.withDefaults()
+	for n, want := range []time.Duration{0, 5 * time.Second, 15 * time.Second, time.Minute, time.Minute} {
+		if got := timeouts.recorderPause(n); got != want {
+			t.Errorf("recorderPause(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestPauseBefore(t *testing.T) {
 	t.Parallel()
 	timeouts := Timeouts{}.withDefaults()

@@ -1,17 +1,23 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"math"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/ingest"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/jobs/job"
 	"standin/internal/operation/host"
@@ -93,6 +99,75 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
+			// Two starts fail in each of two browsers before one works.
+			name: "recorder that starts at the fifth try", lane: job.Meet, only: onMeet(), reason: report.ReasonHostEnded, check: func(h *harness) {
+				hasParts(1)(h)
+				if gaps := h.report.Gaps; len(gaps) != 1 || gaps[0].Reason != recording.GapNotRecording ||
+					gaps[0].From.Sub(h.report.AdmittedAt).Abs() > 5*time.Second || !gaps[0].To.Equal(h.report.Parts[0].StartedAt) {
+					h.Errorf("gaps %+v, admitted at %s, parts %+v", gaps, h.report.AdmittedAt, h.report.Parts)
+				}
+			},
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.Timeouts.RecorderRetry = 100 * time.Millisecond
+				s.startRecorder = failingStarts(4)
+			},
+			during: func(h *harness) {
+				h.admit(1)
+				h.admit(2)
+				h.admit(3)
+				h.event(job.BotRecordingStarted)
+				h.awaitSegment()
+				h.meeting.End()
+			},
+		},
+		{
+			name: "renderer killed, and the end before a recorder runs", lane: job.Meet, only: onMeet(), reason: report.ReasonHostEnded,
+			configure: func(s *Settings) {
+				audioOnly(s)
+				works, fails := failingStarts(0), failingStarts(math.MaxInt)
+				started := false
+				s.startRecorder = func(
+					ctx context.Context, b *browser.Browser, tab *browser.Page, settings recorder.Settings, sink recorder.Sink,
+				) (*recorder.Recorder, error) {
+					if started {
+						return fails(ctx, b, tab, settings, sink)
+					}
+					started = true
+					return works(ctx, b, tab, settings, sink)
+				}
+			},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.await("a second of media", func() bool { return h.service.Media[ingest.SegmentName(0, 2)] != "" })
+				h.kill("renderer")
+				h.admit(2)
+				h.await("a recorder fails", func() bool { return h.log.count("recorder failed") > 0 })
+				h.meeting.End()
+			},
+			check: func(h *harness) {
+				hasParts(1)(h)
+				gaps := slices.DeleteFunc(slices.Clone(h.report.Gaps), func(g ingest.Gap) bool { return !g.To.IsZero() }) // before the first part
+				if len(gaps) != 1 || !gaps[0].From.Equal(h.report.Parts[0].EndedAt) || gaps[0].Reason != recording.GapMediaLost {
+					h.Errorf("gaps %+v, parts %+v", h.report.Gaps, h.report.Parts)
+				}
+			},
+		},
+		{
+			name: "recorder that never starts", only: onMeet(), reason: report.ReasonNoRecording, packedByService: true,
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.Timeouts.RecorderRetry, s.Timeouts.NoRecorder = 100*time.Millisecond, time.Millisecond
+				s.startRecorder = failingStarts(math.MaxInt)
+			},
+			during: func(h *harness) { h.admit(1) },
+			check: func(h *harness) {
+				if len(h.report.Gaps) != 1 || h.exited.FailureCode != "" || slices.Contains(h.kinds(), job.BotRecordingStopped) {
+					h.Errorf("gaps %+v, exit %+v, events %v", h.report.Gaps, h.exited, h.kinds())
+				}
+			},
+		},
+		{
 			// The service accepts no segments: the recording stops, the bot stays,
 			// and recording continues when there is space.
 			name: "spool full", reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
@@ -127,6 +202,16 @@ func recoveryScenarios() []scenario {
 				}
 			},
 		},
+	}
+}
+
+// failingStarts returns the recorder's start, which fails that many times.
+func failingStarts(failures int) startRecorder {
+	return func(ctx context.Context, b *browser.Browser, tab *browser.Page, s recorder.Settings, sink recorder.Sink) (*recorder.Recorder, error) {
+		if failures--; failures >= 0 {
+			return nil, errors.New("the encoder does not start")
+		}
+		return recorder.Start(ctx, b, tab, s, sink)
 	}
 }
 
