@@ -81,7 +81,7 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 	converted := job.Event{Trigger: e.Kind, Attempt: bot.Attempt()}
 	switch e.Kind {
 	case job.BotExited:
-		converted.Lost = data.EndReason == ingest.EndStopped
+		converted.Lost = data.EndReason == ingest.EndStopped || data.EndReason == ingest.EndRecordingFailed
 		if converted.Lost || data.FailureCode == "" {
 			break
 		}
@@ -141,6 +141,9 @@ func (c *Change) applyFromBot(
 	}
 	if trigger.Lost && from.Attempt() == c.Attempt {
 		c.BotLost = "the bot's process was stopped from outside"
+		if data.EndReason == ingest.EndRecordingFailed {
+			c.BotLost = "the bot could not record and left for another one"
+		}
 	}
 	c.scheduleAfterEvent()
 	if current, err := from.current(); err == nil {

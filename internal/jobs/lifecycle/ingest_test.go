@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -165,6 +166,27 @@ func TestFailureOfLaterAttempt(t *testing.T) {
 				t.Errorf("wake time %s, %s after the exit", r.WakeAt, r.WakeAt.Sub(r.StatusSince))
 			}
 		})
+	}
+}
+
+// TestBotThatCannotRecord checks that a bot that left because it could not record does not end its
+// job: it is lost, and the dispatcher decides about another attempt at once.
+func TestBotThatCannotRecord(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	id := h.begun(t)
+	h.walk(t, id, job.BotInMeeting)
+	exit := botEvent(id, 0, 9, job.BotExited, `{"endReason":"recording_failed","detail":"No encoder.","failureCode":"internal_error"}`)
+	if answer := h.ingest(t, exit); !answer.Applied || answer.Status != job.InMeeting {
+		t.Errorf("response %+v", answer)
+	}
+	if r := h.Record(t, id); !strings.Contains(r.BotLost, "could not record") || r.WakeAt.After(time.Now()) {
+		t.Errorf("lost %q, wake time %s", r.BotLost, r.WakeAt)
+	}
+	h.begin(t, id)
+	h.ingest(t, botEvent(id, 1, 1, job.BotRecordingStarted, ""))
+	if r := h.Record(t, id); r.Status != job.RecordingStarted || r.Attempts != 2 {
+		t.Errorf("%s after %d attempts", r.Status, r.Attempts)
 	}
 }
 
