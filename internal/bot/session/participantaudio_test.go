@@ -89,10 +89,10 @@ func (h *harness) segments(track int) int {
 // checkTracks checks the owner and the timing of each file.
 func checkTracks(h *harness) {
 	mixed := h.beeps(h.report.Media[0].Name)
-	if len(mixed) == 0 || len(h.report.Gaps) != 1 || len(h.report.Parts) != 1 {
+	if len(mixed) == 0 || len(h.laterGaps()) != 1 || len(h.report.Parts) != 1 {
 		h.Fatalf("beeps at %.0f, gaps %+v", mixed, h.report.Gaps)
 	}
-	started, pause := h.report.Parts[0].StartedAt, h.report.Gaps[0]
+	started, pause := h.report.Parts[0].StartedAt, h.laterGaps()[0]
 	var reference []time.Time // beeps of the main recording
 	for _, beep := range mixed {
 		at := started.Add(milliseconds(beep))

@@ -407,7 +407,7 @@ func sendAllCommands(h *harness) {
 
 // checkPause checks the report after sendAllCommands.
 func checkPause(h *harness) {
-	if len(h.report.Gaps) != 1 || h.report.Gaps[0].Reason != recording.GapPaused || !h.report.Gaps[0].To.After(h.report.Gaps[0].From) {
+	if gaps := h.laterGaps(); len(gaps) != 1 || gaps[0].Reason != recording.GapPaused || !gaps[0].To.After(gaps[0].From) {
 		h.Errorf("gaps: %+v", h.report.Gaps)
 	}
 	if len(h.report.Parts) != 1 || !h.report.Parts[0].EndedAt.Before(h.report.LeftAt) {
