@@ -52,7 +52,8 @@ func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 
 // proofOfAdmission returns evidence of a call that a lobby cannot show: the
 // call's own controls, together with media from others, or with another
-// participant, or with the page's statement that nobody else is there.
+// participant, or with the page's statement that nobody else is there. Under a dialog, only
+// media is proof.
 func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evidence, ok bool) {
 	controls := p.callControls(snapshot)
 	if len(controls) == 0 && !snapshot.present(leaveButton) {
@@ -63,6 +64,8 @@ func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evi
 	switch {
 	case snapshot.Media > 0:
 		proof = append(proof, mediaEvidence(snapshot, weakWeight))
+	case snapshot.Over != nil && snapshot.Over.Marked: // it may keep the media back
+		return nil, false
 	case others > 0 && (named || others > len(participants)) && len(controls) > 0:
 		proof = append(proof, Evidence{Kind: EvidenceRoster, What: fmt.Sprintf("%d others in the roster", others), Weight: weakWeight})
 	case p.looksAlone(snapshot, past.OwnName) && past.AloneFor >= aloneTime:

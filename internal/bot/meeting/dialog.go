@@ -64,7 +64,7 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 		*d = dialogState{text: over.Text, since: now, acknowledged: d.acknowledged}
 	}
 	delay := dialogTime
-	if slices.ContainsFunc(dismissals(), snapshot.clickable) {
+	if over.gate() == noButton && slices.ContainsFunc(dismissals(), snapshot.clickable) {
 		delay = knownDialogTime
 	}
 	if now.Sub(d.since) < delay || now.Sub(d.triedAt) < dialogTime || d.tries >= maxDialogTries {
@@ -118,13 +118,33 @@ func isRecordingNotice(dialog Dialog) bool {
 	return hasPhrase(dialog.Text, knownWords().Dialogs.Recorded)
 }
 
+// gate returns the index of the button that stays in the call, in a dialog that otherwise only
+// lets the bot leave: until it is pressed, a platform may send no media. It is noButton for other
+// dialogs, also for those that offer to move the call here or to join another one.
+func (d Dialog) gate() int {
+	known, joins, leaves, index := knownWords(), 0, 0, noButton
+	for i, button := range d.Buttons {
+		switch {
+		case button.isOneOf(known.Labels[leaveButton]):
+			leaves++
+		case button.isOneOf(known.Labels[joinButton], known.Dialogs.Join):
+			joins, index = joins+1, i
+		}
+	}
+	if !d.Marked || joins != 1 || leaves != 1 || hasPhrase(d.Text, known.Dialogs.Elsewhere) {
+		return noButton
+	}
+	return index
+}
+
 const (
 	noButton   = -1 // no button of the dialog closes it safely
 	boxToCheck = -2 // a box has to be checked first
 )
 
 // safestButton returns the index of the button that closes a dialog of which the
-// profile knows nothing, or noButton. A button that may leave, join another call,
+// profile knows nothing, or noButton. After the bot asked to join, that is the one that opens a
+// gate. Apart from it, a button that may leave, join another call,
 // sign in, start something or open another page is never safe. One that agrees, to
 // the terms of the meeting's company or to stay, comes first, because the other one
 // may end the visit. Otherwise, a button that closes is safer than one that
@@ -134,6 +154,12 @@ const (
 // "Cancel" may end the wait. Before entry, it may refuse the terms of a company, so the
 // other button is pressed.
 func safestButton(dialog Dialog, stage stage) int {
+	if gate := dialog.gate(); gate != noButton && stage != beforeEntry {
+		if !dialog.Buttons[gate].usable() {
+			return noButton // it will be
+		}
+		return gate
+	}
 	known := knownWords().Dialogs
 	recorded := isRecordingNotice(dialog)
 	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline, known.Cancel}

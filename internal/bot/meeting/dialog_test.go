@@ -74,6 +74,15 @@ func TestSafestButton(t *testing.T) {
 		"no program is opened before entry": {
 			"Better in the app", []DialogButton{button("Open app"), button("Cancel")}, false, beforeEntry, "Cancel",
 		},
+		"a gate before admission": {"Shared with Read AI", []DialogButton{button("Leave"), button("Join now")}, false, inLobby, "Join now"},
+		"no gate before Join":     {"Shared with Read AI", []DialogButton{button("Leave"), button("Join now")}, false, beforeEntry, ""},
+		"a gate's button does not work yet": {
+			"Shared with Read AI", []DialogButton{button("Leave"), {Label: "Join now", Disabled: true}}, false, inCall, "",
+		},
+		"never from another device": {
+			"You're in this call on another device", []DialogButton{button("Leave"), button("Join now")}, false, inCall, "",
+		},
+		"never one of two calls":              {"Which one?", []DialogButton{button("Leave"), button("Join"), button("Join now")}, false, inCall, ""},
 		"to stay, in unknown words":           {"Allein", []DialogButton{button("Verlassen"), button("Bin da")}, false, inCall, "Bin da"},
 		"a layer is closed by its label":      {"News", []DialogButton{button("Got it")}, true, inCall, "Got it"},
 		"a layer is not closed by its corner": {"Ada", []DialogButton{corner("pin")}, true, inCall, ""},
@@ -95,6 +104,32 @@ func TestSafestButton(t *testing.T) {
 			if got := safestButton(terms, stage); got != 1 {
 				t.Errorf("terms with %q are answered by button %d", agree, got)
 			}
+		}
+	}
+}
+
+// TestGate checks that a gate is opened in every language, at once, and that its text is on record.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	for language, labels := range map[string][2]string{
+		"ar": {"مغادرة", "الانضمام الآن"}, "de": {"Verlassen", "Jetzt teilnehmen"}, "en": {"Leave", "Join now"}, "es": {"Salir", "Unirse ahora"},
+		"fr": {"Quitter", "Participer maintenant"}, "he": {"יציאה", "הצטרפות"}, "hi": {"छोड़ें", "अभी शामिल हों"}, "it": {"Esci", "Partecipa ora"},
+		"ja": {"退出", "今すぐ参加"}, "ko": {"나가기", "지금 참여"}, "nl": {"Verlaten", "Nu deelnemen"}, "pl": {"Wyjdź", "Dołącz teraz"},
+		"pt": {"Sair", "Participar agora"}, "tr": {"Ayrıl", "Şimdi katıl"}, "zh-CN": {"离开", "立即加入"}, "zh-TW": {"離開", "立即參加"},
+	} {
+		gate := &Dialog{Text: "Read AI", Marked: true, Buttons: []DialogButton{button(labels[0]), button(labels[1])}}
+		var state dialogState
+		snapshot := Snapshot{Over: gate, Elements: map[string]VisibleElement{joinInDialog: {}}}
+		state.next(snapshot, inCall, time.Unix(0, 0))
+		action := state.next(snapshot, inCall, time.Unix(0, 0).Add(dialogTime))
+		if action == nil || action.Button != 1 {
+			t.Errorf("%s: %+v", language, action)
+		}
+		seen := Observation{Screen: InMeeting, CloseDialog: action, Captured: &CapturedSnapshot{Snapshot: snapshot}}
+		before := Observation{Screen: InMeeting, Captured: seen.Captured}.Decision(time.Now())
+		accepted := seen.Decision(time.Now())
+		if accepted.Accepted != "Read AI" || accepted.SameAs(before) || !before.SameAs(accepted) || !accepted.SameAs(accepted) {
+			t.Errorf("%s: accepted %+v after %+v", language, accepted, before)
 		}
 	}
 }

@@ -94,6 +94,7 @@ type Decision struct {
 	Screen   Screen     `json:"screen"`
 	Pending  Screen     `json:"pending,omitempty"` // the terminal screen that is not confirmed yet
 	Evidence []Evidence `json:"evidence,omitempty"`
+	Accepted string     `json:"accepted,omitempty"` // text of the notice that the bot accepts
 }
 
 // Weak reports whether a recognized screen rests on weak evidence only.
@@ -101,9 +102,10 @@ func (d Decision) Weak() bool {
 	return d.Screen != Unknown && !slices.ContainsFunc(d.Evidence, isUnmistakable)
 }
 
-// SameAs reports whether two decisions have the same result.
+// SameAs reports whether a decision has the same result as an earlier one, and accepts nothing
+// new.
 func (d Decision) SameAs(other Decision) bool {
-	return d.Screen == other.Screen && d.Pending == other.Pending
+	return d.Screen == other.Screen && d.Pending == other.Pending && (d.Accepted == "" || d.Accepted == other.Accepted)
 }
 
 // History is what earlier snapshots of a visit established.

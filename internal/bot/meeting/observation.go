@@ -95,11 +95,26 @@ func (o *Observation) Clean() {
 
 // Decision returns the screen and its evidence, for a timeline or a capture.
 func (o Observation) Decision(at time.Time) Decision {
-	decision := Decision{At: at, Screen: o.Screen, Pending: o.Pending, Evidence: o.Reasons}
+	decision := Decision{At: at, Screen: o.Screen, Pending: o.Pending, Evidence: o.Reasons, Accepted: o.accepted()}
 	if len(decision.Evidence) == 0 && o.Evidence != "" {
 		decision.Evidence = []Evidence{{Kind: EvidenceText, What: o.Evidence, Weight: minWeight}}
 	}
 	return decision
+}
+
+// accepted returns the text of the notice that the bot accepts on this observation: that the
+// meeting is recorded, or that a third party gets its media.
+func (o Observation) accepted() string {
+	presses := o.CloseDialog != nil && o.CloseDialog.Button >= 0 ||
+		len(o.Notices) > 0 && (o.Notices[0] == acceptNotice || o.Notices[0] == joinInDialog)
+	if !presses || o.Captured == nil {
+		return ""
+	}
+	over := o.Captured.Snapshot.Over
+	if over == nil || over.gate() == noButton && !isRecordingNotice(*over) {
+		return ""
+	}
+	return text.CleanLine(over.Text, maxEvidence)
 }
 
 // AdmissionProof is the proof that the bot was admitted. Only an observation of the

@@ -126,6 +126,10 @@ func TestAdmission(t *testing.T) {
 		snapshot.Counts = append(snapshot.Counts, label)
 		return snapshot
 	}
+	covered := func(snapshot Snapshot) Snapshot {
+		snapshot.Over = &Dialog{Text: "Shared with Read AI", Marked: true, Buttons: []DialogButton{button("Leave"), button("Join now")}}
+		return snapshot
+	}
 	disabled := func(snapshot Snapshot) Snapshot {
 		snapshot.Elements[joinButton] = VisibleElement{Disabled: true}
 		return snapshot
@@ -153,6 +157,10 @@ func TestAdmission(t *testing.T) {
 			meet, media(lobby(showing(t, meet, []string{tile, leaveButton}), "Asking to be let in"), 2), waiting, Lobby,
 		},
 		"media before the call": {meet, media(showing(t, meet, nil), 2), waiting, Unknown},
+		"others under a dialog": {
+			meet, covered(withTiles(showing(t, meet, []string{tile, leaveButton, captionsButton}), "Ada")), waiting, Unknown,
+		},
+		"media under a dialog": {meet, media(covered(showing(t, meet, []string{leaveButton})), 2), waiting, InMeeting},
 		"more are counted than drawn": {
 			meet, counted(withTiles(showing(t, meet, []string{leaveButton, chatButton})), "People - 12 joined"), waiting, InMeeting,
 		},

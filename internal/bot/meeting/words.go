@@ -46,6 +46,8 @@ type words struct {
 		Agree       []string `yaml:"agree"`
 		Accept      []string `yaml:"accept"`
 		Never       []string `yaml:"never"`
+		Join        []string `yaml:"join"`
+		Elsewhere   []string `yaml:"elsewhere"`
 		Recorded    []string `yaml:"recorded"`
 	} `yaml:"dialogs"`
 }
