@@ -51,7 +51,7 @@ func (p Platform) traits() (traits, error) {
 			codeForm: meetCode, codeExample: "abc-defg-hij", randomCode: randomLetters,
 			path:       func(code, _ string) string { return "/" + code },
 			maxNameLen: 60, maxMessageLen: 500,
-			notices: []Notice{NoticeRecorded, NoticeTranscribed, NoticeGemini},
+			notices: []Notice{NoticeRecorded, NoticeTranscribed, NoticeGemini, NoticeShared},
 		}, nil
 	case Teams:
 		return traits{

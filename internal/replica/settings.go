@@ -62,6 +62,8 @@ type Settings struct {
 	DevicesAfterJoin  bool
 	// Notices are shown to each guest after admission until they are accepted.
 	Notices []Notice
+	// NoMedia keeps all media from the page.
+	NoMedia bool
 	// NoTips disables the tip that is shown after admission.
 	NoTips bool
 	// LeaveAtOnce disables the confirmation after the leave button of Meet and Zoom.
@@ -124,11 +126,13 @@ const (
 // Notice informs a guest, for example about a recording.
 type Notice string
 
-// The notices. NoticeGemini exists on Meet only.
+// The notices. NoticeGemini and NoticeShared exist on Meet only. The page receives no media until
+// NoticeShared is accepted: another notetaker would get the guest's.
 const (
 	NoticeRecorded    Notice = "recorded"
 	NoticeTranscribed Notice = "transcribed"
 	NoticeGemini      Notice = "gemini"
+	NoticeShared      Notice = "shared"
 )
 
 const (

@@ -1,5 +1,7 @@
 package replica
 
+import "slices"
+
 // snapshot is the complete state that a page renders. It is sent at every change.
 type snapshot struct {
 	Guest        string           `json:"guest"`
@@ -107,7 +109,7 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 		s.Messages = append(s.Messages, pageMessage{message.Number, message.From, message.Text, message.Guest == g.ID})
 	}
 	s.Captions = append(s.Captions, m.captions[max(g.captions, len(m.captions)-shownCaptions):]...)
-	if m.media != nil && !g.Offline {
+	if m.media != nil && !g.Offline && !m.settings.NoMedia && !slices.Contains(g.notices, NoticeShared) {
 		s.Media = &pageMediaStatus{PositionMS: m.clock.now().Milliseconds(), LoopMS: loopLength.Milliseconds()}
 		if g.peer != nil {
 			s.Media.Connection = g.peer.number

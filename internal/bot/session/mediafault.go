@@ -15,7 +15,7 @@ type faultKind string
 
 // The faults.
 const (
-	faultNoSound       faultKind = "no_sound"       // digital silence, although others speak
+	faultNoSound       faultKind = "no_sound"       // digital silence, although others speak, or no packet of sound from them
 	faultFrozenPicture faultKind = "frozen_picture" // the picture does not change, although video flows
 )
 
@@ -26,6 +26,11 @@ const (
 	// minSoundEvidence is for how long of that time others must have spoken: longer
 	// than a cough, a click, or a mark that the page shows too long.
 	minSoundEvidence = 3 * time.Second
+	// captionDelay is how long captions may follow the words.
+	captionDelay = 5 * time.Second
+	// noPacketsAfter is how long others may send no sound at all. People who wait for a
+	// meeting to begin may all be muted.
+	noPacketsAfter = time.Minute
 	// frozenAfter is how long the picture must be the same. Chromium captures a
 	// change within a frame, but a busy machine takes seconds.
 	frozenAfter = 15 * time.Second
@@ -114,6 +119,10 @@ type mediaFaults struct {
 	*recordingSession
 
 	sound, picture    faultWatch
+	packets           faultWatch // of the first packet of sound
+	received          bool       // the page has received sound
+	captions          []meeting.CaptionLine
+	marked            []string // whom the page marked although all levels were 0
 	reports, restarts limit
 }
 
@@ -123,6 +132,7 @@ func newMediaFaults(recording *recordingSession) *mediaFaults {
 		recordingSession: recording,
 
 		sound:    faultWatch{after: timeouts.NoSound, evidence: minSoundEvidence, repairs: 2},
+		packets:  faultWatch{after: timeouts.NoPackets},
 		picture:  faultWatch{after: timeouts.Frozen, evidence: minMotionEvidence, repairs: 2},
 		reports:  limit{max: maxFaultReports, window: faultWindow},
 		restarts: limit{max: maxCaptureRestarts, window: faultWindow},
@@ -139,13 +149,56 @@ func (m *mediaFaults) handleSnapshot(ctx context.Context, s snapshot) *exitResul
 	if s.at.Sub(stats.LastReportAt) > maxPulseAge {
 		return nil // nothing is known of the recorded media
 	}
-	speaking := slices.ContainsFunc(s.seen.Participants, func(p meeting.Participant) bool { return p.Speaking })
-	action := m.sound.update(s.at, started, stats.LastSignalAt, speaking || s.inbound.ReceivesSound())
+	if end := m.awaitSound(s, started, stats.LastSignalAt); end != nil {
+		return end
+	}
+	action := m.sound.update(s.at, started, stats.LastSignalAt, m.othersSpeak(s, stats.LastSignalAt))
 	if end := m.act(ctx, faultNoSound, action, &m.sound, s.at); end != nil || m.settings.AudioOnly {
 		return end
 	}
 	action = m.picture.update(s.at, started, stats.LastPictureAt, s.inbound.ReceivesMotion())
 	return m.act(ctx, faultFrozenPicture, action, &m.picture, s.at)
+}
+
+// othersSpeak reports whether the page receives sound, marks somebody as speaking, or shows new
+// captions long after the last signal. While all levels are 0, only a new mark counts: a page
+// may keep that of the last speaker.
+func (m *mediaFaults) othersSpeak(s snapshot, lastSignal time.Time) bool {
+	speaking := func(p meeting.Participant) bool { return p.Speaking }
+	written := func(line meeting.CaptionLine) bool { return !slices.Contains(m.captions, line) }
+	begins := func(id string) bool { return !slices.Contains(m.marked, id) }
+	captioned := slices.ContainsFunc(s.seen.Captions, written) && s.at.Sub(lastSignal) >= captionDelay
+	begun := slices.ContainsFunc(s.seen.Marked, begins)
+	m.captions, m.marked = s.seen.Captions, s.seen.Marked
+	return captioned || begun || slices.ContainsFunc(s.seen.Participants, speaking) || s.inbound.ReceivesSound()
+}
+
+// awaitSound reports a fault of sound while others are in the meeting and the page has not
+// received a single packet. If that ends with the first packet, there was nothing to record
+// before, and the report does not keep the fault.
+func (m *mediaFaults) awaitSound(s snapshot, started, lastSignal time.Time) *exitResult {
+	if m.received {
+		return nil
+	}
+	m.received = s.inbound.Packets > 0 || s.inbound.Audible || !lastSignal.IsZero()
+	good := time.Time{}
+	if m.received || s.seen.Others <= 0 {
+		good = s.at
+	}
+	since := m.packets.since
+	switch action := m.packets.update(s.at, started, good, false); {
+	case m.soundFaulty(): // known, and the other watch ends it
+	case action == markFault:
+		m.report.StartFault(string(faultNoSound), m.packets.since)
+		return m.emit(faultNoSound, "not_repaired", s.at)
+	case action == endFault:
+		if !m.received {
+			since = good
+		}
+		m.report.EndFault(string(faultNoSound), since)
+		return m.emit(faultNoSound, "ended", s.at)
+	}
+	return nil
 }
 
 // soundFaulty reports whether the recorded sound is known to be silent although others

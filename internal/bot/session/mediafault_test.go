@@ -2,14 +2,18 @@ package session
 
 import (
 	"encoding/json"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"standin/internal/bot/ingest"
+	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
+	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
 	"standin/internal/replica"
 )
@@ -142,6 +146,30 @@ func mediaFaultScenarios() []scenario {
 			},
 		},
 		{
+			name: "another notetaker's gate", only: onMeet(), reason: report.ReasonHostEnded,
+			configure: fast, meeting: replica.Settings{Notices: []replica.Notice{replica.NoticeShared}},
+			during: func(h *harness) { h.admitAndRecord(1); h.awaitHeartbeats(6); h.meeting.End() },
+			check: func(h *harness) {
+				if accepted := h.acceptedNotices(); len(accepted) != 1 || !strings.Contains(accepted[0], "will be shared with Read AI") {
+					h.Errorf("accepted notices: %q", accepted)
+				}
+				if beeps := h.beeps("recording.mp4"); len(beeps) < 3 || len(h.report.MediaFaults) > 0 {
+					h.Errorf("beeps at %v, faults in the report: %+v", beeps, h.report.MediaFaults)
+				}
+			},
+		},
+		{
+			name: "another notetaker's gate that keeps the media back", only: onMeet(), reason: report.ReasonHostEnded,
+			configure: func(s *Settings) { s.Timeouts.NoPackets = 4 * time.Second },
+			meeting:   replica.Settings{NoMedia: true, Notices: []replica.Notice{replica.NoticeShared}},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("not_repaired")
+				h.meeting.End()
+			},
+			check: func(h *harness) { h.checkFaults(faultNoSound, "not_repaired") },
+		},
+		{
 			name: "video that was paused", only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
 			meeting: replica.Settings{Video: replica.VideoPaused, NoTips: true, Participants: still},
 			during: func(h *harness) {
@@ -162,6 +190,102 @@ func mediaFaultScenarios() []scenario {
 			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "not_repaired") },
 		},
 	}
+}
+
+// TestFirstSound checks that people who send no packet of sound are a fault of sound, which the
+// report forgets when the first packet comes, and that captions and marks are evidence of sound.
+func TestFirstSound(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	fault := func(from, to time.Time) []ingest.MediaFault {
+		return []ingest.MediaFault{{Kind: "no_sound", From: from, To: to}}
+	}
+	for name, c := range map[string]struct {
+		came, left int // second at which others do
+		packet     int // second of the first packet; 0: never
+		want       []ingest.MediaFault
+	}{
+		"nobody else":                {200, 200, 0, nil},
+		"sound within the minute":    {0, 200, 50, nil},
+		"never any sound":            {0, 200, 0, fault(began, time.Time{})},
+		"somebody comes, and leaves": {20, 100, 0, fault(began.Add(19*time.Second), began.Add(100*time.Second))},
+		"all were muted":             {0, 200, 100, fault(began, began)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			log := slog.New(slog.DiscardHandler)
+			recording := &recordingSession{log: log, report: report.New(1, "v1", false, store, report.NewClock()), page: &meetingPage{}}
+			recording.page.timeouts = Timeouts{}.withDefaults()
+			m := newMediaFaults(recording)
+			m.reports = limit{} // there is no timeline
+			for second := 1; second <= 120; second++ {
+				s := snapshot{at: began.Add(time.Duration(second) * time.Second)}
+				if second >= c.came && second < c.left {
+					s.seen.Others = 2
+				}
+				if second == c.packet {
+					s.inbound.Packets = 50
+				}
+				m.awaitSound(s, began, time.Time{})
+			}
+			if err := m.report.Save(); err != nil {
+				t.Fatal(err)
+			}
+			file, _, err := store.OpenFile(ingest.ReportName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			var got ingest.Report
+			if err := json.NewDecoder(file).Decode(&got); err != nil || !slices.Equal(got.MediaFaults, c.want) {
+				t.Errorf("faults %+v, %v; want %+v", got.MediaFaults, err, c.want)
+			}
+		})
+	}
+	line := func(text string) []meeting.CaptionLine { return []meeting.CaptionLine{{Author: "Ada", Text: text}} }
+	m := &mediaFaults{}
+	for _, step := range []struct {
+		after time.Duration // since the last signal
+		seen  meeting.Observation
+		want  bool
+	}{
+		{time.Minute, meeting.Observation{}, false},
+		{time.Minute, meeting.Observation{Captions: line("Good")}, true},
+		{time.Minute, meeting.Observation{Captions: line("Good")}, false},
+		{time.Second, meeting.Observation{Captions: line("Good morning")}, false}, // of words that were heard
+		{time.Minute, meeting.Observation{Captions: line("Good morning.")}, true},
+		{time.Minute, meeting.Observation{Marked: []string{"ada"}}, true},
+		{time.Minute, meeting.Observation{Marked: []string{"ada"}}, false}, // the last speaker
+		{time.Minute, meeting.Observation{Marked: []string{"ben"}}, true},
+	} {
+		if got := m.othersSpeak(snapshot{at: began.Add(step.after), seen: step.seen}, began); got != step.want {
+			t.Errorf("%+v: others speak is %v", step, got)
+		}
+	}
+}
+
+// acceptedNotices returns the texts of the notices that the bot accepted, by the timeline.
+func (h *harness) acceptedNotices() (texts []string) {
+	h.Helper()
+	for _, event := range h.service.ReceivedEvents() {
+		var data struct {
+			Screens []meeting.Decision `json:"screens"`
+		}
+		if err := json.Unmarshal(event.Data, &data); err != nil && len(event.Data) > 0 {
+			h.Error(err)
+		}
+		for _, decision := range data.Screens {
+			if decision.Accepted != "" {
+				texts = append(texts, decision.Accepted)
+			}
+		}
+	}
+	return slices.Compact(texts)
 }
 
 // awaitFault waits for an event about a fault in a state.

@@ -34,6 +34,9 @@ type Timeouts struct {
 	// NoSound is how long the recorded sound may be digital silence while others
 	// speak [noSoundAfter].
 	NoSound time.Duration
+	// NoPackets is how long others may be in the meeting while the page has not received a
+	// single packet of sound [noPacketsAfter].
+	NoPackets time.Duration
 	// Frozen is how long the recorded picture may be the same while video flows
 	// [frozenAfter].
 	Frozen time.Duration
@@ -73,7 +76,9 @@ func (t Timeouts) withDefaults() Timeouts {
 		RecorderRetry: cmp.Or(t.RecorderRetry, 5*time.Second),
 		NoRecorder:    cmp.Or(t.NoRecorder, 5*time.Minute),
 		NoSound:       cmp.Or(t.NoSound, noSoundAfter),
+		NoPackets:     cmp.Or(t.NoPackets, noPacketsAfter),
 		Frozen:        cmp.Or(t.Frozen, frozenAfter),
+		Chunk:         t.Chunk,
 		Settle:        cmp.Or(t.Settle, 3*time.Second),
 		Command:       cmp.Or(t.Command, 60*time.Second),
 		Leave:         cmp.Or(t.Leave, 5*time.Second),

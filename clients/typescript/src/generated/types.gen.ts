@@ -1411,7 +1411,7 @@ export type Gap = {
  */
 export type MediaFault = {
     /**
-     * no_sound: digital silence, although others spoke. frozen_picture: the picture did not change, although video was received. New codes may be added.
+     * no_sound: digital silence, although others spoke or never sent any sound. frozen_picture: the picture did not change, although video was received. New codes may be added.
      */
     kind: string;
     /**

@@ -74,7 +74,9 @@ export class Notices {
     this.#element = fresh("notice");
     this.#element.querySelector("[data-text]").textContent = say(notices[next]);
     this.#element.querySelector("[data-mdc-dialog-action=ok]").addEventListener("click", () => stage.accept(next));
-    this.#element.querySelector("[data-leave]").addEventListener("click", leave);
+    const leaving = this.#element.querySelector("[data-leave]");
+    if (next === "shared") leaving.firstElementChild.textContent = say("Leave");
+    leaving.addEventListener("click", leave);
     document.getElementById("dialogs").append(this.#element);
   }
 }

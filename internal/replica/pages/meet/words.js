@@ -20,6 +20,7 @@ export const notices = {
   recorded: "This video call is being recorded",
   transcribed: "This video call is being transcribed",
   gemini: "Gemini is taking notes",
+  shared: "Your call audio and video will be shared with Read AI",
 };
 
 const german = {
