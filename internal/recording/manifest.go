@@ -201,17 +201,23 @@ const (
 const (
 	GapDiskFull = "disk_full" // the spool or its disk is full
 	GapPaused   = "paused"
+	GapNoSound  = "no_sound" // the same as the kind of the MediaFault
 )
 
 // Requested reports whether a gap was requested. Such a gap is not a loss.
 func (g Gap) Requested() bool { return g.Reason == GapPaused }
 
+// Filled reports whether the files contain the time of a gap, as silence.
+func (g Gap) Filled() bool { return g.Reason == GapNoSound }
+
 // MediaPosition converts an offset of a recording to a position in its video or
-// mixed audio, which has no gaps.
+// mixed audio, which has only the gaps that are filled.
 func MediaPosition(offsetMs int64, gaps []Gap) time.Duration {
 	position := offsetMs
 	for _, gap := range gaps {
-		position -= max(0, min(gap.EndMs, offsetMs)-gap.StartMs)
+		if !gap.Filled() {
+			position -= max(0, min(gap.EndMs, offsetMs)-gap.StartMs)
+		}
 	}
 	return time.Duration(max(0, position)) * time.Millisecond
 }

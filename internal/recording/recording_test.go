@@ -21,7 +21,7 @@ func at(seconds float64) recording.Instant {
 // TestMediaPosition: what was not recorded takes no time in the files.
 func TestMediaPosition(t *testing.T) {
 	t.Parallel()
-	gaps := []recording.Gap{{StartMs: 1000, EndMs: 3000}, {StartMs: 5000, EndMs: 6000}}
+	gaps := []recording.Gap{{StartMs: 0, EndMs: 500, Reason: recording.GapNoSound}, {StartMs: 1000, EndMs: 3000}, {StartMs: 5000, EndMs: 6000}}
 	for offset, want := range map[int64]time.Duration{
 		-5: 0, 0: 0, 999: 999 * time.Millisecond, 1000: time.Second, 2000: time.Second, 3000: time.Second, 4000: 2 * time.Second,
 		5500: 3 * time.Second, 9000: 6 * time.Second,

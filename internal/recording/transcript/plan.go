@@ -87,7 +87,7 @@ func coversSpeech(tracks []track, speech []recording.Speech) bool {
 func (t track) offset(positionMs int64) int64 {
 	at := t.file.StartOffsetMs + positionMs
 	for _, gap := range t.gaps {
-		if gap.StartMs > t.file.StartOffsetMs && gap.StartMs <= at {
+		if !gap.Filled() && gap.StartMs > t.file.StartOffsetMs && gap.StartMs <= at {
 			at += gap.EndMs - gap.StartMs
 		}
 	}

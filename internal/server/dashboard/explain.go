@@ -16,6 +16,7 @@ var gapTexts = map[string]struct{ text, name string }{
 	recording.GapMediaLost:    {"the media was lost with the bot", "media lost"},
 	recording.GapNotRecording: {"the bot was not recording", "not recorded"},
 	recording.GapDiskFull:     {"the bot’s disk was full", "disk full"},
+	recording.GapNoSound:      {"the bot received no sound", "no sound"},
 }
 
 // gapText describes the reason for a gap in a recording.

@@ -126,6 +126,9 @@ func (v *recordingView) arrange() {
 func (v *recordingView) chapters() []chapter {
 	var list []chapter
 	for _, gap := range v.Gaps {
+		if gap.Filled() {
+			continue // a fault, too
+		}
 		list = append(list, chapter{
 			gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs),
 		})
