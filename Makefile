@@ -89,6 +89,11 @@ kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
 	@scripts/setup.sh test
 	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
+.PHONY: time
+time: ## Take the machine and the network away from recordings, and compare their beeps with their manifests (BOTS=2 at once)
+	@scripts/setup.sh test
+	STANDIN_TEST_TIME=$(or $(BOTS),2) go test ./cmd/standin -run '^TestTime$$' -v -count=1 -timeout 60m
+
 .PHONY: cost
 cost: ## Measure the CPU and memory of bots, concurrent recordings, and delays (about 30 minutes)
 	@scripts/setup.sh test

@@ -277,7 +277,7 @@ func checkFile(t *testing.T, path string, file recording.Media, size picture) me
 	if err != nil {
 		t.Fatalf("decode %s: %v", file.Name, err)
 	}
-	if report.Width != size.width || report.Height != size.height || report.VideoCodec != "h264" || report.AudioCodec != "opus" {
+	if report.Width != size.width || report.Height != size.height || report.VideoCodec != "h264" || report.AudioCodec != "aac" {
 		t.Errorf("%s is %dx%d, %s and %s", file.Name, report.Width, report.Height, report.VideoCodec, report.AudioCodec)
 	}
 	return report

@@ -199,16 +199,24 @@ const (
 
 // Reasons of gaps that bots report.
 const (
-	GapDiskFull = "disk_full" // the spool or its disk is full
-	GapPaused   = "paused"
-	GapNoSound  = "no_sound" // the same as the kind of the MediaFault
+	GapDiskFull    = "disk_full" // the spool or its disk is full
+	GapPaused      = "paused"
+	GapStalled     = "stalled"      // the machine did not let the browser run
+	GapNetworkLost = "network_lost" // nothing arrived at the browser
+	GapNoSound     = "no_sound"     // the same as the kind of the MediaFault
 )
 
 // Requested reports whether a gap was requested. Such a gap is not a loss.
 func (g Gap) Requested() bool { return g.Reason == GapPaused }
 
-// Filled reports whether the files contain the time of a gap, as silence.
-func (g Gap) Filled() bool { return g.Reason == GapNoSound }
+// WithinMedia reports whether a part goes on during a gap: it is silent.
+func (g Gap) WithinMedia() bool {
+	return g.Reason == GapStalled || g.Reason == GapNetworkLost || g.Reason == GapNoSound
+}
+
+// Filled reports whether the files contain the time of a gap: silence, and the last picture. They
+// begin with the first part, and do not contain pauses.
+func (g Gap) Filled() bool { return g.WithinMedia() || g.StartMs > 0 && !g.Requested() }
 
 // MediaPosition converts an offset of a recording to a position in its video or
 // mixed audio, which has only the gaps that are filled.

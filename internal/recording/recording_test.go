@@ -18,10 +18,13 @@ func at(seconds float64) recording.Instant {
 	return recording.Instant{Time: start.Add(time.Duration(seconds * float64(time.Second)))}
 }
 
-// TestMediaPosition: what was not recorded takes no time in the files.
+// TestMediaPosition: pauses, and what was not recorded at first, take no time in the files.
 func TestMediaPosition(t *testing.T) {
 	t.Parallel()
-	gaps := []recording.Gap{{StartMs: 0, EndMs: 500, Reason: recording.GapNoSound}, {StartMs: 1000, EndMs: 3000}, {StartMs: 5000, EndMs: 6000}}
+	gaps := []recording.Gap{
+		{StartMs: 0, EndMs: 500, Reason: recording.GapNoSound}, {StartMs: 500, EndMs: 700, Reason: recording.GapBotLost},
+		{StartMs: 1000, EndMs: 3000, Reason: recording.GapPaused}, {StartMs: 5000, EndMs: 6000, Reason: recording.GapPaused},
+	}
 	for offset, want := range map[int64]time.Duration{
 		-5: 0, 0: 0, 999: 999 * time.Millisecond, 1000: time.Second, 2000: time.Second, 3000: time.Second, 4000: 2 * time.Second,
 		5500: 3 * time.Second, 9000: 6 * time.Second,
@@ -29,6 +32,15 @@ func TestMediaPosition(t *testing.T) {
 		if got := recording.MediaPosition(offset, gaps); got != want {
 			t.Errorf("%d ms are at %s, want %s", offset, got, want)
 		}
+	}
+}
+
+// TestFirstPart: files begin with the first part.
+func TestFirstPart(t *testing.T) {
+	t.Parallel()
+	gaps := []recording.Gap{{StartMs: 0, EndMs: 7000, Reason: recording.GapNotRecording}, {StartMs: 9000, EndMs: 20_000, Reason: recording.GapBotLost}}
+	if got := recording.MediaPosition(30_000, gaps); got != 23*time.Second {
+		t.Errorf("30 s are at %s, want 23 s", got)
 	}
 }
 
@@ -122,7 +134,7 @@ func TestWebVTT(t *testing.T) {
 	t.Parallel()
 	got := string(recording.WebVTT([]recording.Cue{
 		{StartMs: 3_600_500, EndMs: 3_600_600, Speaker: "Ada & <Ben> --", Text: "a\r\n\n--> b\u2028c"}, {StartMs: 0, EndMs: 1000, Text: "x"},
-	}, []recording.Gap{{StartMs: 1000, EndMs: 2000}}))
+	}, []recording.Gap{{StartMs: 1000, EndMs: 2000, Reason: recording.GapPaused}}))
 	if want := "WEBVTT\n\n00:59:59.500 --> 01:00:00.000\n<v Ada &amp; &lt;Ben&gt; -- >a --&gt; b c\n\n00:00:00.000 --> 00:00:01.000\nx\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

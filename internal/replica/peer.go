@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/ice/v4"
@@ -16,9 +17,31 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
+// network is the UDP socket of all meetings. While it is cut, nothing passes.
+type network struct {
+	net.PacketConn
+	cut atomic.Bool
+}
+
+func (n *network) ReadFrom(data []byte) (int, net.Addr, error) {
+	for {
+		length, from, err := n.PacketConn.ReadFrom(data)
+		if err != nil || !n.cut.Load() {
+			return length, from, err
+		}
+	}
+}
+
+func (n *network) WriteTo(data []byte, to net.Addr) (int, error) {
+	if n.cut.Load() {
+		return len(data), nil
+	}
+	return n.PacketConn.WriteTo(data, to)
+}
+
 // newMediaAPI configures pion for loopback and the codecs of the sources, without
 // sender reports, which the tracks create.
-func newMediaAPI() (*webrtc.API, error) {
+func newMediaAPI(n *network) (*webrtc.API, error) {
 	engine := &webrtc.MediaEngine{}
 	for kind, codec := range map[webrtc.RTPCodecType]webrtc.RTPCodecParameters{
 		webrtc.RTPCodecTypeAudio: {
@@ -45,6 +68,7 @@ func newMediaAPI() (*webrtc.API, error) {
 	settings.SetIPFilter(func(address net.IP) bool { return address.IsLoopback() })
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	settings.SetICEUDPMux(webrtc.NewICEUDPMux(nil, n))
 	return webrtc.NewAPI(
 		webrtc.WithMediaEngine(engine),
 		webrtc.WithInterceptorRegistry(interceptors),

@@ -36,6 +36,7 @@ type Server struct {
 	url   string
 	media *Media
 	api   *webrtc.API
+	udp   *network
 	log   *slog.Logger
 	http  *http.Server
 	stop  context.CancelFunc
@@ -53,9 +54,14 @@ var ErrClosed = errors.New("the replica is closed")
 
 // Start starts a server, which runs until Close or until ctx ends.
 func Start(ctx context.Context, options Options) (*Server, error) {
-	api, err := newMediaAPI()
+	socket, err := new(net.ListenConfig).ListenPacket(ctx, "udp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("set up media: %w", err)
+		return nil, fmt.Errorf("listen for media: %w", err)
+	}
+	udp := &network{PacketConn: socket}
+	api, err := newMediaAPI(udp)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("set up media: %w", err), socket.Close())
 	}
 	address := options.Address
 	if address == "" {
@@ -63,13 +69,14 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for the replica: %w", err)
+		return nil, errors.Join(fmt.Errorf("listen for the replica: %w", err), socket.Close())
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{
 		url:   "http://" + listener.Addr().String(),
 		media: options.Media,
 		api:   api,
+		udp:   udp,
 		log:   options.Log,
 		stop:  stop,
 		done:  ctx.Done(),
@@ -97,6 +104,9 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 
 // URL returns the address without a path.
 func (s *Server) URL() string { return s.url }
+
+// CutNetwork stops all media and checks of its connections, or lets them pass again.
+func (s *Server) CutNetwork(cut bool) { s.udp.cut.Store(cut) }
 
 // Open opens a meeting. Its code must not be in use.
 func (s *Server) Open(settings Settings) (*Meeting, error) {
@@ -177,4 +187,5 @@ func (s *Server) shutDown() {
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.log.Warn("replica cut requests off", "error", errors.Join(err, s.http.Close()))
 	}
+	_ = s.udp.Close()
 }

@@ -38,6 +38,14 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("disable-backgrounding-occluded-windows", true),
 		chromedp.Flag("disable-renderer-backgrounding", true),
 
+		// After the page could not run, WebRTC plays what has arrived meanwhile: late, and faster
+		// than it was spoken until it has caught up. Sound that is late by more than this is left
+		// out instead, and a busy machine is not taken for a slow network, so that what is recorded
+		// stays at its time.
+		chromedp.Flag("force-fieldtrials",
+			"WebRTC-Audio-NetEqSmartFlushing/enabled:true,target_level_threshold_ms:240,target_level_multiplier:1/"+
+				"WebRTC-Audio-NetEqDelayManagerConfig/quantile:0.5/"),
+
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-breakpad", true),
 		chromedp.Flag("disable-component-update", true),

@@ -22,7 +22,7 @@ const (
 	maxChunkBytes = 64 << 20
 
 	// maxReportBytes limits the other messages of the recorder tab.
-	maxReportBytes = 4 << 10
+	maxReportBytes = 16 << 10
 
 	// readTimeout limits one request over the loopback interface.
 	readTimeout = 30 * time.Second
@@ -47,6 +47,17 @@ type Stats struct {
 	Width, Height int
 	// SoundChanges are the last beginnings and ends of sound, oldest first.
 	SoundChanges []SoundChange
+	// SoundGaps are the last gaps of the recorded sound that have ended.
+	SoundGaps []SoundGap
+}
+
+// SoundGap is time of which the capture has no sound; recorder.js has the limits. The recorded
+// file is silent there.
+type SoundGap struct {
+	From, To time.Time
+	// Blank means that the capture was digital silence: either everybody was silent, or the page did
+	// not run (Inbound.Unplayed).
+	Blank bool
 }
 
 // SoundChange is a beginning or an end of sound above Settings.SoundThreshold. Clicks do not
@@ -261,6 +272,10 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 			Sound       bool
 			AtMs, AgoMs float64
 		}
+		SoundGaps []struct {
+			Blank                 bool
+			LengthMs, AtMs, AgoMs float64
+		}
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReportBytes)).Decode(&status); err != nil {
 		http.Error(w, "malformed status", http.StatusBadRequest)
@@ -281,14 +296,21 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 			*last.at = s.current.LastReportAt.Add(-time.Duration(last.agoMs) * time.Millisecond)
 		}
 	}
-	// A reader may have the old slice.
-	s.current.SoundChanges = slices.Clone(s.current.SoundChanges)
+	// A reader may have the old slices.
+	s.current.SoundChanges, s.current.SoundGaps = slices.Clone(s.current.SoundChanges), slices.Clone(s.current.SoundGaps)
 	for _, change := range status.SoundChanges {
 		s.current.SoundChanges = append(s.current.SoundChanges, SoundChange{
 			At: localTime(change.AtMs, change.AgoMs, s.current.LastReportAt), Sound: change.Sound,
 		})
 	}
 	s.current.SoundChanges = s.current.SoundChanges[max(0, len(s.current.SoundChanges)-maxSoundChanges):]
+	for _, gap := range status.SoundGaps {
+		from := localTime(gap.AtMs, gap.AgoMs, s.current.LastReportAt)
+		s.current.SoundGaps = append(s.current.SoundGaps, SoundGap{
+			From: from, To: from.Add(time.Duration(gap.LengthMs * float64(time.Millisecond))), Blank: gap.Blank,
+		})
+	}
+	s.current.SoundGaps = s.current.SoundGaps[max(0, len(s.current.SoundGaps)-maxSoundChanges):]
 	s.current.Width, s.current.Height = status.Width, status.Height
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -18,6 +18,9 @@ type Inbound struct {
 	Audible        bool    // a source of the audio is marked as loud by its sender
 	Frames         int64   // decoded video frames
 	PictureChanged bool    // a video that the page shows, or the track that it should show, has changed
+	UnplayedMs     float64 // sound that the page was too late to play: it did not run
+	Received       int64   // packets of the connections, of any kind
+	ReceivedAgoMs  float64 // how long ago the last one of audio or video arrived; -1 if none did
 }
 
 const (

@@ -54,7 +54,7 @@ async views => {
 		}
 	};
 
-	const sums = {packets: 0, bytes: 0, energy: 0, frames: 0, audible: false, pictureChanged: false};
+	const sums = {packets: 0, bytes: 0, energy: 0, frames: 0, audible: false, pictureChanged: false, unplayedMs: 0, received: 0, receivedAgoMs: -1};
 	const totals = new Map();
 	for (const view of views()) {
 		for (const reference of view[Symbol.for("standin.connections")] || []) {
@@ -65,11 +65,17 @@ async views => {
 				if (sources.some(source => source.audioLevel > audibleLevel && performance.timeOrigin + performance.now() - source.timestamp < recentMs)) sums.audible = true;
 			}
 			for (const report of (await connection.getStats()).values()) {
-				if (report.type !== "inbound-rtp") continue;
-				const id = report.kind + report.ssrc, before = state.totals.get(id);
+				const id = report.type === "inbound-rtp" ? report.kind + report.ssrc : ["media-playout", "transport"].includes(report.type) && report.id;
+				if (!id) continue;
+				const before = state.totals.get(id);
 				totals.set(id, report);
 				if (!before) continue;
 				const growth = name => Math.max(0, (report[name] ?? 0) - (before[name] ?? 0));
+				sums.unplayedMs = Math.max(sums.unplayedMs, growth("synthesizedSamplesDuration") * 1000);
+				if (report.type === "transport") sums.received += growth("packetsReceived");
+				if (report.type !== "inbound-rtp") continue;
+				const agoMs = performance.timeOrigin + performance.now() - report.lastPacketReceivedTimestamp;
+				if (sums.receivedAgoMs < 0 || agoMs < sums.receivedAgoMs) sums.receivedAgoMs = agoMs;
 				if (report.kind === "video") {
 					sums.frames += growth("framesDecoded");
 					continue;

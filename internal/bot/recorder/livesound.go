@@ -43,8 +43,8 @@ var participantSoundScript = inScope(liveSoundScript, remoteAudioScript, partici
 // The jitter buffers of the page's receivers: of a recording, as in receivers.js, and while
 // somebody listens.
 const (
-	recordedDelay = 200 * time.Millisecond
-	liveDelay     = 100 * time.Millisecond
+	PlayDelay = 200 * time.Millisecond
+	liveDelay = 100 * time.Millisecond
 )
 
 // delayScript sets the jitter buffers of the page and its same-origin frames.
@@ -173,9 +173,9 @@ func (s *liveSound) fetch(ctx context.Context, page *browser.Page, queues string
 // followDelay keeps the jitter buffers of the meeting page small while somebody listens,
 // until ctx ends.
 func (s *liveSound) followDelay(ctx context.Context, meeting *browser.Page) {
-	for delay := recordedDelay; ctx.Err() == nil; {
+	for delay := PlayDelay; ctx.Err() == nil; {
 		wanted, changed := s.listener.Wanted()
-		want := recordedDelay
+		want := PlayDelay
 		if wanted.Mixed || wanted.Participants {
 			want = liveDelay
 		}

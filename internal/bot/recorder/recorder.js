@@ -6,8 +6,11 @@ const standin = (() => {
 	const levelIntervalMs = 250;
 	const minSoundMs = 50;   // shorter sounds are clicks
 	const minQuietMs = 200;  // shorter pauses are part of speech
-	const maxBufferedSound = 100; // buffers of 10 ms, while this tab is blocked
-	const maxSoundChanges = 30; // per status
+	const maxBufferedSound = 1000; // buffers of 10 ms, while this tab is blocked
+	const maxSoundChanges = 30; // per status, and as many gaps
+	const minLostMs = 20;    // between buffers; their times vary by less
+	const minGapMs = 500;    // of sound that is missing; a shorter gap is not told
+	const minJoinMs = 250, maxJoinMs = 1000; // between losses of one gap
 	const statusIntervalMs = 1000;
 	const retryDelayMs = 250;
 	const minRepeatMs = 500; // before a frame is repeated
@@ -20,8 +23,8 @@ const standin = (() => {
 	let queue = [], uploading = null, sequence = 0;
 	let recordedMs = 0, runningSince = null; // without pauses
 	let lastSoundAt = null, lastSignalAt = null, pictureChangedAt = null;
-	let timers = [];
-	let soundChanges = []; // not sent yet
+	let timers = [], measuring;
+	let soundChanges = [], soundGaps = []; // not sent yet
 	const liveSound = soundQueue();
 
 	const offset = () => Math.round(recordedMs + (runningSince === null ? 0 : performance.now() - runningSince));
@@ -59,10 +62,13 @@ const standin = (() => {
 		while (uploading) await uploading;
 	}
 
-	// measureSound measures the level of the captured sound, and when sound begins and ends.
+	// measureSound measures the level of the captured sound, when sound begins and ends, and
+	// where it is missing: buffers did not arrive, or they are blank. The browser fills in blank
+	// sound for a page that does not run; so sounds a page in which everybody is silent, too.
 	async function measureSound(track, threshold) {
 		const buffers = new MediaStreamTrackProcessor({track, maxBufferSize: maxBufferedSound}).readable.getReader();
-		const toNow = captureClock(), follow = soundFollower();
+		const toNow = captureClock(), follow = soundFollower(), lost = gapFollower(false), blank = gapFollower(true);
+		let before = null; // end of the last buffer that was recorded
 		let samples = new Float32Array(0), energy = 0, intervalMs = 0;
 		for (let next; !(next = await buffers.read()).done;) {
 			const buffer = next.value, {numberOfFrames, numberOfChannels} = buffer;
@@ -75,9 +81,13 @@ const standin = (() => {
 				for (const sample of samples) sum += sample * sample;
 				mean = Math.max(mean, sum / numberOfFrames);
 			}
-			if (liveSound.wanted() && (!recorder || recorder.state === "recording")) liveSound.add("", buffer, end - durationMs);
+			const from = end - durationMs, recorded = recorder?.state === "recording";
+			if (liveSound.wanted() && (!recorder || recorded)) liveSound.add("", buffer, from);
 			buffer.close();
-			follow(end - durationMs, end, Math.sqrt(mean) > threshold);
+			follow(from, end, Math.sqrt(mean) > threshold);
+			lost(before ?? from, from, before !== null && from - before >= minLostMs);
+			blank(from, end, recorded && mean === 0);
+			before = recorded ? end : null;
 			energy += mean * durationMs;
 			intervalMs += durationMs;
 			if (intervalMs < levelIntervalMs) continue;
@@ -108,6 +118,22 @@ const standin = (() => {
 		};
 	}
 
+	// gapFollower returns the function that takes each section of sound, and adds to soundGaps
+	// where it is lost. Losses are one gap if less is left between them than is lost.
+	function gapFollower(blank) {
+		let gap = null, lostMs = 0;
+		return (from, to, lost) => {
+			if (gap && from - gap.to > Math.min(Math.max(lostMs, minJoinMs), maxJoinMs)) {
+				if (gap.to - gap.from >= minGapMs) soundGaps.push({...gap, blank});
+				gap = null;
+			}
+			if (!lost) return;
+			if (!gap) [gap, lostMs] = [{from, to}, 0];
+			gap.to = to;
+			lostMs += to - from;
+		};
+	}
+
 	// watchPicture compares the captured picture with the one of a second ago.
 	function watchPicture() {
 		const pen = new OffscreenCanvas(sampleWidth, sampleHeight).getContext("2d", {willReadFrequently: true});
@@ -129,8 +155,10 @@ const standin = (() => {
 			soundAgoMs: agoMs(lastSoundAt), signalAgoMs: agoMs(lastSignalAt), pictureAgoMs: agoMs(pictureChangedAt),
 			width: video.width, height: video.height,
 			soundChanges: soundChanges.slice(-maxSoundChanges).map(({sound, at}) => ({sound, ...timestamp(at)})),
+			soundGaps: soundGaps.slice(-maxSoundChanges).map(({from, to, blank}) => ({blank, lengthMs: to - from, ...timestamp(from)})),
 		});
 		soundChanges = [];
+		soundGaps = [];
 		fetch("status", {method: "POST", body, cache: "no-store"}).catch(() => {});
 	}
 
@@ -161,7 +189,7 @@ const standin = (() => {
 			videoSource = cameraLike(stream.getVideoTracks()[0]);
 		}
 		if (options.voice) voice = mixVoice(audio, error => end("error", "mix the bot's sound: " + error));
-		measureSound(audio, options.soundThreshold).catch(error => end("error", "measure the sound: " + error));
+		measuring = measureSound(audio, options.soundThreshold).catch(error => end("error", "measure the sound: " + error));
 	}
 
 	// cameraLike copies the frames of a screen track to a camera track. For screen
@@ -321,6 +349,7 @@ const standin = (() => {
 			await stopped;
 		}
 		stream.getTracks().forEach(track => track.stop());
+		await measuring;
 		await end(reason, "");
 	}
 

@@ -91,7 +91,7 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create a folder for packing: %w", err)
 	}
-	packed, err := build.Pack(ctx, d.packParts(), folder)
+	packed, err := build.Pack(ctx, d.packParts(), []ingest.Report{d.Report.current()}, folder)
 	if err != nil {
 		return fmt.Errorf("pack the recording: %w", err)
 	}
@@ -99,8 +99,7 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("create a folder for participant audio: %w", err)
 	}
-	reported := ingest.Report{AudioTracks: d.Report.audioTracks()}
-	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, reported, d.Log)
+	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, d.Report.current(), d.Log)
 	if err == nil {
 		err = build.PackTracks(ctx, &packed, tracks, folder, d.Log)
 	}
@@ -127,12 +126,13 @@ func (d *Delivery) finalize(ctx context.Context) error {
 // packParts returns the recording parts that have segments.
 func (d *Delivery) packParts() []build.SourcePart {
 	var parts []build.SourcePart
-	for _, part := range d.Report.parts() {
+	for _, part := range d.Report.current().Parts {
 		if part.Segments == 0 {
 			continue
 		}
 		parts = append(parts, build.SourcePart{
 			Attempt: d.Attempt, Number: part.Number, StartedAt: part.StartedAt, Segments: d.Spool.Segments(part.Number),
+			Encoded: build.Encoded(d.Spool.ScratchDir(), part.Number, part.Segments),
 		})
 	}
 	return parts

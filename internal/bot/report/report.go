@@ -184,7 +184,7 @@ func (r *Report) EndPart(at time.Time, err error, reason string) {
 
 // HasRecording reports whether any segment was recorded.
 func (r *Report) HasRecording() bool {
-	return slices.ContainsFunc(r.parts(), func(p ingest.RecordingPart) bool { return p.Segments > 0 })
+	return slices.ContainsFunc(r.current().Parts, func(p ingest.RecordingPart) bool { return p.Segments > 0 })
 }
 
 // HasResult reports whether the attempt has a result: a recorded segment or, if nothing
@@ -196,11 +196,13 @@ func (r *Report) HasResult() bool {
 	return attended || r.HasRecording()
 }
 
-// parts returns a copy of the recording parts.
-func (r *Report) parts() []ingest.RecordingPart {
+// current returns a copy of the report so far.
+func (r *Report) current() ingest.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.content.Parts)
+	current := r.content
+	current.Parts, current.Gaps, current.AudioTracks = slices.Clone(current.Parts), slices.Clone(current.Gaps), slices.Clone(r.tracks.tracks)
+	return current
 }
 
 // OpenGap starts a gap, because nothing is recorded although that is asked for. It lasts until a part
@@ -215,6 +217,29 @@ func (r *Report) OpenGap(at time.Time, reason string) {
 func (r *Report) SetGap(at time.Time, reason string) {
 	at = r.clock.Convert(at)
 	r.saveIfChanged(func() bool { return r.setGap(at, reason) })
+}
+
+const (
+	maxSoundGap = 5000                   // gaps without sound that are told
+	joinGaps    = 250 * time.Millisecond // between gaps that are told as one
+)
+
+// AddGap adds a gap within the current part: its media is silent.
+func (r *Report) AddGap(from, to time.Time, reason string) {
+	from, to = r.clock.Convert(from), r.clock.Convert(to)
+	r.update(func(c *ingest.Report) {
+		end := len(c.Gaps)
+		if r.openGap() != nil {
+			end--
+		}
+		if last := end - 1; last >= 0 && c.Gaps[last].Reason == reason && from.Sub(c.Gaps[last].To) <= joinGaps {
+			if to.After(c.Gaps[last].To) {
+				c.Gaps[last].To = to
+			}
+		} else if end < maxSoundGap {
+			c.Gaps = slices.Insert(c.Gaps, end, ingest.Gap{From: from, To: to, Reason: reason})
+		}
+	})
 }
 
 // openGap returns the gap that has not ended, or nil.
@@ -320,13 +345,6 @@ func (r *Report) addTrackParts(parts []recorder.ParticipantTrackPart) {
 // UpdatePlayed updates which participants' tiles play which tracks.
 func (r *Report) UpdatePlayed(tracks []meeting.TrackOwner) {
 	r.saveIfChanged(func() bool { return r.tracks.updatePlayed(tracks) })
-}
-
-// audioTracks returns a copy of the audio tracks.
-func (r *Report) audioTracks() []ingest.AudioTrack {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.tracks.tracks)
 }
 
 // setPacked adds the final files and saves the report.

@@ -197,9 +197,9 @@ func TestRecordingParts(t *testing.T) {
 	if got := lastSaved(t, r).Parts; !r.HasRecording() || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	copied := r.parts()
+	copied := r.current().Parts
 	copied[0].Segments = 99
-	if r.parts()[0].Segments != 2 {
+	if r.current().Parts[0].Segments != 2 {
 		t.Error("parts() returned the report's own slice")
 	}
 }

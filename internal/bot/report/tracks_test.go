@@ -22,7 +22,7 @@ func TestTrackOwner(t *testing.T) {
 		if !ok {
 			t.Fatal("all numbers are used")
 		}
-		first := r.audioTracks()[number].Segments
+		first := r.current().AudioTracks[number].Segments
 		r.addTrackParts([]recorder.ParticipantTrackPart{{
 			ParticipantTrack: track, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause,
 		}})
@@ -43,7 +43,7 @@ func TestTrackOwner(t *testing.T) {
 		{Number: 1, Segments: 1},
 		{Number: 2, Segments: 1, EndedBy: "the page was left"},
 	}
-	got := r.audioTracks()
+	got := r.current().AudioTracks
 	for i := range got {
 		got[i].StartedAt = time.Time{}
 	}

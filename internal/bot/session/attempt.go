@@ -90,6 +90,11 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 
 // run runs sessions until one ends the attempt.
 func (a *attempt) run(ctx context.Context) exitResult {
+	defer func() {
+		if ctx.Err() == nil { // else nothing is packed
+			a.recording.encoding.Wait()
+		}
+	}()
 	known, err := notetaker.Load(a.settings.Profiles)
 	if err != nil {
 		return *internalError(err)

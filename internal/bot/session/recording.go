@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 const (
@@ -47,6 +49,8 @@ type recordingState struct {
 	failures     int           // of recorders since one has run for steadyRecording
 	failingSince time.Time     // the first failure since a recorder has last started
 	retryAt      time.Time     // no recorder is started before
+
+	encoding sync.WaitGroup // parts that have ended and are not packed yet
 }
 
 // recordingSession records the meeting in one browser: in one part, or in
@@ -68,6 +72,8 @@ type recordingSession struct {
 	stopping       bool                              // the recorder is being stopped
 	failedStarts   int                               // in a row
 	listener       *recorder.Recorder                // nil unless the audio is only monitored
+	sink           *segmentSink                      // of the last recorder
+	gaps           soundGaps
 	startRecorder  startRecorder
 }
 
@@ -110,8 +116,8 @@ func (r *recordingSession) start(ctx context.Context) {
 				listener.Close()
 			}
 			number = r.report.NextPart()
-			sink := &segmentSink{spool: r.spool, report: r.report, part: number}
-			started, err = r.startRecorder(ctx, r.page.browser, r.page.tab, r.settings, sink)
+			r.sink = &segmentSink{log: r.log, spool: r.spool, report: r.report, part: number}
+			started, err = r.startRecorder(ctx, r.page.browser, r.page.tab, r.settings, r.sink)
 			return err
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
@@ -213,6 +219,9 @@ func (r *recordingSession) endPart(err error, reason string) {
 		reason = recording.GapMediaLost
 	}
 	r.report.EndPart(time.Now(), err, reason)
+	if encoder := r.sink.encoder; encoder != nil {
+		r.state.encoding.Go(encoder.Close)
+	}
 	r.recorder, r.stopping = nil, false
 	r.voice.Store(nil)
 }
@@ -259,9 +268,11 @@ func (r *recordingSession) close(ctx context.Context, end exitResult) {
 // segmentSink writes the segments of a part to the spool, from where they are
 // uploaded at once.
 type segmentSink struct {
-	spool  *spool.Spool
-	report *report.Report
-	part   int
+	log     *slog.Logger
+	spool   *spool.Spool
+	report  *report.Report
+	part    int
+	encoder *build.Encoder // nil before the first segment
 }
 
 // Append implements recorder.Sink.
@@ -270,6 +281,10 @@ func (s *segmentSink) Append(chunk recorder.Chunk) error {
 		return fmt.Errorf("spool segment %d: %w", chunk.Sequence, err)
 	}
 	s.report.AddSegment(s.part, chunk.Sequence)
+	if s.encoder == nil {
+		s.encoder = build.StartEncoder(s.spool.ScratchDir(), s.part, s.log)
+	}
+	s.encoder.Append(chunk.Data)
 	return nil
 }
 
@@ -341,6 +356,7 @@ func (r *recordingSession) updateSound() {
 		r.state.lastAudio = stats.LastSoundAt
 	}
 	r.report.AddSound(stats.SoundChanges)
+	r.gaps.update(r.report, stats)
 }
 
 // audioStatus is what is known about the meeting's sound.

@@ -177,6 +177,9 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.speaker.handleSnapshot(ctx, snap)
 		s.camera.handleSnapshot(ctx, snap)
 		s.screen.handleSnapshot(ctx, snap)
+		if snap.measured && s.recording.running() {
+			s.recording.gaps.handleMeasured(s.report, snap.at, snap.inbound)
+		}
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end
 		}

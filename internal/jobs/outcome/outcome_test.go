@@ -33,7 +33,7 @@ func TestEveryFailureIsExplained(t *testing.T) {
 // the service.
 func TestEveryEndIsExplained(t *testing.T) {
 	t.Parallel()
-	reasons := append(constants(t, filepath.Join("..", "..", "bot", "report", "report.go"), "Reason"), "bot_lost", "cancelled", "unknown")
+	reasons := append(constants(t, filepath.Join("..", "..", "bot", "report", "report.go"), "Reason"), "bot_lost", "cancelled", "recording_failed", "unknown")
 	if len(reasons) < 15 {
 		t.Errorf("found only %d reasons: %q", len(reasons), reasons)
 	}

@@ -201,7 +201,7 @@ func packSample(ctx context.Context) (err error) {
 	if err := os.WriteFile(segment, sample, 0o600); err != nil {
 		return err
 	}
-	packed, err := build.Pack(ctx, []build.SourcePart{{Segments: []string{segment}}}, folder)
+	packed, err := build.Pack(ctx, []build.SourcePart{{Segments: []string{segment}}}, nil, folder)
 	if err != nil {
 		return err
 	}

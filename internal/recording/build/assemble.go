@@ -221,7 +221,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 		return Packed{}, fmt.Errorf("fetch the segments: %w", err)
 	}
 	progress(Packing, 0, int64(len(parts)))
-	packed, err := Pack(ctx, parts, work)
+	packed, err := Pack(ctx, parts, jobUploads{attempts: attempts}.reports(), work)
 	if errors.As(err, new(*NothingSavedError)) {
 		for _, part := range parts {
 			packed.Parts = append(packed.Parts, PackedPart{

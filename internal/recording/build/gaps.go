@@ -23,8 +23,8 @@ type span struct {
 }
 
 // gaps lists the gaps of the recording: before, between and after the parts with media, up to the
-// last time of which the reports tell that it was to be recorded. Where a reported gap overlaps media,
-// the media is authoritative.
+// last time of which the reports tell that it was to be recorded, and those within the media. Where
+// another reported gap overlaps media, the media is authoritative.
 func (b *builder) gaps() []recording.Gap {
 	list := gapList{gaps: []recording.Gap{}, reported: b.reportedGaps()}
 	for i, part := range b.mediaParts {
@@ -40,7 +40,43 @@ func (b *builder) gaps() []recording.Gap {
 	for _, gap := range list.reported {
 		list.fill(gap.to, recording.GapNotRecording)
 	}
-	return list.gaps
+	return b.withinMedia(list)
+}
+
+// withinMedia returns the gaps of a list and those within the media, in order: pauses, and times
+// without sound.
+func (b *builder) withinMedia(list gapList) []recording.Gap {
+	all := list.gaps
+	if len(b.mediaParts) == 0 {
+		return all
+	}
+	last := b.mediaEnd().Milliseconds() // the bot leaves a little later
+	add := func(gap recording.Gap) {
+		if !gap.Requested() && !gap.WithinMedia() {
+			return
+		}
+		gap.StartMs, gap.EndMs = max(gap.StartMs, 0), min(gap.EndMs, last)
+		for _, other := range slices.Clone(all) { // what it overlaps is told
+			if other.StartMs < gap.EndMs && other.EndMs > gap.StartMs {
+				before := recording.Gap{StartMs: gap.StartMs, EndMs: other.StartMs, Reason: gap.Reason}
+				if before.EndMs-before.StartMs >= shortestGap.Milliseconds() {
+					all = append(all, before)
+				}
+				gap.StartMs = other.EndMs
+			}
+		}
+		if gap.EndMs-gap.StartMs >= shortestGap.Milliseconds() {
+			all = append(all, gap)
+		}
+		slices.SortFunc(all, func(a, c recording.Gap) int { return cmp.Compare(a.StartMs, c.StartMs) })
+	}
+	for _, gap := range list.reported {
+		add(recording.Gap{StartMs: gap.from.Milliseconds(), EndMs: gap.to.Milliseconds(), Reason: gap.reason})
+	}
+	for _, fault := range b.mediaFaults() {
+		add(recording.Gap{StartMs: fault.StartMs, EndMs: fault.EndMs, Reason: fault.Kind})
+	}
+	return all
 }
 
 // gapList is a list of gaps that grows.
@@ -109,6 +145,31 @@ func (b *builder) reportedGaps() []span {
 	}
 	slices.SortStableFunc(reported, func(a, c span) int { return cmp.Compare(a.from, c.from) })
 	return reported
+}
+
+// pauses returns the pauses in bots' reports, in order.
+func pauses(reports []ingest.Report) []ingest.Gap {
+	var all []ingest.Gap
+	for _, report := range reports {
+		for _, gap := range report.Gaps {
+			if gap.To = firstNonZero(gap.To, lastKnown(report)); gap.Reason == recording.GapPaused && gap.To.After(gap.From) {
+				all = append(all, gap)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, c ingest.Gap) int { return a.From.Compare(c.From) })
+	return all
+}
+
+// recordedUntil returns when something ended that began at a time and was recorded without pauses.
+func recordedUntil(from time.Time, length time.Duration, pauses []ingest.Gap) time.Time {
+	end := from.Add(length)
+	for _, pause := range pauses {
+		if !pause.From.Before(from) && pause.From.Before(end) {
+			end = end.Add(pause.To.Sub(pause.From))
+		}
+	}
+	return end
 }
 
 // mediaFaults returns the faults in the bots' reports.

@@ -148,6 +148,7 @@ func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *bu
 			b.origin, b.attendance = b.reports[i].AdmittedAt, true
 		}
 	}
+	paused := pauses(b.reports)
 	for _, part := range packed.Parts {
 		if part.File == "" {
 			continue
@@ -156,7 +157,8 @@ func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *bu
 		if part.StartedAt.IsZero() { // unknown: assume that it follows the previous part
 			from = b.mediaEnd()
 		}
-		b.mediaParts = append(b.mediaParts, mediaPart{PackedPart: part, from: from, to: from + part.Length})
+		until := recordedUntil(b.origin.Add(from), part.Length, paused)
+		b.mediaParts = append(b.mediaParts, mediaPart{PackedPart: part, from: from, to: until.Sub(b.origin)})
 	}
 	b.addPeople()
 	return b

@@ -121,5 +121,5 @@ func packAll(ctx context.Context, folder, out string, reported ingest.Report) (P
 	if err != nil {
 		return Packed{}, err
 	}
-	return Pack(ctx, parts, out)
+	return Pack(ctx, parts, nil, out)
 }

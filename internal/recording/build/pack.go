@@ -70,18 +70,17 @@ func (p Packed) Losses() []string {
 const workPrefix = "packing-"
 
 // Pack packs the parts, in the given order, into recording.mp4 in dir, or into
-// recording.m4a if there is no video. It copies the media without encoding and
-// puts the index first, so that the file plays and seeks in browsers. Parts
-// follow one another without gaps. A part with other encoder settings than the
-// previous one, which an MP4 cannot contain, starts a new file: recording-2.mp4
-// and so on.
+// recording.m4a if there is no video. It copies the video and encodes the audio.
+// What is missing between two parts is silence and the last picture, but for the pauses in reports. A part
+// with other encoder settings than the previous one, which an MP4 cannot contain, starts a
+// new file: recording-2.mp4 and so on.
 //
 // A part with missing segments is packed in pieces, each with a PackedPart; without its
 // first segment it is unusable. If all parts are unusable, the error is a NothingSavedError; if
 // ffmpeg is not installed, a MissingToolError. Only complete files appear in
 // dir; they are not synced to the disk, since they can be packed again. Pack may be
 // interrupted and repeated, but must not run concurrently in the same dir.
-func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
+func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir string) (Packed, error) {
 	tools, err := FindTools()
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
@@ -95,8 +94,8 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
 
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int)}
-	packed, err := packing.run(ctx, parts)
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: encodeAudio}
+	packed, err := packing.run(ctx, parts, pauses(reports))
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
 	}
@@ -123,6 +122,8 @@ type packing struct {
 	work  string
 	dir   string
 	files *int // written to work, for their names
+
+	codecs []string // arguments of ffmpeg
 }
 
 // piece is a part, or what is between two holes of it, that was written to a separate
@@ -132,9 +133,10 @@ type piece struct {
 	media   probeResult
 	skipped time.Duration // of the part, before the piece
 	part    int           // index in Packed.Parts
+	start   time.Duration // in the file
 }
 
-func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
+func (p packing) run(ctx context.Context, parts []SourcePart, pauses []ingest.Gap) (Packed, error) {
 	var packed Packed
 	var pieces []piece
 	for _, part := range parts {
@@ -161,19 +163,42 @@ func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 	}
 	for _, group := range groupPieces(pieces) {
 		name := fileName(len(packed.Files), group[0].media)
+		end, ended := time.Duration(0), time.Time{} // of the piece before
+		for i := range group {
+			part := &packed.Parts[group[i].part]
+			if missing := part.StartedAt.Sub(ended); i > 0 && !ended.IsZero() && !part.StartedAt.IsZero() && missing >= shortestGap {
+				for _, pause := range pauses {
+					missing -= max(0, earlier(pause.To, part.StartedAt).Sub(later(pause.From, ended)))
+				}
+				end += max(0, missing)
+			}
+			part.File, part.Offset, group[i].start = name, end, end
+			end += part.Length
+			if ended = (time.Time{}); !part.StartedAt.IsZero() {
+				ended = recordedUntil(part.StartedAt, part.Length, pauses)
+			}
+		}
 		file, err := p.finishFile(ctx, group, name)
 		if err != nil {
 			return Packed{}, fmt.Errorf("%s: %w", name, err)
 		}
 		packed.Files = append(packed.Files, file)
-		offset := time.Duration(0)
-		for _, piece := range group {
-			part := &packed.Parts[piece.part]
-			part.File, part.Offset = name, offset
-			offset += part.Length
-		}
 	}
 	return packed, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // fileName returns the name of a file of the recording; number 0 is the first.
@@ -238,6 +263,7 @@ type SourcePart struct {
 	Number    int
 	StartedAt time.Time // zero when no report has it
 	Segments  []string  // files in recording order; "" or a missing file stands for missing segments
+	Encoded   string    // the part as an Encoder has packed it; empty if it was not
 }
 
 // FindParts returns an attempt's parts: from the segments in a folder, named by

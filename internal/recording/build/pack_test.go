@@ -262,7 +262,7 @@ func TestPackCanBeRepeated(t *testing.T) {
 		t.Errorf("two runs have different files: %+v and %+v", first.Files, second.Files)
 	}
 	file := first.Files[0]
-	if file.Name != "recording.mp4" || file.Kind != recording.Video || file.ContentType != "video/mp4" || file.Codecs != "avc1.42C00D,opus" ||
+	if file.Name != "recording.mp4" || file.Kind != recording.Video || file.ContentType != "video/mp4" || file.Codecs != "avc1.42C00D,mp4a.40.2" ||
 		file.Width != 320 || file.Height != 180 || file.DurationMs < 2900 || file.DurationMs > 3100 {
 		t.Errorf("described as %+v", file)
 	}
@@ -278,7 +278,7 @@ func TestPackCanBeRepeated(t *testing.T) {
 // TestMissingTool is not parallel because it changes the environment.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := Pack(t.Context(), nil, t.TempDir())
+	_, err := Pack(t.Context(), nil, nil, t.TempDir())
 	if !is[*MissingToolError](err) || !strings.Contains(err.Error(), "apt-get install ffmpeg") {
 		t.Errorf("error is %v", err)
 	}

@@ -26,6 +26,16 @@ const maxPieces = 50
 // remux writes a part's segments to files with an index: one for each run of segments
 // without a hole. There are none if the part is unusable.
 func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, loss Loss, err error) {
+	if part.Encoded != "" {
+		*p.files++
+		encoded := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", *p.files))
+		if err := os.Rename(part.Encoded, encoded); err != nil {
+			return nil, "", err
+		}
+		if media, err := p.tools.probeFile(ctx, encoded); err == nil && media.Duration > 0 {
+			return []piece{{path: encoded, media: media}}, "", nil
+		}
+	}
 	var header []byte
 	var began time.Duration
 	// The first run is empty if the first segment is missing.
@@ -114,7 +124,7 @@ func (p packing) remuxFile(ctx context.Context, source string, loss Loss) (piece
 	return piece{path: target, media: after}, loss, nil
 }
 
-// copyStreams copies the media of a file to one with an index. With the option -xerror,
+// copyStreams writes the media of a file to one with an index. With the option -xerror,
 // damage is an error; without it, what follows may be missing.
 func (p packing) copyStreams(ctx context.Context, source, target string, options ...string) error {
 	limits, err := limitsForFiles(source)
@@ -125,7 +135,7 @@ func (p packing) copyStreams(ctx context.Context, source, target string, options
 	// -copyts, ffmpeg shifts all streams by the same time so that the earliest
 	// begins at 0, and writes an edit list for a stream that begins later.
 	arguments := slices.Concat([]string{"-nostdin", "-v", "error", "-y"}, options, []string{"-format_whitelist", allowedFormats, "-i", source,
-		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target})
+		"-map", "0:v:0?", "-map", "0:a:0?"}, p.codecs, []string{"-map_metadata", "-1", "-movflags", "+faststart", target})
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, arguments...)
 	return err
 }
@@ -286,11 +296,15 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 	var list strings.Builder
 	var paths []string
 	list.WriteString("ffconcat version 1.0\n")
-	for _, piece := range group {
+	for i, piece := range group {
 		paths = append(paths, piece.path)
+		length := piece.media.Duration
+		if i+1 < len(group) {
+			length = group[i+1].start - piece.start
+		}
 		// This package sets the names, so they need no quoting. The duration
 		// sets the start of the next piece, as PackedPart.Offset expects.
-		fmt.Fprintf(&list, "file %s\nduration %dus\n", filepath.Base(piece.path), piece.media.Duration.Microseconds())
+		fmt.Fprintf(&list, "file %s\nduration %dus\n", filepath.Base(piece.path), length.Microseconds())
 	}
 	listPath := filepath.Join(p.work, name+".txt")
 	if err := os.WriteFile(listPath, []byte(list.String()), 0o600); err != nil {
@@ -298,15 +312,15 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 	}
 	target := filepath.Join(p.work, name)
 	// auto_convert would also write the decoder settings into the stream, which
-	// avc1 forbids (ISO/IEC 14496-15). All pieces have the same settings. The
-	// format that ffmpeg derives from the extension m4a does not allow Opus.
+	// avc1 forbids (ISO/IEC 14496-15). All pieces have the same settings. Without -copyts, what
+	// the AAC encoder puts before the first sample would move all streams.
 	limits, err := limitsForFiles(paths...)
 	if err != nil {
 		return "", err
 	}
-	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
-		"-f", "concat", "-auto_convert", "0", "-format_whitelist", "concat,"+allowedFormats, "-i", listPath,
-		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", target)
+	_, err = runTool(ctx, limits, p.tools.FFmpeg, slices.Concat([]string{"-nostdin", "-v", "error", "-y",
+		"-f", "concat", "-auto_convert", "0", "-format_whitelist", "concat," + allowedFormats,
+		"-copyts", "-i", listPath, "-map", "0"}, p.codecs, []string{"-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", target})...)
 	return target, err
 }
 

@@ -44,7 +44,7 @@ func TestTextFiles(t *testing.T) {
 		contents[file.Name] = string(file.Content)
 	}
 	const vtt = "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\n<v Ada>Good morning.\n\n" +
-		"00:00:07.000 --> 00:00:09.000\n<v &lt;v Eve&gt;>&lt;script&gt;alert(1)&lt;/script&gt; --&gt; &amp; 00:00.000 --&gt; 00:09.000 \u202e\u200f ok\n"
+		"00:00:12.000 --> 00:00:14.000\n<v &lt;v Eve&gt;>&lt;script&gt;alert(1)&lt;/script&gt; --&gt; &amp; 00:00.000 --&gt; 00:09.000 \u202e\u200f ok\n"
 	if contents["captions.vtt"] != vtt {
 		t.Errorf("captions.vtt:\n%s\nwant\n%s", contents["captions.vtt"], vtt)
 	}

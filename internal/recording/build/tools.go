@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,7 @@ type toolLimits struct {
 	Time     time.Duration // processor time, and half of the wall-clock time
 	Memory   int64         // address space, in bytes
 	FileSize int64         // maximum size of each file it writes, in bytes
+	Input    io.Reader     // standard input; nil for none
 }
 
 // limitsFor returns the limits for an input of a given size.
@@ -116,7 +118,7 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	}
 	stdout := &boundedBuffer{limit: maxToolStdout}
 	stderr := &boundedBuffer{limit: maxToolStderr, keepEnd: true}
-	command.Stdout, command.Stderr = stdout, stderr
+	command.Stdin, command.Stdout, command.Stderr = limits.Input, stdout, stderr
 	command.Env = toolEnvironment(os.Environ())
 	command.WaitDelay = pipeCloseDelay
 	setProcessGroup(command)

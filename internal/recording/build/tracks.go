@@ -111,7 +111,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		return fmt.Errorf("pack participant audio: %w", err)
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int)}
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: []string{"-c", "copy"}}
 	for _, track := range tracks {
 		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {

@@ -17,6 +17,8 @@ var gapTexts = map[string]struct{ text, name string }{
 	recording.GapNotRecording: {"the bot was not recording", "not recorded"},
 	recording.GapDiskFull:     {"the bot’s disk was full", "disk full"},
 	recording.GapNoSound:      {"the bot received no sound", "no sound"},
+	recording.GapStalled:      {"the machine was too busy to let the browser run", "machine too busy"},
+	recording.GapNetworkLost:  {"the bot’s network was lost", "network lost"},
 }
 
 // gapText describes the reason for a gap in a recording.

@@ -126,7 +126,7 @@ func (v *recordingView) arrange() {
 func (v *recordingView) chapters() []chapter {
 	var list []chapter
 	for _, gap := range v.Gaps {
-		if gap.Filled() {
+		if gap.Reason == recording.GapNoSound {
 			continue // a fault, too
 		}
 		list = append(list, chapter{

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"time"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/recording"
+)
+
+const (
+	// minUnplayed is how much sound the page must have failed to play for blank sound to be a gap.
+	minUnplayed = 250 * time.Millisecond
+	// minNetworkGap is how long nothing may arrive at all, not even a check of the connection,
+	// although minPacketRate packets per second came before.
+	minNetworkGap = 2 * time.Second
+	minPacketRate = 10
+	// maxSoundEvidence limits the gaps and times that are kept to be compared.
+	maxSoundEvidence = 20
+)
+
+// soundGaps tells the report where the recording has no sound although it runs: the machine
+// did not let the capture or the page run, or the network was lost.
+type soundGaps struct {
+	told       [2]time.Time // end of the last gap of the capture that was told, and of the last blank one
+	blank      []soundGap   // gaps of the capture that may be silence
+	unplayed   []soundGap   // times in which the page could not play
+	measuredAt time.Time
+	rate       float64   // packets per second that arrived last, about
+	soundRate  float64   // those of audio
+	cutAt      time.Time // since when nothing arrives; zero while something does
+}
+
+// gapReport is where gaps are told: a report.Report.
+type gapReport interface {
+	AddGap(from, to time.Time, reason string)
+}
+
+type soundGap struct {
+	from, to time.Time
+	lost     time.Duration // of this time
+}
+
+// update tells the gaps of the capture that have ended since the last call.
+func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
+	for _, gap := range stats.SoundGaps {
+		told := &g.told[0]
+		if gap.Blank {
+			told = &g.told[1]
+		}
+		if !gap.To.After(*told) {
+			continue
+		}
+		*told = gap.To
+		if !gap.Blank {
+			report.AddGap(gap.From, gap.To, recording.GapStalled)
+			continue
+		}
+		blank := soundGap{from: gap.From, to: gap.To}
+		for _, unplayed := range g.unplayed {
+			compare(report, blank, unplayed)
+		}
+		g.blank = append(g.blank[max(0, len(g.blank)+1-maxSoundEvidence):], blank)
+	}
+}
+
+// handleMeasured uses what the page has received, and has not played, since the last time.
+func (g *soundGaps) handleMeasured(report gapReport, at time.Time, inbound recorder.Inbound) {
+	before := g.measuredAt
+	g.measuredAt = at
+	if before.IsZero() {
+		return
+	}
+	if lost := time.Duration(inbound.UnplayedMs * float64(time.Millisecond)); lost >= minUnplayed {
+		unplayed := soundGap{from: before.Add(-time.Second), to: at, lost: lost} // what is captured was played a little earlier
+		for _, blank := range g.blank {
+			compare(report, blank, unplayed)
+		}
+		g.unplayed = append(g.unplayed[max(0, len(g.unplayed)+1-maxSoundEvidence):], unplayed)
+	}
+	received := float64(inbound.Received)
+	switch {
+	case received == 0 && g.cutAt.IsZero() && g.rate >= minPacketRate && inbound.ReceivedAgoMs >= 0:
+		g.cutAt = at.Add(-time.Duration(inbound.ReceivedAgoMs * float64(time.Millisecond)))
+	case received > 0 && !g.cutAt.IsZero():
+		seconds := max(received/g.rate, float64(inbound.Packets)/max(g.soundRate, 1)) // video may need longer to go on
+		resumed := at.Add(-time.Duration(seconds * float64(time.Second)))
+		if resumed.Sub(g.cutAt) >= minNetworkGap {
+			report.AddGap(g.cutAt.Add(recorder.PlayDelay), resumed.Add(recorder.PlayDelay), recording.GapNetworkLost)
+		}
+		g.cutAt = time.Time{}
+	case received > 0:
+		// A network that is lost within a second leaves a few packets of it.
+		seconds := at.Sub(before).Seconds()
+		g.rate, g.soundRate = max(received/seconds, g.rate/2), max(float64(inbound.Packets)/seconds, g.soundRate/2)
+	}
+}
+
+// compare tells a gap if the page could not play while the capture was blank.
+func compare(report gapReport, blank, unplayed soundGap) {
+	from, to := blank.from, blank.to
+	if from.Before(unplayed.from) {
+		from = unplayed.from
+	}
+	if to.After(unplayed.to) {
+		to = unplayed.to
+	}
+	if extra := to.Sub(from) - unplayed.lost; extra > minUnplayed {
+		from = from.Add(extra) // it was silent before
+	}
+	if to.Sub(from) >= minUnplayed {
+		report.AddGap(from, to, recording.GapStalled)
+	}
+}
