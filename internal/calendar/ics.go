@@ -260,7 +260,7 @@ func occurrenceID(uid string, original time.Time) string {
 func (e Event) Invite() Invite {
 	return Invite{
 		OrganizerEmail: e.Organizer, Subject: e.Summary, MeetingURL: e.MeetingURL,
-		Platform: e.Platform, JoinAt: e.Start, ICalUID: e.ID(),
+		Platform: e.Platform, JoinAt: e.Start, EndsAt: e.End, ICalUID: e.ID(),
 	}
 }
 

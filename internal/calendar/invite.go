@@ -31,6 +31,7 @@ type Invite struct {
 	MeetingURL     string       `json:"meetingUrl"`
 	Platform       job.Platform `json:"platform"` // meet, teams or zoom-web
 	JoinAt         time.Time    `json:"joinAt"`
+	EndsAt         time.Time    `json:"endsAt,omitzero"`        // unknown unless it is after JoinAt
 	ICalUID        string       `json:"icalUid,omitempty"`      // UID of the calendar event; empty if unknown
 	RecurrenceID   string       `json:"recurrenceId,omitempty"` // of an occurrence of a recurring event; empty for other events
 	Cancelled      bool         `json:"cancelled,omitempty"`    // the meeting does not take place

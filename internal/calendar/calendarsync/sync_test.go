@@ -68,6 +68,20 @@ func TestFeed(t *testing.T) {
 	}
 }
 
+// TestEventEnd checks that a bot is sent until its event ends, also when that is changed.
+func TestEventEnd(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	id := h.connect(t, "/ann.ics", nil)
+	for length, end := range map[string]string{"PT1H": "10:00", "PT45M": "09:45"} {
+		h.set("/ann.ics", planning+strings.Replace(friday, "PT1H", length, 1)+meet)
+		h.sync(t, id)
+		if jobs := h.all(t); len(jobs) != 1 || jobs[0].Options.StartBefore.Time().Format("15:04") != end {
+			t.Errorf("%s: jobs %+v", length, jobs)
+		}
+	}
+}
+
 // readYAML reads a file of tests.
 func readYAML(t *testing.T, name string, into any) {
 	t.Helper()

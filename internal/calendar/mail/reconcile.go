@@ -189,7 +189,8 @@ func (r *reconciliation) run(ctx context.Context, now time.Time) error {
 		previous := occurrence{original: e.Original}
 		if at := r.find(e.Original); at >= 0 {
 			previous = r.known[at]
-			if previous.start.Equal(e.Start) && previous.address == e.MeetingURL && previous.kind != calendar.FreeTierExhausted {
+			if previous.start.Equal(e.Start) && previous.end.Equal(e.End) && previous.address == e.MeetingURL &&
+				previous.kind != calendar.FreeTierExhausted {
 				continue
 			}
 		} else if at := slices.IndexFunc(obsolete, func(o occurrence) bool { return sameDay(o.start, e.Start, e.Zone) }); at >= 0 {

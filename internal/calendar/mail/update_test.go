@@ -65,6 +65,20 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// TestChangedEnd checks that the service learns when a meeting ends, also if only that changes.
+func TestChangedEnd(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	h.now = november
+	for n, length := range []int{60, 30} {
+		h.process(t, invite("ann", fmt.Sprint(n), fmt.Sprintf(
+			"SEQUENCE:%d|DTSTART:20261127T090000Z|DURATION:PT%dM|ORGANIZER:mailto:ann@example.test|%s", n, length, meet)))
+		if got := h.service.jobs[0].EndsAt; got.Sub(h.service.jobs[0].JoinAt) != time.Duration(length)*time.Minute {
+			t.Errorf("the meeting ends at %s, after %d minutes", got, length)
+		}
+	}
+}
+
 // TestAnyOrder delivers versions of a meeting in random sequence, some of them twice, and
 // checks that the jobs are those of the newest versions.
 func TestAnyOrder(t *testing.T) {

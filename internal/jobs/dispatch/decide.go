@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -50,9 +51,11 @@ type situation struct {
 	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	leaving    bool   // the consumer has told a bot that may be lost to leave the meeting
 	stops      int    // how many bots were stopped by someone else than the service, if the bot may be lost
+	wasIn      bool   // a bot of the job was in the meeting, if the bot may be lost
 
-	timeouts  Timeouts
-	prelaunch time.Duration // how long before joinAt a bot is launched
+	timeouts    Timeouts
+	latestStart time.Duration // see Options
+	prelaunch   time.Duration // how long before joinAt a bot is launched
 	// reachable is since when every bot could reach the service. Silence before
 	// that does not count against a bot.
 	reachable time.Time
@@ -118,10 +121,7 @@ func describe(status job.Status) string {
 // decideDue starts the first attempt of a job whose time has come. If it comes
 // soon, the bot is launched to be ready by then.
 func (s situation) decideDue() decision {
-	joinAt, end := s.job.JoinAt, s.job.JoinAt.Add(maxLength(s.job))
-	if !s.job.CreatedAt.Before(end) {
-		end = s.job.CreatedAt.Add(maxLength(s.job)) // it was created after its end, on purpose
-	}
+	joinAt, end := s.job.JoinAt, s.startBy()
 	canStart := s.badLink == "" && (s.job.Platform != job.ZoomSDK || s.noZoomSDK == "")
 	switch {
 	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != ""):
@@ -136,9 +136,7 @@ func (s situation) decideDue() decision {
 		return decision{action: giveUp, code: job.InternalError,
 			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}
 	case !s.now.Before(end):
-		return decision{action: giveUp, code: job.DispatchTimeout,
-			detail: fmt.Sprintf("no bot could be sent between joinAt %s and its end by afterMaxSeconds at %s",
-				joinAt.Format(time.RFC3339), end.Format(time.RFC3339))}
+		return s.missed("")
 	case s.noCapacity != "":
 		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end), detail: s.noCapacity}
 	}
@@ -159,6 +157,8 @@ func (s situation) decidePrelaunched() decision {
 		return decision{action: adoptBot}
 	case !launched && s.bot != launch.Starting && s.otherNode:
 		return decision{action: stopPrelaunched, detail: "the node that was to launch the bot is gone"}
+	case !early && !s.now.Before(s.startBy()):
+		return decision{action: stopPrelaunched, detail: s.missed("").detail}
 	case !early:
 		return decision{action: startPrelaunched}
 	case launched:
@@ -172,7 +172,10 @@ func (s situation) decidePrelaunched() decision {
 // decideLaunch handles an attempt that has been started and whose bot has not,
 // or has been handed to an engine that has yet to start it.
 func (s situation) decideLaunch() decision {
-	end := s.job.AttemptStartedAt.Add(s.timeouts.Launch)
+	end, startBy := s.job.AttemptStartedAt.Add(s.timeouts.Launch), s.startBy()
+	if !s.wasIn {
+		end = earlier(end, startBy)
+	}
 	switch {
 	case s.bot == launch.Running:
 		return decision{action: adoptBot}
@@ -184,15 +187,16 @@ func (s situation) decideLaunch() decision {
 		// Only the node that started an attempt launches its bot: there would be
 		// two bots if that node came back.
 		return s.decideLost("the node that started the attempt is gone")
-	case s.bot != launch.Starting && s.job.LaunchFailures < minLaunches && s.now.Before(s.meetingEnd()):
+	case s.bot != launch.Starting && s.job.LaunchFailures < minLaunches && s.now.Before(startBy):
 		return decision{action: launchBot} // however late: the dispatcher stopped before it tried
 	case s.now.Before(end):
 		return decision{action: launchBot}
 	}
-	detail := s.explain(fmt.Sprintf("the bot could not be started within %s", s.timeouts.Launch))
-	if s.botReason == "" && s.job.LaunchError != "" {
-		detail += ": " + s.job.LaunchError
+	reason := cmp.Or(s.botReason, s.job.LaunchError)
+	if !s.wasIn && !s.now.Before(startBy) {
+		return s.missed(reason)
 	}
+	detail := withReason(fmt.Sprintf("the bot could not be started within %s", s.timeouts.Launch), reason)
 	if s.hasMedia {
 		return decision{action: salvage, detail: detail}
 	}
@@ -202,9 +206,10 @@ func (s situation) decideLaunch() decision {
 // decideLost launches another bot while the meeting can still be in progress,
 // and otherwise keeps what has been recorded.
 func (s situation) decideLost(reason string) decision {
-	status, end := s.job.Status, s.meetingEnd()
+	status, end := s.job.Status, s.startBy()
 	attempts := s.job.Attempts - min(s.stops, s.timeouts.MaxStops)
-	retry := !s.leaving && !status.Teardown() && status != job.RecordingStopped && s.now.Before(end) && attempts < s.timeouts.MaxAttempts
+	wanted := !s.leaving && !status.Teardown() && status != job.RecordingStopped && attempts < s.timeouts.MaxAttempts
+	retry := wanted && s.now.Before(end)
 	switch {
 	case retry && s.noCapacity != "":
 		return decision{action: wait, until: earlier(s.now.Add(capacityRetry), end)} // or another node has capacity
@@ -212,6 +217,8 @@ func (s situation) decideLost(reason string) decision {
 		return decision{action: startAttempt, detail: reason}
 	case s.hasMedia:
 		return decision{action: salvage, detail: reason}
+	case wanted && !s.wasIn:
+		return s.missed(reason)
 	case s.leaving:
 		return decision{action: giveUp, code: job.MeetingEnded, detail: "the bot was told to leave, and nothing was recorded; " + reason}
 	case s.bot == launch.Gone || s.job.BotLost != "":
@@ -258,10 +265,11 @@ func (s situation) lateness(next decision) time.Duration {
 	return s.now.Sub(s.job.JoinAt)
 }
 
-// mayBeLost reports whether the decision depends on leaving and stops.
-func (s situation) mayBeLost() bool {
+// needsHistory reports whether the decision depends on leaving, stops and wasIn.
+func (s situation) needsHistory() bool {
 	_, lost := s.lostBot()
-	return s.job.HasBot() && !s.job.Status.Terminal() && (lost || s.otherNode)
+	launching := s.job.Status == job.Dispatching && s.job.LaunchedAt.IsZero()
+	return s.job.HasBot() && !s.job.Status.Terminal() && (lost || launching || s.otherNode)
 }
 
 // needsMedia reports whether the decision depends on hasMedia, which is
@@ -292,11 +300,23 @@ func (s situation) lostBot() (reason string, lost bool) {
 }
 
 // explain adds the launcher's reason to a sentence about a bot.
-func (s situation) explain(sentence string) string {
-	if s.botReason == "" {
+func (s situation) explain(sentence string) string { return withReason(sentence, s.botReason) }
+
+func withReason(sentence, reason string) string {
+	if reason == "" {
 		return sentence
 	}
-	return sentence + ": " + s.botReason
+	return sentence + ": " + reason
+}
+
+// missed fails a job that no bot could be sent for in time.
+func (s situation) missed(reason string) decision {
+	detail := "the meeting was over at "
+	if s.job.Options.StartBefore.IsZero() {
+		detail = "no bot could be sent by the latest start (STANDIN_LATEST_START) at "
+	}
+	detail += s.startBy().UTC().Format(time.RFC3339)
+	return decision{action: giveUp, code: job.DispatchTimeout, detail: withReason(detail, reason)}
 }
 
 // deadline is when the job has been in its state for too long. While bots could
@@ -335,13 +355,17 @@ func (s situation) leaveBy() time.Time {
 	return job.Latest(s.job.StatusSince, s.reachable).Add(s.timeouts.Leaving)
 }
 
-// meetingEnd is when the job's own maximum length is over.
-func (s situation) meetingEnd() time.Time {
-	start := s.job.StartedAt
-	if start.IsZero() {
-		start = s.job.JoinAt
+// startBy is until when a bot may be sent: others may be in the room later. A bot that is
+// lost is replaced until the job's own maximum length is over.
+func (s situation) startBy() time.Time {
+	r := s.job
+	switch {
+	case s.wasIn:
+		return r.StartedAt.Add(maxLength(r))
+	case !r.Options.StartBefore.IsZero():
+		return r.Options.StartBefore.Time()
 	}
-	return start.Add(maxLength(s.job))
+	return job.Latest(r.JoinAt, r.CreatedAt).Add(s.latestStart)
 }
 
 // maxLength is the job's own maximum length of the meeting.

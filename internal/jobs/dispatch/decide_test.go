@@ -56,12 +56,13 @@ func due() job.Record {
 // parseSituation returns the situation of a row of testdata/decide.txt.
 func parseSituation(t *testing.T, words, bot string) situation {
 	t.Helper()
-	s := situation{now: at, timeouts: timeouts, noZoomSDK: "zoom-sdk is not configured"}
+	s := situation{now: at, timeouts: timeouts, latestStart: 30 * time.Minute, noZoomSDK: "zoom-sdk is not configured"}
 	state, reason, _ := strings.Cut(bot, ": ")
 	s.bot, s.botReason = launch.State(state), reason
 	r := &s.job
 	times := map[string]*time.Time{
-		"joinAt": &r.JoinAt, "created": &r.CreatedAt, "began": &r.StartedAt, "since": &r.StatusSince, "attemptStarted": &r.AttemptStartedAt,
+		"startBefore": (*time.Time)(&r.Options.StartBefore),
+		"joinAt":      &r.JoinAt, "created": &r.CreatedAt, "began": &r.StartedAt, "since": &r.StatusSince, "attemptStarted": &r.AttemptStartedAt,
 		"launched": &r.LaunchedAt, "heartbeat": &r.HeartbeatAt, "reachable": &s.reachable,
 	}
 	for _, word := range strings.Fields(words) {
@@ -100,6 +101,8 @@ func parseSituation(t *testing.T, words, bot string) situation {
 			s.leaving = true
 		case "stops":
 			s.stops = number
+		case "wasIn":
+			s.wasIn = true
 		case "otherNode":
 			s.otherNode = true
 		case "full":
@@ -158,6 +161,7 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 				JoinAt: ago("joinAt"), CreatedAt: ago("createdAt"), AutoLeave: job.DefaultAutoLeave(),
 				Platform: rapid.SampledFrom([]job.Platform{job.Meet, job.ZoomSDK}).Draw(t, "platform"),
 				State:    job.State{Status: rapid.SampledFrom(job.Statuses()).Draw(t, "status"), StartedAt: ago("startedAt")},
+				Options:  job.Options{StartBefore: job.Timestamp(ago("startBefore"))},
 			},
 			Prelaunch: rapid.SampledFrom([]job.Prelaunch{
 				job.NotPrelaunched, job.Prelaunched, job.PrelaunchWithdrawn, job.PrelaunchSkipped,
@@ -173,11 +177,12 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 		hasMedia := rapid.Bool().Draw(t, "has media")
 		otherNode := rapid.Bool().Draw(t, "other node")
 		leaving, stops := rapid.Bool().Draw(t, "leaving"), rapid.IntRange(0, 4).Draw(t, "stops")
+		wasIn := rapid.Bool().Draw(t, "was in the meeting")
 		now := at
 		for range 5 {
 			next := decide(situation{
 				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: "none", timeouts: timeouts, prelaunch: time.Minute,
-				leaving: leaving, stops: stops,
+				leaving: leaving, stops: stops, wasIn: wasIn, latestStart: time.Minute,
 			})
 			if r.Status == job.Scheduled && now.Before(r.JoinAt) &&
 				(next.action == startAttempt || next.action == startPrelaunched || next.action == giveUp) {

@@ -38,10 +38,14 @@ const (
 // silent node counts as gone.
 const DefaultLease = 30 * time.Second
 
+// DefaultLatestStart is the default of Options.LatestStart.
+const DefaultLatestStart = 30 * time.Minute
+
 // Options are the settings of the dispatcher that operators choose.
 type Options struct {
 	MaxBotsPerConsumer      int           `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a team may run at a time, on all nodes; 0 means no limit."`
 	Prelaunch               Prelaunch     `env:"STANDIN_PRELAUNCH" default:"auto" help:"How long before joinAt to start bots, so that they join on time: auto (the recent startup time of this node's bots), a duration such as 5s, or 0."`
+	LatestStart             time.Duration `env:"STANDIN_LATEST_START" default:"30m" help:"How long after joinAt, or after the job was created if that is later, a first bot may be sent. The end of a calendar event, or a job's option startBefore, overrides it."`
 	Lease                   time.Duration `kong:"-"` // other nodes take over the work of a node that has not renewed its lease for this long; DefaultLease when 0
 	AllowedMeetingHosts     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
 	LoopbackMeetings        bool          `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
@@ -99,6 +103,9 @@ type Dispatcher struct {
 func New(settings Settings) *Dispatcher {
 	if settings.Lease == 0 {
 		settings.Lease = DefaultLease
+	}
+	if settings.LatestStart <= 0 {
+		settings.LatestStart = DefaultLatestStart
 	}
 	if settings.Capacity == nil {
 		settings.Capacity = NewCapacity(CapacitySettings{})

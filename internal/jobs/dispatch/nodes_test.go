@@ -76,29 +76,6 @@ func TestSimulatedBotsUseNoCapacity(t *testing.T) {
 	h.launched(t)
 }
 
-// TestWaitingForCapacityEnds checks that a job that never gets capacity fails at the
-// end of its meeting time.
-func TestWaitingForCapacityEnds(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.run(t, node("a", 1))
-	first := h.launched(t)
-	h.bots.setState(first, 0, launch.Unknown) // it never exits
-	id := h.create(t, h.clock.Now().Add(time.Second))
-	h.at(h.clock.Now().Add(time.Second))
-	r := h.untilPending(t, id)
-	over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
-	for step := range 5 {
-		h.sendEvent(t, first, 0, []job.Trigger{
-			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused,
-		}[step], "")
-	}
-	h.at(over)
-	if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
-		t.Errorf("job %+v", r.State)
-	}
-}
-
 // TestCapacityOfMachine checks that capacity follows from the configured resources
 // per bot and the available memory.
 func TestCapacityOfMachine(t *testing.T) {

@@ -85,7 +85,7 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 	waiting := r.Status == job.Scheduled || r.Status == job.Pending
 	s = situation{
 		job: r, bot: t.botState(), otherNode: t.onOtherNode(), now: d.Now(), noCapacity: t.noCapacity, noZoomSDK: d.NoZoomSDK,
-		timeouts: d.timeoutsOf(r), reachable: d.reachableAt(),
+		timeouts: d.timeoutsOf(r), latestStart: d.LatestStart, reachable: d.reachableAt(),
 	}
 	if r.Mode != job.Test {
 		s.prelaunch = d.prelaunch()
@@ -99,7 +99,7 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
-	if s.mayBeLost() {
+	if s.needsHistory() {
 		leave, err := d.Store.CommandsOfKind(ctx, r.ID, ingest.LeaveCall)
 		if err != nil {
 			return s, err
@@ -110,6 +110,7 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 		}
 		s.leaving = len(leave) > 0
 		for _, entry := range entries {
+			s.wasIn = s.wasIn || entry.Applied && entry.To.InCall()
 			if entry.Kind == job.BotExited && entry.Applied && ingest.ParseEventData(entry.Data).EndReason == ingest.EndStopped {
 				s.stops++
 			}

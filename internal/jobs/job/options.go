@@ -5,20 +5,22 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Options are a job's options: those of its request, or with those in its metadata. Empty
 // ones leave the settings of the consumer, or else of the service, as they are.
 type Options struct {
-	Title      string            `json:"title,omitempty"`
-	Recording  RecordingOptions  `json:"recording,omitzero"`
-	Captions   TextOptions       `json:"captions,omitzero"`
-	Chat       *bool             `json:"chat,omitempty"`
-	Transcript TranscriptOptions `json:"transcript,omitzero"`
-	Consent    ConsentOptions    `json:"consent,omitzero"`
-	Streams    []StreamOptions   `json:"streams,omitempty"`
-	Output     *OutputOptions    `json:"output,omitempty"`
-	Simulate   *Simulation       `json:"simulate,omitempty"` // of test jobs
+	Title       string            `json:"title,omitempty"`
+	StartBefore Timestamp         `json:"startBefore,omitzero"` // the latest start of a first bot; the end of a calendar event
+	Recording   RecordingOptions  `json:"recording,omitzero"`
+	Captions    TextOptions       `json:"captions,omitzero"`
+	Chat        *bool             `json:"chat,omitempty"`
+	Transcript  TranscriptOptions `json:"transcript,omitzero"`
+	Consent     ConsentOptions    `json:"consent,omitzero"`
+	Streams     []StreamOptions   `json:"streams,omitempty"`
+	Output      *OutputOptions    `json:"output,omitempty"`
+	Simulate    *Simulation       `json:"simulate,omitempty"` // of test jobs
 }
 
 // TextOptions are the options of captions.
@@ -63,13 +65,20 @@ type Simulation struct {
 // Or returns the options with those of other in place of the empty ones.
 func (o Options) Or(other Options) Options {
 	return Options{
-		Title: cmp.Or(o.Title, other.Title), Recording: o.Recording.Or(other.Recording), Captions: o.Captions.Or(other.Captions),
+		Title: cmp.Or(o.Title, other.Title), StartBefore: cmp.Or(o.StartBefore, other.StartBefore),
+		Recording: o.Recording.Or(other.Recording), Captions: o.Captions.Or(other.Captions),
 		Chat: cmp.Or(o.Chat, other.Chat), Transcript: o.Transcript.Or(other.Transcript),
 		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
 		Streams:  listOr(o.Streams, other.Streams),
 		Output:   cmp.Or(o.Output, other.Output),
 		Simulate: cmp.Or(o.Simulate, other.Simulate),
 	}
+}
+
+// StartsInTime reports whether a bot that joins at a time starts before StartBefore, if that
+// is set.
+func (o Options) StartsInTime(joinAt time.Time) bool {
+	return o.StartBefore.IsZero() || joinAt.Before(o.StartBefore.Time())
 }
 
 // listOr returns the first list that is set.

@@ -83,6 +83,9 @@ func NullTimestamp(t time.Time) *Timestamp {
 // Time returns the timestamp as a time.
 func (t Timestamp) Time() time.Time { return time.Time(t) }
 
+// IsZero reports whether the timestamp is that of the zero time.
+func (t Timestamp) IsZero() bool { return time.Time(t).IsZero() }
+
 func (t Timestamp) String() string { return time.Time(t).UTC().Format(timestampLayout) }
 
 // MarshalText formats the timestamp, truncated to milliseconds.

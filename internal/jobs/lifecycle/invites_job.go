@@ -35,6 +35,9 @@ func (s *inviteTx) update(ctx context.Context) error {
 	if replace(&c.Platform, &s.invite.Platform) {
 		changed = append(changed, "platform")
 	}
+	if end := s.endFor(c.JoinAt); !end.IsZero() && replace(&c.Options.StartBefore, &end) {
+		changed = append(changed, "startBefore")
+	}
 	if s.renames() {
 		changed = append(changed, "metadata")
 	}
@@ -52,6 +55,16 @@ func (s *inviteTx) update(ctx context.Context) error {
 		return err
 	}
 	return s.markOthers(ctx, c.ID)
+}
+
+// endFor returns the end of the invite's event, moved as the consumer has moved joinAt; zero
+// if it is not known.
+func (s *inviteTx) endFor(joinAt time.Time) job.Timestamp {
+	length := s.invite.EndsAt.Sub(s.invite.JoinAt).Truncate(time.Millisecond)
+	if length <= 0 {
+		return job.Timestamp{}
+	}
+	return job.Timestamp(joinAt.Add(length))
 }
 
 // renames sets the subject in the metadata of the job, and reports whether it changed.
@@ -141,6 +154,7 @@ func (s *inviteTx) newRecord() (job.Record, error) {
 			CreatedAt:   s.change.Now.UTC().Truncate(time.Millisecond),
 			Metadata:    encoded,
 			AutoLeave:   job.DefaultAutoLeave(),
+			Options:     job.Options{StartBefore: s.endFor(s.invite.JoinAt)},
 			State:       job.New(),
 		},
 		StatusSince: s.change.Now,

@@ -72,6 +72,41 @@ func owner(result calendar.Result) account.Caller {
 	return account.Caller{ConsumerID: result.ConsumerID, Mode: job.Live}
 }
 
+// TestInviteEnd checks that a bot can be sent until the event ends, whoever moves the job.
+func TestInviteEnd(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newInviteHarness(t, h)
+		invite := invitation()
+		at := invite.JoinAt
+		check := func(what string, want time.Time) {
+			t.Helper()
+			result, err := d.Schedule(t.Context(), invite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := h.Record(t, result.JobID).Options.StartBefore.Time(); !got.Equal(want) {
+				t.Errorf("%s: startBefore %s, want %s", what, got, want)
+			}
+		}
+		invite.EndsAt = at
+		check("no length", time.Time{})
+		invite.EndsAt = at.Add(time.Hour)
+		check("an hour", at.Add(time.Hour))
+		invite.JoinAt, invite.EndsAt = at.Add(2*time.Hour), time.Time{}
+		check("moved, no end", at.Add(3*time.Hour))
+		invite.EndsAt = at.Add(3 * time.Hour)
+		result := d.schedule(t, invite, calendar.Deduped)
+		later := at.Add(5 * time.Hour)
+		if _, err := d.Jobs.Patch(t.Context(), owner(result), result.JobID, lifecycle.Patch{JoinAt: &later}); err != nil {
+			t.Fatal(err)
+		}
+		check("moved by its consumer", at.Add(6*time.Hour))
+		invite.EndsAt = at.Add(4 * time.Hour)
+		check("longer again", at.Add(7*time.Hour))
+	})
+}
+
 // TestSchedule checks that an invite creates a live job, and a consumer for a new
 // organizer.
 func TestSchedule(t *testing.T) {

@@ -33,7 +33,8 @@ func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decis
 	}
 	s.options = c.Job
 	invite := calendar.Invite{
-		OrganizerEmail: e.Organizer, Subject: e.Title, MeetingURL: e.MeetingURL, Platform: e.Platform, JoinAt: e.Start, ICalUID: e.Key,
+		OrganizerEmail: e.Organizer, Subject: e.Title, MeetingURL: e.MeetingURL, Platform: e.Platform, JoinAt: e.Start, EndsAt: e.End,
+		ICalUID: e.Key,
 	}
 	if invite.Subject == "" {
 		invite.Subject = calendar.NoSubject
@@ -171,5 +172,5 @@ func (s *meetingSync) complete(r *job.Record) {
 		r.AutoLeave = *s.options.AutoLeave
 	}
 	r.Webhooks = s.options.Webhooks
-	r.Options = s.options.Options
+	r.Options = s.options.Or(r.Options)
 }

@@ -22,6 +22,7 @@ type Patch struct {
 	AutoLeave   AutoLeavePatch
 	Webhooks    WebhooksPatch
 	Title       *string     // an empty one removes it
+	StartBefore *time.Time  // the zero time removes it
 	Options     job.Options // empty ones do not change
 }
 
@@ -51,10 +52,14 @@ func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID
 		if !undispatched(c.Status) {
 			return job.NewError(job.InvalidState, "only a job that is not yet dispatched can be changed: it is "+string(c.Status))
 		}
-		if changed := patch.apply(c); len(changed) > 0 {
-			return c.saveRequest(ctx, byConsumer, changed)
+		changed := patch.apply(c)
+		switch {
+		case len(changed) == 0:
+			return nil
+		case !c.Options.StartsInTime(c.JoinAt):
+			return job.NewError(job.InvalidInput, "startBefore must be after joinAt", "startBefore")
 		}
-		return nil
+		return c.saveRequest(ctx, byConsumer, changed)
 	})
 	return r.Job, err
 }
@@ -100,11 +105,15 @@ func (p Patch) applyOptions(c *Change) (changed []string) {
 	if p.Title != nil {
 		options.Title = *p.Title
 	}
+	if p.StartBefore != nil {
+		options.StartBefore = job.Timestamp(p.StartBefore.UTC().Truncate(time.Millisecond))
+	}
 	for _, one := range []struct {
 		name    string
 		was, is any
 	}{
 		{"title", c.Options.Title, options.Title},
+		{"startBefore", c.Options.StartBefore, options.StartBefore},
 		{"recording", c.Options.Recording, options.Recording},
 		{"captions", c.Options.Captions, options.Captions},
 		{"chat", c.Options.Chat, options.Chat},
@@ -132,13 +141,16 @@ func replace[T comparable](value, with *T) bool {
 	return true
 }
 
-// setJoinAt moves the job to another time, and reports whether it changed. A
+// setJoinAt moves the job and its StartBefore to another time, and reports whether it changed. A
 // dispatcher that is about to launch the bot loses its lease. A prelaunched bot
 // is stopped under the lease.
 func (c *Change) setJoinAt(at time.Time) bool {
 	at = at.UTC().Truncate(time.Millisecond)
 	if at.Equal(c.JoinAt) {
 		return false
+	}
+	if !c.Options.StartBefore.IsZero() {
+		c.Options.StartBefore = job.Timestamp(c.Options.StartBefore.Time().Add(at.Sub(c.JoinAt)))
 	}
 	c.JoinAt = at
 	if c.Prelaunch != job.Prelaunched && c.Prelaunch != job.PrelaunchWithdrawn {

@@ -113,7 +113,7 @@ var failures = map[job.FailureCode]Explanation{
 		Text:   "The bot or the service failed. The failure detail says what happened.",
 		Action: "Send the bot again. If it fails again, ask the operator to check the details and to run standin doctor."},
 	job.DispatchTimeout: {Title: "No bot could be started", Side: OurSide,
-		Text:   "The service could not start a bot in time: no capacity was free, or bots fail to start.",
+		Text:   "The service could not start a bot in time: no capacity was free, bots fail to start, or the service was down.",
 		Action: "Ask the operator to check the capacity and to run standin doctor, then send the bot again."},
 	job.NetworkLoss: {Title: "The connection was lost", Side: OurSide,
 		Text:   "The bot lost its connection to the meeting and could not rejoin. Nothing usable was recorded.",
