@@ -1,16 +1,19 @@
 package client
 
+import "time"
+
 // Options are the options of a job beside Recording. Empty fields are the settings of the
 // service; in a patch, they do not change.
 type Options struct {
-	Title      string             `json:"title,omitempty"` // of the meeting
-	Captions   *TextOptions       `json:"captions,omitempty"`
-	Chat       *bool              `json:"chat,omitempty"` // record the chat of the meeting
-	Transcript *TranscriptOptions `json:"transcript,omitempty"`
-	Consent    *ConsentOptions    `json:"consent,omitempty"`
-	Streams    []Stream           `json:"streams,omitempty"`  // at most 4
-	Output     *OutputOptions     `json:"output,omitempty"`   // nil: the bot plays and shows nothing
-	Simulate   *Simulation        `json:"simulate,omitempty"` // with test keys only
+	Title       string             `json:"title,omitempty"`       // of the meeting
+	StartBefore *time.Time         `json:"startBefore,omitempty"` // when it is too late to send the bot
+	Captions    *TextOptions       `json:"captions,omitempty"`
+	Chat        *bool              `json:"chat,omitempty"` // record the chat of the meeting
+	Transcript  *TranscriptOptions `json:"transcript,omitempty"`
+	Consent     *ConsentOptions    `json:"consent,omitempty"`
+	Streams     []Stream           `json:"streams,omitempty"`  // at most 4
+	Output      *OutputOptions     `json:"output,omitempty"`   // nil: the bot plays and shows nothing
+	Simulate    *Simulation        `json:"simulate,omitempty"` // with test keys only
 }
 
 // TextOptions configure captions.

@@ -267,6 +267,7 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 	if err != nil {
 		return err
 	}
+	j.Options.StartBefore = job.Timestamp{}
 	_, _, err = d.Jobs.Create(ctx, as, lifecycle.NewJob{
 		ExternalID: "dashboard-" + uuid.NewString(), MeetingURL: j.MeetingURL, Platform: j.Platform, DisplayName: j.DisplayName,
 		Webhooks: j.Webhooks, Metadata: j.Metadata, AutoLeave: j.AutoLeave, Options: j.Options,

@@ -211,7 +211,7 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 		return err
 	}
 	patch := calendarsync.Patch{
-		Name: request.Name, Address: request.ICSURL, Email: request.Email.text,
+		Name: request.Name, Address: request.ICSURL, Email: request.Email.value,
 		Access: calendarsync.AccessPatch{
 			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant,
 			CalendarID: request.CalendarID,

@@ -93,7 +93,7 @@ type createdJob struct {
 func (a *API) create(ctx context.Context, caller account.Caller, checked api.Checked, request createRequest,
 	err error) (createdJob, error) {
 	if err == nil {
-		err = checkMore(caller, request.Metadata, request.Options)
+		err = checkMore(caller, request.Metadata, request.Options, request.JoinAt)
 	}
 	if err != nil {
 		return a.replay(ctx, caller, checked, err)
@@ -173,13 +173,19 @@ func joinSentences(sentences []string) string {
 }
 
 // checkMore checks what the schemas of jobs cannot.
-func checkMore(caller account.Caller, metadata json.RawMessage, options job.Options) error {
+func checkMore(caller account.Caller, metadata json.RawMessage, options job.Options, joinAt time.Time) error {
 	var issues []api.Issue
 	if len(metadata) > job.MaxMetadata {
 		issues = append(issues, issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", job.MaxMetadata), "metadata")...)
 	}
 	if options.Simulate != nil && caller.Mode != job.Test {
 		issues = append(issues, issue("not", "needs a test key", "simulate")...)
+	}
+	if isUnset(joinAt) {
+		joinAt = time.Now()
+	}
+	if !options.StartsInTime(joinAt) {
+		issues = append(issues, issue("format", "must be after joinAt", "startBefore")...)
 	}
 	issues = append(issues, checkOptions(options)...)
 	if len(issues) > 0 {
@@ -274,6 +280,7 @@ type patchRequest struct {
 	AutoLeave   lifecycle.AutoLeavePatch `json:"autoLeave"`
 	Webhooks    jobWebhooksPatch         `json:"webhooks"`
 	Title       nullableText             `json:"title"`
+	StartBefore nullable[time.Time]      `json:"startBefore"`
 	job.Options
 }
 
@@ -282,16 +289,17 @@ type jobWebhooksPatch struct {
 	OnFinalize     nullableText `json:"onFinalize"`
 }
 
-// nullableText is a text that a patch can set and remove. Its zero value leaves the
-// text as it is.
-type nullableText struct {
-	text *string // the empty string removes the text
+// nullable is a value that a patch can set and remove. Its zero value leaves the value as it is.
+type nullable[T any] struct {
+	value *T // the zero value removes it
 }
 
-// UnmarshalJSON decodes a string, or null as the empty string.
-func (n *nullableText) UnmarshalJSON(encoded []byte) error {
-	n.text = new(string)
-	return json.Unmarshal(encoded, n.text)
+type nullableText = nullable[string]
+
+// UnmarshalJSON decodes a value, or null as the zero value.
+func (n *nullable[T]) UnmarshalJSON(encoded []byte) error {
+	n.value = new(T)
+	return json.Unmarshal(encoded, n.value)
 }
 
 func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
@@ -299,11 +307,11 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
 		return err
 	}
-	if err := checkMore(caller, request.Metadata, request.Options); err != nil {
+	if err := checkMore(caller, request.Metadata, request.Options, time.Time{}); err != nil { // Patch checks startBefore
 		return err
 	}
-	if request.Title.text != nil {
-		*request.Title.text = title(*request.Title.text)
+	if request.Title.value != nil {
+		*request.Title.value = title(*request.Title.value)
 	}
 	if request.JoinAt != nil && isUnset(*request.JoinAt) {
 		request.JoinAt = nil
@@ -313,8 +321,8 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	}
 	j, err := a.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
 		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata, AutoLeave: request.AutoLeave,
-		Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
-		Title:    request.Title.text, Options: request.Options,
+		Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.value, OnFinalize: request.Webhooks.OnFinalize.value},
+		Title:    request.Title.value, StartBefore: request.StartBefore.value, Options: request.Options,
 	})
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)

@@ -86,6 +86,45 @@ func contractOptions(t *testing.T, h *contractHarness) {
 	}
 }
 
+// contractStartBefore tests the option startBefore, and the end of an invite.
+func contractStartBefore(t *testing.T, h *contractHarness) {
+	started := func(id, want string) {
+		t.Helper()
+		settings := h.call(t, 200, h.ada, "getJobSettings", "", id)
+		if want == "" && settings.has("startBefore") || want != "" && settings.text(t, "startBefore") != want {
+			t.Errorf("settings %s, want startBefore %q", settings.body, want)
+		}
+	}
+	for _, body := range []string{
+		contractFuture + `,"startBefore":"2999-01-01T01:00:00+01:00"`, `,"startBefore":"2020-01-01T00:00:00Z"`, `,"startBefore":"soon"`,
+	} {
+		h.refuse(t, `"startBefore"`, h.ada, "createJob", contractJob(body))
+	}
+	id := h.create(t, h.ada, contractJob(contractFuture+`,"startBefore":"2999-01-01T01:20+0100"`))
+	started(id, "2999-01-01T00:20:00.000Z")
+	h.call(t, 200, h.ada, "patchJob", `{"joinAt":"2999-01-01T10:00:00Z"}`, id)
+	started(id, "2999-01-01T10:20:00.000Z")
+	h.refuse(t, `"startBefore"`, h.ada, "patchJob", `{"startBefore":"2999-01-01T10:00:00Z"}`, id)
+	h.call(t, 200, h.ada, "patchJob", `{"joinAt":"2999-01-02T00:00:00Z","startBefore":"2999-01-02T03:00:00Z"}`, id)
+	if details := h.call(t, 200, h.ada, "getJobDetails", "", id); !details.has(`"options":{"startBefore":"2999-01-02T03:00:00.000Z"}`) {
+		t.Errorf("details %s", details.body)
+	}
+	h.call(t, 200, h.ada, "patchJob", `{"startBefore":null}`, id)
+	started(id, "")
+
+	invite := `{"organizerEmail":"ada@example.com","meetingUrl":"https://zoom.us/j/64","platform":"zoom-web","joinAt":"2020-01-01T00:00:00Z","endsAt":"%s"}`
+	h.invite(t, 400, fmt.Sprintf(invite, "soon"))
+	invited := h.invite(t, 201, fmt.Sprintf(invite, "2020-01-01T01:00:00Z")).text(t, "jobId")
+	late := contractJob(`,"joinAt":"2020-01-01T00:00:00Z","startBefore":"2020-01-01T01:00:00Z"`)
+	for id, key := range map[string]string{invited: h.ada, h.create(t, h.ada, late): h.ada, h.create(t, h.adasTest, late): h.adasTest} {
+		failed := h.awaitStatus(t, key, id, job.Failed)
+		if failed.text(t, "failureCode") != "dispatch_timeout" ||
+			failed.text(t, "failureDetail") != "the meeting was over at 2020-01-01T01:00:00Z" {
+			t.Errorf("after startBefore: %s", failed.body)
+		}
+	}
+}
+
 // contractDetails tests the details of a finished recording and of failed jobs, alone and
 // in lists.
 func contractDetails(t *testing.T, h *contractHarness, key, id string) {

@@ -45,6 +45,13 @@ export type JobCreate = {
      * The title of the meeting, which the details of the job contain.
      */
     title?: string;
+    /**
+     * When it is too late to send the bot, because the meeting is over: after `joinAt`. A job without a bot fails then with
+     * `dispatch_timeout`; a bot that was in the meeting and is lost is replaced later too. By default, the service's setting,
+     * 30 minutes after `joinAt` or the creation of the job, whichever is later.
+     *
+     */
+    startBefore?: string;
     recording?: RecordingOptions;
     captions?: CaptionsOptions;
     /**
@@ -687,6 +694,10 @@ export type JobOptions = {
      * The title of the meeting.
      */
     title?: string;
+    /**
+     * When it is too late to send the bot. For a calendar event, its end.
+     */
+    startBefore?: string;
     recording?: RecordingOptions;
     captions?: CaptionsOptions;
     /**
@@ -1131,7 +1142,7 @@ export type UploadResponse = {
  */
 export type JobPatch = {
     /**
-     * When to join.
+     * When to join. `startBefore` moves with it.
      */
     joinAt?: string;
     /**
@@ -1162,6 +1173,10 @@ export type JobPatch = {
      * The title of the meeting. null removes it.
      */
     title?: string | null;
+    /**
+     * When it is too late to send the bot. null removes it.
+     */
+    startBefore?: string | null;
     /**
      * Options that are not set do not change.
      */
@@ -1609,6 +1624,10 @@ export type JobSettings = {
      * The title of the meeting.
      */
     title?: string;
+    /**
+     * When it is too late to send the bot. For a calendar event, its end.
+     */
+    startBefore?: string;
     recording?: RecordingOptions;
     captions?: CaptionsOptions;
     /**
@@ -3398,6 +3417,10 @@ export type CalendarInvite = {
      */
     joinAt: string;
     /**
+     * When the meeting ends. Later, no bot is sent. Ignored if it is not after `joinAt`.
+     */
+    endsAt?: string;
+    /**
      * The UID of the calendar event.
      */
     icalUid?: string | null;
@@ -4630,7 +4653,7 @@ export type Issue = {
  */
 export type JobPatchWritable = {
     /**
-     * When to join.
+     * When to join. `startBefore` moves with it.
      */
     joinAt?: string;
     /**
@@ -4661,6 +4684,10 @@ export type JobPatchWritable = {
      * The title of the meeting. null removes it.
      */
     title?: string | null;
+    /**
+     * When it is too late to send the bot. null removes it.
+     */
+    startBefore?: string | null;
     /**
      * Options that are not set do not change.
      */

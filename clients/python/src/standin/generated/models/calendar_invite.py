@@ -26,6 +26,8 @@ class CalendarInvite:
         join_at (datetime.datetime): When to join.
         subject (str | Unset): The subject of the meeting. It is stored in the metadata of the job. Default: (no
             subject).
+        ends_at (datetime.datetime | Unset): When the meeting ends. Later, no bot is sent. Ignored if it is not after
+            `joinAt`.
         ical_uid (None | str | Unset): The UID of the calendar event.
         recurrence_id (None | str | Unset): Identifies the occurrence of a recurring event, best by its original time,
             such as `20261127T090000Z` or
@@ -41,6 +43,7 @@ class CalendarInvite:
     platform: CalendarInvitePlatform
     join_at: datetime.datetime
     subject: str | Unset = UNSET
+    ends_at: datetime.datetime | Unset = UNSET
     ical_uid: None | str | Unset = UNSET
     recurrence_id: None | str | Unset = UNSET
     cancelled: bool | Unset = UNSET
@@ -57,6 +60,10 @@ class CalendarInvite:
         join_at = self.join_at.isoformat()
 
         subject = self.subject
+
+        ends_at: str | Unset = UNSET
+        if not isinstance(self.ends_at, Unset):
+            ends_at = self.ends_at.isoformat()
 
         ical_uid: None | str | Unset
         if isinstance(self.ical_uid, Unset):
@@ -88,6 +95,8 @@ class CalendarInvite:
         )
         if subject is not UNSET:
             field_dict["subject"] = subject
+        if ends_at is not UNSET:
+            field_dict["endsAt"] = ends_at
         if ical_uid is not UNSET:
             field_dict["icalUid"] = ical_uid
         if recurrence_id is not UNSET:
@@ -111,6 +120,13 @@ class CalendarInvite:
         join_at = isoparse(d.pop("joinAt"))
 
         subject = d.pop("subject", UNSET)
+
+        _ends_at = d.pop("endsAt", UNSET)
+        ends_at: datetime.datetime | Unset
+        if isinstance(_ends_at, Unset):
+            ends_at = UNSET
+        else:
+            ends_at = isoparse(_ends_at)
 
         def _parse_ical_uid(data: object) -> None | str | Unset:
             if data is None:
@@ -145,6 +161,7 @@ class CalendarInvite:
             platform=platform,
             join_at=join_at,
             subject=subject,
+            ends_at=ends_at,
             ical_uid=ical_uid,
             recurrence_id=recurrence_id,
             cancelled=cancelled,

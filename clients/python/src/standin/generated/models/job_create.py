@@ -50,6 +50,11 @@ class JobCreate:
             true.
         auto_leave (AutoLeaveConfig | Unset): When the bot leaves. It leaves as soon as any of the limits is reached.
         title (str | Unset): The title of the meeting, which the details of the job contain.
+        start_before (datetime.datetime | Unset): When it is too late to send the bot, because the meeting is over:
+            after `joinAt`. A job without a bot fails then with
+            `dispatch_timeout`; a bot that was in the meeting and is lost is replaced later too. By default, the service's
+            setting,
+            30 minutes after `joinAt` or the creation of the job, whichever is later.
         recording (RecordingOptions | Unset): What is recorded. An option that is not set is the team's, or else the
             service's, setting.
         captions (CaptionsOptions | Unset): The live captions of the meeting platform. An option that is not set is the
@@ -84,6 +89,7 @@ class JobCreate:
     metadata: JobCreateMetadata | Unset = UNSET
     auto_leave: AutoLeaveConfig | Unset = UNSET
     title: str | Unset = UNSET
+    start_before: datetime.datetime | Unset = UNSET
     recording: RecordingOptions | Unset = UNSET
     captions: CaptionsOptions | Unset = UNSET
     chat: bool | Unset = UNSET
@@ -123,6 +129,10 @@ class JobCreate:
             auto_leave = self.auto_leave.to_dict()
 
         title = self.title
+
+        start_before: str | Unset = UNSET
+        if not isinstance(self.start_before, Unset):
+            start_before = self.start_before.isoformat()
 
         recording: dict[str, Any] | Unset = UNSET
         if not isinstance(self.recording, Unset):
@@ -181,6 +191,8 @@ class JobCreate:
             field_dict["autoLeave"] = auto_leave
         if title is not UNSET:
             field_dict["title"] = title
+        if start_before is not UNSET:
+            field_dict["startBefore"] = start_before
         if recording is not UNSET:
             field_dict["recording"] = recording
         if captions is not UNSET:
@@ -259,6 +271,13 @@ class JobCreate:
 
         title = d.pop("title", UNSET)
 
+        _start_before = d.pop("startBefore", UNSET)
+        start_before: datetime.datetime | Unset
+        if isinstance(_start_before, Unset):
+            start_before = UNSET
+        else:
+            start_before = isoparse(_start_before)
+
         _recording = d.pop("recording", UNSET)
         recording: RecordingOptions | Unset
         if isinstance(_recording, Unset):
@@ -324,6 +343,7 @@ class JobCreate:
             metadata=metadata,
             auto_leave=auto_leave,
             title=title,
+            start_before=start_before,
             recording=recording,
             captions=captions,
             chat=chat,

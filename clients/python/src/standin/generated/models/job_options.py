@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
+from dateutil.parser import isoparse
 
 from ..types import UNSET, Unset
 
@@ -27,6 +29,7 @@ class JobOptions:
 
     Attributes:
         title (str | Unset): The title of the meeting.
+        start_before (datetime.datetime | Unset): When it is too late to send the bot. For a calendar event, its end.
         recording (RecordingOptions | Unset): What is recorded. An option that is not set is the team's, or else the
             service's, setting.
         captions (CaptionsOptions | Unset): The live captions of the meeting platform. An option that is not set is the
@@ -47,6 +50,7 @@ class JobOptions:
     """
 
     title: str | Unset = UNSET
+    start_before: datetime.datetime | Unset = UNSET
     recording: RecordingOptions | Unset = UNSET
     captions: CaptionsOptions | Unset = UNSET
     chat: bool | Unset = UNSET
@@ -59,6 +63,10 @@ class JobOptions:
 
     def to_dict(self) -> dict[str, Any]:
         title = self.title
+
+        start_before: str | Unset = UNSET
+        if not isinstance(self.start_before, Unset):
+            start_before = self.start_before.isoformat()
 
         recording: dict[str, Any] | Unset = UNSET
         if not isinstance(self.recording, Unset):
@@ -98,6 +106,8 @@ class JobOptions:
         field_dict.update({})
         if title is not UNSET:
             field_dict["title"] = title
+        if start_before is not UNSET:
+            field_dict["startBefore"] = start_before
         if recording is not UNSET:
             field_dict["recording"] = recording
         if captions is not UNSET:
@@ -129,6 +139,13 @@ class JobOptions:
 
         d = dict(src_dict)
         title = d.pop("title", UNSET)
+
+        _start_before = d.pop("startBefore", UNSET)
+        start_before: datetime.datetime | Unset
+        if isinstance(_start_before, Unset):
+            start_before = UNSET
+        else:
+            start_before = isoparse(_start_before)
 
         _recording = d.pop("recording", UNSET)
         recording: RecordingOptions | Unset
@@ -185,6 +202,7 @@ class JobOptions:
 
         job_options = cls(
             title=title,
+            start_before=start_before,
             recording=recording,
             captions=captions,
             chat=chat,

@@ -31,12 +31,13 @@ class JobPatch:
     """Changes to a job that is not yet dispatched.
 
     Attributes:
-        join_at (datetime.datetime | Unset): When to join.
+        join_at (datetime.datetime | Unset): When to join. `startBefore` moves with it.
         display_name (str | Unset): The name shown to other participants. A blank name becomes the default.
         webhooks (JobPatchWebhooks | Unset): Changes to single URLs. null removes a URL.
         metadata (JobPatchMetadata | Unset): Replaces all metadata. Up to 256 KiB as JSON.
         auto_leave (AutoLeavePatch | Unset): Changes to single settings, with the same bounds as for a new job.
         title (None | str | Unset): The title of the meeting. null removes it.
+        start_before (datetime.datetime | None | Unset): When it is too late to send the bot. null removes it.
         recording (RecordingOptions | Unset): What is recorded. An option that is not set is the team's, or else the
             service's, setting.
         captions (CaptionsOptions | Unset): The live captions of the meeting platform. An option that is not set is the
@@ -76,6 +77,7 @@ class JobPatch:
     metadata: JobPatchMetadata | Unset = UNSET
     auto_leave: AutoLeavePatch | Unset = UNSET
     title: None | str | Unset = UNSET
+    start_before: datetime.datetime | None | Unset = UNSET
     recording: RecordingOptions | Unset = UNSET
     captions: CaptionsOptions | Unset = UNSET
     chat: bool | Unset = UNSET
@@ -122,6 +124,14 @@ class JobPatch:
             title = UNSET
         else:
             title = self.title
+
+        start_before: None | str | Unset
+        if isinstance(self.start_before, Unset):
+            start_before = UNSET
+        elif isinstance(self.start_before, datetime.datetime):
+            start_before = self.start_before.isoformat()
+        else:
+            start_before = self.start_before
 
         recording: dict[str, Any] | Unset = UNSET
         if not isinstance(self.recording, Unset):
@@ -195,6 +205,8 @@ class JobPatch:
             field_dict["autoLeave"] = auto_leave
         if title is not UNSET:
             field_dict["title"] = title
+        if start_before is not UNSET:
+            field_dict["startBefore"] = start_before
         if recording is not UNSET:
             field_dict["recording"] = recording
         if captions is not UNSET:
@@ -291,6 +303,23 @@ class JobPatch:
 
         title = _parse_title(d.pop("title", UNSET))
 
+        def _parse_start_before(data: object) -> datetime.datetime | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                start_before_type_0 = isoparse(data)
+
+                return start_before_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None | Unset, data)
+
+        start_before = _parse_start_before(d.pop("startBefore", UNSET))
+
         _recording = d.pop("recording", UNSET)
         recording: RecordingOptions | Unset
         if isinstance(_recording, Unset):
@@ -375,6 +404,7 @@ class JobPatch:
             metadata=metadata,
             auto_leave=auto_leave,
             title=title,
+            start_before=start_before,
             recording=recording,
             captions=captions,
             chat=chat,

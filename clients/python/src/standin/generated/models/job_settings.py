@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
+from dateutil.parser import isoparse
 
 from ..types import UNSET, Unset
 
@@ -31,6 +33,7 @@ class JobSettings:
         webhooks (JobWebhooks): The URLs that receive the events of the job. If null, the default URL of the consumer
             receives them.
         title (str | Unset): The title of the meeting.
+        start_before (datetime.datetime | Unset): When it is too late to send the bot. For a calendar event, its end.
         recording (RecordingOptions | Unset): What is recorded. An option that is not set is the team's, or else the
             service's, setting.
         captions (CaptionsOptions | Unset): The live captions of the meeting platform. An option that is not set is the
@@ -53,6 +56,7 @@ class JobSettings:
     display_name: str
     webhooks: JobWebhooks
     title: str | Unset = UNSET
+    start_before: datetime.datetime | Unset = UNSET
     recording: RecordingOptions | Unset = UNSET
     captions: CaptionsOptions | Unset = UNSET
     chat: bool | Unset = UNSET
@@ -69,6 +73,10 @@ class JobSettings:
         webhooks = self.webhooks.to_dict()
 
         title = self.title
+
+        start_before: str | Unset = UNSET
+        if not isinstance(self.start_before, Unset):
+            start_before = self.start_before.isoformat()
 
         recording: dict[str, Any] | Unset = UNSET
         if not isinstance(self.recording, Unset):
@@ -113,6 +121,8 @@ class JobSettings:
         )
         if title is not UNSET:
             field_dict["title"] = title
+        if start_before is not UNSET:
+            field_dict["startBefore"] = start_before
         if recording is not UNSET:
             field_dict["recording"] = recording
         if captions is not UNSET:
@@ -149,6 +159,13 @@ class JobSettings:
         webhooks = JobWebhooks.from_dict(d.pop("webhooks"))
 
         title = d.pop("title", UNSET)
+
+        _start_before = d.pop("startBefore", UNSET)
+        start_before: datetime.datetime | Unset
+        if isinstance(_start_before, Unset):
+            start_before = UNSET
+        else:
+            start_before = isoparse(_start_before)
 
         _recording = d.pop("recording", UNSET)
         recording: RecordingOptions | Unset
@@ -207,6 +224,7 @@ class JobSettings:
             display_name=display_name,
             webhooks=webhooks,
             title=title,
+            start_before=start_before,
             recording=recording,
             captions=captions,
             chat=chat,
