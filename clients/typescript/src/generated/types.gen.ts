@@ -1460,7 +1460,7 @@ export type MediaFile = {
      */
     contentType: string;
     /**
-     * The codecs parameter of the media type (RFC 6381), for example avc1.42E01F,opus. Empty for text files.
+     * The codecs parameter of the media type (RFC 6381), for example avc1.42E01F,mp4a.40.2. Empty for text files.
      */
     codecs: string;
     /**

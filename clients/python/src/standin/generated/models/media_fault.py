@@ -14,8 +14,8 @@ class MediaFault:
     """An interval with faulty media.
 
     Attributes:
-        kind (str): no_sound: digital silence, although others spoke or never sent any sound. frozen_picture: the picture
-            did not change, although video was received. New codes may be added.
+        kind (str): no_sound: digital silence, although others spoke or never sent any sound. frozen_picture: the
+            picture did not change, although video was received. New codes may be added.
         start_ms (int): The offset of the start, in milliseconds.
         end_ms (int): The offset of the end, in milliseconds.
     """

@@ -23,8 +23,8 @@ class MediaFile:
             transcript the transcript, which is attached after the manifest is finalized.
         uri (str): The URL of the file. Requests need an API key of the consumer.
         content_type (str): The media type without parameters.
-        codecs (str): The codecs parameter of the media type (RFC 6381), for example avc1.42E01F,opus. Empty for text
-            files.
+        codecs (str): The codecs parameter of the media type (RFC 6381), for example avc1.42E01F,mp4a.40.2. Empty for
+            text files.
         bytes_ (int): The size of the file in bytes.
         sha256 (str): The SHA-256 of the file in lowercase hex.
         duration_ms (int): The duration in milliseconds, or 0 for text files.
