@@ -43,6 +43,8 @@ type Stats struct {
 	LastPictureAt time.Time
 	// LastReportAt is when the recorder tab last sent a status report.
 	LastReportAt time.Time
+	// EndedAt is when the encoder stopped; zero before.
+	EndedAt time.Time
 	// Width and Height are the size of the captured video.
 	Width, Height int
 	// SoundChanges are the last beginnings and ends of sound, oldest first.
@@ -78,8 +80,12 @@ const (
 	reasonCaptureEnded = "capture_ended"
 )
 
-// endReport is the recorder tab's last message, after the last chunk.
-type endReport struct{ Reason, Detail string }
+// endReport is the recorder tab's last message, after the last chunk: why and when the encoder
+// stopped.
+type endReport struct {
+	Reason, Detail string
+	AtMs, AgoMs    float64
+}
 
 // err returns the error for the reason.
 func (e endReport) err() error {
@@ -322,6 +328,11 @@ func (s *chunkServer) handleEnd(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "malformed end", http.StatusBadRequest)
 		return
 	}
+	s.mu.Lock()
+	if s.current.EndedAt.IsZero() {
+		s.current.EndedAt = localTime(report.AtMs, report.AgoMs, time.Now())
+	}
+	s.mu.Unlock()
 	select {
 	case s.ended <- report:
 	default:

@@ -22,6 +22,7 @@ const standin = (() => {
 	let voice; // undefined unless the bot may speak
 	let queue = [], uploading = null, sequence = 0;
 	let recordedMs = 0, runningSince = null; // without pauses
+	let stoppedAt = null;
 	let lastSoundAt = null, lastSignalAt = null, pictureChangedAt = null;
 	let timers = [], measuring;
 	let soundChanges = [], soundGaps = []; // not sent yet
@@ -312,7 +313,7 @@ const standin = (() => {
 		timers = [];
 		sendStatus();
 		await flushed();
-		await post("end", JSON.stringify({reason, detail}));
+		await post("end", JSON.stringify({reason, detail, ...timestamp(stoppedAt ?? performance.now())}));
 	}
 
 	const timestamp = at => ({atMs: performance.timeOrigin + at, agoMs: performance.now() - at});
@@ -345,6 +346,7 @@ const standin = (() => {
 		await voice?.flush();
 		if (recorder && recorder.state !== "inactive") {
 			const stopped = new Promise(resolve => { recorder.onstop = resolve; });
+			stoppedAt = performance.now();
 			recorder.stop();
 			await stopped;
 		}

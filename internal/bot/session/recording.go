@@ -207,7 +207,11 @@ func (r *recordingSession) resumeIfSpace(ctx context.Context) {
 // part is complete. reason is that of the gap that follows; "" when the recording ends.
 func (r *recordingSession) endPart(err error, reason string) {
 	r.updateSound()
-	length := r.recorder.Stats().Recorded
+	stats, now := r.recorder.Stats(), time.Now()
+	length, ended := stats.Recorded, stats.EndedAt
+	if ended.IsZero() || ended.After(now) {
+		ended = now
+	}
 	r.state.recorded += length
 	if length >= steadyRecording {
 		r.state.failures = 0
@@ -218,7 +222,7 @@ func (r *recordingSession) endPart(err error, reason string) {
 	case err != nil && reason != "":
 		reason = recording.GapMediaLost
 	}
-	r.report.EndPart(time.Now(), err, reason)
+	r.report.EndPart(ended, err, reason)
 	if encoder := r.sink.encoder; encoder != nil {
 		r.state.encoding.Go(encoder.Close)
 	}

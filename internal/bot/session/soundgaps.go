@@ -25,10 +25,12 @@ type soundGaps struct {
 	blank      []soundGap   // gaps of the capture that may be silence
 	unplayed   []soundGap   // times in which the page could not play
 	measuredAt time.Time
-	rate       float64   // packets per second that arrived last, about
-	soundRate  float64   // those of audio
-	cutAt      time.Time // since when nothing arrives; zero while something does
+	rates      [2]packetRates // that were measured last
+	cutAt      time.Time      // since when nothing arrives; zero while something does
 }
+
+// packetRates are packets per second, and those of audio.
+type packetRates struct{ all, sound float64 }
 
 // gapReport is where gaps are told: a report.Report.
 type gapReport interface {
@@ -77,21 +79,22 @@ func (g *soundGaps) handleMeasured(report gapReport, at time.Time, inbound recor
 		}
 		g.unplayed = append(g.unplayed[max(0, len(g.unplayed)+1-maxSoundEvidence):], unplayed)
 	}
+	// A network that is lost within a second leaves a few packets of it.
+	rate := packetRates{max(g.rates[0].all, g.rates[1].all), max(g.rates[0].sound, g.rates[1].sound)}
 	received := float64(inbound.Received)
 	switch {
-	case received == 0 && g.cutAt.IsZero() && g.rate >= minPacketRate && inbound.ReceivedAgoMs >= 0:
+	case received == 0 && g.cutAt.IsZero() && rate.all >= minPacketRate && inbound.ReceivedAgoMs >= 0:
 		g.cutAt = at.Add(-time.Duration(inbound.ReceivedAgoMs * float64(time.Millisecond)))
 	case received > 0 && !g.cutAt.IsZero():
-		seconds := max(received/g.rate, float64(inbound.Packets)/max(g.soundRate, 1)) // video may need longer to go on
+		seconds := max(received/rate.all, float64(inbound.Packets)/max(rate.sound, 1)) // video may need longer to go on
 		resumed := at.Add(-time.Duration(seconds * float64(time.Second)))
 		if resumed.Sub(g.cutAt) >= minNetworkGap {
 			report.AddGap(g.cutAt.Add(recorder.PlayDelay), resumed.Add(recorder.PlayDelay), recording.GapNetworkLost)
 		}
 		g.cutAt = time.Time{}
 	case received > 0:
-		// A network that is lost within a second leaves a few packets of it.
 		seconds := at.Sub(before).Seconds()
-		g.rate, g.soundRate = max(received/seconds, g.rate/2), max(float64(inbound.Packets)/seconds, g.soundRate/2)
+		g.rates = [2]packetRates{g.rates[1], {received / seconds, float64(inbound.Packets) / seconds}}
 	}
 }
 

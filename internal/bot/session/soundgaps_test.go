@@ -45,7 +45,7 @@ func TestSoundGaps(t *testing.T) {
 			inside: map[int]recorder.Inbound{9: {}, 10: {}, 11: {}, 12: {Received: 90, UnplayedMs: 4000}},
 		},
 		"the network is lost": {
-			length: 14, want: []string{"5.1-8.2 network_lost"},
+			length: 14, want: []string{"5.1-8.7 network_lost"},
 			inside: map[int]recorder.Inbound{5: {Received: 4}, 6: {ReceivedAgoMs: 1100}, 7: {ReceivedAgoMs: 2100}, 8: {ReceivedAgoMs: 3100}, 9: {Received: 25}},
 		},
 		"the network is lost for a second": {
