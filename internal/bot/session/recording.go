@@ -206,6 +206,7 @@ func (r *recordingSession) resumeIfSpace(ctx context.Context) {
 // endPart updates the state after the recorder ended. A nil err means that the
 // part is complete. reason is that of the gap that follows; "" when the recording ends.
 func (r *recordingSession) endPart(err error, reason string) {
+	r.gaps.end(time.Now())
 	r.updateSound()
 	stats, now := r.recorder.Stats(), time.Now()
 	length, ended := stats.Recorded, stats.EndedAt

@@ -14,6 +14,8 @@ const (
 	// although minPacketRate packets per second came before.
 	minNetworkGap = 2 * time.Second
 	minPacketRate = 10
+	// maxPageSilence is how long a page that runs may take to be measured.
+	maxPageSilence = 5 * time.Second
 	// maxSoundEvidence limits the gaps and times that are kept to be compared.
 	maxSoundEvidence = 20
 )
@@ -62,6 +64,13 @@ func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
 			compare(report, blank, unplayed)
 		}
 		g.blank = append(g.blank[max(0, len(g.blank)+1-maxSoundEvidence):], blank)
+	}
+}
+
+// end uses that the page did not answer at the end of a part.
+func (g *soundGaps) end(at time.Time) {
+	if silent := at.Sub(g.measuredAt); !g.measuredAt.IsZero() && silent > maxPageSilence {
+		g.unplayed = append(g.unplayed, soundGap{from: g.measuredAt.Add(-time.Second), to: at, lost: silent})
 	}
 }
 

@@ -16,6 +16,10 @@ import (
 // then the configured resources are kept free for it.
 const warmUp = time.Minute
 
+// overloaded is the share of a minute in which something waits for a processor from which on no more
+// bots are started: the recordings of those that run would suffer.
+const overloaded = 0.95
+
 // Unlimited is the capacity of a node that nothing limits.
 const Unlimited = 1 << 20
 
@@ -40,8 +44,8 @@ type CapacitySettings struct {
 }
 
 // Capacity counts how many bots a node runs and can run. A bot's slot is
-// reserved before it is launched. Measured usage and the machine's available
-// memory can lower the configured capacity, never raise it. One bot always fits.
+// reserved before it is launched. Measured usage, the machine's available memory and
+// its load can lower the configured capacity, never raise it. One bot always fits.
 type Capacity struct {
 	settings CapacitySettings
 
@@ -172,6 +176,10 @@ func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason strin
 			used, total, machine.Cores, inGiB(machine.MemoryTotal), c.describePerBot())
 	}
 	n = total - used
+	if used > 0 && machine.Waiting >= overloaded {
+		return 0, fmt.Sprintf("this machine is overloaded: in the last minute something waited for a processor in %.0f%% of the time, "+
+			"and the recordings of %d bots would suffer", 100*machine.Waiting, used)
+	}
 	if used == 0 || machine.MemoryTotal == 0 {
 		return n, ""
 	}

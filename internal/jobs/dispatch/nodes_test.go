@@ -109,12 +109,16 @@ func TestCapacityOfMachine(t *testing.T) {
 	if got := free.Free(t.Context(), later); got != 3 {
 		t.Errorf("7 GiB available beside a settled bot: %d free, want 3", got)
 	}
-	has.MemoryAvailable = 1 << 30
+	has.Waiting = 0.97
+	if cause := free.FullReason(t.Context(), later); !strings.Contains(cause, "waited for a processor in 97% of the time") {
+		t.Errorf("on an overloaded machine: full reason %q", cause)
+	}
+	has.Waiting, has.MemoryAvailable = 0.5, 1<<30
 	if cause := free.FullReason(t.Context(), later); !strings.Contains(cause, "1.0 GiB of memory left") {
 		t.Errorf("full reason %q", cause)
 	}
 	small := dispatch.NewCapacity(dispatch.CapacitySettings{Machine: func(context.Context) host.Resources {
-		return host.Resources{Cores: 0.5, MemoryTotal: 1 << 29, MemoryAvailable: 1 << 20}
+		return host.Resources{Cores: 0.5, MemoryTotal: 1 << 29, MemoryAvailable: 1 << 20, Waiting: 1}
 	}})
 	if got := small.Free(t.Context(), now); got != 1 {
 		t.Errorf("a machine that is too small: %d free, want 1", got)

@@ -58,6 +58,27 @@ func processorsOf(root fs.FS, machineProcessors int) (t times, source string, ok
 	return t, source, ok
 }
 
+// waitingIn returns in which share of the last minute a task of the machine, or of a control group of
+// this process, waited for a processor (Pressure Stall Information); 0 if the kernel does not tell.
+func waitingIn(root fs.FS) (share float64) {
+	sources := []string{"proc/pressure/cpu"}
+	for _, g := range groupsOf(root, "cpu") {
+		sources = append(sources, path.Join(g.dir, "cpu.pressure"))
+	}
+	for _, source := range sources {
+		data, _ := readFile(root, source)
+		for text := range strings.Lines(string(data)) { // some avg10=1.25 avg60=0.50 avg300=0.10 total=12345
+			_, text, _ = strings.Cut(text, "some ")
+			_, text, _ = strings.Cut(text, "avg60=")
+			text, _, _ = strings.Cut(text, " ")
+			if percent, err := strconv.ParseFloat(text, 64); err == nil {
+				share = max(share, percent/100)
+			}
+		}
+	}
+	return share
+}
+
 // group is the directory of a control group.
 type group struct {
 	root    fs.FS

@@ -205,3 +205,20 @@ func FuzzControlGroups(f *testing.F) {
 		}
 	})
 }
+
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	root := tree("0::/a\n", map[string]string{
+		"cgroup.procs": "", "a/cpu.pressure": "some avg10=99.00 avg60=97.50 avg300=1.00 total=5\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+	})
+	if got := waitingIn(root); got != 0.975 {
+		t.Errorf("in a group: %v", got)
+	}
+	root["proc/pressure/cpu"] = &fstest.MapFile{Data: []byte("some avg10=0.00 avg60=99.00 avg300=1.00 total=5\n")}
+	if got := waitingIn(root); got != 0.99 {
+		t.Errorf("on a machine: %v", got)
+	}
+	if got := waitingIn(fstest.MapFS{"proc/pressure/cpu": {Data: []byte("some")}}); got != 0 {
+		t.Errorf("without a number: %v", got)
+	}
+}

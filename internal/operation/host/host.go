@@ -250,11 +250,13 @@ type Resources struct {
 	Cores           float64
 	MemoryTotal     uint64 // bytes
 	MemoryAvailable uint64 // bytes
+	// Waiting is the share of the last minute in which something waited for a processor.
+	Waiting float64
 }
 
 // Resources returns the current resources.
 func (r *Reader) Resources(ctx context.Context) Resources {
-	var resources Resources
+	resources := Resources{Waiting: waitingIn(r.root)}
 	processors, err := cpu.CountsWithContext(ctx, true)
 	if err == nil {
 		resources.Cores = float64(processors)
