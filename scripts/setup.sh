@@ -77,6 +77,7 @@ if [ "${1:-run}" = test ]; then
 	need curl curl "for the test of the documented commands"
 	need zsh zsh "for the tests of completions"
 	need fish fish "for the tests of completions"
+	need faad faad "decodes the sound of recordings, beside ffmpeg"
 	need nft nftables "for the tests of the egress rules"
 	need ip iproute2 "for the tests of the egress rules"
 	need espeak-ng espeak-ng "speech for the test of transcripts"

@@ -203,6 +203,23 @@ func (c *timeCase) check(result *timeResult) {
 			t.Errorf("the beep at %.0f ms is %.0f ms late", beep, off)
 		}
 	}
+	for _, media := range manifest.Media {
+		if media.Kind != recording.ParticipantAudio {
+			continue
+		}
+		own, err := mediacheck.Decode(t.Context(), c.fetch(media))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, beep := range own.BeepsMs {
+			result.beeps++
+			off := math.Mod(beep+float64(media.StartOffsetMs)-phase+1500, 1000) - 500
+			if math.Abs(off) > maxBeepDifference && !filling(beep+float64(media.StartOffsetMs)) {
+				result.late++
+				t.Errorf("the beep at %.0f ms of %s is %.0f ms late", beep, media.Name, off)
+			}
+		}
+	}
 	var wrong []string
 	stutters := strings.Contains(c.fault.name, "continued") // a third of the sound is there
 	last := float64(c.ended.Sub(manifest.Timeline.RecordingStartedAt.Time).Milliseconds()) - 200

@@ -1,14 +1,17 @@
 package build
 
 import (
+	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"standin/internal/bot/ingest"
 	"standin/internal/recording"
+	"standin/internal/testing/mediacheck"
 )
 
 // TestEncoder packs a part while it is recorded, and one that cannot be decoded, which is packed
@@ -60,6 +63,30 @@ func list(t *testing.T, folder string) (names []string) {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+// TestPlayers: a decoder that knows nothing but AAC in MP4 finds the sound of a recording. With H.264 up
+// to level 4.2 (TestPackCanBeRepeated), that is what QuickTime, iOS, Keynote, PowerPoint, Premiere and
+// Windows accept.
+func TestPlayers(t *testing.T) {
+	t.Parallel()
+	folder, out := t.TempDir(), t.TempDir()
+	writeSegments(t, folder, 0, splitSegments(t, encodeRecording(t, source{Seconds: 3, NoPicture: true})))
+	packed, err := packAll(t.Context(), folder, out, ingest.Report{})
+	if err != nil || packed.Files[0].Codecs != "mp4a.40.2" {
+		t.Fatalf("packed %+v (%v)", packed.Files, err)
+	}
+	file, sound := filepath.Join(out, "recording.m4a"), filepath.Join(out, "faad.wav")
+	if text, err := exec.CommandContext(t.Context(), "faad", "-q", "-o", sound, file).CombinedOutput(); err != nil { //nolint:gosec // a file of the test
+		if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
+			t.Skip("faad is not installed")
+		}
+		t.Fatalf("faad: %v: %s", err, text)
+	}
+	beeps, err := mediacheck.Tones(t.Context(), sound, 1000)
+	if want := decoded(t, file, packed.Files[0].SHA256).BeepsMs; err != nil || len(want) != 3 || !near(beeps[0], want, 0) {
+		t.Errorf("faad finds beeps at %v, want %v (%v)", beeps, want, err)
+	}
 }
 
 // TestFilledGap: what is missing between two parts is silent in the file, but for a pause, and the
