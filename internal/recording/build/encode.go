@@ -55,15 +55,17 @@ func (e *Encoder) run(ctx context.Context, folder string, part int) error {
 	encoding := filepath.Join(folder, fmt.Sprintf("encoding-%03d.mp4", part))
 	defer os.Remove(encoding) // nothing is left of a failure
 	input, feed := io.Pipe()
-	segments := 0
+	fed := make(chan int, 1)
 	go func() {
-		defer feed.Close()
+		segments := 0
 		for segment := range e.segments {
 			if _, err := feed.Write(segment); err != nil {
 				return // the encoder has failed
 			}
 			segments++
 		}
+		fed <- segments
+		_ = feed.Close()
 	}()
 	limits := toolLimits{Time: 24 * time.Hour, Memory: 4 << 30, FileSize: 1 << 40, Input: input}
 	_, err = runTool(ctx, limits, tools.FFmpeg, append(append([]string{
@@ -73,7 +75,7 @@ func (e *Encoder) run(ctx context.Context, folder string, part int) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(encoding, encodedPath(folder, part, segments))
+	return os.Rename(encoding, encodedPath(folder, part, <-fed)) // it ends at the end of its input only
 }
 
 // Append adds a segment, which nobody may change. It never blocks.
