@@ -17,8 +17,8 @@ import (
 	"standin/internal/jobs/webhook"
 )
 
-// Every way to address an internal host is refused before a packet is sent,
-// and the delivery log says so.
+// An internal host is refused before a packet is sent, however it is addressed, and the delivery
+// log says so. Package dialguard tests every kind of address.
 func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, ok)
@@ -39,34 +39,16 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		{"127.0.0.1", "a loopback address", ""},
 		{"localhost", "a loopback address", ""},
 		{"loopback.test", "a loopback address", "127.0.0.1"},
-		{"10.0.0.1", "a private address", ""},
-		{"172.31.255.255", "a private address", ""},
-		{"192.168.1.1", "a private address", ""},
 		{"both.test", "a private address", "10.0.0.1"},
-		{"169.254.1.1", "a link-local address", ""},
 		{"169.254.169.254", "a metadata address", ""},
 		{"metadata.test", "a metadata address", "169.254.169.254"},
-		{"100.64.0.1", "a carrier NAT address", ""},
-		{"198.18.0.1", "a benchmarking address", ""},
-		{"224.0.0.1", "a multicast address", ""},
 		{"0.0.0.0", "unspecified address", ""},
-		{"[::]", "unspecified address", ""},
 		{"[::1]", "a loopback address", ""},
-		{"[fe80::1]", "a link-local address", ""},
-		{"[fd00:ec2::254]", "a unique local address", ""},
-		{"[ff02::1]", "a multicast address", ""},
 		{"[::ffff:127.0.0.1]", "v4-mapped", ""},
-		{"[::127.0.0.1]", "a v4-compatible address", ""},
-		{"[64:ff9b::7f00:1]", "a NAT64 address", ""},
-		{"[2002:7f00:1::]", "a 6to4 address", ""},
-		{"[2001::1]", "a Teredo address", ""},
 		{"[fe80::1%25lo]", "an address with a zone", ""},
-		{"[::1%25lo]", "an address with a zone", ""},
 		{"2130706433", "a number is not a host name", ""},
 		{"0x7f000001", "a number is not a host name", ""},
-		{"0x7f.0.0.1", "a number is not a host name", ""},
 		{"0177.0.0.1", "a number is not a host name", ""},
-		{"017700000001", "a number is not a host name", ""},
 		{"127.1", "a number is not a host name", ""},
 		{"127.0.0.1.", "a number is not a host name", ""},
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -42,7 +41,7 @@ func library(t *testing.T, secret string) *standardwebhooks.Webhook {
 }
 
 // TestOtherSecrets checks that the library verifies with the bytes of a secret that is not
-// whsec_ and base64. TestVerifications shows the others.
+// whsec_ and base64.
 func TestOtherSecrets(t *testing.T) {
 	t.Parallel()
 	for _, secret := range []string{"correct horse battery staple", "whsec_not base64!", "whsec_"} {
@@ -72,6 +71,7 @@ func TestServiceSignature(t *testing.T) {
 	}
 }
 
+// TestRotatedSecretSignsUntilItExpires checks it with our verification and the library's.
 func TestRotatedSecretSignsUntilItExpires(t *testing.T) {
 	t.Parallel()
 	const fresh, old = "whsec_bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3", whsec
@@ -95,6 +95,9 @@ func TestRotatedSecretSignsUntilItExpires(t *testing.T) {
 			if err := client.VerifyWebhook(header, body, old, at); (err == nil) != works {
 				t.Errorf("after %s, the old secret: %v, want that it verifies: %v", after, err, works)
 			}
+			if err := library(t, old).VerifyIgnoringTimestamp(body, header); (err == nil) != works {
+				t.Errorf("after %s, the library, with the old secret: %v", after, err)
+			}
 		}
 	}
 }
@@ -104,29 +107,6 @@ func TestSignWithoutASecret(t *testing.T) {
 	for _, secrets := range [][]webhook.Secret{nil, {{Value: whsec, ExpiresAt: created}}} {
 		if err := webhook.Sign(make(http.Header), secrets, "dlv_1", created, body); err == nil {
 			t.Errorf("signed with %d secrets, none of which counts", len(secrets))
-		}
-	}
-}
-
-// TestVerifyRefuses checks what TestVerifications does not: a header without one of its fields.
-func TestVerifyRefuses(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	without := func(name string) func(http.Header) { return func(header http.Header) { header.Del(name) } }
-	with := func(name, value string) func(http.Header) {
-		return func(header http.Header) { header.Set(name, value) }
-	}
-	for name, change := range map[string]func(http.Header){
-		"another time":          with(webhook.StandardTimestampHeader, fmt.Sprint(now.Unix()+1)),
-		"no time":               without(webhook.StandardTimestampHeader),
-		"no service signature":  without(webhook.SignatureHeader),
-		"no standard signature": without(webhook.StandardSignatureHeader),
-		"an empty signature":    with(webhook.SignatureHeader, "sha256="),
-	} {
-		header := sign(t, now, webhook.Secret{Value: whsec})
-		change(header)
-		if err := client.VerifyWebhook(header, body, whsec, now); !errors.Is(err, client.ErrSignature) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
