@@ -61,22 +61,17 @@ func newJob(ctx context.Context, tx *store.Tx, consumer uuid.UUID) (job.Job, err
 	return r.Job, err
 }
 
-// newEvent returns an event of a job.
-func newEvent(j job.Job, sequence int64, url string) (webhook.Delivery, error) {
+// insertEvent inserts an event of a job into the outbox.
+func insertEvent(ctx context.Context, tx *store.Tx, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
 	event := webhook.StatusChanged(j, job.Scheduled, job.Dispatching)
 	data, err := event.Data(sequence)
-	return webhook.Delivery{
+	if err != nil {
+		return webhook.Delivery{}, err
+	}
+	d := webhook.Delivery{
 		ID: webhook.NewDeliveryID(), JobID: j.ID, ConsumerID: j.ConsumerID, Mode: j.Mode, URL: url, Event: event.Name,
 		Sequence: sequence, EmittedAt: time.Now(), Data: data, Version: webhook.Version2,
 		Secrets: []webhook.Secret{{Value: secret}},
-	}, err
-}
-
-// insertEvent inserts an event of a job into the outbox.
-func insertEvent(ctx context.Context, tx *store.Tx, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
-	d, err := newEvent(j, sequence, url)
-	if err != nil {
-		return d, err
 	}
 	return d, tx.InsertDelivery(ctx, d)
 }
