@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -290,45 +289,4 @@ func TestRedeliverIsBounded(t *testing.T) {
 	if err != nil || got.Attempt != webhook.MaxTries || got.State != webhook.DeliveryDelivered {
 		t.Errorf("%d tries, %s, %v", got.Attempt, got.State, err)
 	}
-}
-
-// TestListTimeline reads all pages of a timeline in the order of arrival.
-func TestListTimeline(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := newJob(newConsumer(t, s).ID)
-		other := newJob(r.ConsumerID)
-		insert(t, s, r, other)
-		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			for i := range 10 {
-				for _, id := range []uuid.UUID{r.ID, other.ID} {
-					err := storetest.AddEntry(ctx, tx, job.TimelineEntry{
-						ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
-						From: job.Joining, To: job.Joining, Reason: job.OutOfOrder, Data: fmt.Appendf(nil, `{"n":%d}`, i),
-					})
-					if err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-		want, err := s.Timeline(t.Context(), r.ID)
-		if err != nil || len(want) != 10 {
-			t.Fatalf("%d entries, %v", len(want), err)
-		}
-		for _, limit := range []int{1, 3, 10, 100} {
-			var got []job.TimelineEntry
-			var after uuid.UUID
-			for more := true; more; {
-				var page []job.TimelineEntry
-				if page, more, err = s.ListTimeline(t.Context(), r.ID, after, limit); err != nil || len(page) == 0 || len(page) > limit {
-					t.Fatalf("page of %d with limit %d: %v", len(page), limit, err)
-				}
-				got, after = append(got, page...), page[len(page)-1].ID
-			}
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("limit %d: %d entries, want %d", limit, len(got), len(want))
-			}
-		}
-	})
 }

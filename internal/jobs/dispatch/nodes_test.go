@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,39 +122,6 @@ func TestCapacityOfMachine(t *testing.T) {
 	if got := small.Free(t.Context(), now); got != 1 {
 		t.Errorf("a machine that is too small: %d free, want 1", got)
 	}
-}
-
-// TestNodesShareJobs checks that two nodes launch each job once and that each node
-// monitors its own bots.
-func TestNodesShareJobs(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.run(t, node("a", 10))
-		h.run(t, node("b", 10))
-		var ids []uuid.UUID
-		for range 20 {
-			ids = append(ids, h.create(t, time.Time{}))
-		}
-		nodes := map[string]int{}
-		for _, id := range ids {
-			r := h.untilLaunched(t, id, 0)
-			nodes[r.Node]++
-			if launches := h.bots.launches(id); len(launches) != 1 {
-				t.Errorf("%d launches of one job", len(launches))
-			}
-		}
-		if nodes["a"] != 10 || nodes["b"] != 10 {
-			t.Errorf("jobs per node: %v", nodes)
-		}
-		alive, err := h.Store.Nodes(t.Context(), h.clock.Now().Add(-time.Minute))
-		var names []string
-		for _, n := range alive {
-			names = append(names, n.Name)
-		}
-		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
-			t.Errorf("nodes %+v (%v)", alive, err)
-		}
-	})
 }
 
 // TestSlotOfUnstartedAttempt checks that a node keeps no slot for an attempt that it did not

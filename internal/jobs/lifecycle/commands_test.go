@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -158,38 +157,6 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 	})
 }
 
-// TestCommandAnswersOpenHeartbeat checks that a new command answers an open
-// heartbeat request immediately, also while the bot executes another one.
-func TestCommandAnswersOpenHeartbeat(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	id := h.begun(t)
-	executing, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answers := make(chan ingest.HeartbeatResponse, 1)
-	go func() {
-		answer, err := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{Executing: []string{executing.String()}}, time.Minute)
-		if err != nil {
-			t.Error(err)
-		}
-		answers <- answer
-	}()
-	h.untilHeartbeat(t, id)
-	queued := time.Now()
-	command, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.LeaveCall, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answer := <-answers; len(answer.Commands) != 1 || answer.Commands[0].ID != command.String() {
-		t.Errorf("got %+v", answer)
-	}
-	if late := time.Since(queued); late > time.Second { // the target is 200 ms; the machine may be busy
-		t.Errorf("the command took %s", late)
-	}
-}
-
 // TestCommandTextsAreBounded checks the limits of chat messages and participant IDs.
 func TestCommandTextsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -214,30 +181,6 @@ func TestCommandTextsAreBounded(t *testing.T) {
 		if own := asJobError(err); err != nil && (len(own.Path) != 1 || own.Path[0] != "participantId") {
 			t.Errorf("participant %.40q: error path %v", participant, own.Path)
 		}
-	}
-}
-
-// TestPermissionIsStored checks that a permission request and the host's response are
-// stored and delivered.
-func TestPermissionIsStored(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	id := h.begun(t)
-	command, err := h.QueueCommand(t.Context(), h.Caller, id, ingest.RequestRecordingPermission, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotPermissionRequest)
-	h.ingest(t, botEvent(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
-	kept, err := h.Store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
-	if err != nil || len(kept) != 1 || kept[0].ID != command {
-		t.Errorf("stored %+v, %v", kept, err)
-	}
-	reported := eventsNamed(h.outbox(t, id), "bot.recording_permission_response")
-	if len(reported) != 1 || reported[0].Granted == nil || *reported[0].Granted || reported[0].Detail == nil ||
-		*reported[0].Detail != "timeout" {
-		encoded, _ := json.Marshal(reported)
-		t.Errorf("delivered %s", encoded)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
@@ -125,39 +124,6 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestScope checks that a job is visible only to its consumer and in its mode.
-func TestScope(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	mine, _, err := h.Create(t.Context(), h.Caller, world.Request("the same"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	testMode := h.Caller
-	testMode.Mode = job.Test
-	for name, caller := range map[string]account.Caller{"another consumer": h.NewCaller(t), "the same in test mode": testMode} {
-		if _, err := h.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("%s reads the job: %v", name, err)
-		}
-		if err := h.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("%s cancels the job: %v", name, err)
-		}
-		theirs, replayed, err := h.Create(t.Context(), caller, world.Request("the same"))
-		if err != nil || replayed || theirs.ID == mine.ID {
-			t.Errorf("%s with the same externalId: %s, replayed %v (%v), the first job is %s", name, theirs.ID, replayed, err, mine.ID)
-		}
-	}
-	if r := h.Record(t, mine.ID); r.Status != job.Scheduled {
-		t.Errorf("after requests of others: status %s", r.Status)
-	}
-	if _, err := h.Job(t.Context(), h.Caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
-		t.Errorf("an unknown job: %v", err)
-	}
-	if err := h.Cancel(t.Context(), h.Caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
-		t.Errorf("cancelling an unknown job: %v", err)
-	}
-}
-
 // TestCancel cancels a job in every phase.
 func TestCancel(t *testing.T) {
 	t.Parallel()
@@ -197,18 +163,6 @@ func TestCancel(t *testing.T) {
 			}
 			h.checkHistory(t, id)
 		})
-	}
-}
-
-func TestCancelWithdrawsOlderCommands(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	id := h.begun(t)
-	h.queue(t, id, ingest.PauseRecording)
-	h.queue(t, id, ingest.SendChatMessage)
-	h.cancel(t, id)
-	if commands := beat(t, h.Service, id, 0).Commands; len(commands) != 1 || commands[0].Kind != ingest.LeaveCall {
-		t.Errorf("the bot gets %+v, want only leave_call", commands)
 	}
 }
 

@@ -76,8 +76,8 @@ func TestAckOfAnotherJob(t *testing.T) {
 	}
 }
 
-// TestOpenHeartbeat checks that an open heartbeat is answered when a command is queued or
-// the bot is replaced, by its service or by another one, of which no notification arrives.
+// TestOpenHeartbeat checks that an open heartbeat of a bot that executes a command is answered
+// when another one is queued or the bot is replaced, by its service or by another one, of which no notification arrives.
 // The target for a command is 200 ms; the test allows more for a busy machine.
 func TestOpenHeartbeat(t *testing.T) {
 	t.Parallel()
@@ -94,9 +94,10 @@ func TestOpenHeartbeat(t *testing.T) {
 		} {
 			for _, s := range []*lifecycle.Service{h.Service, h.NewService(t, time.Now)} {
 				id := h.begun(t)
+				executing := h.queue(t, id, ingest.RequestRecordingPermission)
 				commands := make(chan []ingest.Command, 1)
 				go func() {
-					answer, _ := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{}, 5*time.Minute)
+					answer, _ := h.Heartbeat(t.Context(), ingest.Simulated(id, 0), ingest.Heartbeat{Executing: []string{executing.String()}}, 5*time.Minute)
 					commands <- answer.Commands
 				}()
 				h.untilHeartbeat(t, id) // the heartbeat request is open
