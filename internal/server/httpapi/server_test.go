@@ -107,26 +107,6 @@ func head(method, path, bearer string, length int) string {
 		length)
 }
 
-// TestSlowClientsDoNotStopOthers serves requests while a thousand other connections
-// sent nothing, half a header or half a body.
-func TestSlowClientsDoNotStopOthers(t *testing.T) {
-	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) {
-		settings.Timeouts = httpapi.Timeouts{Header: testTimeout, ReadJSON: testTimeout, Idle: testTimeout}
-	})
-	for range 334 {
-		s.dial("")
-		s.dial("POST /api/v1/jobs HTTP/1.1\r\nHost: stan")
-		s.dial(head("POST", jobsPath, adasKey, 100) + `{"externalId"`)
-	}
-	for i := range 20 {
-		body := fmt.Sprintf(`{"externalId":"other %d","meetingUrl":"https://meet.google.com/abc"}`, i)
-		if got := s.send(t, request{"POST", jobsPath, adasKey, nil, body}); got.status != 201 {
-			t.Fatalf("with slow clients: %d %s", got.status, got.body)
-		}
-	}
-}
-
 func TestSlowClientsTimeOut(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
