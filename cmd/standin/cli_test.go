@@ -17,6 +17,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/server/service"
 	"standin/internal/testing/await"
+	"standin/internal/testing/logtail"
 )
 
 // long skips a test with -short: one that starts a browser or several processes, or that takes long.
@@ -182,22 +183,7 @@ func (c *cli) file(name, content string) string {
 }
 
 // lockedBuffer is a buffer for concurrent writers.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
+type lockedBuffer struct{ logtail.Buffer }
 
 // background runs a command until it ends by itself, and returns its standard error and
 // its exit code.

@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// TestGuardRefusesSpecialAddresses checks what a refusal says. TestEverySpecialAddressIsKnown has the kinds.
 func TestGuardRefusesSpecialAddresses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -15,30 +16,10 @@ func TestGuardRefusesSpecialAddresses(t *testing.T) {
 		kind    string // empty: public
 	}{
 		{"93.184.215.14", ""},
-		{"2606:2800:21f:cb07:6820:80da:af6b:8b2c", ""},
-		{"0.0.0.0", "unspecified"},
 		{"10.0.0.5", "private"},
-		{"172.16.0.1", "private"},
-		{"192.168.1.1", "private"},
-		{"100.64.0.1", "carrier NAT"},
 		{"127.0.0.1", "loopback"},
-		{"169.254.7.7", "link-local"},
 		{"169.254.169.254", "metadata"},
-		{"198.18.0.1", "benchmarking"},
-		{"224.0.0.1", "multicast"},
-		{"255.255.255.255", "broadcast"},
-		{"::", "unspecified"},
-		{"::1", "loopback"},
-		{"fe80::1", "link-local"},
-		{"fd00:ec2::254", "unique local"},
-		{"ff02::1", "multicast"},
-		{"2001:2::1", "benchmarking"},
 		{"::ffff:127.0.0.1", "v4-mapped"},
-		{"::127.0.0.1", "v4-compatible"},
-		{"64:ff9b::7f00:1", "NAT64"},
-		{"64:ff9b:1::a00:1", "NAT64"},
-		{"2002:7f00:1::", "6to4"},
-		{"2001:0:4136:e378:8000:63bf:3fff:fdd2", "Teredo"},
 		{"2606:2800:21f::1%eth0", "zoned"},
 	}
 	for _, test := range tests {

@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -54,29 +53,5 @@ func TestProbeNamesABadSelector(t *testing.T) {
 	var script *browser.ScriptError
 	if !errors.As(err, &script) || !strings.Contains(err.Error(), "button:no-such") {
 		t.Errorf("error = %v; want a ScriptError that names the selector", err)
-	}
-}
-
-// BenchmarkProbe observes a meeting of fifty people with a long open chat.
-func BenchmarkProbe(b *testing.B) {
-	ctx, running := launchBrowser(b)
-	adapter := siteOf(b, job.Meet)
-	adapter.visit.past.Admitted = true
-	var document strings.Builder
-	document.WriteString("<main>" + ownTile + callBar)
-	for i := range 49 {
-		document.WriteString(strings.ReplaceAll(adaTile, `"ada"`, fmt.Sprintf(`"p%d"`, i)))
-	}
-	document.WriteString("<div>")
-	for i := range 500 {
-		fmt.Fprintf(&document, "<div><b>Ada</b><p>Message %d says that the call ended</p></div>", i)
-	}
-	document.WriteString(`</div></main>`)
-	page := openDocument(b, ctx, running, document.String())
-	for b.Loop() {
-		observation, err := adapter.Observe(ctx, page)
-		if err != nil || observation.Screen != InMeeting || observation.Others != 49 {
-			b.Fatalf("observed %s with %d others, %v", observation.Screen, observation.Others, err)
-		}
 	}
 }

@@ -140,21 +140,3 @@ func TestWithoutNeverCountsTheBotItself(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkMatch matches the names of 300 participants, which a bot does four
-// times per second.
-func BenchmarkMatch(b *testing.B) {
-	list := builtIn(b).Without("Standin")
-	names := make([]string, 300)
-	for i := range names {
-		names[i] = [...]string{"Anna Berg", "Jörg Müller-Lüdenscheidt (Guest)", "Анна Каренина", "Otto Otter"}[i%4]
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, name := range names {
-			if _, ok := list.Match(name); ok {
-				b.Fatalf("%q matches", name)
-			}
-		}
-	}
-}

@@ -1,11 +1,9 @@
 package serviceclient_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
+	"standin/internal/testing/logtail"
 )
 
 // bot is a running client with its spool.
@@ -20,7 +19,7 @@ type bot struct {
 	t      *testing.T
 	spool  *spool.Spool
 	client *serviceclient.Client
-	log    *logBuffer
+	log    *logtail.Buffer
 	kill   context.CancelFunc
 	ended  chan error
 }
@@ -32,7 +31,7 @@ func startBot(t *testing.T, s *service, dir string) *bot {
 
 func startBotWith(t *testing.T, s *service, dir string, change func(*serviceclient.Settings)) *bot {
 	t.Helper()
-	b := &bot{t: t, log: &logBuffer{}, ended: make(chan error, 1)}
+	b := &bot{t: t, log: &logtail.Buffer{}, ended: make(chan error, 1)}
 	var err error
 	if b.spool, err = spool.Open(dir, spool.Settings{}); err != nil {
 		t.Fatal(err)
@@ -120,24 +119,6 @@ func (b *bot) command() ingest.Command {
 		b.t.Fatal("no command received")
 		return ingest.Command{}
 	}
-}
-
-// logBuffer is a log that several goroutines write.
-type logBuffer struct {
-	mutex  sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (l *logBuffer) Write(text []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.buffer.Write(text)
-}
-
-func (l *logBuffer) String() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.buffer.String()
 }
 
 // removeSegment removes a segment from the disk without the spool.

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"standin/internal/testing/await"
+	"standin/internal/testing/logtail"
 	"standin/internal/testing/mailhost"
 )
 
@@ -121,7 +121,7 @@ func TestOAuth(t *testing.T) {
 			host.Mechanism, host.Accepts = mechanism, provides.accepts
 			host.Restart(t)
 			settings := provides.settings(host, provider)
-			var log lockedBuffer
+			var log logtail.Buffer
 			dir := t.TempDir()
 			h := newHarness(t, func(s *Settings) {
 				s.Dir, s.IMAP, s.Now, s.Log = dir, settings, time.Now, slog.New(slog.NewTextHandler(&log, nil))
@@ -227,22 +227,4 @@ func visit(ctx context.Context, instruction string) error {
 		}
 	}
 	return nil
-}
-
-// lockedBuffer is a buffer that may be used from any goroutine.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

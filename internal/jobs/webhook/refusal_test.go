@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/logtail"
 )
 
 // An internal host is refused before a packet is sent, however it is addressed, and the delivery
@@ -58,7 +59,7 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		sent[i] = delivery("http://" + test.host + ":" + port + "/hooks?token=t0ken")
 		put(t, outbox, sent[i])
 	}
-	var log syncBuffer
+	var log logtail.Buffer
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Resolver: names.resolver(), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for i, test := range tests {
 		eventually(t, "a try of "+test.host, func() bool { return len(outbox.row(sent[i].ID).tries) > 0 })

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/logtail"
 )
 
 func TestReceiverGetsTheEnvelope(t *testing.T) {
@@ -427,7 +427,7 @@ func TestOneLogLinePerTryWithoutSecrets(t *testing.T) {
 	outbox := newOutbox(t)
 	sent := delivery("http://user:passw0rd@" + strings.TrimPrefix(got.URL, "http://") + "/p4th?token=t0ken")
 	put(t, outbox, sent)
-	var log syncBuffer
+	var log logtail.Buffer
 	sender := run(t, outbox, webhook.Settings{Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	eventually(t, "the try", func() bool { return len(outbox.row(sent.ID).tries) == 1 })
 	sender.stop()
@@ -450,23 +450,6 @@ func TestOneLogLinePerTryWithoutSecrets(t *testing.T) {
 			t.Errorf("%s is in %s", secret, lines[0])
 		}
 	}
-}
-
-type syncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // Whatever receivers do, each delivery ends, under one ID and unique attempt

@@ -13,13 +13,14 @@ import (
 
 	"standin/client"
 	"standin/internal/server/service"
+	"standin/internal/testing/logtail"
 )
 
 // TestReferenceKey checks that only signed-in users get a key for the API reference: a test key,
 // for an hour, with the scope of their role. It is not logged, and not listed once it has expired.
 func TestReferenceKey(t *testing.T) {
 	t.Parallel()
-	log := new(safeBuffer)
+	log := new(logtail.Buffer)
 	h := newHarness(t, func(s *service.Settings) {
 		s.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

@@ -1,19 +1,18 @@
 package dashboard_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"standin/internal/account"
 	"standin/internal/server/httpmw"
 	"standin/internal/server/service"
+	"standin/internal/testing/logtail"
 )
 
 // TestSignIn checks the redirects to the sign-in page and back, and the attributes of
@@ -153,7 +152,7 @@ func TestThrottle(t *testing.T) {
 	})
 	t.Run("failures", func(t *testing.T) {
 		t.Parallel()
-		log := new(safeBuffer)
+		log := new(logtail.Buffer)
 		h := newHarness(t, func(s *service.Settings) {
 			s.DashboardLimits.Failures = httpmw.Rate{Requests: 3, Per: time.Hour}
 			s.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -243,24 +242,6 @@ func TestExpiredSession(t *testing.T) {
 	}
 	p.get("/jobs/live").want(t, "the stream of an ended session", 401)
 	p.post("/keys", url.Values{"token": {token}}).want(t, "a form of an ended session", 401)
-}
-
-// safeBuffer is a buffer for concurrent use.
-type safeBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *safeBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(data)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // TestSignInLink checks that a sign-in link works once, for the person who opens it first, and

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,6 +26,7 @@ import (
 	"standin/internal/server/httpapi"
 	"standin/internal/store"
 	"standin/internal/testing/apicheck"
+	"standin/internal/testing/logtail"
 	"standin/internal/testing/storetest"
 )
 
@@ -59,28 +58,10 @@ type surface struct {
 	ada, bob account.Caller
 	clients  atomic.Uint32 // number of client addresses used by fuzz tests
 	storage  *storage.Recordings
-	log      *logText
+	log      *logtail.Buffer
 	api      *httpapi.API
 	http     *http.Server
 	url      string
-}
-
-// logText is a buffer for concurrent use.
-type logText struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logText) Write(row []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(row)
-}
-
-func (l *logText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // newSurface starts an API that is closed when the test ends.
@@ -100,7 +81,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	}
 	keys := &account.Keys{Store: database, Now: time.Now}
 	s := &surface{
-		t: t, checker: apicheck.New(t, description), store: database, storage: files, log: &logText{},
+		t: t, checker: apicheck.New(t, description), store: database, storage: files, log: &logtail.Buffer{},
 		ada: newCaller(t, keys, "ada", adasKey), bob: newCaller(t, keys, "bob", bobsKey),
 	}
 	s.insert(adasJob, s.ada, "done")

@@ -249,15 +249,3 @@ func TestRateText(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkAllow(b *testing.B) {
-	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: httpmw.Rate{Requests: 10, Per: time.Minute}, Now: time.Now})
-	keys := make([]string, 1<<17) // twice the number of buckets, so that each request removes one
-	for i := range keys {
-		keys[i] = fmt.Sprint("key-", i)
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		_ = limiter.Allow(keys[i%len(keys)])
-	}
-}

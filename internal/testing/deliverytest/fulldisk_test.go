@@ -1,7 +1,6 @@
 package deliverytest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -20,26 +19,8 @@ import (
 	"standin/internal/store"
 	"standin/internal/testing/await"
 	"standin/internal/testing/hostile"
+	"standin/internal/testing/logtail"
 )
-
-// lines is a log that is safe for concurrent use.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-// count returns how many lines contain a text.
-func (l *lines) count(part string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), part)
-}
 
 // TestFullDisk fills the disk of the database while events are being posted and others are due.
 // The sender tries again less and less often, and sends each event once when there is room.
@@ -82,7 +63,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := &lines{}
+	log := new(logtail.Buffer)
 	sender := webhook.NewSender(s, webhook.Settings{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, MaxTries: slots, TryTimeout: time.Minute,
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError})),
@@ -102,8 +83,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("a write on the full disk: %v", err)
 	}
 	close(full)
-	await.Until(t, "claims fail", func() bool { return log.count("cannot find due work") >= 6 })
-	if failures := log.count("level=ERROR"); failures > 40 {
+	await.Until(t, "claims fail", func() bool { return strings.Count(log.String(), "cannot find due work") >= 6 })
+	if failures := strings.Count(log.String(), "level=ERROR"); failures > 40 {
 		t.Errorf("%d errors: the sender does not pause", failures)
 	}
 	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
@@ -116,8 +97,8 @@ func TestFullDisk(t *testing.T) {
 	if arrived.Load() != inserted {
 		t.Errorf("%d events were sent, %d were stored", arrived.Load(), inserted)
 	}
-	t.Logf("%d events, %d errors while the disk was full", inserted, log.count("level=ERROR"))
-	for _, line := range strings.Split(strings.TrimSpace(log.text.String()), "\n") {
+	t.Logf("%d events, %d errors while the disk was full", inserted, strings.Count(log.String(), "level=ERROR"))
+	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
 		if !strings.Contains(line, "disk is full") {
 			t.Errorf("another error: %s", line)
 		}

@@ -1,4 +1,4 @@
-// Package logtail shortens logs of services and bots for the output of failed
+// Package logtail keeps the logs of services and bots, and shortens them for the output of failed
 // tests, so that they do not hide the test's own messages.
 package logtail
 
