@@ -1,15 +1,12 @@
 package outcome
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"standin/internal/jobs/job"
+	"standin/internal/testing/source"
 )
 
 // TestEveryFailureIsExplained checks that each failure code has a unique title, a
@@ -33,7 +30,7 @@ func TestEveryFailureIsExplained(t *testing.T) {
 // the service.
 func TestEveryEndIsExplained(t *testing.T) {
 	t.Parallel()
-	reasons := append(constants(t, filepath.Join("..", "..", "bot", "report", "report.go"), "Reason"), "bot_lost", "cancelled", "recording_failed", "unknown")
+	reasons := append(source.Constants(t, filepath.Join("..", "..", "bot", "report", "report.go"), "Reason"), "bot_lost", "cancelled", "recording_failed", "unknown")
 	if len(reasons) < 15 {
 		t.Errorf("found only %d reasons: %q", len(reasons), reasons)
 	}
@@ -42,32 +39,6 @@ func TestEveryEndIsExplained(t *testing.T) {
 			t.Errorf("%s is not explained", reason)
 		}
 	}
-}
-
-// constants returns the values of the string constants in a file whose names have a
-// prefix.
-func constants(t *testing.T, path, prefix string) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	ast.Inspect(file, func(node ast.Node) bool {
-		spec, ok := node.(*ast.ValueSpec)
-		if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
-			return true
-		}
-		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			text, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found = append(found, text)
-		}
-		return true
-	})
-	return found
 }
 
 // TestEveryStageIsDescribed checks that each status in which a job can fail has a stage.
