@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/notetaker"
+	"standin/internal/testing/profiletest"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -39,9 +40,9 @@ func TestProfiles(t *testing.T) {
 	t.Parallel()
 	expect(t, checkProfiles(Settings{}), OK, "meet version ", "notetakers version ", "(embedded)")
 
-	own := profilesWith(t, func(text string) string { return text })
+	own := profiletest.With(t, func(text string) string { return text })
 	expect(t, checkProfiles(Settings{Profiles: own}), OK, own)
-	broken := profilesWith(t, func(text string) string { return text + "\nsurprise: 1\n" })
+	broken := profiletest.With(t, func(text string) string { return text + "\nsurprise: 1\n" })
 	expect(t, checkProfiles(Settings{Profiles: broken}), Fail, "surprise", broken)
 	expect(t, checkProfiles(Settings{Profiles: filepath.Join(own, "missing")}), Fail, "missing")
 
@@ -53,18 +54,4 @@ func TestProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, checkProfiles(Settings{Profiles: own}), Fail, "notetakers.yaml", "version: must be 1")
-}
-
-// profilesWith returns a folder with Meet's embedded profile, changed.
-func profilesWith(t *testing.T, changed func(string) string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "bot", "meeting", "profiles", "meet.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "meet.yaml"), []byte(changed(string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return folder
 }

@@ -23,6 +23,7 @@ import (
 	"standin/internal/jobs/webhook"
 	"standin/internal/launch"
 	"standin/internal/replica"
+	"standin/internal/testing/profiletest"
 )
 
 // event is a webhook that a receiver got.
@@ -61,7 +62,7 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 func TestCanary(t *testing.T) {
 	t.Parallel()
 	page, opened := pageSettings(t, replica.Settings{AdmitAfter: 300 * time.Millisecond})
-	other := profilesWith(t, func(text string) string {
+	other := profiletest.With(t, func(text string) string {
 		return strings.Replace(text, `'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`, 1)
 	})
 	secret := webhook.NewSecret()

@@ -14,23 +14,10 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/jobs/job"
 	"standin/internal/replica"
+	"standin/internal/testing/profiletest"
 	"standin/internal/testing/replicatest"
 	"standin/internal/testing/testbrowser"
 )
-
-// profilesWith returns a folder with Meet's embedded profile, changed.
-func profilesWith(t *testing.T, changed func(string) string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "bot", "meeting", "profiles", "meet.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "meet.yaml"), []byte(changed(string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
 
 // pageSettings opens a meeting of a new replica, and returns the settings to inspect it with
 // a browser for tests.
@@ -62,7 +49,7 @@ func TestPageBeforeJoining(t *testing.T) {
 	t.Parallel()
 	settings, _ := pageSettings(t, replica.Settings{})
 	settings.Browser, settings.BrowserMode = "", "" // those of bots
-	settings.Profiles = profilesWith(t, func(text string) string {
+	settings.Profiles = profiletest.With(t, func(text string) string {
 		return strings.Replace(text, `'input[type="text"][aria-label="Your name"]'`, `'#no-such-input'`, 1)
 	})
 	settings.Screenshot = filepath.Join(t.TempDir(), "page.png")
