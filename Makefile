@@ -137,10 +137,6 @@ bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows
 bench-compare: ## Compare the working tree with another commit in the same rounds (BASE=main ARGS="-rows create -rounds 10")
 	scripts/bench-compare.sh $(BASE) $(ARGS)
 
-.PHONY: microbench
-microbench: ## Run the benchmarks of the packages
-	go test -run '^$$' -bench . -benchmem ./...
-
 .PHONY: launchers
 launchers: ## Test the launchers on Podman and a real kube-apiserver (needs podman, runc, catatonit; the first build takes ten minutes)
 	STANDIN_TEST_PODMAN=1 STANDIN_TEST_KUBERNETES=1 go test -count=1 -timeout 60m ./internal/launch/docker ./internal/launch/kubernetes
