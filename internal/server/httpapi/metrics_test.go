@@ -29,27 +29,13 @@ func TestMetricsRequireASecret(t *testing.T) {
 		"no header":      {http.MethodGet, "", http.StatusUnauthorized},
 		"another method": {http.MethodPost, "Bearer scrape me", http.StatusMethodNotAllowed},
 	} {
-		if got := scrape(t, s.url, test.method, test.header); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
+		got := s.send(t, request{test.method, "/metrics", "", map[string]string{"Authorization": test.header}, ""})
+		if got.status != test.want {
+			t.Errorf("%s: %d, want %d", name, got.status, test.want)
 		}
 	}
 	without := newSurface(t, nil)
-	if got := scrape(t, without.url, http.MethodGet, "Bearer "+adminSecret); got != http.StatusNotFound {
-		t.Errorf("without metrics: %d", got)
+	if got := without.send(t, request{http.MethodGet, "/metrics", adminSecret, nil, ""}); got.status != http.StatusNotFound {
+		t.Errorf("without metrics: %d", got.status)
 	}
-}
-
-func scrape(t *testing.T, url, method, authorization string) int {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", authorization)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	return response.StatusCode
 }
