@@ -18,17 +18,8 @@ import (
 // newKeys returns Keys on a real database, with a clock that the test sets.
 func newKeys(t *testing.T) (keys *account.Keys, now *time.Time) {
 	t.Helper()
-	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	return &account.Keys{Store: s, Now: func() time.Time { return at }}, &at
+	return &account.Keys{Store: storetest.Open(t, storetest.FreshSQLite(t)), Now: func() time.Time { return at }}, &at
 }
 
 // TestIssue checks that a key authenticates its consumer in its mode, and that the

@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/jobs/job"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 
 	"github.com/google/uuid"
 )
@@ -20,7 +21,7 @@ func TestClaimWhileCreating(t *testing.T) {
 	t.Parallel()
 	const writers, jobsEach = 8, 20
 	address := cluster.Fresh(t)
-	nodes := []*store.Store{open(t, address), open(t, address)}
+	nodes := []*store.Store{storetest.Open(t, address), storetest.Open(t, address)}
 	consumers := []uuid.UUID{newConsumer(t, nodes[0]).ID, newConsumer(t, nodes[0]).ID}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()

@@ -14,6 +14,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // TestInsertJob checks which jobs are inserted.
@@ -109,7 +110,7 @@ func TestCreateJobConcurrently(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
 		address := cluster.Fresh(t)
-		test(t, open(t, address), open(t, address))
+		test(t, storetest.Open(t, address), storetest.Open(t, address))
 	})
 }
 
@@ -118,7 +119,7 @@ func TestCreateJobConcurrently(t *testing.T) {
 func TestCreateJobLosesConnections(t *testing.T) {
 	t.Parallel()
 	address := cluster.Fresh(t)
-	s := open(t, address)
+	s := storetest.Open(t, address)
 	consumer := newConsumer(t, s)
 	admin := connectAdmin(t, address)
 	var group sync.WaitGroup

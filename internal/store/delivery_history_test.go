@@ -264,7 +264,7 @@ func TestRedeliver(t *testing.T) {
 func TestRedeliverIsBounded(t *testing.T) {
 	t.Parallel()
 	path := storetest.FreshSQLite(t)
-	s := open(t, path)
+	s := storetest.Open(t, path)
 	r := newJob(newConsumer(t, s).ID)
 	insert(t, s, r)
 	d := newDelivery(r, 1, "https://a.test/")

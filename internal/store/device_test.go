@@ -17,6 +17,7 @@ import (
 
 	"standin/internal/account/device"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // Limits of the flows in these tests.
@@ -298,7 +299,7 @@ func TestLongDeviceKeysAreBounded(t *testing.T) {
 func TestDatabaseDoesNotRevealDeviceKeys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	flows := flowsAt(open(t, filepath.Join(dir, "standin.db")), now, 0, 0)
+	flows := flowsAt(storetest.Open(t, filepath.Join(dir, "standin.db")), now, 0, 0)
 	const key, email, client = "standin_live_of-the-user", "ada@example.test", "opened-by-me"
 	secrets := []string{key, email}
 	for _, completed := range []bool{true, false} {

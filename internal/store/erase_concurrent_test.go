@@ -90,7 +90,7 @@ func TestDeleteWhileInserting(t *testing.T) {
 func TestDeleteWaitsForNewJob(t *testing.T) {
 	t.Parallel()
 	address := cluster.Fresh(t)
-	s := open(t, address)
+	s := storetest.Open(t, address)
 	admin := connectAdmin(t, address)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -143,7 +143,7 @@ func TestDeleteWaitsForHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := cluster.Fresh(t)
-			s := open(t, address)
+			s := storetest.Open(t, address)
 			r := newJob(newConsumer(t, s).ID)
 			insert(t, s, r)
 			post(t, s, newDelivery(r, 1, "https://a.test/"))

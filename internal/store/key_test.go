@@ -18,7 +18,7 @@ import (
 func TestRevokedKeysAreRefusedByEveryNode(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
-		stores := []*store.Store{open(t, address), open(t, address)}
+		stores := []*store.Store{storetest.Open(t, address), storetest.Open(t, address)}
 		nodes := []*account.Keys{{Store: stores[0], Now: time.Now}, {Store: stores[1], Now: time.Now}}
 		user := account.User{ID: uuid.New(), ConsumerID: newConsumer(t, stores[0]).ID, Email: "bob@example.test", CreatedAt: now}
 		invitation := account.Invitation{

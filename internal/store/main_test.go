@@ -50,7 +50,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 
 func openSQLite(t *testing.T) *store.Store {
 	t.Helper()
-	return open(t, storetest.FreshSQLite(t))
+	return storetest.Open(t, storetest.FreshSQLite(t))
 }
 
 // databases are empty PostgreSQL databases. Emptying one takes less time than creating it.
@@ -71,7 +71,7 @@ func openPostgres(t *testing.T) *store.Store {
 		}
 		databases <- address
 	})
-	return open(t, address)
+	return storetest.Open(t, address)
 }
 
 func emptyDatabase(ctx context.Context, address string) error {
@@ -86,20 +86,6 @@ func emptyDatabase(ctx context.Context, address string) error {
 		END LOOP;
 	END $$`)
 	return errors.Join(err, db.Close(ctx))
-}
-
-func open(t *testing.T, address string) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }
 
 // now is the current time of these tests.

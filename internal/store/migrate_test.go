@@ -114,7 +114,7 @@ func TestMigrateWithData(t *testing.T) {
 				t.Errorf("%s has %d rows in the new schema, want %d", table, got, want)
 			}
 		}
-		newConsumer(t, open(t, address))
+		newConsumer(t, storetest.Open(t, address))
 	})
 }
 
@@ -172,7 +172,7 @@ func countRows(t *testing.T, db *sql.DB, table string) (count int) {
 // the tables that refer to neither keep theirs.
 func checkDeleted(t *testing.T, db *sql.DB, address string) {
 	t.Helper()
-	s := open(t, address)
+	s := storetest.Open(t, address)
 	if err := errors.Join(s.DeleteJob(t.Context(), uuid.MustParse(rowJob)),
 		s.DeleteConsumer(t.Context(), uuid.MustParse(rowConsumer))); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // TestHotPlans checks that the three most frequent queries that read many rows find them in an index.
@@ -77,7 +78,7 @@ func TestPlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := cluster.Fresh(t)
-			s, admin := open(t, address), connectAdmin(t, address)
+			s, admin := storetest.Open(t, address), connectAdmin(t, address)
 			owner := newConsumer(t, s)
 			caller := account.Caller{ConsumerID: owner.ID, Mode: job.Live}
 			r := newJob(owner.ID)

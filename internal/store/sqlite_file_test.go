@@ -31,7 +31,7 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 	for name, path := range map[string]string{"new": filepath.Join(t.TempDir(), "standin.db"), "readable": readable} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, path)
+			s := storetest.Open(t, path)
 			newConsumer(t, s)
 			files, err := filepath.Glob(path + "*")
 			if err != nil || len(files) < 3 {
@@ -98,7 +98,7 @@ func TestOpenNewerSchema(t *testing.T) {
 func TestUnreadableSQLite(t *testing.T) {
 	t.Parallel()
 	path := storetest.FreshSQLite(t)
-	s := open(t, path)
+	s := storetest.Open(t, path)
 	c := newConsumer(t, s)
 	if err := os.Truncate(path+"-wal", 0); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestUnreadableSQLite(t *testing.T) {
 func TestDamagedSQLite(t *testing.T) {
 	t.Parallel()
 	path := storetest.FreshSQLite(t)
-	s := open(t, path)
+	s := storetest.Open(t, path)
 	for range 200 {
 		newConsumer(t, s)
 	}
@@ -141,7 +141,7 @@ func TestDamagedSQLite(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s = open(t, path)
+	s = storetest.Open(t, path)
 	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "restore a backup") {
 		t.Errorf("check a damaged database: %v", err)
 	}

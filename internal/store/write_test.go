@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // TestSecondProcess writes from a second process while the first process runs.
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "standin.db")
-	first, second := open(t, path), open(t, path)
+	first, second := storetest.Open(t, path), storetest.Open(t, path)
 	consumer := newConsumer(t, first)
 	var group sync.WaitGroup
 	for _, s := range []*store.Store{first, second} {

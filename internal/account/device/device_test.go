@@ -9,25 +9,8 @@ import (
 
 	"standin/internal/account/device"
 	"standin/internal/jobs/job"
-	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
-
-// openStore opens an empty SQLite database. Package store tests flows on both
-// databases.
-func openStore(t *testing.T) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 func newFlows(s device.Store) *device.Flows {
 	return device.New(device.Settings{Store: s, BaseURL: "https://standin.test", Now: time.Now})
@@ -35,7 +18,7 @@ func newFlows(s device.Store) *device.Flows {
 
 func TestFlow(t *testing.T) {
 	t.Parallel()
-	flows := newFlows(openStore(t))
+	flows := newFlows(storetest.Open(t, storetest.FreshSQLite(t)))
 	flow, err := flows.Init(t.Context(), "192.0.2.1", "")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/dispatch"
 	"standin/internal/operation/host"
+	"standin/internal/testing/await"
 )
 
 // TestCapacityFollowsReportedUsage checks that the resource usage in heartbeats
@@ -36,7 +37,7 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 				h.beat(t, id, ingest.Stats{CoresUsed: 1.9, MemoryBytes: 512 << 20})
 			}
 		}
-		waitFor(t, "no capacity is free", func() bool { return free.FullReason(t.Context(), h.clock.Now()) != "" })
+		await.Until(t, "no capacity is free", func() bool { return free.FullReason(t.Context(), h.clock.Now()) != "" })
 		waiting := h.create(t, time.Time{})
 		h.untilPending(t, waiting)
 		entries := h.Entries(t, waiting)

@@ -17,6 +17,7 @@ import (
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
+	"standin/internal/testing/await"
 )
 
 // exec runs a statement outside of the store, whose methods would not.
@@ -56,7 +57,7 @@ func (l *errorLog) Write(line []byte) (int, error) {
 // until waits for a number of lines.
 func (l *errorLog) until(t *testing.T, count int) (logged []time.Time) {
 	t.Helper()
-	waitFor(t, "it was logged: "+l.text, func() bool {
+	await.Until(t, "it was logged: "+l.text, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		logged = l.logged
@@ -79,7 +80,7 @@ func TestUnreadableJob(t *testing.T) {
 		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
 		h.untilLaunched(t, good, 0)
 		log.until(t, 1)
-		waitFor(t, "one slot is reserved", func() bool { return capacity.Used() == 1 })
+		await.Until(t, "one slot is reserved", func() bool { return capacity.Used() == 1 })
 		h.launched(t)
 		if len(log.logged) != 1 || !strings.Contains(log.lines[0], broken.String()) {
 			t.Errorf("logged %q, want one line until the lease ends", log.lines)
@@ -135,7 +136,7 @@ func TestUnstartableJob(t *testing.T) {
 			t.Errorf("the other job: %+v", r)
 		}
 		log.until(t, 1)
-		waitFor(t, "one slot is reserved", func() bool { return capacity.Used() == 1 })
+		await.Until(t, "one slot is reserved", func() bool { return capacity.Used() == 1 })
 		r := h.Record(t, broken)
 		if r.Status != job.Scheduled || r.Attempts != 0 || len(h.bots.launches(broken)) != 0 {
 			t.Errorf("the job that cannot be started: %+v", r)

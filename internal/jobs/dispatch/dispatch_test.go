@@ -18,6 +18,7 @@ import (
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/launch"
 	"standin/internal/launch/manual"
+	"standin/internal/testing/await"
 )
 
 // TestLaunch checks that a due job gets one bot with a complete assignment. The
@@ -241,9 +242,9 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	h.Upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
 	h.lose(t, d, id, 0)
 	var first, again job.Record
-	waitFor(t, "it is salvaged", func() bool { first = h.Record(t, id); return first.Status == job.Finalizing })
+	await.Until(t, "it is salvaged", func() bool { first = h.Record(t, id); return first.Status == job.Finalizing })
 	h.at(first.WakeAt) // the lease has expired
-	waitFor(t, "it is salvaged again", func() bool { again = h.Record(t, id); return again.WakeAt.After(first.WakeAt) })
+	await.Until(t, "it is salvaged again", func() bool { again = h.Record(t, id); return again.WakeAt.After(first.WakeAt) })
 	h.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
 	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Failed || r.FailureCode != job.InternalError || strings.Contains(r.FailureDetail, "disk") {

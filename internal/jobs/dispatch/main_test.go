@@ -22,15 +22,13 @@ import (
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/launch"
 	"standin/internal/recording"
+	"standin/internal/testing/await"
 	"standin/internal/testing/storetest"
 	"standin/internal/testing/world"
 )
 
 // signingKey signs the ingest tokens of these tests.
 var signingKey = []byte("a key for tests")
-
-// testTimeout is the longest that tests wait for a change.
-const testTimeout = 60 * time.Second
 
 // bots is a launcher whose bots do nothing. Tests set their states.
 type bots struct {
@@ -260,20 +258,8 @@ func (h *harness) create(t *testing.T, joinAt time.Time) uuid.UUID {
 // returns it.
 func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) (r job.Record) {
 	t.Helper()
-	waitFor(t, what, func() bool { r = h.Record(t, id); return r.Lease == "" && wanted(r) })
+	await.Until(t, what, func() bool { r = h.Record(t, id); return r.Lease == "" && wanted(r) })
 	return r
-}
-
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(testTimeout); !holds(); <-ticker.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("it was never true that %s", what)
-		}
-	}
 }
 
 // launched creates a job and waits for its first bot.

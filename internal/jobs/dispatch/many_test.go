@@ -9,6 +9,7 @@ import (
 
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 )
 
 // TestNodesShareManyDueJobs checks that of many jobs that are due at once, nodes
@@ -27,7 +28,7 @@ func TestNodesShareManyDueJobs(t *testing.T) {
 		for n := range nodes {
 			h.run(t, node(fmt.Sprint(n), due), func(s *dispatch.Settings) { s.MaxBotsPerConsumer = limit })
 		}
-		waitFor(t, "every bot was launched", func() bool {
+		await.Until(t, "every bot was launched", func() bool {
 			count, err := h.Store.CountActive(t.Context())
 			if err != nil {
 				t.Fatal(err)

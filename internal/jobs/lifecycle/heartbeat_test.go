@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
+	"standin/internal/testing/await"
 )
 
 // queue queues a command for the job's bot and returns its ID.
@@ -119,17 +120,7 @@ func TestOpenHeartbeat(t *testing.T) {
 // untilHeartbeat waits until a heartbeat of the job is recorded.
 func (h *harness) untilHeartbeat(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	for h.Record(t, id).HeartbeatAt.IsZero() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatal("no heartbeat was recorded")
-		}
-	}
+	await.Until(t, "a heartbeat", func() bool { return !h.Record(t, id).HeartbeatAt.IsZero() })
 }
 
 // TestOpenHeartbeatEnds checks that an open heartbeat request ends after its wait

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/await"
 )
 
 // A receiver that is down is probed, and gets the waiting deliveries when it
@@ -45,9 +46,9 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 	}
 	schedule := webhook.Schedule{50 * time.Millisecond, 100 * time.Millisecond, 10 * time.Hour}
 	run(t, outbox, webhook.Settings{Schedule: schedule, Poll: 20 * time.Millisecond})
-	eventually(t, "enough failures", func() bool { return len(got.messages()) >= webhook.DeadAfterFailures+jobs })
+	await.Until(t, "enough failures", func() bool { return len(got.messages()) >= webhook.DeadAfterFailures+jobs })
 	up.Store(true)
-	eventually(t, "all deliveries", outbox.final)
+	await.Until(t, "all deliveries", outbox.final)
 
 	mu.Lock()
 	defer mu.Unlock()
@@ -100,6 +101,6 @@ func TestHangingURLsDoNotDelayTheirHost(t *testing.T) {
 	}
 	began := time.Now()
 	run(t, outbox, webhook.Settings{TryTimeout: time.Minute})
-	eventually(t, "all deliveries to the responding URL", func() bool { return answered.Load() == deliveries })
+	await.Until(t, "all deliveries to the responding URL", func() bool { return answered.Load() == deliveries })
 	t.Logf("%d deliveries next to %d hanging URLs of the host took %v", deliveries, hanging, time.Since(began))
 }

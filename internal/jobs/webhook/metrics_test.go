@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/await"
 )
 
 // registered returns a registry with a sender's metrics.
@@ -57,7 +58,7 @@ func TestMetrics(t *testing.T) {
 		"tries_running":                                  0,
 		"tries_hanging":                                  0,
 	}
-	eventually(t, "the metrics of five tries", func() bool {
+	await.Until(t, "the metrics of five tries", func() bool {
 		got := gather(t, registry)
 		for name, value := range want {
 			if one, ok := got[name]; !ok || one != value {

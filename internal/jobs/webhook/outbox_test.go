@@ -36,16 +36,7 @@ func (r outboxRow) final() bool {
 
 func newOutbox(t *testing.T) *outbox {
 	t.Helper()
-	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &outbox{Store: s, rows: make(map[string]outboxRow)}
+	return &outbox{Store: storetest.Open(t, storetest.FreshSQLite(t)), rows: make(map[string]outboxRow)}
 }
 
 // put inserts waiting deliveries with their jobs and teams.

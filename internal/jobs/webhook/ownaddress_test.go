@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/await"
 	"standin/internal/testing/netns"
 )
 
@@ -44,7 +45,7 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 	put(t, outbox, sent...)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, OwnHosts: []string{"standin.test"}, Resolver: names.resolver()})
 	for _, to := range sent {
-		eventually(t, "a try of "+to.URL, func() bool { return len(outbox.row(to.ID).tries) > 0 })
+		await.Until(t, "a try of "+to.URL, func() bool { return len(outbox.row(to.ID).tries) > 0 })
 		if try := outbox.row(to.ID).tries[0]; !strings.Contains(try.Error, "is refused") || try.StatusCode != 0 || len(try.ResponseBody) > 0 {
 			t.Errorf("%s: status %d, %q, body %q; want that it is refused", to.URL, try.StatusCode, try.Error, try.ResponseBody)
 		}
@@ -54,7 +55,7 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 	allowed := delivery(internal.URL)
 	put(t, outbox, allowed)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("8.8.4.4/32")}})
-	eventually(t, "the delivery to the allowed address", outbox.final)
+	await.Until(t, "the delivery to the allowed address", outbox.final)
 	if try := outbox.row(allowed.ID).tries[0]; try.StatusCode != http.StatusOK || len(try.ResponseBody) > 0 {
 		t.Errorf("the allowed address: status %d, stored body %q; want no body", try.StatusCode, try.ResponseBody)
 	}

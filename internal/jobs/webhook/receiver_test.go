@@ -148,19 +148,3 @@ func (r *running) stop() {
 	r.cancel()
 	<-r.ended
 }
-
-// eventually waits until the condition is true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("timeout waiting for %s", what)
-		case <-ticker.C:
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/await"
 	"standin/internal/testing/logtail"
 )
 
@@ -62,7 +63,7 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 	var log logtail.Buffer
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Resolver: names.resolver(), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for i, test := range tests {
-		eventually(t, "a try of "+test.host, func() bool { return len(outbox.row(sent[i].ID).tries) > 0 })
+		await.Until(t, "a try of "+test.host, func() bool { return len(outbox.row(sent[i].ID).tries) > 0 })
 		row := outbox.row(sent[i].ID)
 		try := row.tries[0]
 		if !strings.Contains(try.Error, "is refused") || !strings.Contains(try.Error, test.says) || try.StatusCode != 0 {
@@ -78,7 +79,7 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 			if strings.Contains(try.Error, address) {
 				t.Errorf("%s: the consumer learns the address: %q", test.host, try.Error)
 			}
-			eventually(t, address+" in the operator's log", func() bool { return strings.Contains(log.String(), address+" is a") })
+			await.Until(t, address+" in the operator's log", func() bool { return strings.Contains(log.String(), address+" is a") })
 		}
 	}
 	if n := len(inside.messages()); n > 0 {
@@ -103,9 +104,9 @@ func TestRebinding(t *testing.T) {
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names.resolver(), Schedule: hurried(),
 		Poll: hurried()[0],
 	})
-	eventually(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
+	await.Until(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
 	names.set("rebinding.test", "127.0.0.2")
-	eventually(t, "the end", outbox.final)
+	await.Until(t, "the end", outbox.final)
 	row := outbox.row(sent.ID)
 	if first := row.tries[0]; first.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the first try, to the allowed address: %+v", first)
@@ -138,7 +139,7 @@ func TestProxies(t *testing.T) {
 	outbox := newOutbox(t)
 	put(t, outbox, delivery(address))
 	run(t, outbox, webhook.Settings{Resolver: names.resolver()})
-	eventually(t, "the delivery", outbox.final)
+	await.Until(t, "the delivery", outbox.final)
 	if len(proxied) > 0 || len(got.messages()) != 1 {
 		t.Fatalf("the proxy of the environment got %v, the receiver %d", proxied, len(got.messages()))
 	}
@@ -151,7 +152,7 @@ func TestProxies(t *testing.T) {
 	through, metadata := delivery(address), delivery("http://169.254.169.254/latest")
 	put(t, outbox, through, metadata)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Proxy: at})
-	eventually(t, "both tries", func() bool {
+	await.Until(t, "both tries", func() bool {
 		return len(outbox.row(through.ID).tries) > 0 && len(outbox.row(metadata.ID).tries) > 0
 	})
 	if len(proxied) != 1 || proxied[0] != address {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/await"
 	"standin/internal/testing/logtail"
 )
 
@@ -33,7 +34,7 @@ func TestReceiverGetsTheEnvelope(t *testing.T) {
 	old.Version = webhook.Version1
 	put(t, outbox, sent, old)
 	run(t, outbox, webhook.Settings{PrivateBodies: true})
-	eventually(t, "both deliveries", outbox.final)
+	await.Until(t, "both deliveries", outbox.final)
 
 	byID := map[string]message{}
 	for _, message := range got.messages() {
@@ -173,7 +174,7 @@ func TestResponses(t *testing.T) {
 			put(t, outbox, sent)
 			began := time.Now()
 			run(t, outbox, webhook.Settings{Allow: allow, TryTimeout: test.timeout})
-			eventually(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
+			await.Until(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
 
 			row := outbox.row(sent.ID)
 			try, verdict := row.tries[0], row.verdicts[0]
@@ -215,7 +216,7 @@ func TestPrivateBodiesAreNotStored(t *testing.T) {
 		outbox, sent := newOutbox(t), delivery(got.URL)
 		put(t, outbox, sent)
 		run(t, outbox, webhook.Settings{PrivateBodies: private})
-		eventually(t, "the delivery", outbox.final)
+		await.Until(t, "the delivery", outbox.final)
 		if try := outbox.row(sent.ID).tries[0]; len(try.ResponseBody) != want || try.StatusCode != http.StatusOK || try.Latency <= 0 {
 			t.Errorf("stored %d bytes, status %d, latency %s; want %d bytes", len(try.ResponseBody), try.StatusCode, try.Latency, want)
 		}
@@ -247,7 +248,7 @@ func TestTriesAreCountedUnderOneID(t *testing.T) {
 			sent := delivery(got.URL)
 			put(t, outbox, sent)
 			run(t, outbox, webhook.Settings{Schedule: hurried()})
-			eventually(t, "the end of the delivery", outbox.final)
+			await.Until(t, "the end of the delivery", outbox.final)
 
 			messages := got.messages()
 			if len(messages) != test.tries {
@@ -280,7 +281,7 @@ func TestTriesPerHostAreBounded(t *testing.T) {
 		put(t, outbox, delivery(got.URL))
 	}
 	run(t, outbox, webhook.Settings{MaxTriesPerHost: perHost})
-	eventually(t, "all deliveries", outbox.final)
+	await.Until(t, "all deliveries", outbox.final)
 	if most.Load() > perHost {
 		t.Errorf("%d tries at once, want at most %d", most.Load(), perHost)
 	}
@@ -308,7 +309,7 @@ func TestCrashBeforeRecording(t *testing.T) {
 
 	began := time.Now()
 	before := run(t, outbox, webhook.Settings{})
-	eventually(t, "the first try", func() bool { return len(got.messages()) == 1 })
+	await.Until(t, "the first try", func() bool { return len(got.messages()) == 1 })
 	before.stop()
 	crashed.Store(false)
 	if row := outbox.row(sent.ID); len(row.tries) != 0 {
@@ -318,7 +319,7 @@ func TestCrashBeforeRecording(t *testing.T) {
 	// Nothing happens before the lease ends.
 	later := func() time.Time { return time.Now().Add(29 * time.Second) }
 	run(t, outbox, webhook.Settings{Now: later})
-	eventually(t, "the second try", outbox.final)
+	await.Until(t, "the second try", outbox.final)
 	if waited := outbox.row(sent.ID).tries[0].StartedAt.Sub(began); waited < 30*time.Second-time.Millisecond {
 		t.Errorf("sent again after %v, during the lease", waited)
 	}
@@ -345,11 +346,11 @@ func TestDatabaseErrorsAreRetried(t *testing.T) {
 			}
 			put(t, outbox, delivery(got.URL))
 			sender := run(t, outbox, webhook.Settings{Poll: time.Hour})
-			eventually(t, "the delivery", outbox.final)
+			await.Until(t, "the delivery", outbox.final)
 
 			put(t, outbox, delivery(got.URL))
 			sender.Wake()
-			eventually(t, "the delivery after it", outbox.final)
+			await.Until(t, "the delivery after it", outbox.final)
 			if n := len(got.messages()); n != 2 {
 				t.Errorf("%d requests for 2 deliveries", n)
 			}
@@ -367,14 +368,14 @@ func TestSenderSleepsUntilDueOrWoken(t *testing.T) {
 	due.EmittedAt = time.Now().Add(300 * time.Millisecond).Truncate(time.Millisecond)
 	put(t, outbox, due)
 	sender.Wake()
-	eventually(t, "the delivery at its time", outbox.final)
+	await.Until(t, "the delivery at its time", outbox.final)
 	if early := due.EmittedAt.Sub(outbox.row(due.ID).tries[0].StartedAt); early > 0 {
 		t.Errorf("sent %v too early", early)
 	}
 
 	put(t, outbox, delivery(got.URL))
 	sender.Wake()
-	eventually(t, "the delivery it was woken for", outbox.final)
+	await.Until(t, "the delivery it was woken for", outbox.final)
 }
 
 func TestRunWaitsForTries(t *testing.T) {
@@ -413,7 +414,7 @@ func TestRunCancelsTriesAfterGrace(t *testing.T) {
 	sent := delivery(got.URL)
 	put(t, outbox, sent)
 	sender := run(t, outbox, webhook.Settings{Grace: 20 * time.Millisecond})
-	eventually(t, "the try", func() bool { return len(got.messages()) == 1 })
+	await.Until(t, "the try", func() bool { return len(got.messages()) == 1 })
 	sender.stop()
 	row := outbox.row(sent.ID)
 	if outbox.attempts(t, sent) != 0 || len(row.tries) != 0 {
@@ -429,7 +430,7 @@ func TestOneLogLinePerTryWithoutSecrets(t *testing.T) {
 	put(t, outbox, sent)
 	var log logtail.Buffer
 	sender := run(t, outbox, webhook.Settings{Log: slog.New(slog.NewJSONHandler(&log, nil))})
-	eventually(t, "the try", func() bool { return len(outbox.row(sent.ID).tries) == 1 })
+	await.Until(t, "the try", func() bool { return len(outbox.row(sent.ID).tries) == 1 })
 	sender.stop()
 
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
@@ -481,7 +482,7 @@ func TestFaultyReceivers(t *testing.T) {
 		}
 	}
 	run(t, outbox, webhook.Settings{})
-	eventually(t, "the end of all deliveries", outbox.final)
+	await.Until(t, "the end of all deliveries", outbox.final)
 
 	seen := map[string]bool{}
 	acknowledged := map[string]int{}

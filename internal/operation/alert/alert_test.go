@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,7 @@ import (
 	"standin/client"
 	"standin/internal/jobs/webhook"
 	"standin/internal/operation/alert"
-	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -29,11 +28,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 // sent is sent at the next check, by that channel only.
 func TestWatcher(t *testing.T) {
 	t.Parallel()
-	database, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = database.Close() })
+	database := storetest.Open(t, storetest.FreshSQLite(t))
 	var mu sync.Mutex
 	var got []string
 	down := false // the receiver of webhooks

@@ -59,7 +59,7 @@ func crash(t *testing.T, address string) {
 	t.Logf("%d events, %d kills; repeat with %s=%d", events, kills, envSeed, seed)
 	chance := &dice{random: rand.New(rand.NewPCG(uint64(seed), 0))}
 
-	s := openStore(t, address)
+	s := storetest.Open(t, address)
 	receivers := newReceivers(t, chance)
 	consumer := newConsumer(t, s).ID
 	nodes := newNodes(address, consumer, receivers, events/2)

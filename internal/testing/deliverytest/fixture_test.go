@@ -17,21 +17,6 @@ import (
 // secret is the secret of all consumers in these tests.
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// openStore opens a database until the test ends.
-func openStore(tb testing.TB, address string) *store.Store {
-	tb.Helper()
-	s, err := store.Open(tb.Context(), address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return s
-}
-
 // newConsumer inserts a consumer.
 func newConsumer(tb testing.TB, s *store.Store) account.Consumer {
 	tb.Helper()

@@ -20,6 +20,7 @@ import (
 	"standin/internal/testing/await"
 	"standin/internal/testing/hostile"
 	"standin/internal/testing/logtail"
+	"standin/internal/testing/storetest"
 )
 
 // TestFullDisk fills the disk of the database while events are being posted and others are due.
@@ -28,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	const slots = 3
 	dir := hostile.SmallDisk(t, "8")
-	s := openStore(t, filepath.Join(dir, "standin.db"))
+	s := storetest.Open(t, filepath.Join(dir, "standin.db"))
 	var arrived atomic.Int64
 	var received sync.Map // by delivery
 	full := make(chan struct{})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"standin/internal/jobs/webhook"
+	"standin/internal/testing/storetest"
 )
 
 // TestNodesShareAnOutbox runs three nodes on one database. They and this process
@@ -20,7 +21,7 @@ func TestNodesShareAnOutbox(t *testing.T) {
 	address, seed := cluster.Fresh(t), number(t, envSeed, int(rand.Uint32()))
 	t.Logf("repeat with %s=%d", envSeed, seed)
 	chance := &dice{random: rand.New(rand.NewPCG(uint64(seed), 0))}
-	s := openStore(t, address)
+	s := storetest.Open(t, address)
 	receivers := newReceivers(t, chance)
 	consumer := newConsumer(t, s).ID
 	nodes := newNodes(address, consumer, receivers, events/2)

@@ -26,6 +26,21 @@ func OnBoth(t *testing.T, cluster *Cluster, test func(t *testing.T, address stri
 	})
 }
 
+// Open opens a database that is closed when the test ends.
+func Open(t testing.TB, address string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 // FreshSQLite returns the path of a new SQLite database with an empty schema.
 func FreshSQLite(t testing.TB) string {
 	t.Helper()
