@@ -11,6 +11,7 @@ import (
 
 	"standin/internal/jobs/webhook"
 	"standin/internal/testing/await"
+	"standin/internal/testing/dnstest"
 	"standin/internal/testing/netns"
 )
 
@@ -32,7 +33,7 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 	internal.Listener = listener
 	internal.Start()
 	t.Cleanup(internal.Close)
-	names := newNames(t, map[string][]string{"standin.test": {"8.8.8.8"}, "evil.test": {"8.8.4.4"}})
+	names := dnstest.New(t, map[string][]string{"standin.test": {"8.8.8.8"}, "evil.test": {"8.8.4.4"}})
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +44,7 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 		delivery(internal.URL), delivery("http://evil.test:" + port), delivery("http://8.8.8.8:1"), delivery("http://standin.test:1"),
 	}
 	put(t, outbox, sent...)
-	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, OwnHosts: []string{"standin.test"}, Resolver: names.resolver()})
+	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, OwnHosts: []string{"standin.test"}, Resolver: names.Resolver()})
 	for _, to := range sent {
 		await.Until(t, "a try of "+to.URL, func() bool { return len(outbox.row(to.ID).tries) > 0 })
 		if try := outbox.row(to.ID).tries[0]; !strings.Contains(try.Error, "is refused") || try.StatusCode != 0 || len(try.ResponseBody) > 0 {

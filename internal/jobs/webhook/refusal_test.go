@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,10 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"standin/internal/jobs/webhook"
 	"standin/internal/testing/await"
+	"standin/internal/testing/dnstest"
 	"standin/internal/testing/logtail"
 )
 
@@ -28,7 +26,7 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := newNames(t, map[string][]string{
+	names := dnstest.New(t, map[string][]string{
 		"loopback.test": {"127.0.0.1"},
 		"metadata.test": {"169.254.169.254"},
 		"both.test":     {"10.0.0.1", "192.168.0.1"},
@@ -61,7 +59,7 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		put(t, outbox, sent[i])
 	}
 	var log logtail.Buffer
-	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Resolver: names.resolver(), Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Resolver: names.Resolver(), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for i, test := range tests {
 		await.Until(t, "a try of "+test.host, func() bool { return len(outbox.row(sent[i].ID).tries) > 0 })
 		row := outbox.row(sent[i].ID)
@@ -95,17 +93,17 @@ func TestRebinding(t *testing.T) {
 		w.Header().Set("Connection", "close") // so that the next try resolves again
 		w.WriteHeader(http.StatusInternalServerError)
 	})
-	names := newNames(t, map[string][]string{"rebinding.test": {"127.0.0.1"}})
+	names := dnstest.New(t, map[string][]string{"rebinding.test": {"127.0.0.1"}})
 	outbox := newOutbox(t)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(got.URL, "http://"))
 	sent := delivery("http://rebinding.test:" + port)
 	put(t, outbox, sent)
 	run(t, outbox, webhook.Settings{
-		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names.resolver(), Schedule: hurried(),
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names.Resolver(), Schedule: hurried(),
 		Poll: hurried()[0],
 	})
 	await.Until(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
-	names.set("rebinding.test", "127.0.0.2")
+	names.Set("rebinding.test", "127.0.0.2")
 	await.Until(t, "the end", outbox.final)
 	row := outbox.row(sent.ID)
 	if first := row.tries[0]; first.StatusCode != http.StatusInternalServerError {
@@ -132,13 +130,13 @@ func TestProxies(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	got := newReceiver(t, ok)
-	names := newNames(t, map[string][]string{"receiver.test": {"127.0.0.1"}})
+	names := dnstest.New(t, map[string][]string{"receiver.test": {"127.0.0.1"}})
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(got.URL, "http://"))
 	address := "http://receiver.test:" + port + "/hooks"
 
 	outbox := newOutbox(t)
 	put(t, outbox, delivery(address))
-	run(t, outbox, webhook.Settings{Resolver: names.resolver()})
+	run(t, outbox, webhook.Settings{Resolver: names.Resolver()})
 	await.Until(t, "the delivery", outbox.final)
 	if len(proxied) > 0 || len(got.messages()) != 1 {
 		t.Fatalf("the proxy of the environment got %v, the receiver %d", proxied, len(got.messages()))
@@ -160,84 +158,5 @@ func TestProxies(t *testing.T) {
 	}
 	if try := outbox.row(metadata.ID).tries[0]; !strings.Contains(try.Error, "a metadata address") {
 		t.Errorf("the metadata service through the proxy: %+v", try)
-	}
-}
-
-// names is a DNS server on this machine.
-type names struct {
-	socket net.PacketConn
-
-	mu        sync.Mutex
-	addresses map[string][]string
-}
-
-func newNames(t *testing.T, addresses map[string][]string) *names {
-	t.Helper()
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &names{socket: socket, addresses: addresses}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		n.answer(t)
-	}()
-	t.Cleanup(func() {
-		_ = socket.Close()
-		<-ended
-	})
-	return n
-}
-
-func (n *names) set(name string, addresses ...string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.addresses[name] = addresses
-}
-
-func (n *names) resolver() *net.Resolver {
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", n.socket.LocalAddr().String())
-	}}
-}
-
-// answer responds until the socket is closed.
-func (n *names) answer(t *testing.T) {
-	packet := make([]byte, 1500)
-	for {
-		length, from, err := n.socket.ReadFrom(packet)
-		if err != nil {
-			return
-		}
-		var query dnsmessage.Message
-		if err := query.Unpack(packet[:length]); err != nil {
-			t.Errorf("read a name query: %v", err)
-			return
-		}
-		answer := dnsmessage.Message{
-			Header:    dnsmessage.Header{ID: query.ID, Response: true, RecursionAvailable: true},
-			Questions: query.Questions,
-		}
-		question := query.Questions[0]
-		n.mu.Lock()
-		found := n.addresses[strings.TrimSuffix(question.Name.String(), ".")]
-		n.mu.Unlock()
-		for _, address := range found {
-			if question.Type == dnsmessage.TypeA {
-				answer.Answers = append(answer.Answers, dnsmessage.Resource{
-					Header: dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
-					Body:   &dnsmessage.AResource{A: netip.MustParseAddr(address).As4()},
-				})
-			}
-		}
-		packed, err := answer.Pack()
-		if err != nil {
-			t.Errorf("write a name answer: %v", err)
-			return
-		}
-		if _, err := n.socket.WriteTo(packed, from); err != nil {
-			return
-		}
 	}
 }

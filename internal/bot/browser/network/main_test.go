@@ -1,8 +1,6 @@
 package network_test
 
 import (
-	"context"
-	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
@@ -80,59 +78,3 @@ func serve(t *testing.T) *testSite {
 func (s *testSite) hostPort() string { return s.Listener.Addr().String() }
 
 func (s *testSite) port() string { return s.hostPort()[strings.LastIndexByte(s.hostPort(), ':')+1:] }
-
-// resolver returns a resolver that knows only these names, from a DNS server
-// on the loopback interface.
-func resolver(t *testing.T, names map[string][]string) *net.Resolver {
-	t.Helper()
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	answering := make(chan struct{})
-	go func() {
-		defer close(answering)
-		question := make([]byte, 512)
-		for {
-			length, from, err := socket.ReadFrom(question)
-			if err != nil {
-				return
-			}
-			_, _ = socket.WriteTo(answer(question[:length], names), from)
-		}
-	}()
-	t.Cleanup(func() { socket.Close(); <-answering })
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", socket.LocalAddr().String())
-	}}
-}
-
-// answer returns the response to a question for IPv4 addresses (RFC 1035,
-// section 4).
-func answer(question []byte, names map[string][]string) []byte {
-	const headerLength, typeAndClass = 12, 4
-	var labels []string
-	end := headerLength
-	for question[end] != 0 {
-		length := int(question[end])
-		labels = append(labels, string(question[end+1:end+1+length]))
-		end += 1 + length
-	}
-	end += 1 + typeAndClass
-	addresses, known := names[strings.ToLower(strings.Join(labels, "."))]
-	if question[end-3] != 1 { // not the type A
-		addresses = nil
-	}
-	reply := append([]byte(nil), question[:end]...)
-	binary.BigEndian.PutUint16(reply[2:], 0x8180)
-	if !known {
-		reply[3] |= 3 // no such name
-	}
-	binary.BigEndian.PutUint16(reply[6:], uint16(len(addresses)))
-	binary.BigEndian.PutUint32(reply[8:], 0)
-	for _, address := range addresses {
-		reply = append(reply, 0xc0, headerLength, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
-		reply = append(reply, net.ParseIP(address).To4()...)
-	}
-	return reply
-}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser/network"
+	"standin/internal/testing/dnstest"
 )
 
 func TestOnlyAllowedTargetsAreReached(t *testing.T) {
@@ -22,9 +23,9 @@ func TestOnlyAllowedTargetsAreReached(t *testing.T) {
 	allowed, forbidden := serve(t), serve(t)
 	proxy := start(t, network.ProxySettings{
 		Allowed: []string{allowed.hostPort(), "replica.test:" + allowed.port()},
-		Resolver: resolver(t, map[string][]string{
+		Resolver: dnstest.New(t, map[string][]string{
 			"replica.test": {"127.0.0.1"}, "rebound.test": {"127.0.0.1"}, "inner.test": {"10.0.0.1", "127.0.0.1", "169.254.169.254"},
-		}),
+		}).Resolver(),
 	})
 	client := proxyClient(t, proxy)
 
