@@ -15,19 +15,20 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/server/httpmw"
+	"standin/internal/testing/tracetest"
 )
 
 // quick exports every span at once.
 func quick() limits {
 	return limits{
-		queued: 4, batch: 1, interval: time.Hour, flush: testTimeout,
+		queued: 4, batch: 1, interval: time.Hour, flush: tracetest.Timeout,
 		retry: otlptracehttp.RetryConfig{
-			Enabled: true, InitialInterval: time.Millisecond, MaxInterval: time.Millisecond, MaxElapsedTime: testTimeout,
+			Enabled: true, InitialInterval: time.Millisecond, MaxInterval: time.Millisecond, MaxElapsedTime: tracetest.Timeout,
 		},
 	}
 }
 
-func newTracer(t *testing.T, c *collector, l limits, change func(*Settings)) *Tracer {
+func newTracer(t *testing.T, c *tracetest.Collector, l limits, change func(*Settings)) *Tracer {
 	t.Helper()
 	settings := Settings{
 		Endpoint: c.URL, Headers: "Api-Key=a%20secret", Service: "standin-test", Version: "1", Node: "node-1",
@@ -78,13 +79,13 @@ func httpRequest(traceparent string) *http.Request {
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, nil)
+	c := tracetest.New(t, nil)
 	tracer := newTracer(t, c, defaultLimits(), nil)
 	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), listRequest())
 	tracer.Close()
-	spans := c.received()
-	if len(spans) != 1 || c.service != "standin-test" || c.headers.Get("Api-Key") != "a secret" {
-		t.Fatalf("got %v of service %q with headers %v", spans, c.service, c.headers)
+	spans := c.Spans()
+	if header, service := c.Last(); len(spans) != 1 || service != "standin-test" || header.Get("Api-Key") != "a secret" {
+		t.Fatalf("got %v of service %q with headers %v", spans, service, header)
 	}
 	s := spans[0]
 	if got := fmt.Sprintf("%x-%x", s.TraceId, s.ParentSpanId); got != "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331" {
@@ -109,19 +110,19 @@ func TestExport(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, func(w http.ResponseWriter, nth int) {
+	c := tracetest.New(t, func(w http.ResponseWriter, nth int) {
 		if nth < 3 {
-			refuse(w, http.StatusServiceUnavailable)
+			tracetest.Refuse(w, http.StatusServiceUnavailable)
 		}
 	})
 	tracer := newTracer(t, c, quick(), nil)
 	tracer.Request(httpRequest(""), listRequest())
 	for range 3 {
-		c.await(t)
+		c.Await(t)
 	}
 	tracer.Close()
-	if len(c.received()) != 1 || tracer.count(resultExported) != 1 {
-		t.Errorf("%d spans received, %v exported", len(c.received()), tracer.count(resultExported))
+	if len(c.Spans()) != 1 || tracer.count(resultExported) != 1 {
+		t.Errorf("%d spans received, %v exported", len(c.Spans()), tracer.count(resultExported))
 	}
 }
 
@@ -131,7 +132,7 @@ func TestSlowCollector(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	reached := make(chan struct{}, 10)
-	c := newCollector(t, func(http.ResponseWriter, int) { reached <- struct{}{}; <-release })
+	c := tracetest.New(t, func(http.ResponseWriter, int) { reached <- struct{}{}; <-release })
 	t.Cleanup(func() { close(release) })
 	short := quick()
 	short.flush = 50 * time.Millisecond
@@ -155,11 +156,11 @@ func TestCollectorErrors(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	logged := func(s *Settings) { s.Log = slog.New(slog.NewTextHandler(&log, nil)) }
-	c := newCollector(t, func(w http.ResponseWriter, _ int) { refuse(w, http.StatusUnauthorized) })
+	c := tracetest.New(t, func(w http.ResponseWriter, _ int) { tracetest.Refuse(w, http.StatusUnauthorized) })
 	tracer := newTracer(t, c, quick(), logged)
 	for range 2 {
 		tracer.Request(httpRequest(""), listRequest())
-		c.await(t) // it is not retried
+		c.Await(t) // it is not retried
 	}
 	tracer.Close()
 	if tracer.count(resultDropped) != 2 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "401 Unauthorized") ||
@@ -185,7 +186,7 @@ func TestNotTraced(t *testing.T) {
 	if none.Collectors() != nil {
 		t.Error("a nil Tracer has metrics")
 	}
-	c := newCollector(t, nil)
+	c := tracetest.New(t, nil)
 	tracer := newTracer(t, c, quick(), nil)
 	unauthenticated, heartbeat := listRequest(), listRequest()
 	unauthenticated.ConsumerID = uuid.Nil
@@ -204,7 +205,7 @@ func TestNotTraced(t *testing.T) {
 		t.Errorf("the traceparent of a job that is not sampled is %s", parent)
 	}
 	tracer.Close()
-	if spans := c.received(); len(spans) != 0 {
+	if spans := c.Spans(); len(spans) != 0 {
 		t.Errorf("got %v", spans)
 	}
 }

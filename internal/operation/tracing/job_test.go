@@ -13,6 +13,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"standin/internal/jobs/job"
+	"standin/internal/testing/tracetest"
 )
 
 // entries returns timeline entries, one a second, each with the attempt, the
@@ -105,11 +106,11 @@ func TestJobSpans(t *testing.T) {
 					ended.StatusSince = entry.ReceivedAt
 				}
 			}
-			c := newCollector(t, nil)
+			c := tracetest.New(t, nil)
 			tracer := newTracer(t, c, defaultLimits(), func(s *Settings) { s.Timeline = timeline{entries: all} })
 			tracer.JobEnded(ended)
 			tracer.Close()
-			spans := c.received()
+			spans := c.Spans()
 			if got := outline(ended, spans); !slices.Equal(got, test.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 			}
@@ -144,7 +145,7 @@ func TestLongTimeline(t *testing.T) {
 	for range maxEntries {
 		steps = append(steps, "0 lifecycle.recording_paused -> recording_paused", "0 lifecycle.recording_started -> recording_started")
 	}
-	c := newCollector(t, nil)
+	c := tracetest.New(t, nil)
 	created := time.Unix(1_800_000_000, 0)
 	tracer := newTracer(t, c, defaultLimits(), func(s *Settings) { s.Timeline = timeline{entries: entries(created, steps...)} })
 	ended := job.Record{
@@ -153,7 +154,7 @@ func TestLongTimeline(t *testing.T) {
 	}
 	tracer.JobEnded(ended)
 	tracer.Close()
-	spans := c.received()
+	spans := c.Spans()
 	if len(spans) != maxEntries+3 { // a status for each entry, the first status, the attempt, the job
 		t.Errorf("%d spans", len(spans))
 	}

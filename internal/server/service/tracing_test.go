@@ -13,61 +13,21 @@ import (
 
 	"github.com/google/uuid"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"standin/internal/jobs/job"
 	"standin/internal/operation/tracing"
 	"standin/internal/testing/await"
+	"standin/internal/testing/tracetest"
 )
 
-// traceCollector is an OpenTelemetry collector.
-type traceCollector struct {
-	*httptest.Server
-	mu    sync.Mutex
-	raw   bytes.Buffer // all requests
-	spans []*tracepb.Span
-}
-
-func newTraceCollector(t *testing.T) *traceCollector {
-	t.Helper()
-	c := new(traceCollector)
-	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, readErr := io.ReadAll(r.Body)
-		var data tracepb.TracesData
-		if err := proto.Unmarshal(body, &data); err != nil || readErr != nil {
-			t.Errorf("a request to the collector: %v, %v", readErr, err)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.raw.Write(body)
-		for _, resource := range data.ResourceSpans {
-			for _, scope := range resource.ScopeSpans {
-				c.spans = append(c.spans, scope.Spans...)
-			}
-		}
-	}))
-	t.Cleanup(c.Close)
-	return c
-}
-
 // named returns the spans of a trace (hex) with a name.
-func (c *traceCollector) named(trace, name string) (found []*tracepb.Span) {
-	for _, s := range c.spans {
+func named(all []*tracepb.Span, trace, name string) (found []*tracepb.Span) {
+	for _, s := range all {
 		if s.Name == name && hex.EncodeToString(s.TraceId) == trace {
 			found = append(found, s)
 		}
 	}
 	return found
-}
-
-// one returns the only span of a trace with a name.
-func (c *traceCollector) one(t *testing.T, trace, name string) *tracepb.Span {
-	t.Helper()
-	found := c.named(trace, name)
-	if len(found) != 1 {
-		t.Fatalf("the trace %s has %d spans named %s", trace, len(found), name)
-	}
-	return found[0]
 }
 
 // attribute returns an attribute of a span as text.
@@ -88,7 +48,7 @@ func attribute(s *tracepb.Span, key string) string {
 // the meeting.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	collector := newTraceCollector(t)
+	collector := tracetest.New(t, nil)
 	var mu sync.Mutex
 	received := map[string]string{} // traceparent of the webhook job.finalized, by job
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -129,18 +89,25 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	collector.mu.Lock()
-	defer collector.mu.Unlock()
+	spans := collector.Spans()
+	one := func(trace, name string) *tracepb.Span {
+		t.Helper()
+		found := named(spans, trace, name)
+		if len(found) != 1 {
+			t.Fatalf("the trace %s has %d spans named %s", trace, len(found), name)
+		}
+		return found[0]
+	}
 	for _, id := range []string{plain, called} {
 		trace := strings.ReplaceAll(id, "-", "")
-		root := collector.one(t, trace, "job")
+		root := one(trace, "job")
 		if len(root.ParentSpanId) != 0 || attribute(root, "standin.job.id") != id || attribute(root, "standin.outcome") != "completed" ||
 			attribute(root, "standin.platform") != "meet" || root.EndTimeUnixNano <= root.StartTimeUnixNano || len(root.Events) < 5 {
 			t.Errorf("the job's span is %v", root)
 		}
-		attempt := collector.one(t, trace, "attempt")
-		recorded := collector.one(t, trace, "status recording_started")
-		finalized := collector.one(t, trace, "webhook job.finalized")
+		attempt := one(trace, "attempt")
+		recorded := one(trace, "status recording_started")
+		finalized := one(trace, "webhook job.finalized")
 		if !bytes.Equal(attempt.ParentSpanId, root.SpanId) || !bytes.Equal(recorded.ParentSpanId, attempt.SpanId) ||
 			!bytes.Equal(finalized.ParentSpanId, root.SpanId) {
 			t.Errorf("the parents are wrong: %v, %v, %v", attempt, recorded, finalized)
@@ -151,16 +118,16 @@ func TestTraces(t *testing.T) {
 		if attribute(finalized, "http.response.status_code") != "200" || attribute(finalized, "standin.outcome") != "delivered" {
 			t.Errorf("the webhook's span is %v", finalized)
 		}
-		if len(collector.named(trace, "webhook job.status_changed")) < 3 {
+		if len(named(spans, trace, "webhook job.status_changed")) < 3 {
 			t.Error("webhooks of status changes are missing")
 		}
 	}
-	root := collector.one(t, strings.ReplaceAll(plain, "-", ""), "job")
-	if request := collector.one(t, strings.ReplaceAll(plain, "-", ""), "POST /api/v1/jobs"); !bytes.Equal(request.ParentSpanId, root.SpanId) {
+	root := one(strings.ReplaceAll(plain, "-", ""), "job")
+	if request := one(strings.ReplaceAll(plain, "-", ""), "POST /api/v1/jobs"); !bytes.Equal(request.ParentSpanId, root.SpanId) {
 		t.Errorf("the parent of the request is not the job: %v", request)
 	}
-	request := collector.one(t, callerTrace, "POST /api/v1/jobs")
-	created := collector.one(t, strings.ReplaceAll(called, "-", ""), "job created")
+	request := one(callerTrace, "POST /api/v1/jobs")
+	created := one(strings.ReplaceAll(called, "-", ""), "job created")
 	if hex.EncodeToString(request.ParentSpanId) != callerSpan || len(request.Links) != 1 || len(created.Links) != 1 ||
 		uuid.UUID(request.Links[0].TraceId).String() != called || !bytes.Equal(created.Links[0].SpanId, request.SpanId) {
 		t.Errorf("the caller's request and its job are not linked: %v, %v", request, created)
@@ -169,7 +136,7 @@ func TestTraces(t *testing.T) {
 		h.adasTest, "of-the-receiver", "abc-defg-hij", "meet.google.com", "Zaphod", contractHookSecret, contractAdminSecret,
 		"the key of the collector", receiver.URL,
 	} {
-		if strings.Contains(collector.raw.String(), secret) {
+		if strings.Contains(collector.Text(), secret) {
 			t.Errorf("the traces contain %q", secret)
 		}
 	}
