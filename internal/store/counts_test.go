@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -65,7 +64,7 @@ func TestUsage(t *testing.T) {
 			{Day: day, Usage: job.Usage{Completed: 1, Failed: 1, Recorded: time.Hour, Bots: 2*time.Hour + time.Minute, StoredBytes: 100}},
 			{Day: day.AddDate(0, 0, 1), Usage: job.Usage{Cancelled: 1, DeletedBytes: 30}},
 		}
-		report, err := s.Usage(t.Context(), account.Caller{ConsumerID: one.ID, Mode: job.Live}, day, day.AddDate(0, 0, 1))
+		report, err := s.Usage(t.Context(), live(one.ID), day, day.AddDate(0, 0, 1))
 		if err != nil || !slices.Equal(report.Days, want) || report.Total != want[0].Plus(want[1].Usage) || report.Kept != 1070 {
 			t.Errorf("got %+v, %v, want %+v", report, err, want)
 		}
@@ -82,7 +81,7 @@ func TestUsage(t *testing.T) {
 				t.Errorf("team %+v", team)
 			}
 		}
-		if report, err := s.Usage(t.Context(), account.Caller{ConsumerID: one.ID, Mode: job.Live}, day.AddDate(1, 0, 0), day.AddDate(1, 0, 1)); err != nil ||
+		if report, err := s.Usage(t.Context(), live(one.ID), day.AddDate(1, 0, 0), day.AddDate(1, 0, 1)); err != nil ||
 			len(report.Days) != 0 {
 			t.Errorf("without jobs: %+v, %v", report, err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store"
@@ -71,7 +70,7 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 func redeliver(t *testing.T, s *store.Store, consumer uuid.UUID, id string, at time.Time) error {
 	t.Helper()
 	return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.Redeliver(ctx, account.Caller{ConsumerID: consumer, Mode: job.Live}, id, at)
+		return tx.Redeliver(ctx, live(consumer), id, at)
 	})
 }
 
@@ -184,7 +183,7 @@ func TestNextTry(t *testing.T) {
 				}
 				got = append(got, page[0].NextTryAt)
 			}
-			endpoints, _, err := s.ListEndpoints(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "", 10, at)
+			endpoints, _, err := s.ListEndpoints(t.Context(), live(r.ConsumerID), "", 10, at)
 			if err != nil || len(endpoints) > 1 {
 				t.Fatalf("%d endpoints (%v)", len(endpoints), err)
 			}

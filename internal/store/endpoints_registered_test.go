@@ -22,7 +22,7 @@ func register(t *testing.T, s *store.Store, consumer uuid.UUID, url string, even
 	if err := s.RegisterEndpoint(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	caller := account.Caller{ConsumerID: consumer, Mode: job.Live}
+	caller := live(consumer)
 	found, err := s.Endpoint(t.Context(), caller, webhook.EndpointID(consumer, job.Live, url), now)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestConsumerEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const url = "https://calendar.test/"
 		consumer := newConsumer(t, s).ID
-		caller := account.Caller{ConsumerID: consumer, Mode: job.Live}
+		caller := live(consumer)
 		emit(t, s, consumer, webhook.CalendarEventScheduled, now) // nobody takes it
 		register(t, s, consumer, url, "calendar.*")
 		register(t, s, consumer, "https://jobs.test/", "job.*")
@@ -207,7 +207,7 @@ func TestDeliveryLog(t *testing.T) {
 		} {
 			var got []string
 			var after webhook.LogCursor
-			caller := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}
+			caller := live(r.ConsumerID)
 			for more := true; more; {
 				var page []webhook.DeliveryRecord
 				var err error
@@ -251,7 +251,7 @@ func TestProbeTime(t *testing.T) {
 		id := webhook.EndpointID(r.ConsumerID, job.Live, url)
 		check := func(want time.Time) {
 			t.Helper()
-			e, err := s.Endpoint(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, id, now)
+			e, err := s.Endpoint(t.Context(), live(r.ConsumerID), id, now)
 			deliveries, _, listErr := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10, now)
 			if err != nil || listErr != nil || !e.NextTryAt.Equal(want) || !deliveries[0].NextTryAt.Equal(want) ||
 				!deliveries[0].ProbeAt.Equal(want) {

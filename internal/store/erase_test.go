@@ -140,7 +140,7 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					got, err := tx.JobByExternalID(ctx, account.Caller{ConsumerID: consumer, Mode: job.Live}, r.ExternalID)
+					got, err := tx.JobByExternalID(ctx, live(consumer), r.ExternalID)
 					if err == nil && (inserted || got.ID != r.ID) {
 						t.Errorf("inserted %v, found %s, want %s", inserted, got.ID, r.ID)
 					}
@@ -242,7 +242,7 @@ func TestDeleteConsumer(t *testing.T) {
 		if _, err := s.KeyByHash(t.Context(), key.Hash); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the deleted consumer's key: %v", err)
 		}
-		if _, err := s.JobByExternalID(t.Context(), account.Caller{ConsumerID: c.ID, Mode: job.Live}, erased.ExternalID); !job.ErrorIs(err, job.NotFound) {
+		if _, err := s.JobByExternalID(t.Context(), live(c.ID), erased.ExternalID); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the deleted consumer's tombstone: %v", err)
 		}
 		if plan := planOf(t, s, other.ID); !plan.Active() {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -83,7 +82,7 @@ func pageThrough(t *testing.T, s *store.Store, consumer uuid.UUID, filter job.Fi
 	for more := true; more; {
 		var page []job.Job
 		var err error
-		page, more, err = s.ListJobs(t.Context(), account.Caller{ConsumerID: consumer, Mode: job.Live}, filter, after, limit)
+		page, more, err = s.ListJobs(t.Context(), live(consumer), filter, after, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +142,7 @@ func TestPagesAreStable(t *testing.T) {
 		for more := true; more; {
 			var page []job.Job
 			var err error
-			if page, more, err = s.ListJobs(t.Context(), account.Caller{ConsumerID: consumer.ID, Mode: job.Live}, job.Filter{}, after, 2); err != nil {
+			if page, more, err = s.ListJobs(t.Context(), live(consumer.ID), job.Filter{}, after, 2); err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range page {
@@ -171,7 +170,7 @@ func TestLargeJobsMakeShortPages(t *testing.T) {
 		insert(t, s, r)
 		want = append(want, r.ID)
 	}
-	page, more, err := s.ListJobs(t.Context(), account.Caller{ConsumerID: consumer.ID, Mode: job.Live}, job.Filter{}, job.Cursor{}, 100)
+	page, more, err := s.ListJobs(t.Context(), live(consumer.ID), job.Filter{}, job.Cursor{}, 100)
 	if err != nil || !more || len(page) == 0 || len(page) > 8 {
 		t.Fatalf("page of %d jobs of 1 MiB each (more: %v, %v)", len(page), more, err)
 	}

@@ -103,6 +103,11 @@ func newConsumer(t *testing.T, s *store.Store) account.Consumer {
 	return c
 }
 
+// live returns a caller with a live key of a consumer.
+func live(consumer uuid.UUID) account.Caller {
+	return account.Caller{ConsumerID: consumer, Mode: job.Live}
+}
+
 // newJob returns a job of the consumer that is due now.
 func newJob(consumer uuid.UUID) job.Record {
 	return job.Record{

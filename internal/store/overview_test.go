@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -32,7 +31,7 @@ func TestSearchJobs(t *testing.T) {
 			"stand-up": {1, 0}, "STAND-UP": {1, 0}, "100%": {0}, "review_a": {2}, "w_": {2}, "!": {4}, "acme.zoom": {4}, "Bot": {4}, "nothing": nil,
 			jobs[3].ID.String(): {3}, foreign.ID.String(): nil,
 		} {
-			found, err := s.SearchJobs(t.Context(), account.Caller{ConsumerID: consumer.ID, Mode: job.Live}, text, 100)
+			found, err := s.SearchJobs(t.Context(), live(consumer.ID), text, 100)
 			if err != nil {
 				t.Fatal(err)
 			}

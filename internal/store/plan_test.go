@@ -80,7 +80,7 @@ func TestPlans(t *testing.T) {
 			address := cluster.Fresh(t)
 			s, admin := storetest.Open(t, address), connectAdmin(t, address)
 			owner := newConsumer(t, s)
-			caller := account.Caller{ConsumerID: owner.ID, Mode: job.Live}
+			caller := live(owner.ID)
 			r := newJob(owner.ID)
 			insert(t, s, r)
 			d := newDelivery(r, 1, "https://a.test/")

@@ -31,7 +31,7 @@ func TestSearchTexts(t *testing.T) {
 			"budget": 2, "BUDG": 2, "quarterly budget": 1, "budget quarterly": 1, "ÜBER": 1, "earlier": 0, "their": 0, "missing": 0,
 			"": 0, `"`: 0, `' OR 1=1 --`: 0, `quote" OR text:x`: 0, "don't": 1, `*`: 0, "or quote": 1, "NEAR(budget)": 0, own.ID.String(): 0,
 		} {
-			found, err := s.SearchTexts(ctx, account.Caller{ConsumerID: own.ID, Mode: job.Live}, query, job.TextFilter{}, 10)
+			found, err := s.SearchTexts(ctx, live(own.ID), query, job.TextFilter{}, 10)
 			if err != nil || len(found) != want {
 				t.Errorf("%q: found %v (%v), want %d", query, found, err, want)
 			}
@@ -42,21 +42,21 @@ func TestSearchTexts(t *testing.T) {
 				From: mine.CreatedAt.Add(time.Millisecond),
 			}: 0, {To: mine.CreatedAt}: 0,
 		} {
-			if found, err := s.SearchTexts(ctx, account.Caller{ConsumerID: own.ID, Mode: job.Live}, "budget", filter, 10); err != nil || len(found) != want {
+			if found, err := s.SearchTexts(ctx, live(own.ID), "budget", filter, 10); err != nil || len(found) != want {
 				t.Errorf("%+v: found %v (%v), want %d", filter, found, err, want)
 			}
 		}
 		if found, err := s.SearchTexts(ctx, account.Caller{ConsumerID: own.ID, Mode: job.Test}, "budget", job.TextFilter{}, 10); err != nil || len(found) > 0 {
 			t.Errorf("test key: found %v (%v)", found, err)
 		}
-		found, err := s.SearchTexts(ctx, account.Caller{ConsumerID: own.ID, Mode: job.Live}, "quarterly", job.TextFilter{}, 10)
+		found, err := s.SearchTexts(ctx, live(own.ID), "quarterly", job.TextFilter{}, 10)
 		if err != nil || found[0].Text != "The Quarterly budget 🎥, über alles" || found[0].Speaker != "Ada" || found[0].StartMs != 10 {
 			t.Errorf("found %+v (%v)", found, err)
 		}
 		if err := s.DeleteJob(ctx, mine.ID); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := s.SearchTexts(ctx, account.Caller{ConsumerID: own.ID, Mode: job.Live}, "budget", job.TextFilter{}, 10); err != nil || len(found) > 0 {
+		if found, err := s.SearchTexts(ctx, live(own.ID), "budget", job.TextFilter{}, 10); err != nil || len(found) > 0 {
 			t.Errorf("after deletion: found %v (%v)", found, err)
 		}
 	})

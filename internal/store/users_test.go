@@ -204,6 +204,20 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+// inviteBob lets a user invite another one, who accepts.
+func inviteBob(t *testing.T, users *account.Users, by account.User, role account.Role) account.User {
+	t.Helper()
+	token, err := users.InviteAs(t.Context(), by, "bob@example.test", role, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bob
+}
+
 // TestRemoveUser checks that removing a user ends its sessions, its keys and those that were made
 // with them, that these keys may never do more than the user, and that the only operator cannot be
 // removed.
@@ -211,14 +225,7 @@ func TestRemoveUser(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)
-		token, err := users.InviteAs(t.Context(), ada, "bob@example.test", account.Admin, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword})
-		if err != nil {
-			t.Fatal(err)
-		}
+		bob := inviteBob(t, users, ada, account.Admin)
 		secret, _, err := users.Open(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
@@ -287,14 +294,7 @@ func TestKeepKeys(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)
-		token, err := users.InviteAs(t.Context(), ada, "bob@example.test", account.Member, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bob, err := users.Accept(t.Context(), token, account.NewUser{Name: "Bob", Password: userPassword})
-		if err != nil {
-			t.Fatal(err)
-		}
+		bob := inviteBob(t, users, ada, account.Member)
 		keys, as := &account.Keys{Store: s, Now: func() time.Time { return now }}, account.CallerOf(bob, job.Live)
 		if _, _, err := keys.Create(t.Context(), as, job.Live, account.KeyOptions{}); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("a member made a key of an admin: %v", err)

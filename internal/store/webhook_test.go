@@ -44,7 +44,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("record: %v, lost %v", err, lost)
 		}
 
-		got, more, err := s.ListEndpoints(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "", 10, now)
+		got, more, err := s.ListEndpoints(t.Context(), live(r.ConsumerID), "", 10, now)
 		if err != nil || more || len(got) != 3 {
 			t.Fatalf("%d endpoints, more %v, %v; want 3", len(got), more, err)
 		}
@@ -70,7 +70,7 @@ func TestEndpoints(t *testing.T) {
 		var paged []webhook.Endpoint
 		for after, more := "", true; more; after = paged[len(paged)-1].Key {
 			var page []webhook.Endpoint
-			if page, more, err = s.ListEndpoints(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, after, 1, now); err != nil || len(page) != 1 {
+			if page, more, err = s.ListEndpoints(t.Context(), live(r.ConsumerID), after, 1, now); err != nil || len(page) != 1 {
 				t.Fatalf("page of %d: %v", len(page), err)
 			}
 			paged = append(paged, page...)
@@ -112,7 +112,7 @@ func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 		}
 		want := func(failures int, since time.Time) {
 			t.Helper()
-			got, _, err := s.ListEndpoints(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, "", 10, now)
+			got, _, err := s.ListEndpoints(t.Context(), live(r.ConsumerID), "", 10, now)
 			if err != nil || len(got) != 1 || got[0].Failures != failures || !got[0].FailingSince.Equal(since) {
 				t.Errorf("endpoints %+v (%v), want %d failures since %v", got, err, failures, since)
 			}
@@ -177,7 +177,7 @@ func TestRedeliverFailed(t *testing.T) {
 			{"no match", webhook.FailedFilter{URL: "https://nobody.test/"}, nil},
 		}
 		for _, test := range tests {
-			count, err := s.RedeliverFailed(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, test.filter, at)
+			count, err := s.RedeliverFailed(t.Context(), live(r.ConsumerID), test.filter, at)
 			if err != nil || count != len(test.want) {
 				t.Errorf("%s: %d deliveries (%v), want %d", test.name, count, err, len(test.want))
 			}
@@ -230,7 +230,7 @@ func TestRedeliverManyFailed(t *testing.T) {
 	if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {
 		t.Fatalf("record: %v, lost %d", err, len(lost))
 	}
-	if count, err := s.RedeliverFailed(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}, webhook.FailedFilter{JobID: r.ID}, now); err != nil ||
+	if count, err := s.RedeliverFailed(t.Context(), live(r.ConsumerID), webhook.FailedFilter{JobID: r.ID}, now); err != nil ||
 		count != many {
 		t.Errorf("%d deliveries (%v), want %d", count, err, many)
 	}
