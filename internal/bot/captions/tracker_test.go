@@ -118,42 +118,32 @@ func finalTexts(script []spoken) []string {
 }
 
 // TestCaptionTracker checks that captions that correct themselves, scroll away,
-// and move to other elements result in each utterance once, in its last version.
+// and move to other elements result in each utterance once, in its last version, also on pages of
+// which the bot reads only last versions of captions that follow each other at once.
 func TestCaptionTracker(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]page{
-		"list":                  &listPage{lines: 3},
-		"list that is redrawn":  &listPage{lines: 3, redraws: true},
-		"long list":             &listPage{lines: 50},
-		"recycled elements":     recyclingPage{lines: 3},
-		"one line":              rollingPage{words: 100},
-		"one line of six words": rollingPage{words: 6},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got, want := transcribe(p, captionScript(), 5*time.Second), finalTexts(captionScript()); !slices.Equal(got, want) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
-		})
+	late := captionScript()
+	for i, one := range late {
+		late[i].versions = one.versions[len(one.versions)-1:]
 	}
-}
-
-// TestCaptionTrackerOnLatePage checks pages of which the bot reads only last
-// versions of captions that follow each other at once.
-func TestCaptionTrackerOnLatePage(t *testing.T) {
-	t.Parallel()
-	for name, p := range map[string]page{
-		"list":                 &listPage{lines: 3},
-		"list that is redrawn": &listPage{lines: 3, redraws: true},
-		"recycled elements":    recyclingPage{lines: 3},
+	for name, test := range map[string]struct {
+		page   page
+		script []spoken
+		pause  time.Duration
+	}{
+		"list":                      {&listPage{lines: 3}, captionScript(), 5 * time.Second},
+		"list that is redrawn":      {&listPage{lines: 3, redraws: true}, captionScript(), 5 * time.Second},
+		"long list":                 {&listPage{lines: 50}, captionScript(), 5 * time.Second},
+		"recycled elements":         {recyclingPage{lines: 3}, captionScript(), 5 * time.Second},
+		"one line":                  {rollingPage{words: 100}, captionScript(), 5 * time.Second},
+		"one line of six words":     {rollingPage{words: 6}, captionScript(), 5 * time.Second},
+		"late list":                 {&listPage{lines: 3}, late, 0},
+		"late list that is redrawn": {&listPage{lines: 3, redraws: true}, late, 0},
+		"late recycled elements":    {recyclingPage{lines: 3}, late, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := captionScript()
-			for i, one := range script {
-				script[i].versions = one.versions[len(one.versions)-1:]
-			}
-			if got, want := transcribe(p, script, 0), finalTexts(script); !slices.Equal(got, want) {
+			if got, want := transcribe(test.page, test.script, test.pause), finalTexts(test.script); !slices.Equal(got, want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})

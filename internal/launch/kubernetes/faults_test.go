@@ -368,9 +368,7 @@ func TestSettings(t *testing.T) {
 		change func(*kubernetes.Settings)
 		words  string
 	}{
-		"image":     {func(s *kubernetes.Settings) { s.Image = "" }, "image"},
 		"namespace": {func(s *kubernetes.Settings) { s.Namespace = "" }, "namespace"},
-		"instance":  {func(s *kubernetes.Settings) { s.Instance = "" }, "instance"},
 		"root":      {func(s *kubernetes.Settings) { s.User = "0:0" }, "never root"},
 		"cluster":   {func(s *kubernetes.Settings) { s.Cluster = nil }, "cluster"},
 	} {
