@@ -23,7 +23,7 @@ type Names struct {
 // New starts a name server that ends with the test. Other names do not exist.
 func New(t testing.TB, addresses map[string][]string) *Names {
 	t.Helper()
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	socket, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
