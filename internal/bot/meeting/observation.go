@@ -41,7 +41,6 @@ type Observation struct {
 	Microphone, Camera, ScreenShare DeviceState
 
 	Permission Permission    // as far as the page shows it
-	Recorded   bool          // the platform shows that the meeting is being recorded
 	Chat       []ChatMessage // while the chat is open, oldest first
 	ChatOpen   bool
 	Captions   []CaptionLine // oldest first

@@ -26,10 +26,9 @@ type Profile struct {
 
 	Admission Admission `yaml:"admission"`
 
-	// In the meeting: nobody else is there; the platform records; the host
-	// answered the platform's own request for permission.
+	// In the meeting: nobody else is there; the host answered the platform's own
+	// request for permission.
 	Alone      []Rule                `yaml:"alone"`
-	Recorded   []Rule                `yaml:"recorded"`
 	Permission map[Permission][]Rule `yaml:"permission"`
 
 	Roster Roster `yaml:"roster"`
@@ -201,7 +200,7 @@ func (p *Profile) Source() string { return p.source }
 
 // rules returns all rules, by their path in the profile.
 func (p *Profile) rules() map[string][]Rule {
-	all := map[string][]Rule{"alone": p.Alone, "recorded": p.Recorded}
+	all := map[string][]Rule{"alone": p.Alone}
 	for screen, rules := range p.Screens {
 		all[fmt.Sprintf("screens.%s", screen)] = rules
 	}

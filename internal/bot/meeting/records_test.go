@@ -311,7 +311,7 @@ func (r record) conclude(t *testing.T, site *site) (Observation, string) {
 		{r.Snapshot.clickable(joinButton), "ready to join"}, {
 			r.Snapshot.Visible(microphoneOn), "microphone on",
 		}, {r.Snapshot.Visible(cameraOn), "camera on"},
-		{seen.Recorded, "recorded"}, {seen.CaptionsOn, "captions"}, {seen.Reload, "reload"}, {
+		{seen.CaptionsOn, "captions"}, {seen.Reload, "reload"}, {
 			seen.Permission != NoAnswer, "permission " + string(seen.Permission),
 		},
 	} {

@@ -16,13 +16,6 @@ func (p *Profile) permission(snapshot Snapshot) Permission {
 	return NoAnswer
 }
 
-// recorded reports whether the platform shows that the meeting is being
-// recorded.
-func (p *Profile) recorded(snapshot Snapshot) bool {
-	_, ok := matchAny(p.Recorded, snapshot, History{})
-	return ok
-}
-
 // matchAny returns the evidence of the first rule that matches.
 func matchAny(rules []Rule, snapshot Snapshot, past History) (Evidence, bool) {
 	for _, rule := range rules {

@@ -92,7 +92,6 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 			observation.Marked = marked
 		}
 		observation.Permission = s.profile.permission(snapshot)
-		observation.Recorded = s.profile.recorded(snapshot)
 		s.profile.texts(&observation, snapshot, ownName)
 		observation.Microphone, observation.Camera, observation.ScreenShare = Microphone.state(snapshot), Camera.state(snapshot),
 			ScreenShare.state(snapshot)

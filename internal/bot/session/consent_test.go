@@ -45,7 +45,6 @@ func TestFindAnswer(t *testing.T) {
 		"asked by the page, chat":         {meeting.AskByPage, seen(), seen("Ada: yes"), ""},
 		"asked by the page, granted":      {meeting.AskByPage, seen(), meeting.Observation{Permission: meeting.Granted}, granted},
 		"asked by the page, refused":      {meeting.AskByPage, seen(), meeting.Observation{Permission: meeting.Refused}, denied},
-		"another recording begins":        {meeting.AskByChat, seen(), meeting.Observation{Recorded: true}, ""},
 		"not asked yet, granted already":  {"", seen(), meeting.Observation{Permission: meeting.Granted}, ""},
 		"not asked yet, somebody says ok": {"", seen(), seen(question, "Ada: ok"), ""},
 	} {

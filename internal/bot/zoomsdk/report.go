@@ -45,7 +45,6 @@ type report struct {
 	People             []person
 
 	Permission meeting.Permission
-	Recorded   bool
 	Chat       []message
 	Shown      shownParts
 }
@@ -169,7 +168,7 @@ func (r report) ended() (meeting.Screen, string) {
 
 // observation interprets a report.
 func (r report) observation() meeting.Observation {
-	o := meeting.Observation{Others: -1, Permission: r.Permission, Recorded: r.Recorded}
+	o := meeting.Observation{Others: -1, Permission: r.Permission}
 	o.Screen, o.Evidence = r.classify()
 	for _, m := range r.Chat {
 		o.Chat = append(o.Chat, meeting.ChatMessage{

@@ -123,7 +123,7 @@ func TestEndingsHaveFailureCodes(t *testing.T) {
 func FuzzReport(f *testing.F) {
 	for _, text := range []string{
 		`{"inMeeting": true, "ownID": "7", "unmuted": true, "people": [{"id": "8", "name": "Ada\u0000", "speaking": true}], "shown": {"audioButton": true}}`,
-		`{"chat": [{"id": "1", "author": "Ada", "authorID": "8", "text": "hello"}], "permission": "granted", "recorded": true}`,
+		`{"chat": [{"id": "1", "author": "Ada", "authorID": "8", "text": "hello"}], "permission": "granted"}`,
 		`{"failure": {"during": "join", "code": 3004, "text": "Meeting Passcode wrong."}, "end": {"code": 6}}`,
 		`{"status": 3, "disconnectedMs": -1, "shown": {"form": true, "heading": "Sign in"}}`, `{"scheme": "https:", "host": "zoom.us"}`,
 	} {

@@ -16,7 +16,6 @@ window.standinZoomEvents = (() => {
 		failure: null,      // {during, code, text}: a call that failed permanently
 		end: null,          // {code}: the SDK's reason for leaving
 		permission: "",     // to record: granted or refused
-		recorded: false,    // Zoom shows that the meeting is being recorded
 		chat: [],
 	};
 	let disconnectedAt = 0;
@@ -81,7 +80,6 @@ window.standinZoomEvents = (() => {
 			onJoinSpeed,
 			onActiveSpeaker: data => { for (const user of data || []) spokeAt.set(String(user.userId), performance.now()); },
 			onMediaCapturePermissionChange: data => update({permission: data && data.allow ? "granted" : "refused"}),
-			onRecordingChange: data => update({recorded: Boolean(data && data.recording === "recording")}),
 			onReceiveChatMsg: onChat,
 		};
 		for (const [event, listener] of Object.entries(listeners)) {
