@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,52 +23,24 @@ const (
 	maxCookieBytes = 4096
 )
 
-// FilePermissionError reports that other users of the machine can read a file or
-// directory with a user's credentials.
-type FilePermissionError struct {
-	Path   string
-	Folder bool
-	Mode   os.FileMode
-}
-
-// Error includes the command that fixes the permissions.
-func (e *FilePermissionError) Error() string {
-	mode := "600"
-	if e.Folder {
-		mode = "700"
-	}
-	return fmt.Sprintf("other users of this machine can read %s (mode %04o), which contains sign-in credentials: run `chmod %s %s`",
-		e.Path, e.Mode.Perm(), mode, e.Path)
-}
-
-// checkPrivate returns a *FilePermissionError if others can read the file.
+// checkPrivate returns an error if other users of the machine can read a file or directory with a
+// user's credentials. It includes the command that fixes that.
 func checkPrivate(path string, info os.FileInfo) error {
-	if info.Mode().Perm()&0o077 != 0 {
-		return &FilePermissionError{Path: path, Folder: info.IsDir(), Mode: info.Mode()}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
 	}
-	return nil
-}
-
-// CookieFileError reports what is wrong in a cookie file. It contains no cookie
-// value.
-type CookieFileError struct {
-	Path     string
-	Location string // "line 3" or "cookie 3"; empty for the whole file
-	Detail   string
-}
-
-// Error includes the path and the location.
-func (e *CookieFileError) Error() string {
-	text := "read cookies from " + e.Path
-	if e.Location != "" {
-		text += ", " + e.Location
+	private := "600"
+	if info.IsDir() {
+		private = "700"
 	}
-	return text + ": " + e.Detail
+	return fmt.Errorf("other users of this machine can read %s (mode %04o), which contains sign-in credentials: run `chmod %s %s`",
+		path, info.Mode().Perm(), private, path)
 }
 
 // LoadCookies reads the cookies of a signed-in user from a file: the JSON that
 // browser extensions and automation tools export, or a Netscape cookies.txt.
-// Other users must not be able to read the file. Expired cookies are skipped.
+// Other users must not be able to read the file. Expired cookies are skipped. Errors contain
+// no cookie value.
 func LoadCookies(path string) ([]Cookie, error) {
 	content, err := readPrivateFile(path)
 	if err != nil {
@@ -78,25 +51,16 @@ func LoadCookies(path string) ([]Cookie, error) {
 		parse = parseJSONCookies
 	}
 	cookies, err := parse(content)
-	var fileErr *CookieFileError
-	if errors.As(err, &fileErr) {
-		fileErr.Path = path
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read cookies from %s: %w", path, err)
 	}
 	if len(cookies) > maxCookies {
-		return nil, &CookieFileError{Path: path, Detail: fmt.Sprintf("it contains more than %d cookies", maxCookies)}
+		return nil, fmt.Errorf("read cookies from %s: it contains more than %d cookies", path, maxCookies)
 	}
 	now := time.Now()
-	fresh := cookies[:0]
-	for _, cookie := range cookies {
-		if cookie.Expires.IsZero() || cookie.Expires.After(now) {
-			fresh = append(fresh, cookie)
-		}
-	}
+	fresh := slices.DeleteFunc(cookies, func(c Cookie) bool { return !c.Expires.IsZero() && !c.Expires.After(now) })
 	if len(fresh) == 0 {
-		return nil, &CookieFileError{Path: path, Detail: "it contains no cookie that has not expired"}
+		return nil, fmt.Errorf("read cookies from %s: it contains no cookie that has not expired", path)
 	}
 	return fresh, nil
 }
@@ -113,7 +77,7 @@ func readPrivateFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("open cookies: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &CookieFileError{Path: path, Detail: "it is not a regular file"}
+		return nil, fmt.Errorf("read cookies from %s: it is not a regular file", path)
 	}
 	if err := checkPrivate(path, info); err != nil {
 		return nil, err
@@ -123,7 +87,7 @@ func readPrivateFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read cookies: %w", err)
 	}
 	if len(content) > maxCookieFileBytes {
-		return nil, &CookieFileError{Path: path, Detail: fmt.Sprintf("it is larger than %d bytes", maxCookieFileBytes)}
+		return nil, fmt.Errorf("read cookies from %s: it is larger than %d bytes", path, maxCookieFileBytes)
 	}
 	return content, nil
 }
@@ -150,13 +114,13 @@ func parseJSONCookies(content []byte) ([]Cookie, error) {
 	}
 	if err != nil {
 		// The decoder's error may quote a cookie.
-		return nil, &CookieFileError{Detail: "it is not an array of objects with name, value, domain and path"}
+		return nil, errors.New("it is not an array of objects with name, value, domain and path")
 	}
 	cookies := make([]Cookie, 0, min(len(exported), maxCookies))
 	for number, entry := range exported {
 		cookie, err := entry.cookie()
 		if err != nil {
-			return nil, &CookieFileError{Location: fmt.Sprintf("cookie %d", number+1), Detail: err.Error()}
+			return nil, fmt.Errorf("cookie %d: %w", number+1, err)
 		}
 		cookies = append(cookies, cookie)
 	}
@@ -232,7 +196,7 @@ func parseNetscapeCookies(content []byte) ([]Cookie, error) {
 		}
 		cookie, err := parseNetscapeCookie(text)
 		if err != nil {
-			return nil, &CookieFileError{Location: fmt.Sprintf("line %d", number), Detail: err.Error()}
+			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		cookie.HTTPOnly = httpOnly
 		cookies = append(cookies, cookie)

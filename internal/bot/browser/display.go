@@ -75,7 +75,7 @@ func startDisplay(ctx context.Context, profileDir string, width, height int) (*d
 	}
 	if err != nil {
 		d.close()
-		return nil, &DisplayError{Cause: fmt.Errorf("start %s: %w: %q", displayServer, err, output.String())}
+		return nil, displayError(fmt.Errorf("start %s: %w: %q", displayServer, err, output.String()))
 	}
 	return d, nil
 }

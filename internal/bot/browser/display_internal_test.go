@@ -166,14 +166,12 @@ func TestDisplayDoesNotStart(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
 		_, err := startDisplay(ctx, t.TempDir(), 640, 480)
 		cancel()
-		var failed *DisplayError
-		if !errors.As(err, &failed) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "STANDIN_BROWSER_MODE") {
-			t.Errorf("%s: %v; want a DisplayError with %q", test.name, err, test.want)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "STANDIN_BROWSER_MODE") {
+			t.Errorf("%s: %v; want an error with %q", test.name, err, test.want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	var failed *DisplayError
-	if err := CheckMode(Headed); !errors.As(err, &failed) || !strings.Contains(err.Error(), "apt-get install xvfb") {
+	if err := CheckMode(Headed); err == nil || !strings.Contains(err.Error(), "apt-get install xvfb") {
 		t.Errorf("CheckMode without the server = %v, want advice", err)
 	}
 	if err := CheckMode(Headless); err != nil {

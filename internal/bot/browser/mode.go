@@ -28,23 +28,14 @@ const ModeSetting = "STANDIN_BROWSER_MODE"
 // displayServer is the program that provides virtual displays.
 const displayServer = "Xvfb"
 
-// DisplayError reports that a headed browser has no display. Its text is for the
-// operator.
-type DisplayError struct {
-	Cause error
+// displayError reports that a headed browser has no display. Its text is for the
+// operator: it says how to fix it.
+func displayError(cause error) error {
+	return fmt.Errorf("no virtual display for a headed browser: %w; install Xvfb (Debian and Ubuntu: `apt-get install xvfb`), or set %s=%s",
+		cause, ModeSetting, Headless)
 }
 
-// Error includes the cause and how to fix it.
-func (e *DisplayError) Error() string {
-	return "no virtual display for a headed browser: " + e.Cause.Error() +
-		"; install Xvfb (Debian and Ubuntu: `apt-get install xvfb`), or set " + ModeSetting + "=" + string(Headless)
-}
-
-// Unwrap returns the cause.
-func (e *DisplayError) Unwrap() error { return e.Cause }
-
-// CheckMode returns a *DisplayError if this machine has no virtual display for the
-// mode.
+// CheckMode returns an error if this machine has no virtual display for the mode.
 func CheckMode(mode Mode) error {
 	if mode != Headed {
 		return nil
@@ -56,11 +47,11 @@ func CheckMode(mode Mode) error {
 // findDisplayServer returns the path of the display server.
 func findDisplayServer() (string, error) {
 	if runtime.GOOS != "linux" {
-		return "", &DisplayError{Cause: errors.New("virtual displays are used on Linux only")}
+		return "", displayError(errors.New("virtual displays are used on Linux only"))
 	}
 	path, err := exec.LookPath(displayServer)
 	if err != nil {
-		return "", &DisplayError{Cause: fmt.Errorf("find %s: %w", displayServer, err)}
+		return "", displayError(fmt.Errorf("find %s: %w", displayServer, err))
 	}
 	return path, nil
 }

@@ -3,6 +3,8 @@ package meeting
 import (
 	"fmt"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"standin/internal/bot/browser"
 	"standin/internal/jobs/job"
@@ -11,8 +13,7 @@ import (
 // platforms returns the platforms that have an adapter.
 func platforms() []platform { return []platform{meet(), teams(), zoom()} }
 
-// New returns the adapter of a platform. The error is an
-// *UnsupportedPlatformError when there is none.
+// New returns the adapter of a platform.
 func New(name job.Platform, profiles Profiles) (Adapter, error) {
 	found, err := platformOf(name)
 	if err != nil {
@@ -27,14 +28,15 @@ func New(name job.Platform, profiles Profiles) (Adapter, error) {
 
 // platformOf returns the platform of a name.
 func platformOf(name job.Platform) (platform, error) {
-	unsupported := &UnsupportedPlatformError{Platform: name}
+	var supported []string
 	for _, known := range platforms() {
 		if known.name == name {
 			return known, nil
 		}
-		unsupported.Supported = append(unsupported.Supported, known.name)
+		supported = append(supported, strconv.Quote(string(known.name)))
 	}
-	return platform{}, unsupported
+	return platform{}, fmt.Errorf("this version of Standin has no adapter for platform %q; it can join %s", name,
+		strings.Join(supported, ", "))
 }
 
 // platform holds what differs between platforms outside their profiles.

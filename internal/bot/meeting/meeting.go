@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"standin/internal/jobs/job"
 )
@@ -164,19 +163,4 @@ type ParticipantNotFoundError struct {
 // Error names the participant.
 func (e *ParticipantNotFoundError) Error() string {
 	return fmt.Sprintf("the page shows no participant %q (%s)", e.Participant.Name, e.Participant.ID)
-}
-
-// UnsupportedPlatformError reports that a platform has no adapter.
-type UnsupportedPlatformError struct {
-	Platform  job.Platform
-	Supported []job.Platform
-}
-
-// Error names the platform and the supported ones.
-func (e *UnsupportedPlatformError) Error() string {
-	var names []string
-	for _, name := range e.Supported {
-		names = append(names, fmt.Sprintf("%q", name))
-	}
-	return fmt.Sprintf("this version of Standin has no adapter for platform %q; it can join %s", e.Platform, strings.Join(names, ", "))
 }

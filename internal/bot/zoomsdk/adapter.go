@@ -50,8 +50,7 @@ type Adapter struct {
 }
 
 // New starts the server of the page. ctx limits the start only; Close stops the
-// server. The error is a *NotConfiguredError when the settings do not name a
-// usable copy of the SDK and the credentials of an app.
+// server.
 func New(ctx context.Context, settings Settings, log *slog.Logger) (*Adapter, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func New(ctx context.Context, settings Settings, log *slog.Logger) (*Adapter, er
 	}
 	lib, err := openLibrary(settings.Dir)
 	if err != nil {
-		return nil, &NotConfiguredError{Cause: err}
+		return nil, notConfigured(fmt.Errorf("the folder named by %s cannot be used: %w", DirSetting, err))
 	}
 	a := &Adapter{settings: settings, limits: profiles[job.ZoomWeb].Limits, web: web, now: time.Now}
 	service := func() string { return a.currentTarget().service }
@@ -144,8 +143,7 @@ func (a *Adapter) Join(ctx context.Context, page meeting.Page, options meeting.J
 		case last.Screen.Terminal():
 			return false, &meeting.ScreenError{Observation: last}
 		case r.Failure != nil && last.Screen == meeting.Unknown:
-			refused := RefusedError(*r.Failure)
-			return false, &refused
+			return false, (*RefusedError)(r.Failure)
 		case last.Screen == meeting.PreJoin:
 			_, err := a.call(ctx, page, "join", name)
 			return false, err
@@ -257,7 +255,7 @@ func (a *Adapter) AskPermission(ctx context.Context, page meeting.Page, name str
 		return meeting.AskByPage, nil
 	}
 	if err := a.SendChat(ctx, page, meeting.PermissionQuestion(name)); err != nil {
-		return "", errors.Join(&CallError{Call: "askPermission", Code: answer.Code, Text: answer.Text}, err)
+		return "", errors.Join(answer.failed("askPermission"), err)
 	}
 	return meeting.AskByChat, nil
 }
@@ -282,7 +280,7 @@ func (a *Adapter) ClosePermissionRequest(context.Context, meeting.Page) error { 
 func (a *Adapter) mustCall(ctx context.Context, page meeting.Page, name string, arguments ...string) error {
 	got, err := a.call(ctx, page, name, arguments...)
 	if err == nil && !got.OK {
-		err = &CallError{Call: name, Code: got.Code, Text: got.Text}
+		err = got.failed(name)
 	}
 	return err
 }
@@ -301,20 +299,13 @@ func (a *Adapter) call(ctx context.Context, page meeting.Page, name string, argu
 // answer is the result of a call.
 type answer struct {
 	OK   bool
-	Code int
-	Text string
-}
-
-// CallError reports that the SDK did not do what it was asked to.
-type CallError struct {
-	Call string
 	Code int    // the SDK's own; 0 when it gave none
 	Text string // the SDK's own message
 }
 
-// Error returns the SDK's message.
-func (e *CallError) Error() string {
-	return fmt.Sprintf("Zoom's Meeting SDK did not do %q (its error %d): %s", e.Call, e.Code, e.Text)
+// failed reports that the SDK did not do what it was asked to.
+func (a answer) failed(call string) error {
+	return fmt.Errorf("Zoom's Meeting SDK did not do %q (its error %d): %s", call, a.Code, a.Text)
 }
 
 // poll reads reports until act is done or fails, or until ctx ends. Transient

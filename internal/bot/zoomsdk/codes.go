@@ -45,11 +45,7 @@ func failureScreen(f failure) meeting.Screen {
 
 // RefusedError reports that the SDK did not start, or refused to join, for a
 // reason that says nothing about the meeting. Its message is meant for people.
-type RefusedError struct {
-	During string // init, ticket or join
-	Code   int    // the SDK's own; 0 when it gave none
-	Text   string // the SDK's own message
-}
+type RefusedError failure
 
 // Error says what was refused, and which setting to check.
 func (e *RefusedError) Error() string {

@@ -52,8 +52,8 @@ type report struct {
 // failure is a call of the SDK that failed permanently.
 type failure struct {
 	During string // init, ticket or join
-	Code   int
-	Text   string
+	Code   int    // the SDK's own; 0 when it gave none
+	Text   string // the SDK's own message
 }
 
 // String returns a text for people.

@@ -21,8 +21,8 @@ type Settings struct {
 	Secret string // secret of the app; used only to sign
 }
 
-// Validate returns a *NotConfiguredError that lists the settings that are not
-// set. It checks no file: a service that only launches bots needs none.
+// Validate returns an error that lists the settings that are not set. It checks no file: a
+// service that only launches bots needs none.
 func (s Settings) Validate() error {
 	var missing []string
 	for _, setting := range []struct{ name, value string }{
@@ -33,7 +33,7 @@ func (s Settings) Validate() error {
 		}
 	}
 	if len(missing) > 0 {
-		return &NotConfiguredError{Missing: missing}
+		return notConfigured(fmt.Errorf("set %s", strings.Join(missing, ", ")))
 	}
 	return nil
 }
@@ -47,25 +47,8 @@ func (s Settings) GoString() string { return s.String() }
 // LogValue returns String, for logs.
 func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// NotConfiguredError reports that the SDK cannot run because of its settings. Its
-// message is meant for the operator and for the job's detail.
-type NotConfiguredError struct {
-	Missing []string // the settings that are not set
-	Cause   error    // why the files cannot be used, when all are set
+// notConfigured reports that the SDK cannot run because of its settings. Its message is
+// meant for the operator and for the job's detail.
+func notConfigured(cause error) error {
+	return fmt.Errorf("platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service: %w", cause)
 }
-
-// Error names the settings.
-func (e *NotConfiguredError) Error() string {
-	const prefix = "platform zoom-sdk needs Zoom's Meeting SDK, which is not configured on this service: "
-	if len(e.Missing) > 0 {
-		verb := " is not set"
-		if len(e.Missing) > 1 {
-			verb = " are not set"
-		}
-		return prefix + strings.Join(e.Missing, ", ") + verb
-	}
-	return fmt.Sprintf("%sthe folder named by %s cannot be used: %v", prefix, DirSetting, e.Cause)
-}
-
-// Unwrap returns the reason why the files cannot be used.
-func (e *NotConfiguredError) Unwrap() error { return e.Cause }
