@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,4 +96,17 @@ func ParseProxy(setting string) (*url.URL, error) {
 		return nil, errors.New("the proxy is not an http or https URL") // the URL may contain a password
 	}
 	return proxy, nil
+}
+
+// ServerURL returns the URL of a path below /v1 of a server. name says which server it is in the
+// error, which does not contain the URL, because that may have credentials.
+func ServerURL(name, server, path string, schemes ...string) (*url.URL, error) {
+	address, err := url.Parse(strings.TrimRight(server, "/"))
+	if err != nil || !slices.Contains(schemes, address.Scheme) || address.Host == "" || address.User != nil {
+		return nil, fmt.Errorf("%s must be a URL without credentials that starts with %s://", name, strings.Join(schemes, "://, "))
+	}
+	if !strings.HasSuffix(address.Path, "/v1") {
+		address = address.JoinPath("v1")
+	}
+	return address.JoinPath(path), nil
 }

@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,14 +98,11 @@ func NewMaker(settings Settings) (*Maker, error) {
 	if settings.URL == "" {
 		return m, nil
 	}
-	address, err := url.Parse(strings.TrimRight(settings.URL, "/"))
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-		return nil, errors.New("STANDIN_SPEECH_URL must be an http or https URL without credentials") // parse errors contain it
+	address, err := dialguard.ServerURL("STANDIN_SPEECH_URL", settings.URL, "audio/speech", "http", "https")
+	if err != nil {
+		return nil, err
 	}
-	if !strings.HasSuffix(address.Path, "/v1") {
-		address = address.JoinPath("v1")
-	}
-	m.address = address.JoinPath("audio", "speech").String()
+	m.address = address.String()
 	return m, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -73,17 +72,14 @@ func NewClient(config Config) (*Client, error) {
 	if config.URL == "" {
 		return nil, nil
 	}
-	address, err := url.Parse(strings.TrimRight(config.URL, "/"))
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-		return nil, errors.New("the transcriber URL must be an http or https URL without credentials") // parse errors contain it
-	}
-	if !strings.HasSuffix(address.Path, "/v1") {
-		address = address.JoinPath("v1")
+	address, err := dialguard.ServerURL("the transcriber URL", config.URL, "audio/transcriptions", "http", "https")
+	if err != nil {
+		return nil, err
 	}
 	config.Model = cmp.Or(config.Model, DefaultModel)
 	config.Timeout = cmp.Or(config.Timeout, requestTimeout)
 	return &Client{
-		config: config, address: address.JoinPath("audio", "transcriptions").String(),
+		config: config, address: address.String(),
 		http: &http.Client{CheckRedirect: dialguard.NoRedirects}, // the key is for this host
 	}, nil
 }

@@ -55,7 +55,8 @@ type server struct {
 
 // newConnector returns the recognizer on a server.
 func newConnector(config Config, server server) (Recognizer, error) {
-	address, err := address(cmp.Or(config.URL, server.url), server.path)
+	address, err := dialguard.ServerURL("STANDIN_LIVE_TRANSCRIBER_URL", cmp.Or(config.URL, server.url), server.path,
+		"http", "https", "ws", "wss")
 	if err != nil {
 		return nil, err
 	}

@@ -471,8 +471,8 @@ func TestSettings(t *testing.T) {
 	for config, want := range maps.All(map[Config]string{
 		{URL: "https://example.com"}:                             "needs STANDIN_LIVE_TRANSCRIBER",
 		{Protocol: "morse"}:                                      "must be openai-http",
-		{Protocol: OpenAIHTTP, URL: "example.com"}:               "http or https",
-		{Protocol: Deepgram, URL: "ftp://example.com"}:           "http, https, ws or wss",
+		{Protocol: OpenAIHTTP, URL: "example.com"}:               "http://, https://",
+		{Protocol: Deepgram, URL: "ftp://example.com"}:           "https://, ws://, wss://",
 		{Protocol: OpenAIRealtime, URL: "wss://me:pw@localhost"}: "without credentials",
 	}) {
 		if _, err := New(config); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -121,21 +120,6 @@ func New(config Config) (Recognizer, error) {
 		return newConnector(config, server{url: deepgramURL, path: "listen", scheme: "Token", model: "nova-3", open: openDeepgram})
 	}
 	return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER must be openai-http, openai-realtime or deepgram, not %q", config.Protocol)
-}
-
-// address returns the address of a WebSocket below /v1 of a server.
-func address(server, path string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimRight(server, "/"))
-	schemes := map[string]string{"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
-	if err != nil || schemes[u.Scheme] == "" || u.Host == "" || u.User != nil {
-		// parse errors contain it
-		return nil, errors.New("STANDIN_LIVE_TRANSCRIBER_URL must be an http, https, ws or wss URL without credentials")
-	}
-	u.Scheme = schemes[u.Scheme]
-	if !strings.HasSuffix(u.Path, "/v1") {
-		u = u.JoinPath("v1")
-	}
-	return u.JoinPath(path), nil
 }
 
 // Check lets a recognizer hear half a second of speech, and returns what it has heard.
