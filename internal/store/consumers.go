@@ -98,9 +98,7 @@ const lockConsumer = `SELECT id FROM consumers WHERE id = $1`
 // LockConsumer blocks other LockConsumer calls for the consumer until the
 // transaction ends. It does not block inserts that refer to the consumer.
 func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
-	var found uuid.UUID
-	err := tx.queryRow(ctx, "lock a consumer", lockConsumer+tx.dialect.ForUpdate, id).Scan(&found)
-	return err
+	return tx.queryRow(ctx, "lock a consumer", lockConsumer+tx.dialect.ForUpdate, id).Scan(new(uuid.UUID))
 }
 
 // Consumers returns all consumers, by name.

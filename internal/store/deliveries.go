@@ -34,8 +34,7 @@ const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
 
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error) {
-	var next time.Time
-	err := db.queryRow(ctx, "find the next due delivery", nextDelivery, after).Scan(&next)
+	next, err := scanColumn[time.Time](db.queryRow(ctx, "find the next due delivery", nextDelivery, after))
 	return next, !next.IsZero(), err
 }
 

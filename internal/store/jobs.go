@@ -321,9 +321,8 @@ const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND at
 // HasEvent reports whether a bot's event is already on the timeline. It uses the
 // index timeline_identity.
 func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger,
-	emittedAt time.Time) (seen bool, err error) {
-	err = db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, emittedAt).Scan(&seen)
-	return seen, err
+	emittedAt time.Time) (bool, error) {
+	return scanColumn[bool](db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, emittedAt))
 }
 
 // Timeline returns all entries of a job in the order of their arrival. It

@@ -81,10 +81,9 @@ func (tx *Tx) LockJobByICalUID(ctx context.Context, consumer uuid.UUID, uid stri
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
 // job. It uses the primary key of timeline.
-func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (cancelled bool, err error) {
-	err = db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline
-		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested).Scan(&cancelled)
-	return cancelled, err
+func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	return scanColumn[bool](db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline
+		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested))
 }
 
 const selectJobForMeeting = `
@@ -111,12 +110,10 @@ func (s *Store) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.
 // [from, to), without those refused because of the quota. It uses the index
 // jobs_invited.
 func (db *Reader) CountCalendarJobs(ctx context.Context, consumer uuid.UUID, from, to time.Time) (int, error) {
-	var n int
-	err := db.queryRow(ctx, "count the calendar jobs of a consumer", `
+	return scanColumn[int](db.queryRow(ctx, "count the calendar jobs of a consumer", `
 		SELECT COUNT(*) FROM jobs
 		WHERE consumer_id = $1 AND created_at >= $2 AND created_at < $3 AND calendar_key IS NOT NULL AND failure_code <> $4`,
-		consumer, from, to, job.QuotaExceeded).Scan(&n)
-	return n, err
+		consumer, from, to, job.QuotaExceeded))
 }
 
 // SaveJobInvite notes that an invite asks for a job, and no longer for the consumer's
@@ -178,7 +175,6 @@ const lastInvite = `SELECT MAX(at) FROM (
 
 // LastInvite returns when an invite has created, changed or cancelled a job of an event of
 // a consumer; zero if none has. It uses the index jobs_ical and the primary key of timeline.
-func (db *Reader) LastInvite(ctx context.Context, consumer uuid.UUID, eventID string) (at time.Time, err error) {
-	err = db.queryRow(ctx, "find the last invite of an event", lastInvite, consumer, hashICalUID(eventID)).Scan(&at)
-	return at, err
+func (db *Reader) LastInvite(ctx context.Context, consumer uuid.UUID, eventID string) (time.Time, error) {
+	return scanColumn[time.Time](db.queryRow(ctx, "find the last invite of an event", lastInvite, consumer, hashICalUID(eventID)))
 }

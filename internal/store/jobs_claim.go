@@ -144,8 +144,7 @@ func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
 	if tx.dialect.SkipLocked == "" {
 		return false, nil
 	}
-	var locked bool
-	err := tx.queryRow(ctx, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock).Scan(&locked)
+	locked, err := scanColumn[bool](tx.queryRow(ctx, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock))
 	return !locked, err
 }
 

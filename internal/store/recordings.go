@@ -100,9 +100,8 @@ func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now tim
 }
 
 // HasTexts reports whether the bots of a job reported chat messages or captions.
-func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (has bool, err error) {
-	err = db.queryRow(ctx, "find the texts of a job", `SELECT EXISTS (SELECT 1 FROM meeting_text_totals WHERE job_id = $1)`, jobID).Scan(&has)
-	return has, err
+func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	return scanColumn[bool](db.queryRow(ctx, "find the texts of a job", `SELECT EXISTS (SELECT 1 FROM meeting_text_totals WHERE job_id = $1)`, jobID))
 }
 
 // DueTranscriptions returns the consumers that have transcriptions due.

@@ -85,8 +85,7 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 
 // Ping reports whether the database responds.
 func (s *Store) Ping(ctx context.Context) error {
-	var one int
-	return s.queryRow(ctx, "ping the database", `SELECT 1`).Scan(&one)
+	return s.queryRow(ctx, "ping the database", `SELECT 1`).Scan(new(int))
 }
 
 // SchemaVersion returns the version of the schema, and that of this program.

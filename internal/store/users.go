@@ -18,9 +18,8 @@ const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.role, u.ope
 const selectUsers = `SELECT ` + userColumns + ` FROM users u JOIN consumers c ON c.id = u.consumer_id `
 
 // HasUsers implements account.UserStore.
-func (db *Reader) HasUsers(ctx context.Context) (has bool, err error) {
-	err = db.queryRow(ctx, "look for users", `SELECT EXISTS (SELECT 1 FROM users)`).Scan(&has)
-	return has, err
+func (db *Reader) HasUsers(ctx context.Context) (bool, error) {
+	return scanColumn[bool](db.queryRow(ctx, "look for users", `SELECT EXISTS (SELECT 1 FROM users)`))
 }
 
 // UserByEmail implements account.UserStore. It uses the UNIQUE index of the
