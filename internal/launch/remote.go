@@ -101,12 +101,7 @@ func (s RemoteSettings) WithDefaults(resync time.Duration) (RemoteSettings, erro
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	if s.LeaveTime == 0 {
-		s.LeaveTime = DefaultLeaveTime
-	}
-	if s.Resync == 0 {
-		s.Resync = resync
-	}
+	s.LeaveTime, s.Resync = cmp.Or(s.LeaveTime, DefaultLeaveTime), cmp.Or(s.Resync, resync)
 	return s, nil
 }
 

@@ -109,6 +109,5 @@ func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, l
 // lockDeviceFlows blocks other transactions that check limits until this one
 // ends.
 func (tx *Tx) lockDeviceFlows(ctx context.Context) error {
-	var id int
-	return tx.queryRow(ctx, "lock device flows", `SELECT id FROM device_flow_lock`+tx.dialect.ForUpdate).Scan(&id)
+	return tx.queryRow(ctx, "lock device flows", `SELECT id FROM device_flow_lock`+tx.dialect.ForUpdate).Scan(new(int))
 }

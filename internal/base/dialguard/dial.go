@@ -1,6 +1,7 @@
 package dialguard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -107,16 +108,9 @@ func (g *Guard) kind(ctx context.Context, address netip.Addr) (string, error) {
 	if kind := SpecialPurpose(address); kind != "" {
 		return kind, nil
 	}
-	own, err := g.own.contains(ctx, address, g.resolver(), g.OwnHosts)
+	own, err := g.own.contains(ctx, address, cmp.Or(g.Resolver, net.DefaultResolver), g.OwnHosts)
 	if own {
 		return "local machine", err
 	}
 	return "", err
-}
-
-func (g *Guard) resolver() *net.Resolver {
-	if g.Resolver != nil {
-		return g.Resolver
-	}
-	return net.DefaultResolver
 }

@@ -94,6 +94,7 @@ func New(settings Settings) (*Client, error) {
 		base:     base,
 		own:      own,
 		commands: commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)},
+		acks:     acks{failures: map[string]string{}},
 		uploads:  uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}},
 		end:      end{done: make(chan struct{}), refused: make(chan struct{})},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -120,9 +121,6 @@ func (a *acks) add(id, failure string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if failure != "" {
-		if a.failures == nil {
-			a.failures = make(map[string]string)
-		}
 		a.failures[id] = failure
 	}
 	if !slices.Contains(a.fresh, id) {
@@ -162,19 +160,12 @@ func (a *acks) next() (ids []string, urgent bool) {
 	return ids[:min(len(ids), maxAcks)], len(a.fresh) > 0
 }
 
-// failed returns why some of the commands failed, by ID; nil if all were executed.
+// failed returns why some of the commands failed, by ID.
 func (a *acks) failed(ids []string) map[string]string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	var failed map[string]string
-	for _, id := range ids {
-		if reason := a.failures[id]; reason != "" {
-			if failed == nil {
-				failed = make(map[string]string)
-			}
-			failed[id] = reason
-		}
-	}
+	failed := maps.Clone(a.failures)
+	maps.DeleteFunc(failed, func(id, _ string) bool { return !slices.Contains(ids, id) })
 	return failed
 }
 

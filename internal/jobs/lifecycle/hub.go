@@ -113,7 +113,9 @@ func (h *hub) poll(ctx context.Context) {
 		if len(ids) == 0 {
 			continue
 		}
-		found, err := h.jobsToAnswer(ctx, ids)
+		checking, cancel := context.WithTimeout(ctx, pollTimeout)
+		found, err := h.store.JobsToAnswer(checking, ids)
+		cancel()
 		if err != nil {
 			continue // the next heartbeat of each bot reports the error
 		}
@@ -121,11 +123,4 @@ func (h *hub) poll(ctx context.Context) {
 			h.wake(j.ID, func(l *listener) bool { return j.Commands || j.Status == job.Failed || l.attempt < j.Attempt })
 		}
 	}
-}
-
-// jobsToAnswer is Store.JobsToAnswer within pollTimeout.
-func (h *hub) jobsToAnswer(ctx context.Context, jobs []uuid.UUID) ([]store.BotJob, error) {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	return h.store.JobsToAnswer(ctx, jobs)
 }

@@ -9,6 +9,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,7 @@ func (s Settings) withDefaults() (Settings, error) {
 	if s.Seccomp, err = SeccompProfile(s.Seccomp); err != nil {
 		return s, err
 	}
-	if s.PullWait == 0 {
-		s.PullWait = 20 * time.Second
-	}
+	s.PullWait = cmp.Or(s.PullWait, 20*time.Second)
 	return s, nil
 }
 

@@ -2,6 +2,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +54,7 @@ type Launcher struct {
 // New returns a launcher that also watches the bots that an earlier launcher left
 // running.
 func New(settings Settings) (*Launcher, error) {
-	if settings.LeaveTime == 0 {
-		settings.LeaveTime = launch.DefaultLeaveTime
-	}
+	settings.LeaveTime = cmp.Or(settings.LeaveTime, launch.DefaultLeaveTime)
 	l := &Launcher{settings: settings, confined: canConfine(settings), closing: make(chan struct{})}
 	if err := os.MkdirAll(settings.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the bots: %w", err)

@@ -6,6 +6,7 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,12 +85,7 @@ func (l *process) isDone() bool {
 
 // New returns a simulator, which the caller must close.
 func New(settings Settings) *Launcher {
-	if settings.MaxBots == 0 {
-		settings.MaxBots = defaultMaxBots
-	}
-	if settings.Clock == nil {
-		settings.Clock = wallClock{}
-	}
+	settings.MaxBots, settings.Clock = cmp.Or(settings.MaxBots, defaultMaxBots), cmp.Or[Clock](settings.Clock, wallClock{})
 	return &Launcher{settings: settings, bots: make(map[launch.Key]*process)}
 }
 
