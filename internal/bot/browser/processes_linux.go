@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/operation/host"
 )
 
@@ -30,8 +31,6 @@ func isolateProcess(command *exec.Cmd, deathSignal syscall.Signal) {
 // criteria are needed: Chromium's crash handler leaves the group, and not all
 // children of its zygote have the profile in their command line.
 func killProcessTree(ctx context.Context, group int, profileDir string) error {
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
 	for {
 		left, err := treeMembers(group, profileDir)
 		if err != nil {
@@ -43,10 +42,8 @@ func killProcessTree(ctx context.Context, group int, profileDir string) error {
 		for _, process := range left {
 			_ = syscall.Kill(process, syscall.SIGKILL)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("kill the browser's processes %v: %w", left, ctx.Err())
-		case <-ticker.C:
+		if err := retry.Sleep(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("kill the browser's processes %v: %w", left, err)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"standin/internal/base/retry"
 )
 
 const (
@@ -36,14 +38,7 @@ func (e *ResourceError) Error() string {
 
 // watchResources ends the browser when it uses too much, until ctx ends.
 func (b *Browser) watchResources(ctx context.Context) {
-	ticker := time.NewTicker(resourceInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	for retry.Sleep(ctx, resourceInterval) == nil {
 		if size := folderSize(b.options.ProfileDir) + folderSize(b.options.temporaryDir); size > b.options.maxProfile {
 			b.shutDown(&ResourceError{Resource: "the browser's files", Limit: b.options.maxProfile})
 			return

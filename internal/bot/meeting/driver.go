@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
 )
 
@@ -28,8 +29,6 @@ const maxScriptFailures = 20
 // poll takes snapshots until act is done or fails, or until ctx ends. Transient
 // errors do not end it, and the probe may fail some times.
 func (d driver) poll(ctx context.Context, page Page, act func(Snapshot) (done bool, err error)) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	for failures := 0; ; {
 		snapshot, err := d.probe.snapshot(ctx, page)
 		done := false
@@ -38,19 +37,17 @@ func (d driver) poll(ctx context.Context, page Page, act func(Snapshot) (done bo
 			done, err = act(snapshot)
 		}
 		script := (*browser.ScriptError)(nil)
-		retry := Transient(err) || errors.As(err, &script) && failures < maxScriptFailures
+		mayPass := Transient(err) || errors.As(err, &script) && failures < maxScriptFailures
 		switch {
 		case done:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !retry:
+		case err != nil && !mayPass:
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
+		if err := retry.Sleep(ctx, pollInterval); err != nil {
+			return err
 		}
 	}
 }

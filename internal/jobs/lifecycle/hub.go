@@ -99,14 +99,7 @@ func (h *hub) wake(id uuid.UUID, selected func(*listener) bool) {
 
 // poll checks the jobs of the listeners until ctx ends.
 func (h *hub) poll(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	for retry.Sleep(ctx, pollInterval) == nil {
 		h.mu.Lock()
 		ids := slices.Collect(maps.Keys(h.listeners))
 		h.mu.Unlock()

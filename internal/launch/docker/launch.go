@@ -10,6 +10,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"standin/internal/base/retry"
 	"standin/internal/launch"
 )
 
@@ -106,17 +107,13 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 	case err == nil || errdefs.IsNotFound(err):
 		return nil
 	case errdefs.IsConflict(err): // another call removes it already
-		ticker := time.NewTicker(removalPollInterval)
-		defer ticker.Stop()
 		for {
 			_, err := e.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 			if errdefs.IsNotFound(err) {
 				return nil
 			}
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return engineError("wait for the removal of the bot's container", ctx.Err())
+			if err := retry.Sleep(ctx, removalPollInterval); err != nil {
+				return engineError("wait for the removal of the bot's container", err)
 			}
 		}
 	}

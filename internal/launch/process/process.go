@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/base/confine"
+	"standin/internal/base/retry"
 	"standin/internal/launch"
 )
 
@@ -242,15 +243,11 @@ func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
 func waitUnlocked(ctx context.Context, dir string, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	for {
 		if pid, _, err := lockOwner(dir); err == nil && pid == 0 {
 			return true
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pollInterval) != nil {
 			return false
 		}
 	}
