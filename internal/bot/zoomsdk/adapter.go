@@ -305,7 +305,7 @@ type answer struct {
 
 // failed reports that the SDK did not do what it was asked to.
 func (a answer) failed(call string) error {
-	return fmt.Errorf("Zoom's Meeting SDK did not do %q (its error %d): %s", call, a.Code, a.Text)
+	return fmt.Errorf("call %q of Zoom's Meeting SDK failed (its error %d): %s", call, a.Code, a.Text)
 }
 
 // poll reads reports until act is done or fails, or until ctx ends. Transient
