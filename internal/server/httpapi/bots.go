@@ -21,26 +21,6 @@ import (
 	"standin/internal/server/httpmw"
 )
 
-// Bots serves bots. A job that does not exist results in a *job.Error with InvalidInput and
-// the path jobId.
-type Bots interface {
-	Ingest(ctx context.Context, bot ingest.Bot, event ingest.Event) (ingest.EventResponse, error)
-	IngestTexts(ctx context.Context, bot ingest.Bot, texts ingest.Texts) (ingest.TextsResponse, error)
-	// Heartbeat holds its response for up to wait. When ctx ends earlier, it
-	// returns the error of ctx.
-	Heartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
-	// AdmitUpload returns what the bots of the job may upload in all, if media of this one may
-	// be stored.
-	AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error)
-	// AdmitSound returns nil when the bot may send live sound.
-	AdmitSound(ctx context.Context, bot ingest.Bot) error
-	// AdmitOutput returns the job's team and options of output, which may be nil, when the bot may read
-	// what it plays and shows.
-	AdmitOutput(ctx context.Context, bot ingest.Bot) (team uuid.UUID, options *job.OutputOptions, err error)
-	// SaveScreenshot replaces the picture of the bot's meeting page.
-	SaveScreenshot(ctx context.Context, bot ingest.Bot, image []byte) error
-}
-
 // maxWait bounds how long the response to a heartbeat is held.
 const maxWait = 60 * time.Second
 
@@ -50,7 +30,7 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.Bots.Ingest(r.Context(), bot, event)
+	response, err := a.Jobs.Ingest(r.Context(), bot, event)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
@@ -60,7 +40,7 @@ func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.Bots.IngestTexts(r.Context(), bot, texts)
+	response, err := a.Jobs.IngestTexts(r.Context(), bot, texts)
 	return a.respond(w, http.StatusOK, response, err)
 }
 
@@ -164,13 +144,13 @@ func (a *API) holdHeartbeat(
 	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration,
 ) (ingest.HeartbeatResponse, error) {
 	if wait == 0 {
-		return a.Bots.Heartbeat(ctx, bot, beat, 0)
+		return a.Jobs.Heartbeat(ctx, bot, beat, 0)
 	}
 	holding, stop := a.untilDrain(ctx)
-	response, err := a.Bots.Heartbeat(holding, bot, beat, wait)
+	response, err := a.Jobs.Heartbeat(holding, bot, beat, wait)
 	stop()
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return a.Bots.Heartbeat(ctx, bot, beat, 0)
+		return a.Jobs.Heartbeat(ctx, bot, beat, 0)
 	}
 	return response, err
 }
@@ -183,7 +163,7 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > a.MaxUploadBytes {
 		return tooLarge(a.MaxUploadBytes)
 	}
-	quota, err := a.Bots.AdmitUpload(r.Context(), bot)
+	quota, err := a.Jobs.AdmitUpload(r.Context(), bot)
 	if err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
@@ -200,7 +180,7 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 		return uploadError(err, content.Err)
 	}
 	// The recording may have been deleted meanwhile.
-	if _, err := a.Bots.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
+	if _, err := a.Jobs.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
 		return errors.Join(err, a.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})

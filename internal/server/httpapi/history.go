@@ -49,7 +49,7 @@ func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller accoun
 	if err := a.readQuery(w, r, "listTimeline", &query); err != nil {
 		return err
 	}
-	entries, next, err := a.History.Timeline(r.Context(), caller, id, query.page())
+	entries, next, err := a.Jobs.Timeline(r.Context(), caller, id, query.page())
 	return a.respond(w, http.StatusOK, struct {
 		Entries []entryBody `json:"entries"`
 		Next    *string     `json:"nextCursor"`
@@ -110,7 +110,7 @@ func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller acco
 	if err := a.readQuery(w, r, "listDeliveries", &query); err != nil {
 		return err
 	}
-	deliveries, next, err := a.History.Deliveries(r.Context(), caller, id, query.page())
+	deliveries, next, err := a.Jobs.Deliveries(r.Context(), caller, id, query.page())
 	return a.writeDeliveries(w, deliveries, next, err)
 }
 
@@ -123,7 +123,7 @@ func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.Delive
 }
 
 func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	delivery, err := a.History.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
+	delivery, err := a.Jobs.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
 	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 

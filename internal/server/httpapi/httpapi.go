@@ -29,6 +29,7 @@ import (
 	"standin/internal/operation/host"
 	"standin/internal/operation/tracing"
 	"standin/internal/recording/sound"
+	"standin/internal/recording/speech"
 	"standin/internal/server/httpmw"
 	"standin/internal/server/live"
 	"standin/internal/server/mcpserver"
@@ -56,11 +57,8 @@ type Settings struct {
 	Version     string // of this program
 	Keys        *account.Keys
 	Audit       account.AuditStore
-	Jobs        Jobs
-	Controls    Controls
-	Output      OutputMaker
-	History     *lifecycle.Service
-	Webhooks    *lifecycle.Service
+	Jobs        *lifecycle.Service
+	Output      *speech.Maker
 	Tester      *lifecycle.EndpointTester
 	Recordings  Recordings
 	Formats     Formats // nil when none can be made
@@ -69,7 +67,6 @@ type Settings struct {
 	Live        *live.Hub
 	Sound       *sound.Service
 	Agents      *mcpserver.Tools // nil when agents are not served
-	Bots        Bots
 	Invites     *lifecycle.InviteScheduler
 	Calendars   Calendars
 	Logins      *device.Flows

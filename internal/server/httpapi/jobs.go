@@ -21,27 +21,6 @@ import (
 	"standin/internal/server/httpmw"
 )
 
-// Jobs manages the jobs of consumers. A job that does not exist or belongs to
-// another consumer results in a *job.Error with NotFound.
-type Jobs interface {
-	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
-	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
-	// OtherJob returns the ID of another job that sends a bot into the same meeting at about
-	// the same time; false if there is none.
-	OtherJob(ctx context.Context, j job.Job) (uuid.UUID, bool, error)
-	JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error)
-	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
-	// Details returns what is known about jobs beside their fields.
-	Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]lifecycle.Details, error)
-	// Screenshot returns the newest picture of the bot's meeting page; the zero Screenshot
-	// if there is none yet.
-	Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error)
-	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
-	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
-	RequestTranscription(ctx context.Context, caller account.Caller, id uuid.UUID, options job.TranscriptionOptions) error
-}
-
 // createRequest is the JobCreate schema of api/openapi.yaml.
 type createRequest struct {
 	ExternalID  string          `json:"externalId"`

@@ -1,19 +1,12 @@
 package httpapi_test
 
 import (
-	"context"
 	"net/http"
-	"runtime"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"standin/internal/account"
 	"standin/internal/account/device"
-	"standin/internal/jobs/job"
-	"standin/internal/jobs/lifecycle"
 	"standin/internal/server/httpapi"
 )
 
@@ -124,42 +117,21 @@ func TestMissingSecretsRefuseAll(t *testing.T) {
 	})
 }
 
-// slowJobs counts the lists of jobs that are read at a time.
-type slowJobs struct {
-	*lifecycle.Service
-	running, most atomic.Int32
-}
-
-func (s *slowJobs) Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) ([]job.Job, string, error) {
-	running := s.running.Add(1)
-	defer s.running.Add(-1)
-	for most := s.most.Load(); running > most && !s.most.CompareAndSwap(most, running); most = s.most.Load() {
-	}
-	for range 1000 {
-		runtime.Gosched() // lets other requests begin
-	}
-	return s.Service.Jobs(ctx, caller, filter, page)
-}
-
-// TestCostlyReads filters jobs by metadata many times at once. A consumer is served one
-// request at a time, and all of them are answered.
+// TestCostlyReads filters jobs by metadata while the consumer has another costly read.
 func TestCostlyReads(t *testing.T) {
 	t.Parallel()
-	var jobs *slowJobs
+	reads := httpapi.NewCostlyReads()
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		jobs = &slowJobs{Service: settings.Jobs.(*lifecycle.Service)}
-		settings.Jobs = jobs
+		settings.CostlyReads, settings.Timeouts = reads, httpapi.Timeouts{WriteJSON: 5 * short}
 	})
-	var requests sync.WaitGroup
-	for range 24 {
-		requests.Go(func() {
-			if got := s.send(t, request{"GET", jobsPath + "?metadata.nope=1", adasKey, nil, ""}); got.status != http.StatusOK {
-				t.Errorf("status %d: %s", got.status, got.body)
-			}
-		})
+	release, err := reads.TryAcquire(s.ada.ConsumerID.String(), 1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	requests.Wait()
-	if most := jobs.most.Load(); most != 1 {
-		t.Errorf("%d lists were read at a time for one consumer", most)
+	list := request{"GET", jobsPath + "?metadata.nope=1", adasKey, nil, ""}
+	busy := s.send(t, list)
+	release()
+	if free := s.send(t, list); busy.status != http.StatusTooManyRequests || free.status != http.StatusOK {
+		t.Errorf("status %d, then %d: %s", busy.status, free.status, free.body)
 	}
 }

@@ -268,7 +268,7 @@ func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
 		return invalid(issue("contentMediaType", fmt.Sprintf("must be a JPEG of at most %d pixels in each direction", maxScreenshotSide)))
 	}
 	done()
-	if err := a.Bots.SaveScreenshot(r.Context(), bot, image); err != nil {
+	if err := a.Jobs.SaveScreenshot(r.Context(), bot, image); err != nil {
 		return fmt.Errorf("save a picture of a page: %w", err)
 	}
 	a.writeJSON(w, http.StatusOK, okBody{true})

@@ -21,14 +21,6 @@ import (
 	"standin/internal/recording/speech"
 )
 
-// OutputMaker makes what bots play and show, in the forms of ingest.OutputPath.
-type OutputMaker interface {
-	Sound(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
-	Speak(ctx context.Context, team uuid.UUID, say speech.Text) ([]byte, error)
-	Image(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
-	Video(ctx context.Context, team uuid.UUID, file speech.File) ([]byte, error)
-}
-
 // outputFile is a file by its URI or with its content: the OutputFile schema of
 // api/openapi.yaml.
 type outputFile struct {
@@ -156,7 +148,7 @@ func (a *API) picture(team uuid.UUID, request pictureRequest,
 
 // output queues output for the job's bot.
 func (a *API) output(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, output lifecycle.Output) error {
-	command, err := a.Controls.Output(r.Context(), caller, id, output)
+	command, err := a.Jobs.Output(r.Context(), caller, id, output)
 	return a.writeQueued(w, command, err)
 }
 
@@ -173,7 +165,7 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	team, options, err := a.Bots.AdmitOutput(r.Context(), bot)
+	team, options, err := a.Jobs.AdmitOutput(r.Context(), bot)
 	if err != nil {
 		return fmt.Errorf("admit a bot: %w", err)
 	}

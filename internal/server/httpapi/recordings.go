@@ -313,7 +313,7 @@ func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) 
 	if len(document.Segments) > 0 {
 		return document, nil
 	}
-	problem, err := a.History.TranscriptProblem(ctx, id)
+	problem, err := a.Jobs.TranscriptProblem(ctx, id)
 	if err != nil {
 		return transcript.Document{}, err
 	}

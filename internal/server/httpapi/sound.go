@@ -30,7 +30,7 @@ func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpmw.RecordOf(r).Level = slog.LevelDebug
-	if err := a.Bots.AdmitSound(r.Context(), bot); err != nil {
+	if err := a.Jobs.AdmitSound(r.Context(), bot); err != nil {
 		return fmt.Errorf("admit the sound of a bot: %w", err)
 	}
 	conn, err := accept(w, r)

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/job"
-	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/webhook"
 	"standin/internal/recording"
 	"standin/internal/server/httpapi"
@@ -229,18 +227,11 @@ func TestBotSurface(t *testing.T) {
 	})
 }
 
-// limitedBots may upload one file.
-type limitedBots struct{ httpapi.Bots }
-
-func (limitedBots) AdmitUpload(context.Context, ingest.Bot) (recording.UploadQuota, error) {
-	return recording.UploadQuota{Files: 1, Bytes: 1 << 20}, nil
-}
-
 // TestUploadBeyondTheQuota checks the status 429 and the code, which bots do not
 // retry.
 func TestUploadBeyondTheQuota(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.Bots = limitedBots{settings.Bots} })
+	s := newSurface(t, nil)
 	const body = "segment"
 	for sequence, status := range []int{200, 429} {
 		path := ingest.MediaPath + "/" + newAdaJob.String() + "/0/" + ingest.SegmentName(0, sequence)
@@ -248,6 +239,7 @@ func TestUploadBeyondTheQuota(t *testing.T) {
 		if got.status != status || status == 429 && !strings.Contains(got.body, `"error":"quota_exceeded"`) {
 			t.Errorf("upload %d: %d %s", sequence, got.status, got.body)
 		}
+		s.jobs.RecordingBitRate = -1 << 40 // leaves no space
 	}
 }
 
@@ -259,7 +251,7 @@ func (endlessConversion) Make(context.Context, uuid.UUID, uuid.UUID, []recording
 }
 
 // full is what a team uses whose budgets are used up.
-type full struct{ httpapi.Controls }
+type full struct{}
 
 type calendars = httpapi.Calendars
 
@@ -269,10 +261,6 @@ func (full) Make(context.Context, uuid.UUID, uuid.UUID, []recording.Media, strin
 	return false, budget.ErrFull
 }
 
-func (full) Output(context.Context, account.Caller, uuid.UUID, lifecycle.Output) (uuid.UUID, error) {
-	return uuid.Nil, fmt.Errorf("make a sound: %w", budget.ErrFull)
-}
-
 func (fullCalendars) SyncNow(context.Context, account.Caller, uuid.UUID) (c calendarsync.Calendar, changes calendarsync.Changes, err error) {
 	return c, changes, budget.ErrFull
 }
@@ -280,11 +268,11 @@ func (fullCalendars) SyncNow(context.Context, account.Caller, uuid.UUID) (c cale
 // TestBudgets checks the response to a team whose budgets are used up.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(s *httpapi.Settings) { s.Formats, s.Controls, s.Calendars = full{}, full{}, fullCalendars{} })
+	s := newSurface(t, func(s *httpapi.Settings) { s.Formats, s.Calendars = full{}, fullCalendars{} })
 	s.storeRecording("video")
 	of := jobsPath + "/" + adasJob.String()
 	for _, r := range []request{
-		{"GET", of + "/media/recording.mp3", adasKey, nil, ""}, {"POST", of + "/play-audio", adasKey, nil, `{"data":"AAAA"}`},
+		{"GET", of + "/media/recording.mp3", adasKey, nil, ""},
 		{"POST", "/api/v1/calendars/" + adasJob.String() + "/sync", adasKey, nil, ""},
 	} {
 		got := s.send(t, r)
@@ -356,17 +344,10 @@ func TestHostileResponses(t *testing.T) {
 	}, nil, nil}})
 }
 
-// panickingJobs panics when it creates a job.
-type panickingJobs struct{ *lifecycle.Service }
-
-func (panickingJobs) Create(context.Context, account.Caller, lifecycle.NewJob) (job.Job, bool, error) {
-	panic(secret)
-}
-
 // TestEachRequestHasOneLogLine checks the log lines of several requests.
 func TestEachRequestHasOneLogLine(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.Jobs = panickingJobs{settings.Jobs.(*lifecycle.Service)} })
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.Jobs.Now = func() time.Time { panic(secret) } })
 	panicked := s.send(t, request{"POST", jobsPath + "?key=hidden", adasKey, nil, minimalJob})
 	if panicked.status != 500 || strings.Contains(panicked.body, secret) || !strings.Contains(panicked.body, "internal_server_error") {
 		t.Errorf("after a panic: %d %s", panicked.status, panicked.body)

@@ -59,7 +59,7 @@ func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, calle
 	if err := a.readQuery(w, r, "listWebhookEndpoints", &query); err != nil {
 		return err
 	}
-	endpoints, next, err := a.Webhooks.Endpoints(r.Context(), caller, query.page())
+	endpoints, next, err := a.Jobs.Endpoints(r.Context(), caller, query.page())
 	return a.respond(w, http.StatusOK, struct {
 		Endpoints []endpointBody `json:"endpoints"`
 		Next      *string        `json:"nextCursor"`
@@ -79,7 +79,7 @@ func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 	if err := a.readRequest(w, r, "createWebhookEndpoint", &request); err != nil {
 		return err
 	}
-	e, err := a.Webhooks.RegisterEndpoint(r.Context(), caller, lifecycle.NewEndpoint{
+	e, err := a.Jobs.RegisterEndpoint(r.Context(), caller, lifecycle.NewEndpoint{
 		URL: request.URL, Events: request.Events, Description: request.Description, Disabled: request.Enabled != nil && !*request.Enabled,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 }
 
 func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	e, err := a.Webhooks.Endpoint(r.Context(), caller, id)
+	e, err := a.Jobs.Endpoint(r.Context(), caller, id)
 	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
@@ -104,12 +104,12 @@ func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 	if err := a.readRequest(w, r, "patchWebhookEndpoint", &request); err != nil {
 		return err
 	}
-	e, err := a.Webhooks.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
+	e, err := a.Jobs.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
 	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
 func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.Webhooks.DeleteEndpoint(r.Context(), caller, id))
+	return noContent(w, a.Jobs.DeleteEndpoint(r.Context(), caller, id))
 }
 
 func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
@@ -119,7 +119,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 	if err := a.readRequest(w, r, "testWebhookEndpoint", &request); err != nil {
 		return err
 	}
-	e, err := a.Webhooks.Endpoint(r.Context(), caller, id)
+	e, err := a.Jobs.Endpoint(r.Context(), caller, id)
 	if err != nil {
 		return fmt.Errorf("read a webhook endpoint: %w", err)
 	}
@@ -154,7 +154,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 }
 
 func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	e, err := a.Webhooks.RetryEndpoint(r.Context(), caller, id)
+	e, err := a.Jobs.RetryEndpoint(r.Context(), caller, id)
 	return a.respond(w, http.StatusAccepted, newEndpointBody(e), err)
 }
 
@@ -174,7 +174,7 @@ func (a *API) listTeamDeliveries(w http.ResponseWriter, r *http.Request, caller 
 	if err := a.readQuery(w, r, "listTeamDeliveries", &query); err != nil {
 		return err
 	}
-	deliveries, next, err := a.Webhooks.DeliveryLog(r.Context(), caller, webhook.LogFilter{
+	deliveries, next, err := a.Jobs.DeliveryLog(r.Context(), caller, webhook.LogFilter{
 		Event: query.Event, State: query.State, Endpoint: query.Endpoint, JobID: query.JobID, From: query.From, To: query.To,
 	}, query.page())
 	return a.writeDeliveries(w, deliveries, next, err)
@@ -187,7 +187,7 @@ type headerBody struct {
 }
 
 func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	found, err := a.Webhooks.Delivery(r.Context(), caller, r.PathValue("deliveryId"))
+	found, err := a.Jobs.Delivery(r.Context(), caller, r.PathValue("deliveryId"))
 	if err != nil {
 		return fmt.Errorf("read a delivery: %w", err)
 	}
@@ -207,7 +207,7 @@ func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account
 }
 
 func (a *API) redeliverDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	delivery, err := a.Webhooks.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
+	delivery, err := a.Jobs.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
 	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
@@ -222,14 +222,14 @@ func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller acc
 	if err := a.readRequest(w, r, "redeliverFailed", &request); err != nil {
 		return err
 	}
-	count, err := a.Webhooks.RedeliverFailed(r.Context(), caller, lifecycle.FailedDeliveries(request))
+	count, err := a.Jobs.RedeliverFailed(r.Context(), caller, lifecycle.FailedDeliveries(request))
 	return a.respond(w, http.StatusAccepted, struct {
 		Count int `json:"count"`
 	}{count}, err)
 }
 
 func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	secret, until, err := a.Webhooks.RotateSecret(r.Context(), caller)
+	secret, until, err := a.Jobs.RotateSecret(r.Context(), caller)
 	return a.respond(w, http.StatusCreated, struct {
 		Secret        string        `json:"secret"`
 		PreviousUntil job.Timestamp `json:"previousSignsUntil"`

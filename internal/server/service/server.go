@@ -44,7 +44,7 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
 		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: s.jobs,
-		Controls: s.jobs, History: s.jobs, Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound, Webhooks: s.jobs, Bots: s.jobs,
+		Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
 		Readiness: s.health,
 		Invites:   s.invites, Calendars: s.calendars, Tester: tester, Requests: s.store, Sealer: s.calendars.Key,
