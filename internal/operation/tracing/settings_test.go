@@ -65,7 +65,7 @@ func TestSampler(t *testing.T) {
 			t.Errorf("%v is %+v", bad, sampler)
 		}
 	}
-	for _, name := range samplers() {
+	for _, name := range []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off"} {
 		if _, err := parseSampler(name, ""); err != nil {
 			t.Error(err)
 		}
