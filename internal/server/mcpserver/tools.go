@@ -28,6 +28,9 @@ func define[In, Out any](description mcp.Tool, restrict func(map[string]*jsonsch
 	return func(server *mcp.Server, s session) {
 		mcp.AddTool(server, &description, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 			out, err := call(s, ctx, request, in)
+			if picture, ok := any(out).(*mcp.CallToolResult); ok {
+				return picture, *new(Out), nil
+			}
 			return nil, out, err
 		})
 	}
@@ -154,7 +157,10 @@ func meetingTools() []tool {
 			jobArguments(arguments)
 			number(arguments["seconds"], 3600, 30)
 		}, session.listen),
-		screenshotTool(),
+		define(mcp.Tool{
+			Name: "screenshot", Title: "See the meeting", Annotations: reading(),
+			Description: "Returns a picture of the meeting page as the bot sees it: who is there, and what is shared. It works while the bot records.",
+		}, jobArguments, session.screenshot),
 		define(mcp.Tool{
 			Name: "get_participants", Title: "Get the participants", Annotations: reading(),
 			Description: "Returns who is in the meeting now, or, after it, everybody who was there and when.",
