@@ -37,23 +37,10 @@ func (t terminal) println(args ...any) error {
 type escapingWriter struct{ io.Writer }
 
 func (w escapingWriter) Write(data []byte) (int, error) {
-	if isPlain(data) { // as most lines of the log are
-		return w.Writer.Write(data)
-	}
 	if _, err := io.WriteString(w.Writer, escapeHostile(string(data), "\t\n")); err != nil {
 		return 0, err
 	}
 	return len(data), nil
-}
-
-// isPlain reports whether a text is printable ASCII with tabs and newlines.
-func isPlain(text []byte) bool {
-	for _, b := range text {
-		if (b < ' ' || b > '~') && b != '\t' && b != '\n' {
-			return false
-		}
-	}
-	return true
 }
 
 // unescaped returns the stream below an escapingWriter, for output that moves the
