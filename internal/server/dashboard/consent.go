@@ -71,7 +71,8 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 
 // finishConsent connects the calendar for which a user has given permission.
 func (d *Dashboard) finishConsent(req *pageRequest) error {
-	state, ok := d.consentStateOf(req)
+	var state consentState
+	ok := d.readState(req.Request, consentCookie, req.Hash, &state)
 	req.setCookie(consentCookie, "", 0) // valid for one callback
 	query := req.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
@@ -132,11 +133,4 @@ func (d *Dashboard) connectConsented(req *pageRequest, state consentState,
 	}
 	problem, err = calendarProblem(err)
 	return c.ID, problem, err
-}
-
-// consentStateOf reads the state from its cookie.
-func (d *Dashboard) consentStateOf(req *pageRequest) (consentState, bool) {
-	var state consentState
-	ok := d.readState(req.Request, consentCookie, req.Hash, &state)
-	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.Calendars.Providers(), state.Provider)
 }

@@ -118,7 +118,8 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	state, ok := d.oidcStateOf(req.Request)
+	var state oidcState
+	ok := d.readState(req.Request, oidcCookie, "", &state)
 	req.setCookie(oidcCookie, "", 0) // valid for one callback
 	query := req.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
@@ -145,13 +146,6 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 		return &pageError{http.StatusUnauthorized, "The response of the sign-in service could not be verified. Sign in again."}
 	}
 	return req.open(user, nextPage(state.Next))
-}
-
-// oidcStateOf reads the state from its cookie.
-func (d *Dashboard) oidcStateOf(r *http.Request) (oidcState, bool) {
-	var state oidcState
-	ok := d.readState(r, oidcCookie, "", &state)
-	return state, ok && state.State != "" && state.Nonce != "" && state.Verifier != ""
 }
 
 // sealState encrypts the state of a visit at a provider for a cookie, as readState reads it.
