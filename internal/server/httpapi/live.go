@@ -67,7 +67,7 @@ type liveStream struct {
 	follow  bool // after the events so far
 
 	started                bool
-	participants, speaking []byte // as sent
+	participants, speaking string // as sent
 }
 
 // run writes events until the job has ended, the API key was revoked, or the client is
@@ -137,17 +137,17 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 			status = current
 		}
 	}
-	if status.End != nil && !s.started && s.ended {
+	if status.End != "" && !s.started && s.ended {
 		s.writer.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
 		return true, nil
 	}
 	var out bytes.Buffer
-	if status.End == nil {
-		if status.Participants != nil && !bytes.Equal(status.Participants, s.participants) {
+	if status.End == "" {
+		if status.Participants != "" && status.Participants != s.participants {
 			writeEvent(&out, "participants", status.Participants, "")
 			s.participants = status.Participants
 		}
-		if status.Speaking != nil && !bytes.Equal(status.Speaking, s.speaking) {
+		if status.Speaking != "" && status.Speaking != s.speaking {
 			writeEvent(&out, "speaking", status.Speaking, "")
 			s.speaking = status.Speaking
 		}
@@ -157,7 +157,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 	if (out.Len() > 0 || !s.started) && !s.write(out.Bytes()) {
 		return true, nil
 	}
-	return status.End != nil || status.Gone, nil
+	return status.End != "" || status.Gone, nil
 }
 
 // writeEvents writes events; false when the client is gone or does not read.
@@ -165,14 +165,14 @@ func (s *liveStream) writeEvents(events []live.Event) bool {
 	var out bytes.Buffer
 	for _, event := range events {
 		if event.Name != "" {
-			writeEvent(&out, event.Name, event.Data, event.Cursor.String())
+			writeEvent(&out, event.Name, string(event.Data), event.Cursor.String())
 		}
 	}
 	return out.Len() == 0 || s.write(out.Bytes())
 }
 
 // writeEvent writes an event. Data has no line breaks.
-func writeEvent(out *bytes.Buffer, name string, data []byte, id string) {
+func writeEvent(out *bytes.Buffer, name, data, id string) {
 	if id != "" {
 		fmt.Fprintf(out, "id: %s\n", id)
 	}

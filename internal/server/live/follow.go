@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -27,7 +26,7 @@ func (h *Hub) Follow(ctx context.Context, id uuid.UUID, begun func(), handle fun
 			if err := f.advance(ctx, status); err != nil {
 				return err
 			}
-			if status.End != nil || status.Gone {
+			if status.End != "" || status.Gone {
 				return nil
 			}
 		}
@@ -66,7 +65,7 @@ type follower struct {
 	handle func(Event) error
 
 	at                     Cursor
-	participants, speaking []byte // as handled
+	participants, speaking string // as handled
 }
 
 // advance handles everything up to a status of the feed.
@@ -98,15 +97,15 @@ func (f *follower) advance(ctx context.Context, status Status) error {
 		}
 		status, _ = f.feed.Status()
 	}
-	if status.Participants != nil && !bytes.Equal(status.Participants, f.participants) {
+	if status.Participants != "" && status.Participants != f.participants {
 		f.participants = status.Participants
-		if err := f.handle(Event{Name: "participants", Data: status.Participants}); err != nil {
+		if err := f.handle(Event{Name: "participants", Data: []byte(status.Participants)}); err != nil {
 			return err
 		}
 	}
-	if status.Speaking != nil && !bytes.Equal(status.Speaking, f.speaking) {
+	if status.Speaking != "" && status.Speaking != f.speaking {
 		f.speaking = status.Speaking
-		return f.handle(Event{Name: "speaking", Data: status.Speaking})
+		return f.handle(Event{Name: "speaking", Data: []byte(status.Speaking)})
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -124,9 +123,9 @@ type step struct {
 type Status struct {
 	Ready        bool       // the feed has read the database
 	Tail         Cursor     // position after the last event
-	Participants []byte     // JSON of Participants; nil when unknown
-	Speaking     []byte     // JSON of Speaking; nil when unknown
-	End          []byte     // JSON of End, once the job has ended
+	Participants string     // JSON of Participants; empty when unknown
+	Speaking     string     // JSON of Speaking; empty when unknown
+	End          string     // JSON of End, once the job has ended
 	Gone         bool       // the job was erased
 	Job          job.Status // of the job; the one before a permission request that is open
 }
@@ -249,7 +248,7 @@ func (f *Feed) refresh(ctx context.Context) error {
 			before = event.Cursor
 		}
 		if status.Ready = !more; status.Ready && r.Status.Terminal() {
-			status.End = encode(End{"end", r.Status})
+			status.End = string(encode(End{"end", r.Status}))
 		}
 		f.update(steps, status)
 	}
@@ -260,7 +259,7 @@ func (f *Feed) refresh(ctx context.Context) error {
 func (f *Feed) update(steps []step, status Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(steps) == 0 && equal(status, f.status) {
+	if len(steps) == 0 && status == f.status {
 		return
 	}
 	f.recent = append(f.recent, steps...)
@@ -272,17 +271,12 @@ func (f *Feed) update(steps []step, status Status) {
 	f.changed = make(chan struct{})
 }
 
-func equal(a, b Status) bool {
-	return a.Ready == b.Ready && a.Job == b.Job && a.Gone == b.Gone && a.Tail == b.Tail && bytes.Equal(a.End, b.End) &&
-		bytes.Equal(a.Participants, b.Participants) && bytes.Equal(a.Speaking, b.Speaking)
-}
-
-// present returns who is in the meeting and who speaks, as JSON; nil when nobody
+// present returns who is in the meeting and who speaks, as JSON; empty when nobody
 // knows.
-func present(r job.Record) (participants, speaking []byte) {
+func present(r job.Record) (participants, speaking string) {
 	var stats ingest.Stats
 	if len(r.Stats) == 0 || json.Unmarshal(r.Stats, &stats) != nil || stats.Roster == nil {
-		return nil, nil
+		return "", ""
 	}
 	people := Participants{Type: "participants", Participants: []ingest.LiveParticipant{}}
 	speak := Speaking{Type: "speaking", ParticipantIDs: []string{}}
@@ -293,5 +287,5 @@ func present(r job.Record) (participants, speaking []byte) {
 		p.Speaking = false
 		people.Participants = append(people.Participants, p)
 	}
-	return encode(people), encode(speak)
+	return string(encode(people)), string(encode(speak))
 }
