@@ -153,18 +153,13 @@ func (a *API) errorResponse(err error, record *httpmw.Record) (int, errorBody, t
 	known := record.Explain(err, a.Unavailable)
 	body := errorBody{Error: known.Code, Message: known.Message, DocURL: docURL}
 	if own, ok := errors.AsType[*job.Error](err); ok && own.Code == job.InvalidInput {
-		body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
+		code := "format"
+		if len(own.Path) == 1 && own.Path[0] == "jobId" { // the job of a bot does not exist
+			code = api.CodeUnknown
+		}
+		body.Issues = issue(code, own.Message, own.Path...)
 	}
 	return known.Status, body, known.Wait
-}
-
-// domainCode returns the code of an issue that the service found and no schema:
-// the job of a bot does not exist, or a value does not have the right form.
-func domainCode(path []any) string {
-	if len(path) == 1 && path[0] == "jobId" {
-		return api.CodeUnknown
-	}
-	return "format"
 }
 
 // Bounds of the body that is read and discarded before an error response.

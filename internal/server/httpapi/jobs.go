@@ -242,14 +242,6 @@ func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller acco
 	}, err)
 }
 
-func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.Jobs.Cancel(r.Context(), caller, id))
-}
-
-func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.Jobs.DeleteRecording(r.Context(), caller, id))
-}
-
 // patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
 // does not change. An empty webhook URL, null in JSON, removes the URL.
 type patchRequest struct {

@@ -62,7 +62,7 @@ func (a *API) jobHandlers() map[string]idHandler {
 	return map[string]idHandler{
 		"getScreenshot":              a.getScreenshot,
 		"patchJob":                   a.patchJob,
-		"cancelJob":                  a.cancelJob,
+		"cancelJob":                  changing(a.Jobs.Cancel),
 		"requestRecordingPermission": a.command(ingest.RequestRecordingPermission),
 		"pauseRecording":             a.command(ingest.PauseRecording),
 		"resumeRecording":            a.command(ingest.ResumeRecording),
@@ -76,7 +76,7 @@ func (a *API) jobHandlers() map[string]idHandler {
 		"setCamera":                  a.showPicture("setCamera", ingest.SetCamera),
 		"shareScreen":                a.showPicture("shareScreen", ingest.ShareScreen),
 		"transcribeAgain":            a.transcribeAgain,
-		"deleteRecording":            a.deleteRecording,
+		"deleteRecording":            changing(a.Jobs.DeleteRecording),
 		"listTimeline":               a.listTimeline,
 		"listDeliveries":             a.listDeliveries,
 		"redeliver":                  a.redeliver,
@@ -104,7 +104,7 @@ func (a *API) adminHandlers() map[string]consumerHandler {
 		"revokeKey":             named("key", a.revokeKey),
 		"createWebhookEndpoint": a.createWebhookEndpoint,
 		"patchWebhookEndpoint":  named("webhook endpoint", a.patchWebhookEndpoint),
-		"deleteWebhookEndpoint": named("webhook endpoint", a.deleteWebhookEndpoint),
+		"deleteWebhookEndpoint": named("webhook endpoint", changing(a.Jobs.DeleteEndpoint)),
 		"rotateWebhookSecret":   a.rotateWebhookSecret,
 	}
 }

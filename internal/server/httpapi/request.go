@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -147,6 +148,13 @@ func noContent(w http.ResponseWriter, err error) error {
 		w.WriteHeader(http.StatusNoContent)
 	}
 	return err
+}
+
+// changing serves an operation on what an ID names that has no response body.
+func changing(change func(context.Context, account.Caller, uuid.UUID) error) idHandler {
+	return func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+		return noContent(w, change(r.Context(), caller, id))
+	}
 }
 
 // writeJSON responds with a JSON body.

@@ -108,10 +108,6 @@ func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
-func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.Jobs.DeleteEndpoint(r.Context(), caller, id))
-}
-
 func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct {
 		Event string `json:"event"`
