@@ -67,11 +67,7 @@ var predictors = map[string]complete.Predictor{
 }
 
 func textsOf[T ~string](values []T) []string {
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = string(value)
-	}
-	return texts
+	return rows(values, func(value T) string { return string(value) })
 }
 
 const (

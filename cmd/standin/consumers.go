@@ -47,7 +47,7 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		return c.print(to, showConsumers(consumers), func() error {
+		return c.print(to, rows(consumers, showConsumer), func() error {
 			return to.lines("ID|NAME|E-MAIL|CREATED", rows(consumers, func(team account.Consumer) []string {
 				return []string{team.ID.String(), team.Name, team.Email, to.time(team.CreatedAt)}
 			}))
@@ -74,7 +74,7 @@ func (c *consumersCreateCommand) Run(ctx context.Context, to terminal) error {
 		if found.ID != wanted.ID {
 			return fmt.Errorf("team %q exists already", c.Name)
 		}
-		return c.printLine(to, showConsumer(found, false), found.ID)
+		return c.printLine(to, showConsumer(found), found.ID)
 	})
 }
 
@@ -88,19 +88,19 @@ type consumersShowCommand struct {
 // Run prints the consumer.
 func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
-		secret := ""
+		shown := showConsumer(team)
 		if c.Secret {
-			secret = team.WebhookSecret
+			shown.WebhookSecret = team.WebhookSecret
 		}
 		own := func(setting string) string { return cmp.Or(setting, serviceDefault) }
-		return c.print(to, showConsumer(team, c.Secret), func() error {
+		return c.print(to, shown, func() error {
 			return to.properties([][2]string{
 				{"id", team.ID.String()},
 				{"name", team.Name},
 				{"e-mail", team.Email},
 				{"webhook endpoint", team.WebhookURL},
 				{"webhook version", strconv.Itoa(team.WebhookVersion)},
-				{"webhook secret", secret},
+				{"webhook secret", shown.WebhookSecret},
 				{"transcript event", onOff(team.TranscriptEvent)},
 				{"command event", onOff(team.CommandEvent)},
 				{"recording mode", own(string(team.Recording.Mode))},

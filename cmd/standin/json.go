@@ -47,16 +47,12 @@ type shownKey struct {
 	RevokedAt  *time.Time `json:"revokedAt"`
 }
 
-func showKeys(keys []account.Key) []shownKey {
-	shown := make([]shownKey, len(keys))
-	for i, k := range keys {
-		shown[i] = shownKey{
-			ID: k.ID.String(), Consumer: k.Consumer, Name: k.Name, Mode: string(k.Mode), Scope: string(k.Scope), Prefix: k.Prefix,
-			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), ExpiresAt: timeOrNull(k.ExpiresAt),
-			RevokedAt: timeOrNull(k.RevokedAt),
-		}
+func showKey(k account.Key) shownKey {
+	return shownKey{
+		ID: k.ID.String(), Consumer: k.Consumer, Name: k.Name, Mode: string(k.Mode), Scope: string(k.Scope), Prefix: k.Prefix,
+		CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), ExpiresAt: timeOrNull(k.ExpiresAt),
+		RevokedAt: timeOrNull(k.RevokedAt),
 	}
-	return shown
 }
 
 // shownConsumer is the JSON form of a consumer.
@@ -78,20 +74,15 @@ type shownConsumer struct {
 	CreatedAt           time.Time          `json:"createdAt"`
 }
 
-func showConsumer(consumer account.Consumer, secret bool) shownConsumer {
-	shown := shownConsumer{
+func showConsumer(consumer account.Consumer) shownConsumer {
+	return shownConsumer{
 		ID: consumer.ID.String(), Name: consumer.Name, Email: consumer.Email, WebhookURL: consumer.WebhookURL,
 		WebhookVersion:  consumer.WebhookVersion,
 		TranscriptEvent: consumer.TranscriptEvent, CommandEvent: consumer.CommandEvent, CreatedAt: consumer.CreatedAt,
 		RecordingMode: string(consumer.Recording.Mode), Layout: string(consumer.Recording.Layout),
 		Resolution: string(consumer.Recording.Resolution),
-		Output:     consumer.Output,
+		Output:     consumer.Output, RetentionSeconds: secondsOrNull(consumer.Retention), JobRetentionSeconds: secondsOrNull(consumer.JobRetention),
 	}
-	if secret {
-		shown.WebhookSecret = consumer.WebhookSecret
-	}
-	shown.RetentionSeconds, shown.JobRetentionSeconds = secondsOrNull(consumer.Retention), secondsOrNull(consumer.JobRetention)
-	return shown
 }
 
 func secondsOrNull(duration *time.Duration) *float64 {
@@ -100,14 +91,6 @@ func secondsOrNull(duration *time.Duration) *float64 {
 	}
 	seconds := duration.Seconds()
 	return &seconds
-}
-
-func showConsumers(consumers []account.Consumer) []shownConsumer {
-	shown := make([]shownConsumer, len(consumers))
-	for i, consumer := range consumers {
-		shown[i] = showConsumer(consumer, false)
-	}
-	return shown
 }
 
 func timeOrNull(t time.Time) *time.Time {

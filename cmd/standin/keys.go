@@ -138,7 +138,7 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		return c.print(to, showKeys(keys), func() error {
+		return c.print(to, rows(keys, showKey), func() error {
 			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES", rows(keys, func(k account.Key) []string {
 				return []string{
 					k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt),

@@ -56,9 +56,9 @@ func printList[T any](f outputFlags, to terminal, header string, list iter.Seq2[
 	return printTable(f, to, header, values, row)
 }
 
-// rows returns the rows of a table.
-func rows[T any](values []T, row func(T) []string) [][]string {
-	made := make([][]string, len(values))
+// rows returns the rows of a table, or another form of values.
+func rows[T, R any](values []T, row func(T) R) []R {
+	made := make([]R, len(values))
 	for i, value := range values {
 		made[i] = row(value)
 	}

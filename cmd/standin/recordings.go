@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -164,19 +163,6 @@ func (recordingsSweepCommand) Help() string {
 		"but the last kind daily: before you delete those, be sure that this is the right database."
 }
 
-// printLeftover prints the unused objects of one job.
-func (c *recordingsSweepCommand) printLeftover(w io.Writer, leftover retention.Leftover) error {
-	if c.JSON {
-		return printJSONLine(w, map[string]any{
-			"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
-			"lastWrittenAt": leftover.Newest.UTC(), "reason": leftover.Reason, "delete": c.Delete,
-		})
-	}
-	_, err := fmt.Fprintf(w, "%s  %d objects, %d bytes, last written %s: %s\n", leftover.JobID, leftover.Objects, leftover.Bytes,
-		leftover.Newest.UTC().Format(time.RFC3339), leftover.Reason)
-	return err
-}
-
 // Run lists the unused objects and deletes them with --delete.
 func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
@@ -184,7 +170,17 @@ func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
 		jobs, result := 0, "listed; --delete removes them"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {
 			jobs++
-			if err := c.printLeftover(to.Out, leftover); err != nil || !c.Delete {
+			var err error
+			if c.JSON {
+				err = printJSONLine(to.Out, map[string]any{
+					"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
+					"lastWrittenAt": leftover.Newest.UTC(), "reason": leftover.Reason, "delete": c.Delete,
+				})
+			} else {
+				err = to.printf("%s  %d objects, %d bytes, last written %s: %s\n", leftover.JobID, leftover.Objects, leftover.Bytes,
+					leftover.Newest.UTC().Format(time.RFC3339), leftover.Reason)
+			}
+			if err != nil || !c.Delete {
 				return err
 			}
 			return keeper.Remove(ctx, leftover)

@@ -64,13 +64,12 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		shown := make([]shownUser, len(users))
-		for i, u := range users {
-			shown[i] = shownUser{
+		shown := rows(users, func(u account.User) shownUser {
+			return shownUser{
 				Email: u.Email, Name: u.Name, Consumer: u.Consumer, Role: string(u.Role), Operator: u.Operator,
 				CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
 			}
-		}
+		})
 		return c.print(to, shown, func() error {
 			return to.lines("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows(shown, func(u shownUser) []string {
 				role := u.Role
