@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"standin/internal/calendar/mail"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/operation/host"
+	"standin/internal/recording/speech"
 	"standin/internal/recording/storage"
 	"standin/internal/server/dashboard"
 	"standin/internal/server/guide"
@@ -55,8 +57,10 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	if settings.PaymentWebhookSecret != "" {
 		apiSettings.Payments = &billing.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
 	}
-	if apiSettings.Output, err = s.newOutputMaker(); err != nil {
-		return err
+	if apiSettings.Output, err = speech.NewMaker(speech.Settings{ // fetches files from where webhooks may be sent
+		Config: s.Speech, Files: s.network, Dir: filepath.Join(s.DataDir, "sounds"),
+	}); err != nil {
+		return fmt.Errorf("configure speech: %w", err)
 	}
 	handler, err := httpapi.New(apiSettings)
 	if err != nil {

@@ -1,11 +1,8 @@
 package service
 
 import (
-	"fmt"
-	"path/filepath"
 	"time"
 
-	"standin/internal/recording/speech"
 	"standin/internal/recording/transcript"
 	"standin/internal/recording/transcript/streaming"
 )
@@ -39,16 +36,4 @@ func (s *Service) newTranscriber() (*transcript.Worker, error) {
 		settings.Recognizer = recognizer
 	}
 	return transcript.NewWorker(settings), nil
-}
-
-// newOutputMaker returns the maker of what bots play and show. It fetches files from
-// where webhooks may be sent.
-func (s *Service) newOutputMaker() (*speech.Maker, error) {
-	maker, err := speech.NewMaker(speech.Settings{
-		Config: s.Speech, Files: s.network, Dir: filepath.Join(s.DataDir, "sounds"),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("configure speech: %w", err)
-	}
-	return maker, nil
 }

@@ -43,8 +43,10 @@ func (s *Service) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.tracer, err = s.newTracer(node.ID); err != nil {
-		return err
+	traces := s.Tracing
+	traces.Node, traces.Timeline, traces.Log = node.ID, s.store, log
+	if s.tracer, err = tracing.New(traces); err != nil {
+		return fmt.Errorf("export traces: %w", err)
 	}
 	if s.network, err = s.newNetwork(); err != nil {
 		return err
@@ -110,10 +112,14 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	s.metrics.Register(s.tracer.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
 	s.capacity = s.newCapacity(machine)
+	noZoomSDK := "" // why bots cannot join with Zoom's Meeting SDK
+	if err := zoomsdk.Settings(s.Bots.ZoomSDK).Validate(); err != nil {
+		noZoomSDK = err.Error()
+	}
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL),
+		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: noZoomSDK, SingleNode: !store.IsPostgres(settings.DatabaseURL),
 		Node:     node,
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
@@ -161,26 +167,6 @@ func (s *Service) newSender() *webhook.Sender {
 		settings.Tracer = s.tracer
 	}
 	return webhook.NewSender(s.store, settings)
-}
-
-// newTracer returns the exporter of traces; nil without a collector.
-func (s *Service) newTracer(node string) (*tracing.Tracer, error) {
-	settings := s.Tracing
-	settings.Node, settings.Timeline, settings.Log = node, s.store, s.Log
-	tracer, err := tracing.New(settings)
-	if err != nil {
-		return nil, fmt.Errorf("export traces: %w", err)
-	}
-	return tracer, nil
-}
-
-// noZoomSDK returns why bots cannot join with Zoom's Meeting SDK; empty when
-// they can.
-func (s *Service) noZoomSDK() string {
-	if err := zoomsdk.Settings(s.Bots.ZoomSDK).Validate(); err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
 // subscribe connects the events of this process to the parts that handle them,
