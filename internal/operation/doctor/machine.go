@@ -100,13 +100,7 @@ func evaluateDisk(disk *host.Disk, fix string) Check {
 		return name.warn(fix, "the free space cannot be read on this system")
 	}
 	found := fmt.Sprintf("%.1f GB free, %.0f %% used; an hour of recording takes about 0.6 GB", disk.FreeGB, disk.UsedPct)
-	switch {
-	case disk.FreeGB < minFreeGB:
-		return name.fail(fix, "%s", found)
-	case disk.FreeGB < recommendedFreeGB:
-		return name.warn(fix, "%s", found)
-	}
-	return name.ok("%s", found)
+	return name.atLeast(minFreeGB, recommendedFreeGB, disk.FreeGB, fix, found)
 }
 
 // checkMemory checks the memory for bots. In a container, its limit counts.
@@ -122,13 +116,7 @@ func evaluateMemory(memory *host.RAM) Check {
 	}
 	free := memory.TotalMB - memory.Used
 	found := fmt.Sprintf("%.0f MB of %.0f MB available", free, memory.TotalMB)
-	switch {
-	case free < minMemoryMB:
-		return name.fail(fix, "%s", found)
-	case free < recommendedMemoryMB:
-		return name.warn(fix, "%s", found)
-	}
-	return name.ok("%s", found)
+	return name.atLeast(minMemoryMB, recommendedMemoryMB, free, fix, found)
 }
 
 const (
@@ -204,11 +192,16 @@ func checkClock(ctx context.Context, others []clockReading) Check {
 		worst = max(worst, other.skew())
 	}
 	found += strings.Join(texts, "; ")
+	return name.atLeast(float64(-harmfulSkew), float64(-noticeableSkew), float64(-worst), fix+", on both machines", found)
+}
+
+// atLeast returns the check of a value that must be least, and should be recommended.
+func (name checkName) atLeast(least, recommended, value float64, fix, found string) Check {
 	switch {
-	case worst > harmfulSkew:
-		return name.fail(fix+", on both machines", "%s", found)
-	case worst > noticeableSkew:
-		return name.warn(fix+", on both machines", "%s", found)
+	case value < least:
+		return name.fail(fix, "%s", found)
+	case value < recommended:
+		return name.warn(fix, "%s", found)
 	}
 	return name.ok("%s", found)
 }

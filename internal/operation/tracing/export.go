@@ -37,23 +37,17 @@ func newExporter(settings Settings, limits limits, counted *prometheus.CounterVe
 	if err != nil {
 		return nil, err
 	}
+	client := &http.Client{
+		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: 10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // which would pass the headers on
+	}
 	otlp, err := otlptracehttp.New(context.Background(), // of the start, which does nothing
 		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(headers),
-		otlptracehttp.WithHTTPClient(newClient()), otlptracehttp.WithRetry(limits.retry))
+		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithRetry(limits.retry))
 	if err != nil {
 		return nil, fmt.Errorf("configure the export of traces: %w", err)
 	}
 	return &exporter{SpanExporter: otlp, log: settings.Log, counted: counted, stopped: make(chan struct{})}, nil
-}
-
-// newClient returns a client that does not follow redirects, which would pass
-// the headers on.
-func newClient() *http.Client {
-	return &http.Client{
-		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
-		Timeout:       10 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // ExportSpans implements sdktrace.SpanExporter. It returns no error, because it
