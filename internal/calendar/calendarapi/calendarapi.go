@@ -74,12 +74,10 @@ var microsoftClouds = map[string]MicrosoftURLs{
 func (s Settings) orDefaults() Settings {
 	s.MicrosoftTenant = cmp.Or(s.MicrosoftTenant, "common")
 	s.MicrosoftURLs = cmp.Or(s.MicrosoftURLs, microsoftClouds[cmp.Or(s.MicrosoftCloud, "global")])
-	if s.GoogleURLs == (GoogleURLs{}) {
-		s.GoogleURLs = GoogleURLs{
-			Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
-			Calendar: "https://www.googleapis.com/calendar/v3",
-		}
-	}
+	s.GoogleURLs = cmp.Or(s.GoogleURLs, GoogleURLs{
+		Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
+		Calendar: "https://www.googleapis.com/calendar/v3",
+	})
 	return s
 }
 

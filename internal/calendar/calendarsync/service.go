@@ -157,7 +157,11 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 			return c, changes, err
 		}
 	}
-	if err := w.settle(ctx, c); err != nil {
+	meetings, err := w.Store.DirtyMeetings(ctx, c, maxDirty)
+	if err == nil {
+		err = w.Jobs.SyncMeetings(ctx, meetings)
+	}
+	if err != nil {
 		return c, changes, err
 	}
 	if c.Deleted {
@@ -279,13 +283,4 @@ func (w *Service) failed(c *Calendar, err *feedError, now time.Time) {
 	if err.revoked {
 		c.State, c.DueAt = Revoked, now.Add(revokedPause)
 	}
-}
-
-// settle has the jobs of changed meetings changed.
-func (w *Service) settle(ctx context.Context, c Calendar) error {
-	meetings, err := w.Store.DirtyMeetings(ctx, c, maxDirty)
-	if err != nil {
-		return err
-	}
-	return w.Jobs.SyncMeetings(ctx, meetings)
 }

@@ -184,29 +184,6 @@ type meeting struct {
 	organizer, uid string
 }
 
-// meeting returns a meeting and how often its further occurrences could not be scheduled.
-func (s *Store) meeting(ctx context.Context, id int64) (m meeting, attempts int, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE rowid = $1`, id).Scan(&m.organizer, &m.uid, &attempts)
-	return m, attempts, wrap(err)
-}
-
-// finish saves the verdict of a processed message. With reply, a reply is due.
-func (s *Store) finish(ctx context.Context, id int64, verdict, detail string, reply bool, now time.Time) error {
-	var replyAt any
-	state := ""
-	if reply {
-		replyAt, state = now.UnixMilli(), waiting
-	}
-	return s.exec(ctx, `UPDATE messages SET verdict = $2, detail = $3, next_at = NULL,
-		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END
-		WHERE id = $1`, id, verdict, detail, state, replyAt)
-}
-
-// retryLater saves that a message is to be processed again.
-func (s *Store) retryLater(ctx context.Context, id int64, detail string, at time.Time) error {
-	return s.exec(ctx, `UPDATE messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`, id, detail, at.UnixMilli())
-}
-
 // ErrNoMessage is the error for a message that does not exist.
 var ErrNoMessage = errors.New("there is no such message")
 

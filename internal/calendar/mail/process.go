@@ -73,7 +73,14 @@ func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, det
 	if err != nil {
 		return err
 	}
-	if err := w.store.finish(ctx, p.id, verdict, detail, reply, w.settings.Now()); err != nil {
+	var replyAt any
+	state := ""
+	if reply {
+		replyAt, state = w.settings.Now().UnixMilli(), waiting
+	}
+	if err := w.store.exec(ctx, `UPDATE messages SET verdict = $2, detail = $3, next_at = NULL,
+		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END
+		WHERE id = $1`, p.id, verdict, detail, state, replyAt); err != nil {
 		return err
 	}
 	w.step("finished")
@@ -103,7 +110,8 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 		return w.finish(ctx, p, c, verdict, fmt.Sprintf("Given up after %d attempts: %v", p.attempts+1, err))
 	}
 	w.settings.Log.Warn("cannot process message; retrying", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
-	return w.store.retryLater(ctx, p.id, err.Error(), next)
+	return w.store.exec(ctx, `UPDATE messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`,
+		p.id, err.Error(), next.UnixMilli())
 }
 
 // temporaryError is the error of an attempt that may succeed later. Other errors

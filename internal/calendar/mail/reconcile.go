@@ -96,9 +96,11 @@ func eventLabel(e calendar.Event) string {
 func (w *Worker) roll(ctx context.Context, id int64) error {
 	w.reconciling.Lock()
 	defer w.reconciling.Unlock()
-	m, attempts, err := w.store.meeting(ctx, id)
-	if err != nil {
-		return err
+	var m meeting
+	attempts := 0 // that failed to schedule further occurrences
+	if err := w.store.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE rowid = $1`, id).
+		Scan(&m.organizer, &m.uid, &attempts); err != nil {
+		return wrap(err)
 	}
 	result, err := w.reconcile(ctx, m, 0, w.newReading())
 	if ctx.Err() != nil {
