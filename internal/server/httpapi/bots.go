@@ -99,7 +99,14 @@ func (a *API) readBotMessage(
 		return bot, invalid(identity.Issues)
 	}
 	if identified {
-		if bot, err = a.checkToken(r, identity, token); err != nil {
+		var sender struct {
+			JobID   uuid.UUID `json:"jobId"`
+			Attempt int       `json:"attempt"`
+		}
+		if err = identity.Decode(&sender); err == nil {
+			bot, err = a.authenticateBot(r, sender.JobID, sender.Attempt, token)
+		}
+		if err != nil {
 			return bot, err
 		}
 	}
@@ -112,19 +119,6 @@ func (a *API) readBotMessage(
 	}
 	checked.Issues = append(checked.Issues, more...)
 	return bot, decode(w, checked, into)
-}
-
-// checkToken checks the token of a bot's message against the job and the attempt that the
-// message names, and returns the bot.
-func (a *API) checkToken(r *http.Request, identity api.Checked, token string) (ingest.Bot, error) {
-	var sender struct {
-		JobID   uuid.UUID `json:"jobId"`
-		Attempt int       `json:"attempt"`
-	}
-	if err := identity.Decode(&sender); err != nil {
-		return ingest.Bot{}, err
-	}
-	return a.authenticateBot(r, sender.JobID, sender.Attempt, token)
 }
 
 // authenticateBot returns the bot whose token this is.

@@ -79,8 +79,9 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 			keep = a.Requests.ForgetRequest
 		}
 		answer.Header = w.Header().Clone()
-		var err error
-		if kept.Answer, err = a.sealAnswer(kept, answer); err == nil {
+		encoded, err := json.Marshal(answer)
+		if err == nil {
+			kept.Answer = a.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)) // it may contain a new secret
 			err = keep(context.WithoutCancel(r.Context()), kept)
 		}
 		if err != nil {
@@ -88,12 +89,6 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 		}
 	}()
 	return handle(recorder, r, caller)
-}
-
-// sealAnswer encrypts an answer, which may contain a new secret.
-func (a *API) sealAnswer(kept account.KeptRequest, answer keptAnswer) (string, error) {
-	encoded, err := json.Marshal(answer)
-	return a.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)), err
 }
 
 // repeatAnswer responds with an answer that was kept.

@@ -217,10 +217,11 @@ func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Call
 
 // namedJob returns the job in the path.
 func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) {
-	id, err := jobID(r)
+	id, err := pathID(r, "id", "job")
 	if err != nil {
 		return job.Job{}, err
 	}
+	httpmw.RecordOf(r).JobID = id
 	j, err := a.Jobs.Job(r.Context(), caller, id)
 	if err != nil {
 		return job.Job{}, fmt.Errorf("read a job: %w", err)

@@ -237,8 +237,12 @@ func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, er
 	given := value.(map[string]any)["jobs"].([]any) // as the schema says
 	items := make([]batchItem, len(given))
 	for i, request := range given {
-		item := batchItem{Checked: a.Description.CheckValue("createJob", request)}
-		item.request, item.err = newCreateRequest(item.Checked)
+		item := batchItem{Checked: a.Description.CheckValue("createJob", request), request: emptyRequest()}
+		if len(item.Issues) > 0 {
+			item.err = invalid(item.Issues)
+		} else {
+			item.err = item.Decode(&item.request)
+		}
 		items[i] = item
 	}
 	return items, nil
@@ -268,16 +272,4 @@ func (a *API) createItem(ctx context.Context, r *http.Request, caller account.Ca
 		result.Status = http.StatusOK
 	}
 	return result
-}
-
-// newCreateRequest decodes a checked request for a job.
-func newCreateRequest(checked api.Checked) (createRequest, error) {
-	request := emptyRequest()
-	if len(checked.Issues) > 0 {
-		return request, invalid(checked.Issues)
-	}
-	if err := checked.Decode(&request); err != nil {
-		return request, fmt.Errorf("decode a job of a batch: %w", err)
-	}
-	return request, nil
 }

@@ -17,7 +17,6 @@ import (
 	"standin/internal/base/text"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
-	"standin/internal/server/httpmw"
 )
 
 // maxBodyBytes bounds a JSON body.
@@ -106,13 +105,6 @@ type pageQuery struct {
 }
 
 func (q pageQuery) page() lifecycle.Page { return lifecycle.Page{Cursor: q.Cursor, Limit: q.Limit} }
-
-// jobID returns the id of the job in the path.
-func jobID(r *http.Request) (uuid.UUID, error) {
-	id, err := pathID(r, "id", "job")
-	httpmw.RecordOf(r).JobID = id
-	return id, err
-}
 
 // pathID returns the id of an entity in the path. A text that is not a UUID names none.
 func pathID(r *http.Request, name, entity string) (uuid.UUID, error) {
