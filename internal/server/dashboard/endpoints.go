@@ -25,7 +25,7 @@ type endpointView struct {
 	Next    string // what happens next; empty when nothing waits
 }
 
-func (d *Dashboard) viewEndpoint(e webhook.Endpoint) endpointView {
+func viewEndpoint(e webhook.Endpoint) endpointView {
 	v := endpointView{Endpoint: e}
 	switch lifecycle.StateOf(e) {
 	case lifecycle.Untried:
@@ -130,7 +130,7 @@ func (d *Dashboard) endpointPage(req *pageRequest, found webhook.Endpoint, as ac
 
 func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller, status int,
 	shown endpointPageView) (err error) {
-	shown.Mode, shown.Endpoint, shown.Events = as.Mode, d.viewEndpoint(found), eventChoices(found.Events)
+	shown.Mode, shown.Endpoint, shown.Events = as.Mode, viewEndpoint(found), eventChoices(found.Events)
 	shown.All = webhook.Takes(found.Events, "*")
 	page := lifecycle.Page{Limit: listPage}
 	if shown.Deliveries, _, err = d.Webhooks.DeliveryLog(req.Context(), as, webhook.LogFilter{Endpoint: found.ID},

@@ -109,9 +109,11 @@ func functions() template.FuncMap {
 		"capacity":  capacityText,
 		"gapwidth":  func(start, end int64) int64 { return max(end-start, 1) },
 		"sub100":    func(part float64) float64 { return 100 - part },
-		"row":       newDeliveryRow,
-		"rows":      func(own, name string, rows any) map[string]any { return map[string]any{"Own": own, name: rows} },
-		"sources":   sourcesText,
+		"row": func(of view, jobID uuid.UUID, delivery webhook.DeliveryRecord) deliveryRow {
+			return deliveryRow{of, jobID, delivery}
+		},
+		"rows":    func(own, name string, rows any) map[string]any { return map[string]any{"Own": own, name: rows} },
+		"sources": sourcesText,
 
 		"lasttry":  lastTry,
 		"sentence": text.Sentence,
@@ -137,10 +139,6 @@ type deliveryRow struct {
 	view
 	JobID    uuid.UUID
 	Delivery webhook.DeliveryRecord
-}
-
-func newDeliveryRow(of view, jobID uuid.UUID, delivery webhook.DeliveryRecord) deliveryRow {
-	return deliveryRow{of, jobID, delivery}
 }
 
 // timeElement returns a function that formats a time as an element, which the script of the page

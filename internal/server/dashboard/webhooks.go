@@ -52,7 +52,7 @@ func (d *Dashboard) showWebhooks(req *pageRequest, status int, shown webhooksVie
 		return err
 	}
 	for _, e := range endpoints {
-		shown.Endpoints = append(shown.Endpoints, d.viewEndpoint(e))
+		shown.Endpoints = append(shown.Endpoints, viewEndpoint(e))
 	}
 	if next != "" {
 		shown.More = "/webhooks?" + url.Values{"mode": {string(shown.Mode)}, "cursor": {next}}.Encode()
