@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -83,9 +84,12 @@ type Word struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 }
 
-// Parse decodes a stored transcript.
-func Parse(text []byte) (d Document, err error) {
-	if err := json.Unmarshal(text, &d); err != nil {
+// maxStored bounds a stored transcript that is read into memory, in bytes.
+const maxStored = 256 << 20
+
+// Read decodes a stored transcript.
+func Read(stored io.Reader) (d Document, err error) {
+	if err := json.NewDecoder(io.LimitReader(stored, maxStored)).Decode(&d); err != nil {
 		return Document{}, fmt.Errorf("read a transcript: %w", err)
 	}
 	return d, nil

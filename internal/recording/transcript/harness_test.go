@@ -101,7 +101,7 @@ func (h *harness) document(t *testing.T, id uuid.UUID) (Document, bool) {
 	if _, err := content.Read(text); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Parse(text)
+	d, err := Read(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

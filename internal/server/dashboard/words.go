@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -22,8 +21,6 @@ const (
 	shownWords = 3000
 	// shownMatches bounds the results of a search.
 	shownMatches = 100
-	// maxTranscript bounds a transcript that is read into memory, in bytes.
-	maxTranscript = 64 << 20
 )
 
 // wordsView is what was said and written during a recording, in the order of its times.
@@ -81,11 +78,7 @@ func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifes
 		return transcript.Document{}, false, fmt.Errorf("open a transcript: %w", err)
 	}
 	defer content.Close() // read only
-	text, err := io.ReadAll(io.LimitReader(content, maxTranscript))
-	if err != nil {
-		return transcript.Document{}, false, fmt.Errorf("read a transcript: %w", err)
-	}
-	document, err = transcript.Parse(text)
+	document, err = transcript.Read(content)
 	return document, false, err
 }
 

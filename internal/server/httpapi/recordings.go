@@ -223,9 +223,6 @@ type Texts interface {
 		limit int) ([]job.SearchMatch, error)
 }
 
-// maxTranscript bounds a transcript that is read into memory.
-const maxTranscript = 256 << 20
-
 // transcriptFormats are the formats of a transcript, by media type.
 var transcriptFormats = map[string]string{
 	"application/json": "json", "text/vtt": "vtt", "text/plain": "text", "*/*": "json", "text/*": "text", "application/*": "json",
@@ -297,11 +294,7 @@ func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest
 		return transcript.Document{}, fmt.Errorf("open a transcript: %w", err)
 	}
 	defer content.Close() // read only
-	text, err := io.ReadAll(io.LimitReader(content, maxTranscript))
-	if err != nil {
-		return transcript.Document{}, fmt.Errorf("read a transcript: %w", err)
-	}
-	return transcript.Parse(text)
+	return transcript.Read(content)
 }
 
 func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
