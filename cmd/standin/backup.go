@@ -97,7 +97,7 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 	if err := actAsOwner(c.DataDir); err != nil {
 		return err
 	}
-	unlock, err := service.LockDataDir(settings.DataDir)
+	lock, err := service.LockDataDir(settings.DataDir)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 	if errors.Is(err, dump.ErrNotEmpty) {
 		err = fmt.Errorf("%w; --force replaces it", err)
 	}
-	if err := errors.Join(err, unlock()); err != nil {
+	if err := errors.Join(err, lock.Close()); err != nil {
 		return err
 	}
 	from := restored.Description

@@ -81,22 +81,13 @@ func PrepareDataDir(dir string) error {
 // MailDir returns the directory of the mail worker in a data folder.
 func MailDir(dataDir string) string { return filepath.Join(dataDir, "mail") }
 
-// LockDataDir creates the data folder if it does not exist, and makes sure that no
-// service uses it until unlock is called.
-func LockDataDir(dir string) (unlock func() error, err error) {
+// LockDataDir creates the data folder if it does not exist, and makes sure that one service
+// uses it at a time, until the lock is closed.
+func LockDataDir(dir string) (lock *os.File, err error) {
 	if err := PrepareDataDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := lockDataDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	return lock.Close, nil
-}
-
-// lockDataDir makes sure that one service uses the data folder at a time.
-func lockDataDir(dir string) (*os.File, error) {
-	lock, err := fsutil.TryLock(filepath.Join(dir, lockFile))
+	lock, err = fsutil.TryLock(filepath.Join(dir, lockFile))
 	if errors.Is(err, fsutil.ErrLocked) {
 		return nil, fmt.Errorf("another standin serve uses the data folder %s: %w", dir, err)
 	}

@@ -123,10 +123,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
 		return fmt.Errorf("find the data folder: %w", err)
 	}
-	if err := PrepareDataDir(s.DataDir); err != nil {
-		return err
-	}
-	if s.lock, err = lockDataDir(s.DataDir); err != nil {
+	if s.lock, err = LockDataDir(s.DataDir); err != nil {
 		return err
 	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Listen); err != nil {
