@@ -136,9 +136,12 @@ func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, nam
 			return true, nil
 		}
 		if order == 0 {
-			isCopy, err := isCopy(ctx, tx, message)
-			if err != nil || isCopy || message <= known.message || assumed && !known.assumed {
-				return false, err
+			copies := 0 // earlier messages of the sender with this Message-ID
+			err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender
+				AND earlier.message_id = messages.message_id AND earlier.id < messages.id
+				WHERE messages.id = $1 AND messages.message_id <> ''`, message).Scan(&copies)
+			if err != nil || copies > 0 || message <= known.message || assumed && !known.assumed {
+				return false, wrap(err)
 			}
 		}
 	}
@@ -146,15 +149,6 @@ func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, nam
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, assumed = $6, named = $7, message = $8`,
 		m.organizer, m.uid, millis(e.Original), e.Sequence, millis(e.Stamp), assumed, named, message)
-}
-
-// isCopy reports whether a message has the Message-ID of an earlier one of its sender.
-func isCopy(ctx context.Context, tx *sql.Tx, message int64) (bool, error) {
-	var count int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender
-		AND earlier.message_id = messages.message_id AND earlier.id < messages.id
-		WHERE messages.id = $1 AND messages.message_id <> ''`, message).Scan(&count)
-	return count > 0, wrap(err)
 }
 
 // saveMeeting saves that a meeting is known. It returns a *RejectedError if the quota

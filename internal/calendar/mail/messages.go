@@ -67,22 +67,14 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 		if err := saveJudgment(ctx, tx, id, *m.judgment, now); err != nil {
 			return err
 		}
-		return checkBacklog(ctx, tx, m.judgment.domain())
+		domain, backlog := m.judgment.domain(), 0
+		err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages WHERE domain = $1 AND next_at IS NOT NULL`, domain).Scan(&backlog)
+		if err == nil && domain != "" && backlog > maxBacklog {
+			return errBacklog
+		}
+		return wrap(err)
 	})
 	return id, err
-}
-
-// checkBacklog returns errBacklog if too many messages of a domain wait.
-func checkBacklog(ctx context.Context, tx *sql.Tx, domain string) error {
-	var count int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages WHERE domain = $1 AND next_at IS NOT NULL`, domain).Scan(&count)
-	if err != nil {
-		return wrap(err)
-	}
-	if domain != "" && count > maxBacklog {
-		return errBacklog
-	}
-	return nil
 }
 
 // saveJudgment saves the fields of a message that people see, and what is known of
