@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func (d *Dashboard) showKeys(req *pageRequest, status int, shown keysView) (err 
 		return err
 	}
 	shown.Now = d.Now()
-	shown.Keys = withoutExpired(shown.Keys, shown.Now)
+	shown.Keys = slices.DeleteFunc(shown.Keys, func(key account.Key) bool { return key.Reference && key.Expired(shown.Now) })
 	return req.showStatus(status, "keys", "API keys", shown)
 }
 

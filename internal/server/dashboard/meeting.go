@@ -59,7 +59,9 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 		view.NoPicture = noPicture(j)
 	}
 	view.Picture = newest.TakenAt
-	view.People = peopleOf(details)
+	for _, p := range details.Participants {
+		view.People = append(view.People, person{p, slices.Contains(details.Speaking, p.ID)})
+	}
 	texts, err := d.Search.LatestTexts(ctx, j.ID, shownTalk)
 	if err != nil {
 		return view, err
@@ -104,14 +106,6 @@ func noPicture(j job.Job) string {
 		return "No picture is taken before the host has agreed to the recording."
 	}
 	return "The first picture comes within a few seconds."
-}
-
-// peopleOf returns who is in a meeting.
-func peopleOf(details lifecycle.Details) (people []person) {
-	for _, p := range details.Participants {
-		people = append(people, person{p, slices.Contains(details.Speaking, p.ID)})
-	}
-	return people
 }
 
 // talkOf returns what was said and written. What the live transcriber has heard replaces the

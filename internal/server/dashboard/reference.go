@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"standin/internal/account"
@@ -45,11 +44,6 @@ func (d *Dashboard) createReferenceKey(req *pageRequest) error {
 		return err
 	}
 	return req.writeJSON(map[string]any{"key": secret, "expiresAt": job.Timestamp(key.ExpiresAt)})
-}
-
-// withoutExpired removes the expired keys of the API reference from a list.
-func withoutExpired(keys []account.Key, now time.Time) []account.Key {
-	return slices.DeleteFunc(keys, func(key account.Key) bool { return key.Reference && key.Expired(now) })
 }
 
 // writeJSON responds with a JSON object.
