@@ -81,7 +81,8 @@ func showConsumer(consumer account.Consumer) shownConsumer {
 		TranscriptEvent: consumer.TranscriptEvent, CommandEvent: consumer.CommandEvent, CreatedAt: consumer.CreatedAt,
 		RecordingMode: string(consumer.Recording.Mode), Layout: string(consumer.Recording.Layout),
 		Resolution: string(consumer.Recording.Resolution),
-		Output:     consumer.Output, RetentionSeconds: secondsOrNull(consumer.Retention), JobRetentionSeconds: secondsOrNull(consumer.JobRetention),
+		Output:     consumer.Output, RetentionSeconds: secondsOrNull(consumer.Retention),
+		JobRetentionSeconds: secondsOrNull(consumer.JobRetention),
 	}
 }
 
