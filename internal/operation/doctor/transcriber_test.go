@@ -58,7 +58,7 @@ func TestTranscriber(t *testing.T) {
 	closed.Close()
 	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: closed.URL}}), Fail,
 		"did not answer", "STANDIN_TRANSCRIBER_URL")
-	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: "ftp://x"}}), Fail, "http or https")
+	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: "ftp://x"}}), Fail, "http://, https://")
 }
 
 // TestLiveTranscriber checks that speech is sent, and that the check says what the live
@@ -93,7 +93,7 @@ func TestLiveTranscriber(t *testing.T) {
 			streaming.Config{Protocol: streaming.OpenAIRealtime, URL: server.URL, APIKey: "hunter2"}, Fail,
 			[]string{"status 404", "STANDIN_LIVE_TRANSCRIBER to the protocol"},
 		},
-		"wrong setting": {streaming.Config{Protocol: streaming.Deepgram, URL: "ftp://x"}, Fail, []string{"http, https, ws or wss"}},
+		"wrong setting": {streaming.Config{Protocol: streaming.Deepgram, URL: "ftp://x"}, Fail, []string{"http://, https://, ws://, wss://"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
