@@ -97,6 +97,8 @@ const standin = (() => {
 			if (level > threshold) lastSoundAt = end;
 			energy = intervalMs = 0;
 		}
+		lost(Infinity, Infinity, false);
+		blank(Infinity, Infinity, false);
 	}
 
 	// soundFollower returns the function that takes each section of sound, and adds to
@@ -160,7 +162,7 @@ const standin = (() => {
 		});
 		soundChanges = [];
 		soundGaps = [];
-		fetch("status", {method: "POST", body, cache: "no-store"}).catch(() => {});
+		return fetch("status", {method: "POST", body, cache: "no-store"}).catch(() => {});
 	}
 
 	// capture captures the meeting tab, which the browser selects by its title.
@@ -311,7 +313,7 @@ const standin = (() => {
 	async function end(reason, detail) {
 		timers.forEach(clearInterval);
 		timers = [];
-		sendStatus();
+		await sendStatus();
 		await flushed();
 		await post("end", JSON.stringify({reason, detail, ...timestamp(stoppedAt ?? performance.now())}));
 	}
