@@ -166,7 +166,7 @@ func TestSettingsOutOfBounds(t *testing.T) {
 		"--bot-memory-limit": {"", "much", "3GB", "1x", "Gi"},
 		"--picture-size": {
 			"1281x720", "160x90", "3840x2160", "large",
-		}, "--frame-rate": {"60"}, "--video-bitrate": {"50k", "1G"}, "--audio-bitrate": {"1M"},
+		}, "--frame-rate": {"60"}, "--video-bitrate": {"50k", "1G"},
 		"--participant-audio": {"perhaps"}, "--recording-mode": {"film"},
 	} {
 		for _, value := range values {
@@ -182,7 +182,7 @@ func TestSettingsOutOfBounds(t *testing.T) {
 func TestSettingsReachTheBot(t *testing.T) {
 	t.Parallel()
 	served := serveCommand{}
-	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
+	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M",
 		"--participant-audio", "off", "--spool-limit", "100")
 	assignment := launch.Assignment{Options: job.Job{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}.Resolved()}
 	content, err := launch.NewBotConfig(assignment, served.Bots, t.TempDir()).Encode()
@@ -195,7 +195,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	}
 	want := launch.Recording{
 		Mode: job.RecordAudio, Layout: job.LayoutSpeaker, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10,
-		VideoBitRate: 500_000, AudioBitRate: 32_000,
+		VideoBitRate:     500_000,
 		ParticipantAudio: launch.ParticipantAudioOn, Chat: launch.TextsOff, Captions: launch.TextsOff,
 	}
 	if config.Recording != want || config.SpoolMiB != 100 {

@@ -19,7 +19,6 @@ type Recording struct {
 	Picture          PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers. A job's option recording.resolution overrides it."`
 	FrameRate        int               `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
 	VideoBitRate     BitRate           `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
-	AudioBitRate     BitRate           `json:"audioBitRate,omitempty" env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
 	ParticipantAudio ParticipantAudio  `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's option recording.participantAudio (true, false) overrides on and off."`
 
 	Chat     Texts `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
@@ -68,7 +67,6 @@ func (r Recording) Check() error {
 	}
 	checkRange("the frame rate", r.FrameRate, 1, 30, " frames per second")
 	checkRange("the video bit rate", int(r.VideoBitRate), minBitRate, maxBitRate, " bits per second")
-	checkRange("the audio bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits per second")
 	if r.CaptionsLanguage != "" && !job.IsLanguageTag(r.CaptionsLanguage) {
 		errs = append(errs, fmt.Errorf("the language of captions is %q; it can be a tag such as en-US", r.CaptionsLanguage))
 	}

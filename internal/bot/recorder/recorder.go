@@ -214,7 +214,7 @@ func (r *Recorder) openTab(ctx context.Context) (err error) {
 		"height":             r.settings.Height,
 		"framesPerSecond":    r.settings.FramesPerSecond,
 		"videoBitsPerSecond": r.settings.VideoBitsPerSecond,
-		"audioBitsPerSecond": r.settings.AudioBitsPerSecond,
+		"audioBitsPerSecond": 64_000,
 		"soundThreshold":     0.003, // root mean square of samples between -1 and 1, about -50 dBFS
 		"mimeType":           r.settings.mimeType(),
 		"audioOnly":          r.settings.AudioOnly,

@@ -16,9 +16,8 @@ type Settings struct {
 	// FramesPerSecond is the maximum frame rate [15]. A page that does not change
 	// has fewer frames.
 	FramesPerSecond int
-	// VideoBitsPerSecond and AudioBitsPerSecond are the encoder's targets
-	// [1,200,000 and 64,000].
-	VideoBitsPerSecond, AudioBitsPerSecond int
+	// VideoBitsPerSecond is the encoder's target [1,200,000].
+	VideoBitsPerSecond int
 	// ChunkTimeout is how long a running recording may produce no chunk before
 	// it ends with a *StallError [15 s].
 	ChunkTimeout time.Duration
@@ -49,9 +48,6 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.VideoBitsPerSecond == 0 {
 		s.VideoBitsPerSecond = 1_200_000
-	}
-	if s.AudioBitsPerSecond == 0 {
-		s.AudioBitsPerSecond = 64_000
 	}
 	if s.ChunkTimeout == 0 {
 		s.ChunkTimeout = 15 * time.Second

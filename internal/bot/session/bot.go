@@ -70,7 +70,7 @@ func (s Settings) recorder() recorder.Settings {
 	r := s.Recording
 	return recorder.Settings{
 		AudioOnly: s.audioOnly(), Width: r.Picture.Width, Height: r.Picture.Height,
-		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
+		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate),
 		Voice: r.Output, ChunkTimeout: s.Timeouts.Chunk,
 	}
 }

@@ -83,11 +83,11 @@ func lastData(s *ingesttest.Service) ingest.EventData {
 func TestRecorderSettings(t *testing.T) {
 	t.Parallel()
 	settings := Settings{BotConfig: launch.BotConfig{BotSettings: launch.BotSettings{SpoolMiB: 100, Recording: launch.Recording{
-		Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000,
+		Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000,
 		Output: true,
 	}}}}.withDefaults()
 	want := recorder.Settings{
-		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000,
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000,
 		Voice: true,
 	}
 	if got := settings.recorder(); !reflect.DeepEqual(got, want) || settings.SpoolLimit != 100<<20 {

@@ -109,8 +109,8 @@ func (s *Service) wanted(ctx context.Context, jobID uuid.UUID, attempt int) (boo
 // recordingBitRate returns the bit rate of all tracks of a recording together;
 // 0 with the default settings.
 func recordingBitRate(r launch.Recording) int64 {
-	if r.VideoBitRate == 0 || r.AudioBitRate == 0 {
+	if r.VideoBitRate == 0 {
 		return 0
 	}
-	return int64(r.VideoBitRate) + int64(r.AudioBitRate)*17 // of the mix and of 16 participants
+	return int64(r.VideoBitRate) + 17*64_000 // for the sound of the mix and of 16 participants
 }
