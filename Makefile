@@ -92,7 +92,7 @@ kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
 .PHONY: time
 time: ## Take the machine and the network away from recordings, and compare their beeps with their manifests (BOTS=2 at once)
 	@scripts/setup.sh test
-	STANDIN_TEST_TIME=$(or $(BOTS),2) go test ./cmd/standin -run '^TestTime$$' -v -count=1 -timeout 60m
+	STANDIN_TEST_TIME=1 go test ./cmd/standin -run '^TestTime$$' -v -count=1 -timeout 60m -parallel $(or $(BOTS),2)
 
 .PHONY: cost
 cost: ## Measure the CPU and memory of bots, concurrent recordings, and delays (about 30 minutes)

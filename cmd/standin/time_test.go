@@ -126,8 +126,8 @@ type timeResult struct {
 
 // TestTime takes the machine away from recordings: of the browser, its page, its audio service or
 // all of them, and the network. Each recording must be as long as the time it covers, each beep that
-// is left at its time, and what is missing must be listed. STANDIN_TEST_TIME is how many bots
-// record at once (make time); without it, only one fault is tried.
+// is left at its time, and what is missing must be listed. Without
+// STANDIN_TEST_TIME, which make time sets, only one fault is tried.
 func TestTime(t *testing.T) {
 	needTools(t)
 	faults := timeFaults()
@@ -140,13 +140,10 @@ func TestTime(t *testing.T) {
 	testbrowser.Reserve(t)
 	var result timeResult
 	t.Cleanup(func() { result.log(t) })
-	slots := make(chan struct{}, envInt(t, "STANDIN_TEST_TIME", 2))
 	shared := openHarness(t, smallPicture)
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
-			slots <- struct{}{}
-			defer func() { <-slots }()
 			h := shared
 			if strings.HasPrefix(fault.name, "network") {
 				h = openHarness(t, smallPicture)

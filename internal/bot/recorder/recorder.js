@@ -122,11 +122,12 @@ const standin = (() => {
 	}
 
 	// gapFollower returns the function that takes each section of sound, and adds to soundGaps
-	// where it is lost. Losses are one gap if less is left between them than is lost.
+	// where it is lost. Losses are one gap if less is left between them than is lost; sound ends a
+	// blank one.
 	function gapFollower(blank) {
 		let gap = null, lostMs = 0;
 		return (from, to, lost) => {
-			if (gap && from - gap.to > Math.min(Math.max(lostMs, minJoinMs), maxJoinMs)) {
+			if (gap && from - gap.to > (blank ? minLostMs : Math.min(Math.max(lostMs, minJoinMs), maxJoinMs))) {
 				if (gap.to - gap.from >= minGapMs) soundGaps.push({...gap, blank});
 				gap = null;
 			}
