@@ -40,10 +40,11 @@ var participantSoundBody string
 // participantSoundScript collects the sound of participants in the meeting page.
 var participantSoundScript = inScope(liveSoundScript, remoteAudioScript, participantSoundBody)
 
-// The jitter buffers of the page's receivers: of a recording, as in receivers.js, and while
-// somebody listens.
 const (
+	// PlayDelay is by how much later the page plays what it receives: its jitter buffers, as in
+	// receivers.js.
 	PlayDelay = 200 * time.Millisecond
+	// liveDelay is the same while somebody listens.
 	liveDelay = 100 * time.Millisecond
 )
 

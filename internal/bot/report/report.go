@@ -220,8 +220,8 @@ func (r *Report) SetGap(at time.Time, reason string) {
 }
 
 const (
-	maxSoundGap = 5000                   // gaps without sound that are told
-	joinGaps    = 250 * time.Millisecond // between gaps that are told as one
+	maxGaps  = 5000                   // that are told
+	joinGaps = 250 * time.Millisecond // between gaps that are told as one
 )
 
 // AddGap adds a gap within the current part: its media is silent.
@@ -236,7 +236,7 @@ func (r *Report) AddGap(from, to time.Time, reason string) {
 			if to.After(c.Gaps[last].To) {
 				c.Gaps[last].To = to
 			}
-		} else if end < maxSoundGap {
+		} else if end < maxGaps {
 			c.Gaps = slices.Insert(c.Gaps, end, ingest.Gap{From: from, To: to, Reason: reason})
 		}
 	})

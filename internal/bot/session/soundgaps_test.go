@@ -46,7 +46,9 @@ func TestSoundGaps(t *testing.T) {
 		},
 		"the network is lost": {
 			length: 14, want: []string{"5.1-8.7 network_lost"},
-			inside: map[int]recorder.Inbound{5: {Received: 4}, 6: {ReceivedAgoMs: 1100}, 7: {ReceivedAgoMs: 2100}, 8: {ReceivedAgoMs: 3100}, 9: {Received: 25}},
+			inside: map[int]recorder.Inbound{
+				5: {Received: 4}, 6: {ReceivedAgoMs: 1100}, 7: {ReceivedAgoMs: 2100}, 8: {ReceivedAgoMs: 3100}, 9: {Received: 25},
+			},
 		},
 		"the network is lost for a second": {
 			length: 14, inside: map[int]recorder.Inbound{6: {ReceivedAgoMs: 1100}, 7: {Received: 48}},

@@ -30,7 +30,8 @@ func TestEveryFailureIsExplained(t *testing.T) {
 // the service.
 func TestEveryEndIsExplained(t *testing.T) {
 	t.Parallel()
-	reasons := append(source.Constants(t, filepath.Join("..", "..", "bot", "report", "report.go"), "Reason"), "bot_lost", "cancelled", "recording_failed", "unknown")
+	report := filepath.Join("..", "..", "bot", "report", "report.go")
+	reasons := append(source.Constants(t, report, "Reason"), "bot_lost", "cancelled", "recording_failed", "unknown")
 	if len(reasons) < 15 {
 		t.Errorf("found only %d reasons: %q", len(reasons), reasons)
 	}

@@ -77,7 +77,8 @@ func TestPlayers(t *testing.T) {
 		t.Fatalf("packed %+v (%v)", packed.Files, err)
 	}
 	file, sound := filepath.Join(out, "recording.m4a"), filepath.Join(out, "faad.wav")
-	if text, err := exec.CommandContext(t.Context(), "faad", "-q", "-o", sound, file).CombinedOutput(); err != nil { //nolint:gosec // a file of the test
+	decoder := exec.CommandContext(t.Context(), "faad", "-q", "-o", sound, file) //nolint:gosec // a file of the test
+	if text, err := decoder.CombinedOutput(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
 			t.Skip("faad is not installed")
 		}

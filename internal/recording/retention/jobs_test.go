@@ -69,7 +69,9 @@ func TestDeleteConsumer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Status, r.WakeAt = job.Cancelled, time.Time{}
-	if err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobs(ctx, store.JobChange{Record: r}) }); err != nil {
+	if err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b := &broken{Recordings: h.Recordings, Volumes: h.Files.Volumes, id: ids[0], fail: func(context.Context) error { return os.ErrPermission }}

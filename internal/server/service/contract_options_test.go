@@ -112,7 +112,8 @@ func contractStartBefore(t *testing.T, h *contractHarness) {
 	h.call(t, 200, h.ada, "patchJob", `{"startBefore":null}`, id)
 	started(id, "")
 
-	invite := `{"organizerEmail":"ada@example.com","meetingUrl":"https://zoom.us/j/64","platform":"zoom-web","joinAt":"2020-01-01T00:00:00Z","endsAt":"%s"}`
+	invite := `{"organizerEmail":"ada@example.com","meetingUrl":"https://zoom.us/j/64","platform":"zoom-web",` +
+		`"joinAt":"2020-01-01T00:00:00Z","endsAt":"%s"}`
 	h.invite(t, 400, fmt.Sprintf(invite, "soon"))
 	invited := h.invite(t, 201, fmt.Sprintf(invite, "2020-01-01T01:00:00Z")).text(t, "jobId")
 	late := contractJob(`,"joinAt":"2020-01-01T00:00:00Z","startBefore":"2020-01-01T01:00:00Z"`)
