@@ -49,9 +49,14 @@ build: ## Build bin/standin
 	go build -o $(BIN) ./cmd/standin
 
 .PHONY: demo
-demo: ## Send a bot into a local meeting (ARGS="--once --seconds 20"); installs what it needs
-	go build -o bin/standin-demo ./cmd/standin-demo & build=$$!; scripts/setup.sh run || { kill $$build; exit 1; }; wait $$build
-	bin/standin-demo demo $(ARGS)
+demo: ## Open a meeting in which people talk, and send a bot into it (ARGS="--platform teams"); installs what it needs
+	@scripts/setup.sh run & setup=$$!; go build -o $(BIN) ./cmd/standin || { kill $$setup; exit 1; }; wait $$setup
+	@$(BIN) practice $(ARGS)
+
+.PHONY: people
+people: ## Make the voices and videos of the people of make demo again (with flite)
+	@scripts/setup.sh run
+	cd internal/replica/people && go run ./generate
 
 .PHONY: test
 test: ## Run the tests but the long ones; installs what they need
@@ -67,7 +72,7 @@ test-long: ## Run all tests, with the long ones
 race: ## Run the short tests of the packages that start goroutines, but browsers, with the race detector
 	@scripts/setup.sh test
 	$(WITH_POSTGRES) go test -race -short $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+go [a-zA-Z.]+\(|\.Go\(' internal | \
-		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session|zoomsdk)|demo|replica|testing' | sed 's|^|./|')
+		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session|zoomsdk)|replica|testing' | sed 's|^|./|')
 
 .PHONY: mutations
 mutations: ## Change 40 important lines, one at a time, and check that the short tests of each package notice (MUTATIONS="lease-valid")

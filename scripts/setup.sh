@@ -52,6 +52,8 @@ clients | generators | deb) ;;
 	}
 	need ffmpeg ffmpeg "packs recordings"
 	[ "$(uname)" != Linux ] || need Xvfb xvfb "the virtual display of headed browsers"
+	need flite flite "the voice of bots in make demo"
+	need pocketsphinx_continuous "pocketsphinx pocketsphinx-en-us" "speech recognition in make demo"
 	;;
 esac
 case ${1:-run} in
@@ -81,7 +83,6 @@ if [ "${1:-run}" = test ]; then
 	need nft nftables "for the tests of the egress rules"
 	need ip iproute2 "for the tests of the egress rules"
 	need espeak-ng espeak-ng "speech for the test of transcripts"
-	need pocketsphinx_continuous "pocketsphinx pocketsphinx-en-us" "speech recognition for the test of transcripts"
 	need npm "nodejs npm" "the TypeScript client of the test of agents"
 	need runc runc "for the test of the seccomp profile"
 	need pgbouncer pgbouncer "for the test of poolers"

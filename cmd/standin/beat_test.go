@@ -22,7 +22,7 @@ const (
 	minFrameRateShare = 0.9
 )
 
-// TestBeat records the demo meeting for STANDIN_TEST_SECONDS (make beat: one
+// TestBeat records the meeting for STANDIN_TEST_SECONDS (make beat: one
 // minute, then 30 minutes). Audio and video must be in sync at the start and at
 // the end, every second must be present, and the frame rate must be as
 // configured. Run it on an idle machine.
@@ -31,7 +31,7 @@ func TestBeat(t *testing.T) {
 	if os.Getenv("STANDIN_TEST_SECONDS") == "" {
 		t.Skip("STANDIN_TEST_SECONDS is not set; make beat sets it")
 	}
-	report := recordDemo(t, int(envInt(t, "STANDIN_TEST_SECONDS", 60)))
+	report := recordBeats(t, int(envInt(t, "STANDIN_TEST_SECONDS", 60)))
 	seconds := report.DurationMs / 1000
 	present := math.Min(share(report.FlashesMs, report.DurationMs), share(report.BeepsMs, report.DurationMs))
 	start, end := medianOffsets(report.Pairs())

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,60 +14,37 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/recording"
 	"standin/internal/testing/mediacheck"
-	"standin/internal/testing/testbrowser"
 )
 
 // These tests record in real time.
 
-// TestDemo runs the README's demo and compares the recording with the meeting,
-// which shows a flash and a beep once a second. TestBeat checks that they are in
-// sync.
-func TestDemo(t *testing.T) {
+// TestRecording records a meeting that flashes and beeps once a second. TestBeat checks that
+// they are in sync.
+func TestRecording(t *testing.T) {
 	t.Parallel()
-	checkSpan(t, recordDemo(t, 6), 0, math.Inf(1))
+	checkSpan(t, recordBeats(t, 6), 0, math.Inf(1))
 }
 
-// recordDemo runs the demo, checks its output except for sync, and returns a
-// report of the decoded recording.
-func recordDemo(t *testing.T, seconds int) mediacheck.Report {
+// recordBeats records a meeting, checks the manifest and that the recording plays, and returns a report of it.
+func recordBeats(t *testing.T, seconds int) mediacheck.Report {
 	t.Helper()
-	needTools(t)
-	testbrowser.Reserve(t)
-	dir := t.TempDir()
-	program := filepath.Join(dir, "standin-demo")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../standin-demo").CombinedOutput(); err != nil {
-		t.Fatalf("build the demo: %v: %s", err, out)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), program, "demo", "--once", "--seconds", strconv.Itoa(seconds), "--data-dir", dir)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("standin demo: %v\n%s", err, stderr.String())
-	}
-	var manifest recording.Manifest
-	if err := json.Unmarshal(stdout.Bytes(), &manifest); err != nil {
-		t.Fatalf("standard output is not a manifest: %v\n%s", err, stdout.String())
-	}
+	h := newHarness(t, fullPicture)
+	id := h.create(map[string]any{})
+	h.awaitJob(id, job.RecordingStarted)
+	<-time.After(time.Duration(seconds) * time.Second) // of recording
+	h.meeting.End()
+	h.awaitJob(id, job.Completed)
+	manifest := h.manifest(id)
 	if manifest.Partial || len(manifest.Gaps) > 0 || manifest.End.Reason != "host_ended" {
 		t.Fatalf("manifest: partial %v, gaps %v, end %+v, media %v", manifest.Partial, manifest.Gaps, manifest.End, manifest.Media)
 	}
-	file := recordingFile(t, manifest)
-	path := filepath.Join(dir, "recordings", "jobs", manifest.JobID, "media", file.Name)
-	report := checkFile(t, path, file, fullPicture)
-	for what, ms := range map[string]float64{"the file": report.DurationMs, "the manifest": float64(file.DurationMs)} {
-		// A busy machine starts and stops recording late: TestDemo only checks that there is a recording.
-		if off := math.Abs(ms/1000 - float64(seconds)); seconds >= 60 && off > 2 || ms < 2000 {
-			t.Errorf("duration of %s is %.0f ms, want %d s ± 2 s in make beat, else at least 2 s", what, ms, seconds)
-		}
+	path, report := h.recording(manifest)
+	// A busy machine starts and stops recording late: TestRecording only checks that there is a recording.
+	if off := math.Abs(report.DurationMs/1000 - float64(seconds)); seconds >= 60 && off > 2 || report.DurationMs < 2000 {
+		t.Errorf("the recording is %.0f ms long, want %d s ± 2 s in make beat, else at least 2 s", report.DurationMs, seconds)
 	}
 	checkPlays(t, path, report)
-	for _, want := range []string{"scheduled → dispatching", "media_uploading → completed", "job.finalized"} {
-		if strings.Count(stderr.String(), want) != 1 {
-			t.Errorf("the terminal shows %d times %q:\n%s", strings.Count(stderr.String(), want), want, stderr.String())
-		}
-	}
 	return report
 }
 

@@ -20,6 +20,7 @@ type jobsCommand struct {
 	Get         jobsGetCommand         `cmd:"" help:"Show a job."`
 	Open        jobsOpenCommand        `cmd:"" help:"Open a job in the dashboard."`
 	Watch       jobsWatchCommand       `cmd:"" help:"Watch a job until it ends. Exit code 3 if it fails or is cancelled."`
+	Listen      jobsListenCommand      `cmd:"" help:"Write the sound of a meeting to standard output while the bot records."`
 	Events      jobsEventsCommand      `cmd:"" help:"List what happened to a job."`
 	Deliveries  jobsDeliveriesCommand  `cmd:"" help:"List the webhooks of a job."`
 	Patch       jobsPatchCommand       `cmd:"" help:"Change a job that is not dispatched yet."`

@@ -40,12 +40,13 @@ var commandGroups = []kong.Group{
 // commands declares the command line. Kong reads flags, environment variables
 // and help texts from its tags.
 type commands struct {
-	Serve   serveCommand   `cmd:"" group:"start" help:"Run the service."`
-	Setup   setupCommand   `cmd:"" group:"start" help:"Create the first user, and show how to set up a domain with TLS."`
-	Login   loginCommand   `cmd:"" group:"start" help:"Sign in to a service."`
-	Logout  logoutCommand  `cmd:"" group:"start" help:"Delete the stored key of the current service."`
-	Status  statusCommand  `cmd:"" group:"start" help:"Show whether the service and your key work."`
-	Context contextCommand `cmd:"" group:"start" help:"List the services that you signed in to, and choose one."`
+	Serve    serveCommand    `cmd:"" group:"start" help:"Run the service."`
+	Practice practiceCommand `cmd:"" group:"start" help:"Run the service with a meeting on this machine in which people talk, and send a bot into it."`
+	Setup    setupCommand    `cmd:"" group:"start" help:"Create the first user, and show how to set up a domain with TLS."`
+	Login    loginCommand    `cmd:"" group:"start" help:"Sign in to a service."`
+	Logout   logoutCommand   `cmd:"" group:"start" help:"Delete the stored key of the current service."`
+	Status   statusCommand   `cmd:"" group:"start" help:"Show whether the service and your key work."`
+	Context  contextCommand  `cmd:"" group:"start" help:"List the services that you signed in to, and choose one."`
 
 	Jobs       jobsCommand       `cmd:"" group:"use" help:"Send bots into meetings, and watch and control them."`
 	Calendars  calendarsCommand  `cmd:"" group:"use" help:"Connect calendars, and see and switch the bots of their meetings."`

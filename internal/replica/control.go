@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -136,10 +137,19 @@ func (m *Meeting) Speak(ctx context.Context, name string, samples []int16) (begi
 	if err := encodeSamples(ctx, samples, path); err != nil {
 		return time.Time{}, fmt.Errorf("encode speech: %w", err)
 	}
-	packets, _, err := readPackets(path)
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read speech: %w", err)
 	}
+	packets, _, err := readPackets(bytes.NewReader(content))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read speech: %w", err)
+	}
+	return m.speakPackets(name, packets)
+}
+
+// speakPackets lets a participant say packets, once.
+func (m *Meeting) speakPackets(name string, packets [][]byte) (begins time.Time, err error) {
 	err = m.updateParticipant(name, func(p *participant) {
 		loop := p.publisher.source.audio
 		from := loop.unitAt(m.clock.now()) + 2 // the next may be sent just now

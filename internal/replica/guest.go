@@ -68,6 +68,10 @@ type guest struct {
 	commands commands
 	peer     *peer               // nil while no media flow
 	received map[string][]Packet // last packets of its media, oldest first
+	relay    relay
+	host     bool
+	speaking bool
+	spokeAt  time.Time // the last time
 }
 
 // passcodeNeed is whether a page asks for the passcode.
@@ -109,6 +113,8 @@ func (m *Meeting) dropPeer(g *guest) {
 // admitOrQueue moves a guest to the next state after it asked to join.
 func (m *Meeting) admitOrQueue(g *guest) {
 	switch {
+	case g.host:
+		m.setState(g, StateAdmitted)
 	case m.hostAbsent:
 		m.setState(g, StateWaitingForHost)
 	case m.settings.NoLobby:

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ type arrivingPage struct {
 	passcode string // in its URL
 	signedIn bool   // has the session cookie
 	language string // of the browser if it is supported
+	hostKey  string
 }
 
 // addGuest adds a guest for a page.
@@ -26,7 +28,11 @@ func (m *Meeting) addGuest(from arrivingPage) (id string, err error) {
 			return fmt.Errorf("%w: %d guests", ErrFull, len(m.guests))
 		}
 		id = fmt.Sprintf("g%d", len(m.guests)+1)
-		g := &guest{Guest: Guest{ID: id, State: StatePreJoin}, language: m.languageFor(from.language)}
+		host := m.settings.HostKey != "" && subtle.ConstantTimeCompare([]byte(from.hostKey), []byte(m.settings.HostKey)) == 1
+		if host {
+			id += "-" + rand.Text() // nobody else can act as this guest
+		}
+		g := &guest{Guest: Guest{ID: id, State: StatePreJoin}, language: m.languageFor(from.language), host: host}
 		m.guests = append(m.guests, g)
 		m.record(EventOpened, id, "")
 		ignored := m.settings.Refusal == RefusalSignIn && m.settings.SignInCookie && from.signedIn
@@ -260,7 +266,7 @@ func (m *Meeting) connect(ctx context.Context, id string, from offer) (answer st
 		if err != nil {
 			return err
 		}
-		if m.ended || m.media == nil {
+		if m.ended || !m.hasMedia() {
 			return fmt.Errorf("%w: the meeting has no media", ErrNotNow)
 		}
 		if p, err = m.peerFor(g, from.Connection); err != nil {
@@ -274,6 +280,9 @@ func (m *Meeting) connect(ctx context.Context, id string, from offer) (answer st
 		return nil
 	})
 	if err != nil {
+		return "", 0, err
+	}
+	if err := m.relayTo(p, id, from.Participants); err != nil {
 		return "", 0, err
 	}
 	answer, err = p.answer(ctx, from.Description, from.Sent, publishers)
@@ -297,7 +306,7 @@ func (m *Meeting) peerFor(g *guest, number int) (*peer, error) {
 	number = m.idCount
 	made, err := newPeer(number, m.api, m.clock, m.log,
 		func(state webrtc.PeerConnectionState) { m.mediaState(g, number, state) },
-		func(medium string, packet *rtp.Packet) { m.receive(g, medium, packet) })
+		func(medium string, packet *rtp.Packet, level uint8) { m.receive(g, medium, packet, level) })
 	if err != nil {
 		return nil, err
 	}

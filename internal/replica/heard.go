@@ -62,9 +62,10 @@ func (m *Meeting) packets(guest, medium string) []Packet {
 	return nil
 }
 
-// receive keeps a packet of a guest's media.
-func (m *Meeting) receive(g *guest, medium string, packet *rtp.Packet) {
+// receive keeps and relays a packet of a guest's media, of a level of sound.
+func (m *Meeting) receive(g *guest, medium string, packet *rtp.Packet, level uint8) {
 	at := time.Now()
+	m.relay(g, medium, packet, level)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if g.received == nil {

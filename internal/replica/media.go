@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pion/webrtc/v4/pkg/media/ivfreader"
 	"github.com/pion/webrtc/v4/pkg/media/oggreader"
@@ -39,6 +40,7 @@ func (q quality) String() string { return fmt.Sprintf("%dx%d-%d", q.width, q.hei
 // source is one loop of encoded audio and video.
 type source struct {
 	video   loop
+	talks   loop // the video while the participant speaks; without units it is the same
 	audio   loop
 	phrases []Span
 }
@@ -140,7 +142,12 @@ func readVideo(path string, q quality) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, header, err := ivfreader.NewWith(bytes.NewReader(content))
+	return readPictures(bytes.NewReader(content), q, loopLength)
+}
+
+// readPictures returns the pictures of a loop.
+func readPictures(content io.Reader, q quality, length time.Duration) ([][]byte, error) {
+	reader, header, err := ivfreader.NewWith(content)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +165,7 @@ func readVideo(path string, q quality) ([][]byte, error) {
 		}
 		pictures = append(pictures, picture)
 	}
-	if want := int(loopLength.Seconds()) * q.rate; len(pictures) != want {
+	if want := int(length.Seconds()) * q.rate; len(pictures) != want {
 		return nil, fmt.Errorf("%d pictures where %d make a loop", len(pictures), want)
 	}
 	// A page that connects, and a decoder that lost its reference, can begin at
@@ -178,8 +185,11 @@ func isKeyFrame(picture []byte) bool { return len(picture) > 0 && picture[0]&1 =
 // readAudio returns the packets of one loop and the samples by which the
 // decoder runs behind them.
 func readAudio(path string) (packets [][]byte, preSkip uint16, err error) {
-	packets, preSkip, err = readPackets(path)
+	content, err := os.ReadFile(path)
 	if err != nil {
+		return nil, 0, err
+	}
+	if packets, preSkip, err = readPackets(bytes.NewReader(content)); err != nil {
 		return nil, 0, err
 	}
 	// The encoder adds a packet to flush its look-ahead; the loop has no use for
@@ -193,12 +203,8 @@ func readAudio(path string) (packets [][]byte, preSkip uint16, err error) {
 
 // readPackets returns the packets of a file and the samples by which the decoder runs
 // behind them.
-func readPackets(path string) (packets [][]byte, preSkip uint16, err error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	reader, header, err := oggreader.NewWith(bytes.NewReader(content))
+func readPackets(content io.Reader) (packets [][]byte, preSkip uint16, err error) {
+	reader, header, err := oggreader.NewWith(content)
 	if err != nil {
 		return nil, 0, err
 	}

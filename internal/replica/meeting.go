@@ -18,6 +18,7 @@ type Meeting struct {
 	base     string   // the server's address
 	trap     []string // URLs of the trap server, for a hostile page
 	media    *Media
+	films    map[string]*source
 	api      *webrtc.API
 	clock    clock
 	log      *slog.Logger
@@ -65,12 +66,13 @@ var (
 	ErrTooLong           = errors.New("text is empty or too long")
 )
 
-func newMeeting(settings Settings, platform traits, base string, media *Media, api *webrtc.API, log *slog.Logger) *Meeting {
+func newMeeting(settings Settings, platform traits, base string, media *Media, films map[string]*source, api *webrtc.API, log *slog.Logger) *Meeting {
 	m := &Meeting{
 		settings:   settings,
 		platform:   platform,
 		base:       base,
 		media:      media,
+		films:      films,
 		api:        api,
 		clock:      newClock(),
 		log:        log,
@@ -87,6 +89,9 @@ func newMeeting(settings Settings, platform traits, base string, media *Media, a
 func (m *Meeting) URL() string {
 	return m.base + m.platform.path(m.settings.Code, m.settings.Passcode)
 }
+
+// Platform returns the meeting's platform.
+func (m *Meeting) Platform() Platform { return m.settings.Platform }
 
 // Code returns the meeting's code, which is part of its URL.
 func (m *Meeting) Code() string { return m.settings.Code }
@@ -155,7 +160,9 @@ func (m *Meeting) admitWaiting(now time.Time) (next time.Duration, changed <-cha
 		if g.State != StateLobby {
 			continue
 		}
-		if left := m.settings.AdmitAfter - now.Sub(g.Since); left > 0 {
+		if left := m.settings.AdmitAfter - now.Sub(g.Since); m.hostIsThere() {
+			continue
+		} else if left > 0 {
 			next = min(next, left)
 		} else {
 			admit = append(admit, g.ID)
@@ -187,7 +194,10 @@ func (m *Meeting) addParticipant(settings Participant) {
 	p := &participant{Participant: settings, publisher: &publisher{
 		id: fmt.Sprintf("p%d", m.idCount), soundOn: !settings.Muted, pictureOn: !settings.CameraOff,
 	}}
-	if m.media != nil {
+	switch {
+	case settings.Film != "":
+		p.publisher.source = m.films[settings.Film]
+	case m.media != nil:
 		p.publisher.source = m.media.sourceFor(settings.Beeps, m.idCount)
 	}
 	p.publisher.silent.Store(m.silent)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -31,6 +32,17 @@ func (s *Server) routes() http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
+// localNames refuses requests by other names than 127.0.0.1 and localhost.
+func localNames(only bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host, _, err := net.SplitHostPort(r.Host); only && (err != nil || host != "127.0.0.1" && host != "localhost") {
+			writeError(w, http.StatusMisdirectedRequest, "open the address that was printed")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // meeting calls next with the meeting of the request.
 func (s *Server) meeting(next func(http.ResponseWriter, *http.Request, *Meeting)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -53,13 +65,14 @@ func (s *Server) handleSettings(w http.ResponseWriter, r *http.Request, m *Meeti
 func (s *Server) handleEnter(w http.ResponseWriter, r *http.Request, m *Meeting) {
 	var body struct {
 		Passcode string `json:"passcode"`
+		HostKey  string `json:"hostKey"`
 	}
 	if !readJSON(w, r, &body) {
 		return
 	}
 	session, err := r.Cookie("session")
 	signedIn := err == nil && session.Value == "signed-in"
-	id, err := m.addGuest(arrivingPage{passcode: body.Passcode, signedIn: signedIn, language: browserLanguage(r)})
+	id, err := m.addGuest(arrivingPage{passcode: body.Passcode, signedIn: signedIn, language: browserLanguage(r), hostKey: body.HostKey})
 	if err != nil {
 		writeMeetingError(w, err)
 		return
@@ -163,6 +176,7 @@ func (s *Server) handleAction(w http.ResponseWriter, r *http.Request, m *Meeting
 		Microphone  bool   `json:"microphone"`
 		Camera      bool   `json:"camera"`
 		Screen      bool   `json:"screen"`
+		Guest       string `json:"guest"`
 	}
 	if !readJSON(w, r, &body) {
 		return
@@ -183,6 +197,8 @@ func (s *Server) handleAction(w http.ResponseWriter, r *http.Request, m *Meeting
 		err = m.acceptNotice(id, body.Notice)
 	case "pin":
 		err = m.pin(id, body.Participant)
+	case "admit", "deny", "remove", "end":
+		err = m.decide(id, r.PathValue("action"), body.Guest)
 	case "permission":
 		err = m.requestPermission(id)
 	case "probed":

@@ -25,6 +25,7 @@ const hostilePolicy = "default-src *; connect-src *; img-src *; frame-src *; sty
 func (s *Server) routePages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", serveFile("pages/home.html"))
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /practice/{code}", serveFile("pages/practice/index.html"))
 	mux.HandleFunc("GET /recaptcha/anchor", serveFile("pages/recaptcha.html"))
 	mux.HandleFunc("GET /assets/{file}", serveAsset)
 	mux.HandleFunc("GET /assets/{platform}/{file}", serveAsset)

@@ -14,6 +14,7 @@ import (
 	"github.com/pion/interceptor"
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
+	"github.com/pion/sdp/v3"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -59,6 +60,9 @@ func newMediaAPI(n *network) (*webrtc.API, error) {
 			return nil, fmt.Errorf("register codec %s: %w", codec.MimeType, err)
 		}
 	}
+	if err := engine.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: sdp.AudioLevelURI}, webrtc.RTPCodecTypeAudio); err != nil {
+		return nil, fmt.Errorf("register audio levels: %w", err)
+	}
 	interceptors := &interceptor.Registry{}
 	if err := webrtc.ConfigureNack(engine, interceptors); err != nil {
 		return nil, fmt.Errorf("configure retransmission: %w", err)
@@ -100,7 +104,7 @@ var errPeerClosed = errors.New("the media connection is closed")
 // newPeer creates a connection. onState is called when its state changes, and onPacket for
 // each packet of the guest's media, with the name of the medium.
 func newPeer(
-	number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState), onPacket func(string, *rtp.Packet),
+	number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState), onPacket func(string, *rtp.Packet, uint8),
 ) (*peer, error) {
 	connection, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
@@ -117,12 +121,21 @@ func newPeer(
 	})
 	connection.OnTrack(func(remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
 		medium := p.medium(receiver)
+		var levels uint8
+		for _, extension := range receiver.GetParameters().HeaderExtensions {
+			if extension.URI == sdp.AudioLevelURI {
+				levels = uint8(extension.ID)
+			}
+		}
+		if remote.Kind() == webrtc.RTPCodecTypeVideo {
+			go p.askForKeys(ctx, remote.SSRC())
+		}
 		for {
 			packet, _, err := remote.ReadRTP()
 			if err != nil {
 				return // the connection has ended
 			}
-			onPacket(medium, packet)
+			onPacket(medium, packet, audioLevel(packet, levels))
 		}
 	})
 	p.tasks.Go(func() { p.sendPaced(ctx) })

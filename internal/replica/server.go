@@ -27,6 +27,9 @@ type Options struct {
 	// Media is the result of PrepareMedia. Without it, meetings have no audio and
 	// video.
 	Media *Media
+	// LocalNames refuses requests by other names than 127.0.0.1 and localhost, which pages of other
+	// sites could make their own.
+	LocalNames bool
 	// Log receives events at level debug and errors. The default discards them.
 	Log *slog.Logger
 }
@@ -85,7 +88,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.http = &http.Server{
-		Handler:           s.routes(),
+		Handler:           localNames(options.LocalNames, s.routes()),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -124,7 +127,11 @@ func (s *Server) Open(settings Settings) (*Meeting, error) {
 	case s.find(settings.Code) != nil:
 		return nil, fmt.Errorf("open a meeting: %w: code %s is in use", ErrNotNow, settings.Code)
 	}
-	m := newMeeting(settings, platform, s.url, s.media, s.api, s.log)
+	films, err := loadFilms(settings.Participants)
+	if err != nil {
+		return nil, fmt.Errorf("open a meeting: %w", err)
+	}
+	m := newMeeting(settings, platform, s.url, s.media, films, s.api, s.log)
 	if settings.Hostile {
 		if m.trap, err = s.trapURLs(m); err != nil {
 			return nil, fmt.Errorf("open a hostile meeting: %w", err)

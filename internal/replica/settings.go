@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -72,6 +73,14 @@ type Settings struct {
 	PageDelay time.Duration
 	// NeverLoads makes the request for the meeting's document hang.
 	NeverLoads bool
+	// Relay lets guests see and hear one another, and tells who of them speaks.
+	Relay bool
+	// HostKey makes guests who know it hosts, who need no admission and decide about the others'.
+	HostKey string
+	// Recognize returns the words of a guest's utterance, an Ogg file, for the captions; may be nil.
+	Recognize func(ctx context.Context, path string) (string, error)
+	// Renamed replaces labels of the page, by their English texts.
+	Renamed map[string]string
 	// Hostile makes the page attack the network (see hostile.go).
 	Hostile bool
 }
@@ -84,8 +93,11 @@ type Participant struct {
 	// Muted disables audio, CameraOff video.
 	Muted     bool
 	CameraOff bool
-	// Presenting shows slides beside the video.
+	// Presenting shows slides beside the video: the one with the number, or changing numbers for 0.
 	Presenting bool
+	Slide      int
+	// Film names a person of Conversation whose video and voice the participant has: ada, ben or callum.
+	Film string
 }
 
 // Audio is when a page plays audio.

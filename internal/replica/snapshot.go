@@ -17,7 +17,8 @@ type snapshot struct {
 	Passcode     passcodeNeed     `json:"passcode"`
 	Permission   Permission       `json:"permission"`
 	Commands     commands         `json:"commands"`
-	Media        *pageMediaStatus `json:"media"` // null if the meeting has no media or the page is offline
+	Waiting      []pageIdentity   `json:"waiting"` // in the lobby, for a host
+	Media        *pageMediaStatus `json:"media"`   // null if the meeting has no media or the page is offline
 }
 
 // pageSettings are the settings for the page.
@@ -40,6 +41,8 @@ type pageSettings struct {
 	MaxNameLen        int      `json:"maxNameLen"`
 	MaxMessageLen     int      `json:"maxMessageLen"`
 	Trap              []string `json:"trap"` // URLs for a hostile page
+
+	Renamed map[string]string `json:"renamed"`
 }
 
 // pageSettings returns the settings for a page in a language.
@@ -53,7 +56,7 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		StopsMicrophone: m.media != nil && m.media.small,
 		PageDelayMS:     m.settings.PageDelay.Milliseconds(),
 		MaxNameLen:      m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,
-		Trap: append([]string{}, m.trap...),
+		Trap: append([]string{}, m.trap...), Renamed: m.settings.Renamed,
 	}
 }
 
@@ -66,6 +69,8 @@ type pageIdentity struct {
 	CameraOff bool   `json:"cameraOff"`
 
 	Presenting bool `json:"presenting"`
+	Slide      int  `json:"slide"`
+	Speaking   bool `json:"speaking"` // beside what Speech says
 
 	Speech [][2]int64 `json:"speech"` // start and end in ms of the loop
 }
@@ -103,13 +108,13 @@ func (m *Meeting) snapshotFor(id string) (snapshot, <-chan struct{}, error) {
 	if g.State != StateAdmitted {
 		return s, m.changed, nil
 	}
-	s.Participants = m.roster(g)
+	s.Participants, s.Waiting = m.roster(g), m.waiting(g)
 	s.Notices = append(s.Notices, g.notices...)
 	for _, message := range m.messages {
 		s.Messages = append(s.Messages, pageMessage{message.Number, message.From, message.Text, message.Guest == g.ID})
 	}
 	s.Captions = append(s.Captions, m.captions[max(g.captions, len(m.captions)-shownCaptions):]...)
-	if m.media != nil && !g.Offline && !m.settings.NoMedia && !slices.Contains(g.notices, NoticeShared) {
+	if m.hasMedia() && !g.Offline && !m.settings.NoMedia && !slices.Contains(g.notices, NoticeShared) {
 		s.Media = &pageMediaStatus{PositionMS: m.clock.now().Milliseconds(), LoopMS: loopLength.Milliseconds()}
 		if g.peer != nil {
 			s.Media.Connection = g.peer.number
@@ -123,8 +128,8 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 	roster := []pageIdentity{}
 	for _, p := range m.participants {
 		identity := pageIdentity{
-			ID: p.publisher.id, Name: p.Name, Media: m.media != nil, Muted: p.Muted, CameraOff: p.CameraOff, Presenting: p.Presenting,
-			Speech: [][2]int64{},
+			ID: p.publisher.id, Name: p.Name, Media: m.hasMedia(), Muted: p.Muted, CameraOff: p.CameraOff, Presenting: p.Presenting,
+			Slide: p.Slide, Speech: [][2]int64{}, Speaking: p.publisher.source != nil && p.publisher.speaks(m.clock.now()+2*packetLength),
 		}
 		if source := p.publisher.source; source != nil && !m.silent {
 			for _, phrase := range source.phrases {
@@ -136,7 +141,8 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 	for _, g := range m.guests {
 		if g != self && g.State == StateAdmitted && !g.Vanished {
 			roster = append(roster, pageIdentity{
-				ID: g.ID, Name: g.Name, Muted: !g.Microphone, CameraOff: true, Speech: [][2]int64{},
+				ID: g.ID, Name: g.Name, Muted: !g.Microphone, CameraOff: !g.Camera || !m.settings.Relay, Speech: [][2]int64{},
+				Media: m.settings.Relay, Speaking: g.speaking,
 			})
 		}
 	}

@@ -39,6 +39,11 @@ func (s *speech) content(unit int64) []byte {
 	return s.units[unit-s.from]
 }
 
+// speaks reports whether the participant says something at a time of the meeting.
+func (p *publisher) speaks(at time.Duration) bool {
+	return p.speech.Load().content(p.source.audio.unitAt(at)) != nil
+}
+
 // track sends one loop to one page.
 type track struct {
 	*webrtc.TrackLocalStaticRTP
@@ -80,7 +85,16 @@ func newTracks(p *publisher) ([]*track, error) {
 	// Picture IDs, which are optional (RFC 7741, section 4.2), are off: the library
 	// skips number 0, and the browser waits for it until the next key frame.
 	payloader := &codecs.VP8Payloader{}
-	picture.payloads = func(unit int64) [][]byte { return payloader.Payload(maxPayloadBytes, p.source.video.content(unit)) }
+	talks, second := false, p.source.video.clockRate/p.source.video.ticks
+	picture.payloads = func(unit int64) [][]byte {
+		if unit%second == 0 { // a key picture
+			talks = len(p.source.talks.units) > 0 && p.speaks(p.source.video.position(unit)+time.Second/2)
+		}
+		if talks {
+			return payloader.Payload(maxPayloadBytes, p.source.talks.content(unit))
+		}
+		return payloader.Payload(maxPayloadBytes, p.source.video.content(unit))
+	}
 	picture.ends = true
 	return []*track{sound, picture}, nil
 }

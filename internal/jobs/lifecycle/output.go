@@ -27,7 +27,8 @@ type OutputStorage interface {
 }
 
 // Output is a sound or a picture for a job's bot. Make makes the content that the bot
-// reads; it is called only if the bot may play or show it. It is nil where there is none.
+// reads; it is called only if the bot may play or show it, and not for
+// simulated bots. It is nil where there is none.
 type Output struct {
 	Kind ingest.CommandKind // PlayAudio, Speak, SetCamera or ShareScreen
 	Args any                // ingest.SoundArgs or ingest.PictureArgs
@@ -45,7 +46,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 		return uuid.Nil, err
 	}
 	command := uuid.Must(uuid.NewV7())
-	if output.Make != nil {
+	if output.Make != nil && r.Mode != job.Test {
 		content, err := output.Make(ctx)
 		if err != nil {
 			return uuid.Nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"standin/internal/base/retry"
@@ -63,6 +64,7 @@ type bot struct {
 	chat, captions               bool               // are read
 	roster                       *ingest.LiveRoster // the last one of showRoster
 	rosters                      chan *ingest.LiveRoster
+	watched                      atomic.Bool                             // somebody wants pictures
 	shown                        map[ingest.CommandKind]ingest.EventData // the pictures, by the kind of their commands
 }
 
@@ -274,14 +276,21 @@ func (b *bot) withoutRecording() bool {
 	return b.assignment.Options.Recording.Mode == job.RecordNothing
 }
 
-// speech returns the participants' turns while the meeting was recorded, or attended if
-// nothing is recorded.
-func (b *bot) speech(now time.Time) []ingest.Speech {
+// said returns what was said while the meeting was recorded, or attended if nothing is recorded.
+func (b *bot) said(now time.Time) []said {
 	if b.withoutRecording() && !b.admittedAt.IsZero() {
 		attended := timeline{parts: []ingest.RecordingPart{{StartedAt: b.admittedAt, EndedAt: b.leftAt}}}
-		return attended.speech(now)
+		return attended.said(now)
 	}
-	return b.timeline.speech(now)
+	return b.timeline.said(now)
+}
+
+// speech returns the participants' turns.
+func (b *bot) speech(now time.Time) (speech []ingest.Speech) {
+	for _, one := range b.said(now) {
+		speech = append(speech, ingest.Speech{PersonID: one.Person, From: one.from, To: one.to})
+	}
+	return speech
 }
 
 // report returns the bot's report so far.

@@ -202,8 +202,7 @@ func TestTexts(t *testing.T) {
 	if err := json.NewDecoder(content).Decode(&captions); err != nil {
 		t.Fatal(err)
 	}
-	if len(captions.Texts) < 8 || captions.Texts[2].Text != "This is sentence 3 of the simulated meeting." ||
-		*captions.Texts[2].ParticipantID != "host" {
+	if len(captions.Texts) < 8 || captions.Texts[2].Text != "Great. And what is still open?" || *captions.Texts[2].ParticipantID != "ada" {
 		t.Errorf("captions %+v", captions.Texts)
 	}
 }
@@ -222,11 +221,11 @@ func TestNothingIsRecorded(t *testing.T) {
 	if names, want := mediaNames(m), "captions.json captions.vtt"; names != want {
 		t.Errorf("files %s, want %s", names, want)
 	}
-	if m.Partial || len(m.Gaps) > 0 || len(m.Participants) != 2 || len(m.Speech) < 8 || m.End.Reason != "host_ended" {
+	if m.Partial || len(m.Gaps) > 0 || len(m.Participants) != 3 || len(m.Speech) < 8 || m.End.Reason != "host_ended" {
 		t.Errorf("the manifest is %+v", m)
 	}
 	if !m.Timeline.RecordingStartedAt.IsZero() || m.Timeline.AdmittedAt.IsZero() || m.Timeline.Origin() != m.Timeline.AdmittedAt.Time ||
-		m.Speech[0].StartMs != 0 {
+		m.Speech[0].StartMs != 600 {
 		t.Errorf("the timeline is %+v, the first speech %+v", m.Timeline, m.Speech[0])
 	}
 }

@@ -49,6 +49,10 @@ func (b *bot) perform(ctx context.Context, command ingest.Command) (failure stri
 		if err := b.emit(ctx, job.BotOutputStarted, data); err != nil {
 			return "", err
 		}
+		if b.options.failsOutput {
+			data.Reason, data.Detail = string(ingest.DeviceRefused), "The simulated page did not turn the microphone on."
+			return data.Detail, b.emit(ctx, job.BotOutputFailed, data)
+		}
 		return "", b.emit(ctx, job.BotOutputFinished, data)
 	case ingest.SetCamera, ingest.ShareScreen:
 		return "", b.show(ctx, command)

@@ -51,6 +51,9 @@ type scenario struct {
 	competitor     bool          // another notetaker is in the meeting
 	duration       time.Duration // in the meeting, or in the lobby of a bot that gets no further
 
+	failsOutput     bool // sounds are not played
+	failsTranscript bool
+
 	duplicates bool // every event is sent twice
 	reorders   bool // two events are sent late
 }
@@ -72,6 +75,8 @@ func scenarios() []scenario {
 		{name: "permission_denied", asksPermission: true, permission: denied},
 		{name: "permission_timeout", asksPermission: true, permission: timeout},
 		{name: "competing_bot", competitor: true},
+		{name: "output_failed", failsOutput: true, duration: longMeeting},
+		{name: "transcript_failed", failsTranscript: true},
 
 		{name: "duplicate_events", usesLobby: true, duplicates: true},
 		{name: "disordered_events", usesLobby: true, reorders: true},

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -84,6 +85,7 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 func (b *bot) beat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (repeated bool, err error) {
 	err = retryRequest(ctx, func() error {
 		response, err := b.settings.Service.Heartbeat(ctx, b.sender(), beat, wait)
+		b.watched.Store(response.Screenshots)
 		repeated = !b.commandQueue.add(response.Commands) && len(response.Commands) > 0
 		return err
 	})
@@ -122,8 +124,18 @@ func (b *bot) uploadRecording(ctx context.Context) error {
 	if b.withoutRecording() {
 		return b.uploadReport(ctx)
 	}
-	file := clipFile()
-	if err := b.upload(ctx, file.Name, file.SHA256, clipMP4); err != nil {
+	parts := b.timeline.parts
+	length := endOf(parts[len(parts)-1], b.clock.now()).Sub(parts[0].StartedAt)
+	file, err := meetingFile(length)
+	if err != nil {
+		return err
+	}
+	err = b.upload(ctx, file.Name, file.SHA256, file.Bytes, func() io.ReadCloser {
+		reader, writer := io.Pipe()
+		go func() { writer.CloseWithError(writeMeeting(writer, length)) }()
+		return reader
+	})
+	if err != nil {
 		return err
 	}
 	return b.uploadReport(ctx, file)
@@ -136,16 +148,19 @@ func (b *bot) uploadReport(ctx context.Context, files ...recording.File) error {
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	sum := sha256.Sum256(report)
-	return b.upload(ctx, ingest.ReportName, hex.EncodeToString(sum[:]), report)
+	return b.upload(ctx, ingest.ReportName, hex.EncodeToString(sum[:]), int64(len(report)), func() io.ReadCloser {
+		return io.NopCloser(bytes.NewReader(report))
+	})
 }
 
-func (b *bot) upload(ctx context.Context, name, sha256Hex string, content []byte) error {
+func (b *bot) upload(ctx context.Context, name, sha256Hex string, size int64, open func() io.ReadCloser) error {
 	err := retryRequest(ctx, func() error {
 		if _, err := b.settings.Service.AdmitUpload(ctx, b.sender()); err != nil {
 			return err
 		}
-		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, bytes.NewReader(content), sha256Hex,
-			int64(len(content)))
+		content := open()
+		defer content.Close()
+		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, content, sha256Hex, size)
 		return err
 	})
 	if err != nil {

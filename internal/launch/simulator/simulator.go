@@ -28,6 +28,7 @@ type Service interface {
 	Ingest(ctx context.Context, bot ingest.Bot, event ingest.Event) (ingest.EventResponse, error)
 	IngestTexts(ctx context.Context, bot ingest.Bot, texts ingest.Texts) (ingest.TextsResponse, error)
 	Heartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
+	SaveScreenshot(ctx context.Context, bot ingest.Bot, image []byte) error
 	// AdmitUpload returns no error if media of the bot may be stored.
 	AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.UploadQuota, error)
 }

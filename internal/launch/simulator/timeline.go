@@ -3,8 +3,10 @@ package simulator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,13 +18,6 @@ import (
 // version is the version of simulated bots. It marks the manifests of
 // simulated recordings.
 const version = "simulator"
-
-// speakingTime is how long one of the imaginary participants speaks before the
-// other.
-const speakingTime = 5 * time.Second
-
-// silence is how long nobody speaks before the next participant does.
-const silence = speakingTime / 10
 
 // timeline is when the meeting was recorded.
 type timeline struct {
@@ -63,29 +58,56 @@ func endOf(part ingest.RecordingPart, now time.Time) time.Time {
 	return part.EndedAt
 }
 
-// people returns the two participants of every imaginary meeting.
-func people(from, to time.Time) []ingest.Person {
-	return []ingest.Person{
-		{ID: "host", Name: "Simulated Host", JoinedAt: from, LeftAt: to},
-		{ID: "guest", Name: "Simulated Guest", JoinedAt: from, LeftAt: to},
-	}
-}
-
-// speech returns the participants' alternating turns.
-func (t *timeline) speech(now time.Time) []ingest.Speech {
-	speakers := [...]string{"host", "guest"}
-	var speech []ingest.Speech
-	for _, part := range t.parts {
-		end := endOf(part, now)
-		for from := part.StartedAt; from.Before(end); from = from.Add(speakingTime) {
-			to := from.Add(speakingTime - silence)
-			if to.After(end) {
-				to = end
-			}
-			speech = append(speech, ingest.Speech{PersonID: speakers[len(speech)%len(speakers)], From: from, To: to})
+// people returns the participants of every simulated meeting.
+func people(from, to time.Time) (people []ingest.Person) {
+	for _, t := range turns() {
+		if !slices.ContainsFunc(people, func(p ingest.Person) bool { return p.ID == t.Person }) {
+			people = append(people, ingest.Person{ID: t.Person, Name: t.Name, JoinedAt: from, LeftAt: to})
 		}
 	}
-	return speech
+	return people
+}
+
+// said is a turn at its time in a visit.
+type said struct {
+	turn
+	number   int
+	from, to time.Time
+}
+
+// said returns what was said until now while the meeting was recorded, as the recording has it.
+func (t *timeline) said(now time.Time) (all []said) {
+	for _, part := range t.parts {
+		end := endOf(part, now)
+		origin := t.parts[0].StartedAt
+		for round := int(part.StartedAt.Sub(origin) / meetingLength); ; round++ {
+			began := origin.Add(time.Duration(round) * meetingLength)
+			if !began.Before(end) {
+				break
+			}
+			for i, one := range turns() {
+				from, to := began.Add(time.Duration(one.StartMs)*time.Millisecond), began.Add(time.Duration(one.EndMs)*time.Millisecond)
+				if to.After(part.StartedAt) && from.Before(end) {
+					all = append(all, said{one, round*len(turns()) + i, latest(from, part.StartedAt), earliest(to, end)})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // reportInterval is how often a bot reports who speaks in the imaginary meeting, and its
@@ -102,7 +124,7 @@ func (b *bot) attend(ctx context.Context, length time.Duration) error {
 			return nil
 		}
 		err := b.wait(ctx, min(left, reportInterval))
-		if sendErr := b.sendTexts(ctx); sendErr != nil {
+		if sendErr := errors.Join(b.sendTexts(ctx), b.sendPicture(ctx)); sendErr != nil {
 			return sendErr
 		}
 		if err != nil {
@@ -117,9 +139,9 @@ func (b *bot) showRoster() {
 	roster := &ingest.LiveRoster{}
 	speaker := ""
 	// Participants are heard while the recording runs, and if there is none.
-	if speech := b.speech(now); (b.timeline.running || b.withoutRecording()) && len(speech) > 0 {
-		if last := speech[len(speech)-1]; now.Before(last.From.Add(speakingTime - silence)) {
-			speaker = last.PersonID
+	if said := b.said(now); (b.timeline.running || b.withoutRecording()) && len(said) > 0 {
+		if last := said[len(said)-1]; !now.After(last.to) {
+			speaker = last.Person
 		}
 	}
 	for _, person := range people(b.admittedAt, b.leftAt) {
@@ -138,17 +160,15 @@ func (b *bot) showRoster() {
 	b.rosters <- roster
 }
 
-// sendTexts reports the texts of the last two participants who spoke: their
-// captions grow while they speak.
+// sendTexts reports the texts of the last two turns: a caption grows while it is spoken.
 func (b *bot) sendTexts(ctx context.Context) error {
 	if !b.chat && !b.captions {
 		return nil
 	}
-	now := b.clock.now()
-	speech := b.speech(now)
+	said := b.said(b.clock.now())
 	var texts []ingest.Text
-	for i := max(0, len(speech)-2); i < len(speech); i++ {
-		texts = append(texts, b.textsOf(i, speech[i], now)...)
+	for _, one := range said[max(0, len(said)-2):] {
+		texts = append(texts, b.textsOf(one)...)
 	}
 	if len(texts) == 0 {
 		return nil
@@ -164,29 +184,36 @@ func (b *bot) sendTexts(ctx context.Context) error {
 	return nil
 }
 
-// textsOf returns the texts of one interval of speech at a time.
-func (b *bot) textsOf(number int, speech ingest.Speech, now time.Time) []ingest.Text {
-	names := map[string]string{}
-	for _, person := range people(b.admittedAt, b.leftAt) {
-		names[person.ID] = person.Name
+// sendPicture sends a picture of the meeting if somebody watches.
+func (b *bot) sendPicture(ctx context.Context) error {
+	if !b.watched.Load() {
+		return nil
 	}
+	image, err := picture(b.said(b.clock.now()))
+	if err == nil {
+		err = b.settings.Service.SaveScreenshot(ctx, b.sender(), image)
+	}
+	if err != nil && !errors.As(err, new(*job.Error)) { // the next one may do
+		return fmt.Errorf("send a picture: %w", err)
+	}
+	return nil
+}
+
+// textsOf returns the caption of a turn as far as it is spoken, and its chat message.
+func (b *bot) textsOf(one said) (texts []ingest.Text) {
 	text := ingest.Text{
-		ID: fmt.Sprintf("speech-%d", number), Kind: job.CaptionText, ParticipantID: speech.PersonID, Author: names[speech.PersonID],
-		Language: cmp.Or(b.assignment.Options.Captions.Language, "en-US"), StartedAt: speech.From, EndedAt: speech.To,
+		ID: fmt.Sprintf("turn-%d", one.number), Kind: job.CaptionText, ParticipantID: one.Person, Author: one.Name,
+		Language: cmp.Or(b.assignment.Options.Captions.Language, "en-US"), StartedAt: one.from, EndedAt: one.to,
 	}
-	var texts []ingest.Text
 	if b.captions {
-		words := strings.Fields(fmt.Sprintf("This is sentence %d of the simulated meeting.", number+1))
-		spoken := min(int(2*now.Sub(speech.From)/time.Second)+1, len(words))
-		if now.After(speech.To) {
-			spoken = len(words)
-		}
+		words := strings.Fields(one.Text)
+		whole := time.Duration(one.EndMs-one.StartMs) * time.Millisecond
+		spoken := min(len(words), 1+int(one.to.Sub(one.from)*time.Duration(len(words))/whole))
 		text.Text = strings.Join(words[:spoken], " ")
 		texts = append(texts, text)
 	}
-	if b.chat {
-		text.Kind, text.Language, text.EndedAt = job.ChatText, "", text.StartedAt
-		text.Text = fmt.Sprintf("Message %d of the simulated chat <b>without markup</b>", number+1)
+	if b.chat && one.Chat != "" {
+		text.Kind, text.Language, text.EndedAt, text.Text = job.ChatText, "", text.StartedAt, one.Chat
 		texts = append(texts, text)
 	}
 	return texts

@@ -69,8 +69,18 @@ func (h *task) work(ctx context.Context) error {
 	if again := h.state.Again; again != nil {
 		unwanted, options = false, again.Or(options)
 	}
-	if r.Mode == job.Test || unwanted {
+	if r.Mode == job.Test {
+		unwanted = h.state.Again == nil && (wanted.Enabled == nil || !*wanted.Enabled)
+	}
+	if unwanted {
 		return h.end(ctx, nil)
+	}
+	if r.Mode == job.Test {
+		segments, err := h.Simulate(r.Options.Simulate, r.Metadata, manifest)
+		if err != nil {
+			return permanentError{err}
+		}
+		return h.attach(ctx, manifest, Document{SchemaVersion: SchemaVersion, JobID: manifest.JobID, Language: "en", Model: "simulator", Segments: segments}, 0)
 	}
 	if h.state.Again == nil {
 		document, found, err := h.liveTranscript(ctx, manifest, texts)
@@ -187,8 +197,8 @@ func (h *task) failed(ctx context.Context, err error) error {
 	switch {
 	case isRefused:
 		detail = refused.Public()
-	case errors.Is(err, errLimit):
-		detail = errLimit.Error()
+	case errors.Is(err, errLimit), errors.Is(err, ErrSimulated):
+		detail = err.Error()
 	}
 	if age := w.Now().Sub(t.CreatedAt); permanent || refused.Permanent || age >= giveUpAfter {
 		log.Warn("transcription failed", "age", age)
@@ -213,6 +223,9 @@ func (h *task) failed(ctx context.Context, err error) error {
 
 // errLimit is the error of another transcription that would be partial.
 var errLimit = permanentError{errors.New("the job's limit of minutes is reached, counting all transcriptions")}
+
+// ErrSimulated is the failure of a transcription that a test job asks for.
+var ErrSimulated = errors.New("the simulated recognizer refused the sound")
 
 // permanentError is an error that another attempt would not avoid.
 type permanentError struct{ error }

@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -81,8 +82,10 @@ type Settings struct {
 	Jobs       Jobs
 	Storage    Storage
 	Recognizer Recognizer // nil without a transcriber; only chat and captions become searchable then
-	BaseURL    string     // service URL, for the links in manifests
-	TempDir    string     // holds the audio of one file per running transcription
+	// Simulate returns what is said in the recording of a test job.
+	Simulate func(options *job.Simulation, metadata json.RawMessage, m recording.Manifest) ([]Segment, error)
+	BaseURL  string // service URL, for the links in manifests
+	TempDir  string // holds the audio of one file per running transcription
 
 	Now func() time.Time
 	Log *slog.Logger

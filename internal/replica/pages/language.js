@@ -1,6 +1,10 @@
 // The language of a page. The page is written in English; dictionaries translate it.
 
 let dictionary = {};
+let renamed = {};
+
+// rename replaces texts of the page, in any language.
+export function rename(texts) { renamed = texts ?? {}; }
 
 // speak sets the language. dictionaries contains a dictionary for each other language.
 export function speak(language, dictionaries) {
@@ -8,7 +12,7 @@ export function speak(language, dictionaries) {
   dictionary = dictionaries[language.slice(0, 2)] ?? {};
 }
 
-export const say = (english) => dictionary[english] ?? english;
+export const say = (english) => renamed[english] ?? dictionary[english] ?? english;
 
 // fresh returns a translated copy of a template's first element.
 export const fresh = (name) => translate(document.getElementById(name).content.cloneNode(true)).firstElementChild;

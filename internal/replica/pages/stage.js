@@ -3,6 +3,7 @@
 // sends the actions of the guest.
 
 import { probe } from "./hostile.js";
+import { rename } from "./language.js";
 import { Media } from "./media.js";
 
 // NoMeeting is thrown by Stage.enter and loadSettings if there is no meeting with the code.
@@ -15,6 +16,7 @@ export async function loadSettings(code) {
   const response = await fetch(path(code));
   if (response.status === 404) throw new NoMeeting(code);
   const settings = await response.json();
+  rename(settings.renamed);
   await new Promise((resolve) => setTimeout(resolve, remainingDelay(settings)));
   return settings;
 }
@@ -24,6 +26,7 @@ const remainingDelay = (settings) => Math.max(0, settings.pageDelayMs - performa
 
 export class Stage {
   #passcode;
+  #hostKey;
   #path;
   #media = null;
   #executed = { freeze: 0, reload: 0, navigate: 0, mute: 0, hide: 0 };
@@ -31,9 +34,11 @@ export class Stage {
   #probing = false;
   #delayTimer = null;
 
-  constructor(code, passcode = "") {
+  // hostKey makes the guest a host.
+  constructor(code, passcode = "", hostKey = "") {
     this.code = code;
     this.#passcode = passcode;
+    this.#hostKey = hostKey;
     this.state = null; // the last snapshot
     this.receivedAt = 0; // performance.now() of its arrival
     this.onMuted = () => {}; // the host turned the microphone off
@@ -56,7 +61,7 @@ export class Stage {
     const response = await fetch(`${path(this.code)}/guests`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ passcode: this.#passcode }),
+      body: JSON.stringify({ passcode: this.#passcode, hostKey: this.#hostKey }),
     });
     if (response.status === 404) throw new NoMeeting(this.code);
     if (!response.ok) throw new Error(`the server responded with ${response.status}`);
@@ -68,6 +73,7 @@ export class Stage {
 
   #receive(state) {
     this.state = state;
+    rename(state.meeting.renamed);
     this.receivedAt = performance.now();
     this.#execute(state.commands);
     this.#probe(state);
@@ -136,6 +142,8 @@ export class Stage {
   chat(text) { return this.#send("chat", { text }); }
   accept(notice) { return this.#send("accept", { notice }); }
   pin(participant) { return this.#send("pin", { participant }); }
+  // decide admits, denies or removes a guest, or ends the meeting, as a host.
+  decide(action, guest = "") { return this.#send(action, { guest }); }
   requestPermission() { return this.#send("permission", {}); }
 
   // isSpeaking returns whether a participant speaks now, computed from the position in
@@ -143,6 +151,7 @@ export class Stage {
   isSpeaking(participant) {
     const media = this.state?.media;
     if (!media || participant.muted) return false;
+    if (participant.speaking) return true;
     const at = (media.positionMs + performance.now() - this.receivedAt) % media.loopMs;
     return participant.speech.some(([from, to]) => at >= from && at < to);
   }

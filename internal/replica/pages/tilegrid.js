@@ -1,4 +1,4 @@
-import { slides } from "/assets/slides.js";
+import { slides, turn } from "/assets/slides.js";
 
 // The tiles of a meeting, as far as they are the same on all platforms. Each remote
 // participant has a muted video element and an audio element with the same stream.
@@ -82,9 +82,10 @@ export class TileGrid {
       this.#presentations.delete(id);
     }
     for (const presenter of presenters) {
+      turn(presenter.slide);
       if (this.#presentations.has(presenter.id)) continue;
       const tile = this.createPresentation(presenter);
-      const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true, srcObject: slides() });
+      const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true, srcObject: slides(presenter.slide) });
       this.mediaParent(tile).prepend(video);
       tile.classList.add("presentation");
       this.#presentations.set(presenter.id, tile);

@@ -1,21 +1,16 @@
 package service_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +23,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/recording/sound"
 	"standin/internal/recording/transcript/streaming"
+	"standin/internal/replica/speechserver"
 	"standin/internal/testing/await"
 	"standin/internal/testing/testprocess"
 )
@@ -322,48 +318,10 @@ func speak(t *testing.T, text, voice string) []byte {
 // sphinx serves OpenAI's transcriptions with pocketsphinx.
 func sphinx(t *testing.T) http.HandlerFunc {
 	t.Helper()
-	dir := t.TempDir()
-	rules := filepath.Join(dir, "digits.gram")
-	const grammar = "#JSGF V1.0;\ngrammar digits;\npublic <d> = ( zero | one | two | three | four | five | six | seven | eight | nine )*;\n"
-	if err := os.WriteFile(rules, []byte(grammar), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exec.LookPath("pocketsphinx_continuous"); err != nil {
+	if speechserver.Recognizer() == "" {
 		testprocess.Run(t, "pocketsphinx_continuous") // skips or fails
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		file, _, err := r.FormFile("file")
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		wav, err := os.CreateTemp(dir, "*.wav")
-		if err == nil {
-			_, err = io.Copy(wav, file)
-			wav.Close()
-		}
-		var output []byte
-		if err == nil {
-			output, err = exec.CommandContext(r.Context(), "pocketsphinx_continuous", "-infile", wav.Name(), "-jsgf", rules, "-time", "yes").Output()
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		words, texts := []map[string]any{}, []string{}
-		for line := range bytes.Lines(output) { // word, start, end and probability
-			fields := strings.Fields(string(line))
-			if len(fields) != 4 || strings.ContainsAny(fields[0], "<[") || fields[0] == "(NULL)" {
-				continue
-			}
-			start, err1 := strconv.ParseFloat(fields[1], 64)
-			end, err2 := strconv.ParseFloat(fields[2], 64)
-			if err1 != nil || err2 != nil {
-				continue // a part of the text itself
-			}
-			word, _, _ := strings.Cut(fields[0], "(") // a variant, such as "one(2)"
-			words, texts = append(words, map[string]any{"word": word, "start": start, "end": end}), append(texts, word)
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"text": strings.Join(texts, " "), "words": words})
-	}
+	engine := speechserver.New()
+	engine.Grammar = "#JSGF V1.0;\ngrammar digits;\npublic <d> = ( zero | one | two | three | four | five | six | seven | eight | nine )*;\n"
+	return engine.Handler().ServeHTTP
 }

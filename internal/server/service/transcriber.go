@@ -3,6 +3,7 @@ package service
 import (
 	"time"
 
+	"standin/internal/launch/simulator"
 	"standin/internal/recording/transcript"
 	"standin/internal/recording/transcript/streaming"
 )
@@ -24,8 +25,9 @@ func (s *Service) newLiveTranscriber() error {
 // newTranscriber returns the worker that transcribes recordings.
 func (s *Service) newTranscriber() (*transcript.Worker, error) {
 	settings := transcript.Settings{
-		Config: s.Transcriber,
-		Queue:  s.store, Jobs: s.jobs, Storage: s.storage, BaseURL: s.Settings.BaseURL, TempDir: s.DataDir,
+		Config:   s.Transcriber,
+		Simulate: simulator.Transcript,
+		Queue:    s.store, Jobs: s.jobs, Storage: s.storage, BaseURL: s.Settings.BaseURL, TempDir: s.DataDir,
 		Now: time.Now, Log: s.Log,
 	}
 	recognizer, err := transcript.NewClient(settings.Config)

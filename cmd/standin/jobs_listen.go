@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"standin/client"
+)
+
+type jobsListenCommand struct {
+	jobFlags
+	SampleRate int `default:"16000" enum:"8000,16000,24000,48000" help:"Samples per second."`
+}
+
+// Help describes the output.
+func (jobsListenCommand) Help() string {
+	return "The output is signed 16-bit little-endian mono. To hear it: standin jobs listen JOB | ffplay -f s16le -ar 16000 -i -"
+}
+
+// Run writes samples until the bot has left.
+func (c *jobsListenCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	access, err := c.access()
+	if err != nil {
+		return err
+	}
+	address := api.BaseURL() + "/api/v1/jobs/" + url.PathEscape(c.ID) + "/audio?audio=mixed&sampleRate=" + strconv.Itoa(c.SampleRate)
+	header := http.Header{"Authorization": {"Bearer " + access.APIKey}}
+	socket, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http"), &websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		if response != nil {
+			return fmt.Errorf("listen to job %s: %s", c.ID, response.Status)
+		}
+		return fmt.Errorf("listen to job %s: %w", c.ID, err)
+	}
+	defer func() { _ = socket.CloseNow() }()
+	const header8 = 8 // source and time
+	for {
+		kind, message, err := socket.Read(ctx)
+		switch {
+		case websocket.CloseStatus(err) == websocket.StatusNormalClosure, errors.Is(err, context.Canceled):
+			return nil
+		case err != nil:
+			return fmt.Errorf("listen to job %s: %w", c.ID, err)
+		case kind == websocket.MessageBinary && len(message) > header8:
+			if _, err := unescaped(to.Out).Write(message[header8:]); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"standin/client"
+	"standin/internal/account"
+	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/job"
+	"standin/internal/launch"
+	"standin/internal/recording/speech"
+	"standin/internal/recording/transcript"
+	"standin/internal/recording/transcript/streaming"
+	"standin/internal/replica"
+	"standin/internal/replica/speechserver"
+	"standin/internal/server/service"
+)
+
+const (
+	practiceTeam  = "practice"
+	practiceAdmit = 2 * time.Second // in the lobby, while no host is in the meeting
+	practiceTitle = "Launch of the new website"
+	practiceBots  = 4
+	practiceEnd   = 30 * time.Second // to finish recordings
+)
+
+// practiceCommand runs the service with a meeting on this machine.
+type practiceCommand struct {
+	Platform  []replica.Platform `default:"meet" enum:"meet,teams,zoom" placeholder:"PLATFORM" help:"Platforms to open a meeting of: meet, teams, zoom. The first bot visits the first."`
+	Break     []string           `placeholder:"BUTTON" help:"Rename buttons of the meeting pages, so that bots do not find them until you mend the profile: captions, chat, join, leave or people."`
+	Once      bool               `help:"Record once for --seconds, print where the recording is, and exit."`
+	Seconds   int                `default:"20" help:"How long --once records, in seconds."`
+	NoBrowser bool               `help:"Do not open the page of the bot in your browser."`
+	DataDir   string             `default:"standin-practice" placeholder:"DIR" help:"Directory of the database and the recordings. They are kept."`
+	Listen    string             `default:"127.0.0.1:0" help:"Address of the service; port 0 picks a free one."`
+	Bots      launch.BotSettings `embed:""`
+}
+
+// Help describes the command.
+func (practiceCommand) Help() string {
+	return "People on this machine talk in a meeting that stays open, and a bot records it. Watch the bot, join the meeting in your browser, " +
+		"and use the API with the printed key. Nothing leaves this machine."
+}
+
+// practice is a running practice.
+type practice struct {
+	practiceCommand
+	to       terminal
+	log      *slog.Logger
+	replica  *replica.Server
+	meetings []*replica.Meeting
+	hostKey  string
+	speech   *speechserver.Engine
+	service  *service.Service
+	key      string
+	api      *client.Client
+	team     account.Consumer
+	started  time.Time
+}
+
+// Run opens the meetings, starts the service, and sends a bot.
+func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
+	if c.Seconds < 1 || c.Seconds > 3600 {
+		return errors.New("--seconds must be between 1 and 3600")
+	}
+	p := &practice{practiceCommand: *c, to: to, hostKey: rand.Text(), speech: speechserver.New(), started: time.Now()}
+	if p.DataDir, err = filepath.Abs(c.DataDir); err != nil {
+		return fmt.Errorf("find the data directory: %w", err)
+	}
+	if err := os.MkdirAll(p.DataDir, 0o700); err != nil {
+		return fmt.Errorf("create the data directory: %w", err)
+	}
+	logFile, err := os.OpenFile(filepath.Join(p.DataDir, "standin.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	defer logFile.Close()
+	p.log = slog.New(slog.NewTextHandler(logFile, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if p.replica, err = replica.Start(ctx, replica.Options{LocalNames: true, Log: p.log}); err != nil {
+		return fmt.Errorf("open the meeting: %w", err)
+	}
+	defer func() { err = errors.Join(err, p.replica.Close()) }()
+	var talking sync.WaitGroup
+	defer talking.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, platform := range c.Platform {
+		meeting, err := p.openMeeting(platform)
+		if err != nil {
+			return err
+		}
+		p.meetings = append(p.meetings, meeting)
+		talking.Go(func() {
+			if err := meeting.Converse(ctx); err != nil {
+				p.log.Error("the people of the meeting stopped talking", "error", err)
+			}
+		})
+	}
+	speechURL, err := p.serveSpeech(ctx, &talking)
+	if err != nil {
+		return err
+	}
+	if err := p.startService(ctx, speechURL); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.service.Close()) }()
+	first, err := p.createJob(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Once {
+		return p.recordOnce(ctx, first.ID)
+	}
+	return p.invite(ctx, first.ID)
+}
+
+// openMeeting opens a meeting in which three people talk.
+func (p *practice) openMeeting(platform replica.Platform) (*replica.Meeting, error) {
+	renamed, err := replica.Rename(p.Break)
+	if err != nil {
+		return nil, err
+	}
+	settings := replica.Settings{
+		Platform: platform, AdmitAfter: practiceAdmit, Relay: true, HostKey: p.hostKey, Renamed: renamed,
+		Participants: replica.People(),
+	}
+	if speechserver.Recognizer() != "" {
+		settings.Recognize = func(ctx context.Context, path string) (string, error) {
+			file, err := os.Open(path)
+			if err != nil {
+				return "", err
+			}
+			defer file.Close()
+			text, _, err := p.speech.Recognize(ctx, file)
+			return text, err
+		}
+	}
+	meeting, err := p.replica.Open(settings)
+	if err != nil {
+		return nil, fmt.Errorf("open the meeting: %w", err)
+	}
+	return meeting, nil
+}
+
+// serveSpeech serves what speaks and recognizes speech until the context ends.
+func (p *practice) serveSpeech(ctx context.Context, running *sync.WaitGroup) (address string, err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for speech: %w", err)
+	}
+	server := &http.Server{Handler: p.speech.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	running.Go(func() { _ = server.Serve(listener) }) // it ends with the context
+	return "http://" + listener.Addr().String(), nil
+}
+
+// startService starts the service, with a key for its team.
+func (p *practice) startService(ctx context.Context, speechURL string) (err error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the standin executable: %w", err)
+	}
+	p.Bots.NoSandbox = p.Bots.NoSandbox || os.Geteuid() == 0
+	settings := service.Settings{
+		Listen: p.Listen, DataSettings: service.DataSettings{DataDir: p.DataDir}, Executable: executable, Bots: p.Bots,
+		Dispatch: dispatch.Options{AllowedMeetingHosts: []string{strings.TrimPrefix(p.replica.URL(), "http://")}, LoopbackMeetings: true},
+		MaxBots:  practiceBots, Log: p.log,
+	}
+	if speechserver.Voice() != "" {
+		settings.Speech = speech.Config{URL: speechURL}
+	}
+	if speechserver.Recognizer() != "" {
+		settings.Transcriber = transcript.Config{URL: speechURL}
+		settings.Live = streaming.Config{Protocol: streaming.OpenAIHTTP, URL: speechURL}
+	}
+	if p.service, err = service.Start(ctx, settings); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.service.Close())
+		}
+	}()
+	issued, key, err := p.service.Keys.Issue(ctx, practiceTeam, "", job.Live)
+	if err != nil {
+		return err
+	}
+	if p.team, err = p.service.Store().Consumer(ctx, issued.ConsumerID); err != nil {
+		return err
+	}
+	p.key = key
+	p.api, err = client.New(p.service.BaseURL(), key)
+	return err
+}
+
+// createJob sends the first bot.
+func (p *practice) createJob(ctx context.Context) (client.Job, error) {
+	created, _, err := p.api.CreateJob(ctx, client.NewJob{
+		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(), DisplayName: "Standin",
+		Recording: &client.Recording{ParticipantAudio: new(true)},
+		Options: client.Options{
+			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true), Output: &client.OutputOptions{},
+		},
+	})
+	return created, err
+}
+
+// recordOnce lets the bot record for a while.
+func (p *practice) recordOnce(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute+time.Duration(p.Seconds)*time.Second)
+	defer cancel()
+	var after *time.Timer
+	for event, err := range p.api.Live(ctx, id, "") {
+		if err != nil {
+			return err
+		}
+		var state struct{ Status job.Status }
+		if event.Name != "state" || json.Unmarshal(event.Data, &state) != nil {
+			continue
+		}
+		fmt.Fprintf(p.to.Err, "%s  %s\n", time.Now().Format(time.TimeOnly), state.Status)
+		if state.Status == job.RecordingStarted && after == nil {
+			after = time.AfterFunc(time.Duration(p.Seconds)*time.Second, func() { p.meetings[0].End() })
+			defer after.Stop()
+		}
+	}
+	ended, err := p.api.WaitUntilDone(ctx, id, time.Second)
+	if err != nil {
+		return err
+	}
+	if ended.Status != string(job.Completed) {
+		return fmt.Errorf("the job is %s: %s", ended.Status, oneLine(fmt.Sprint(ended.FailureDetail)))
+	}
+	return p.to.println(filepath.Join(p.DataDir, "recordings", "jobs", id, "media", "recording.mp4"))
+}
+
+// invite prints what one can do, and waits.
+func (p *practice) invite(ctx context.Context, id string) error {
+	link, err := p.service.SignInLink(ctx, p.team, "/jobs/"+id)
+	if err != nil {
+		return fmt.Errorf("create the dashboard link: %w", err)
+	}
+	program := "standin"
+	if strings.ContainsRune(os.Args[0], filepath.Separator) {
+		program = os.Args[0]
+	}
+	w := p.to.Out
+	fmt.Fprintf(w, "\nA meeting is open on this machine, and a bot is on its way to it. Nothing leaves this machine.\n\n")
+	fmt.Fprintf(w, "Watch the bot, signed in:\n  %s\n\n", link)
+	for _, meeting := range p.meetings {
+		fmt.Fprintf(w, "Join the %s as its host: talk, and admit or remove bots:\n  %s/practice/%s#%s\n\n",
+			meetingName(meeting), p.replica.URL(), meeting.Code(), p.hostKey)
+	}
+	fmt.Fprintf(w, "Use the API, in another terminal:\n  export STANDIN_URL=%s STANDIN_API_KEY=%s\n", p.service.BaseURL(), p.key)
+	for _, meeting := range p.meetings {
+		fmt.Fprintf(w, "  %s jobs create %s --captions on --allow-output\n", program, meeting.URL())
+	}
+	fmt.Fprintf(w, "  %s jobs speak %s \"Hello, I am taking notes.\"\n", program, id)
+	fmt.Fprintf(w, "  %s jobs listen %s | ffplay -f s16le -ar 16000 -i -\n\n", program, id)
+	p.printMissing(w)
+	fmt.Fprintf(w, "Recordings and the log are in %s. To end, press Ctrl-C.\n", p.DataDir)
+	if !p.NoBrowser && (os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "") {
+		openBrowser(link)
+	}
+	select {
+	case <-ctx.Done():
+		return p.end(context.WithoutCancel(ctx))
+	case err := <-p.service.Failed():
+		return err
+	}
+}
+
+// end ends the meetings and waits until the bots have finished their recordings.
+func (p *practice) end(ctx context.Context) error {
+	fmt.Fprintln(p.to.Err, "\nEnding the meetings, and finishing the recordings …")
+	ctx, cancel := context.WithTimeout(ctx, practiceEnd)
+	defer cancel()
+	for _, meeting := range p.meetings {
+		meeting.End()
+	}
+	for one, err := range p.api.Jobs(ctx, client.JobFilter{CreatedFrom: p.started}) {
+		if err != nil {
+			return err
+		}
+		if one.Ended() {
+			continue
+		}
+		if _, err := p.api.WaitUntilDone(ctx, one.ID, time.Second); err != nil {
+			return errors.Join(err, p.api.CancelJob(context.WithoutCancel(ctx), one.ID))
+		}
+	}
+	return nil
+}
+
+func meetingName(m *replica.Meeting) string {
+	return map[replica.Platform]string{replica.Meet: "Google Meet", replica.Teams: "Teams meeting", replica.Zoom: "Zoom meeting"}[m.Platform()]
+}
+
+// printMissing prints which programs would add something.
+func (p *practice) printMissing(w io.Writer) {
+	if speechserver.Voice() == "" {
+		fmt.Fprintf(w, "Bots cannot speak texts: install flite or espeak-ng.\n\n")
+	}
+	if speechserver.Recognizer() == "" {
+		fmt.Fprintf(w, "What you say is not recognized: install pocketsphinx and pocketsphinx-en-us.\n\n")
+	}
+}

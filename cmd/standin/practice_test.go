@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"standin/client"
+	"standin/internal/jobs/job"
+	"standin/internal/replica/speechserver"
+	"standin/internal/testing/await"
+	"standin/internal/testing/mediacheck"
+	"standin/internal/testing/testbrowser"
+	"standin/internal/testing/testprocess"
+)
+
+// practiceRun is standin practice with what it printed.
+type practiceRun struct {
+	*testing.T
+	dir, watch, join, base, key, job, meeting string
+}
+
+// runPractice starts standin practice, and ends it with the test.
+func runPractice(t *testing.T, flags ...string) *practiceRun {
+	t.Helper()
+	needTools(t)
+	testbrowser.Reserve(t)
+	r := &practiceRun{T: t, dir: t.TempDir()}
+	command := exec.CommandContext(t.Context(), testedBinary(), append([]string{"practice", "--no-browser", "--data-dir", r.dir}, flags...)...)
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Stderr = os.Stderr
+	exited, err := testprocess.Start(command, syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGINT)
+		<-exited
+		stopBots(t, r.dir)
+		if text, err := os.ReadFile(filepath.Join(r.dir, "standin.log")); t.Failed() && err == nil {
+			t.Logf("log:\n%s", strings.Join(regexp.MustCompile("(?m)^.*(WARN|ERROR|meeting event).*$").FindAllString(string(text), 50), "\n"))
+		}
+	})
+	find := func(line, pattern string, into ...*string) {
+		if found := regexp.MustCompile(pattern).FindStringSubmatch(line); found != nil {
+			for i, to := range into {
+				*to = found[i+1]
+			}
+		}
+	}
+	lines := bufio.NewScanner(output)
+	for lines.Scan() && !strings.Contains(lines.Text(), "Ctrl-C") {
+		find(lines.Text(), `(http\S+/signin/link\S+)`, &r.watch)
+		find(lines.Text(), `(http\S+/practice/\S+#\S+)`, &r.join)
+		find(lines.Text(), `STANDIN_URL=(\S+) STANDIN_API_KEY=(\S+)`, &r.base, &r.key)
+		find(lines.Text(), `jobs create (\S+)`, &r.meeting)
+		find(lines.Text(), `jobs speak (\S+)`, &r.job)
+	}
+	if r.job == "" || r.watch == "" || r.join == "" || r.key == "" {
+		t.Fatalf("standin practice printed too little: %+v", r)
+	}
+	return r
+}
+
+// standin runs a command with the printed key.
+func (r *practiceRun) standin(arguments ...string) string {
+	r.Helper()
+	command := exec.CommandContext(r.Context(), testedBinary(), arguments...)
+	command.Env = append(os.Environ(), "STANDIN_URL="+r.base, "STANDIN_API_KEY="+r.key)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		r.Fatalf("standin %s: %v\n%s", strings.Join(arguments, " "), err, output)
+	}
+	return string(output)
+}
+
+// awaitStatus waits until a job has a status.
+func (r *practiceRun) awaitStatus(id string, want job.Status) {
+	r.Helper()
+	api, err := client.New(r.base, r.key)
+	if err != nil {
+		r.Fatal(err)
+	}
+	await.Until(r.T, fmt.Sprintf("job %s to be %s", id, want), func() bool {
+		got, err := api.Job(r.Context(), id)
+		return err == nil && got.Status == string(want)
+	})
+}
+
+// TestPractice watches a bot in the practice meeting, joins as a person who speaks, hears the bot
+// speak, decides about another bot, ends the meeting and plays the recording.
+func TestPractice(t *testing.T) {
+	t.Parallel()
+	if speechserver.Voice() == "" || speechserver.Recognizer() == "" {
+		testprocess.Run(t, "pocketsphinx_continuous") // skips or fails
+	}
+	r := runPractice(t)
+	words := filepath.Join(t.TempDir(), "words.wav")
+	said, err := speechserver.New().Speak(t.Context(), "The photos are ready.")
+	if err == nil {
+		err = os.WriteFile(words+".said", said, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	testprocess.Run(t, "ffmpeg", "-v", "error", "-i", words+".said", "-af", "adelay=5000:all=1,apad=pad_dur=3600", "-t", "600", "-ar", "48000", words)
+	pages := &testbrowser.Pages{Flags: map[string]any{
+		"use-fake-ui-for-media-stream": true, "use-fake-device-for-media-stream": true, "use-file-for-fake-audio-capture": words + "%noloop",
+	}}
+	t.Cleanup(pages.Close)
+
+	live := pages.Open(t)
+	live.Open(r.watch)
+	live.Until(`document.querySelector("h1").textContent === "Launch of the new website"`)
+	live.Until(`[...document.images].some((picture) => picture.naturalWidth >= 640)`)
+	r.awaitStatus(r.job, job.RecordingStarted)
+	live.AwaitText("Good morning, everyone.") // its captions
+
+	person := pages.Open(t)
+	person.Open(r.join)
+	person.Until(`document.querySelector("[name=name]") !== null`)
+	person.Click("form button")
+	person.Until(`document.querySelectorAll(".tile video").length >= 4`)
+	person.AwaitText("ready") // recognized; "You the photos are ready" on a calm machine
+	testbrowser.Eval[bool](person, `(() => {
+		const tile = [...document.querySelectorAll(".tile")].find((one) => one.querySelector(".name").textContent === "Standin");
+		const context = new AudioContext(), analyser = context.createAnalyser(), samples = new Float32Array(analyser.fftSize);
+		context.createMediaStreamSource(tile.querySelector("audio").srcObject).connect(analyser);
+		window.loudest = 0;
+		setInterval(() => {
+			analyser.getFloatTimeDomainData(samples);
+			window.loudest = Math.max(window.loudest, ...samples);
+		}, 20);
+		return true;
+	})()`)
+	r.standin("jobs", "speak", r.job, "Hello. I am taking notes.")
+	person.Until("window.loudest > 0.05")
+	person.AwaitText("notes") // what the bot was heard to say
+
+	second := strings.TrimSpace(r.standin("jobs", "create", r.meeting, "--json"))
+	second = regexp.MustCompile(`[0-9a-f-]{36}`).FindString(second)
+	r.awaitStatus(second, job.EnteringLobby)
+	person.ClickText("Deny")
+	r.awaitStatus(second, job.Failed)
+	person.ClickText("End the meeting")
+	r.awaitStatus(r.job, job.Completed)
+	live.Open(r.base + "/jobs/" + r.job)
+	seconds := testbrowser.Eval[float64](live, `(async () => {
+		const video = document.querySelector("video");
+		video.muted = true; // otherwise it plays only after a click
+		await video.play();
+		while (video.currentTime < 1) await new Promise((next) => setTimeout(next, 50));
+		return video.duration;
+	})()`)
+	if seconds < 10 {
+		t.Errorf("the recording is %.1f s long", seconds)
+	}
+	var own, foreign *http.Response
+	for host, response := range map[string]**http.Response{"": &own, "attacker.example": &foreign} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.meeting, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		if *response, err = http.DefaultClient.Do(request); err != nil {
+			t.Fatal(err)
+		}
+		_ = (*response).Body.Close()
+	}
+	if own.StatusCode != http.StatusOK || foreign.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("the meeting answers %d, and %d to a page of another site", own.StatusCode, foreign.StatusCode)
+	}
+}
+
+// TestPracticeOnce records once, as scripts do.
+func TestPracticeOnce(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	testbrowser.Reserve(t)
+	dir := t.TempDir()
+	output, err := exec.CommandContext(t.Context(), testedBinary(), "practice", "--once", "--seconds", "6", "--data-dir", dir, "--platform", "teams").Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	report, err := mediacheck.Decode(t.Context(), strings.TrimSpace(string(output)))
+	if err != nil || report.DurationMs < float64(4*time.Second/time.Millisecond) {
+		t.Errorf("%s: %.0f ms, %v", output, report.DurationMs, err)
+	}
+}
