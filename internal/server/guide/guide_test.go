@@ -23,6 +23,7 @@ import (
 
 	"standin/api"
 	"standin/docs"
+	"standin/internal/jobs/job"
 )
 
 // rendered is the documentation that the tests share. They do not change it.
@@ -132,6 +133,11 @@ func TestLinksToGuide(t *testing.T) {
 	}
 	if checked < 15 {
 		t.Errorf("only %d links were checked", checked)
+	}
+	for _, code := range job.FailureCodes() { // docUrl of the details of failed jobs
+		if problem := site.problem("runbook.html", strings.ReplaceAll(string(code), "_", "-")); problem != "" {
+			t.Error(problem)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/api"
@@ -130,7 +131,7 @@ func runbook(code job.FailureCode) string {
 	if code == "" {
 		return ""
 	}
-	return "/docs/guide/runbook.html#" + string(code)
+	return "/docs/guide/runbook.html#" + strings.ReplaceAll(string(code), "_", "-") // the anchor of its heading
 }
 
 // recordingBody has the links of a recording.
