@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,14 +174,24 @@ func loadCompose(t *testing.T, name string, variables types.Mapping) *types.Proj
 	return project
 }
 
-// TestCompose checks the compose file with one container, whose bots are its processes, and the
-// users of the images.
+// TestCompose checks the compose files whose bots are processes of the service's container, the
+// recognizer that one of them adds, and the users of the images.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	service := loadCompose(t, "compose.yaml", nil).Services["standin"]
-	if service.Build.Target != "bot" || !service.ReadOnly || !slices.Equal(service.CapDrop, []string{"ALL"}) ||
-		!slices.Contains(service.SecurityOpt, "seccomp:./seccomp.json") {
-		t.Errorf("bots have no browser, or the container too many rights: %+v", service)
+	transcripts := loadCompose(t, "compose.transcripts.yaml", nil)
+	for _, project := range []*types.Project{loadCompose(t, "compose.yaml", nil), transcripts} {
+		service := project.Services["standin"]
+		if service.Build.Target != "bot" || !service.ReadOnly || !slices.Equal(service.CapDrop, []string{"ALL"}) ||
+			!slices.Contains(service.SecurityOpt, "seccomp:./seccomp.json") {
+			t.Errorf("bots have no browser, or the container too many rights: %+v", service)
+		}
+	}
+	service, model := transcripts.Services["standin"], transcripts.Services["model"].Environment["WHISPER_MODEL"]
+	for _, prefix := range []string{"STANDIN_TRANSCRIBER", "STANDIN_LIVE_TRANSCRIBER"} {
+		address, err := url.Parse(*service.Environment[prefix+"_URL"])
+		if err != nil || *service.Environment[prefix+"_MODEL"] != *model || transcripts.Services[address.Hostname()].Image == "" {
+			t.Errorf("%s is at %v with another model, or another server", prefix, address)
+		}
 	}
 	dockerfile := string(read(t, "Dockerfile"))
 	for _, stage := range regexp.MustCompile(`(?m)^FROM `).Split(dockerfile, -1) {
@@ -269,7 +280,8 @@ func TestVariables(t *testing.T) {
 	name := regexp.MustCompile(`STANDIN_[A-Z_]*[A-Z]`)
 	known = append(known, name.FindAllString(string(read(t, "../docs/reference/configuration.md")), -1)...)
 	files := []string{
-		"compose.yaml", "compose.cluster.yaml", "compose-secrets.sh", "Dockerfile", "README.md", "../docs/scale-out.md", "../docs/install.md",
+		"compose.yaml", "compose.cluster.yaml", "compose.transcripts.yaml", "compose-secrets.sh", "Dockerfile", "README.md",
+		"../docs/scale-out.md", "../docs/install.md",
 	}
 	for _, pattern := range []string{"kubernetes/*.yaml", "systemd/*", "helm/standin/values.yaml", "helm/standin/templates/*"} {
 		found, err := filepath.Glob(pattern)
