@@ -1,4 +1,4 @@
-"""Receives the webhooks of jobs with FastAPI: pip install fastapi uvicorn standin-client"""
+"""Receives the webhooks of jobs with FastAPI: pip install fastapi uvicorn"""
 
 import os
 

@@ -1,17 +1,17 @@
-"""Sends a bot into a meeting, and saves its recording: pip install standin-client"""
+"""Sends a bot into a meeting, and saves its recording."""
 
 import os
 import time
 
 from standin import Standin
-from standin.models import JobCreate, JobCreateMetadata, JobStatus
+from standin.models import CaptionsOptions, JobCreate, JobStatus
 
 with Standin(os.environ["STANDIN_URL"], os.environ["STANDIN_API_KEY"]) as standin:
     job = standin.create_job(
         JobCreate(
             external_id=f"demo-{time.time_ns()}",  # your own ID of the meeting: a second request sends no second bot
             meeting_url="https://meet.google.com/abc-defg-hij",
-            metadata=JobCreateMetadata.from_dict({"captions": True}),
+            captions=CaptionsOptions(enabled=True),
         )
     ).job
     for event in standin.live(job.id):

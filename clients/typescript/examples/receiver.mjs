@@ -1,4 +1,4 @@
-// Receives the webhooks of jobs with Express: npm install express standin-client
+// Receives the webhooks of jobs with Express: npm install express
 import express from 'express';
 import { receiveWebhook, WebhookSignatureError } from 'standin-client';
 

@@ -1,4 +1,4 @@
-// Sends a bot into a meeting, and saves its recording: npm install standin-client
+// Sends a bot into a meeting, and saves its recording.
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,7 +8,7 @@ const standin = new Standin({ baseUrl: process.env.STANDIN_URL, apiKey: process.
 const { job } = await standin.createJob({
   externalId: `demo-${Date.now()}`, // your own ID of the meeting: a second request with it sends no second bot
   meetingUrl: 'https://meet.google.com/abc-defg-hij',
-  metadata: { captions: true },
+  captions: { enabled: true },
 });
 for await (const event of standin.live(job.id)) {
   if (event.event === 'state') console.log(event.data.status);
