@@ -33,6 +33,11 @@ var commandsNotRun = map[string]map[string]string{
 	"docs/diagnose.md": {"STANDIN_CANARY_MEETING": "visits a meeting of a live platform"},
 	"docs/transcripts.md": {
 		"standin recordings transcribe": "needs a transcriber; TestTranscribeAgain has one",
+		"docker":                        "needs a container engine",
+	},
+	"docs/upgrade.md": {
+		"sudo":      "needs the installed package; TestDebianPackage upgrades it",
+		"systemctl": "needs the installed package",
 	},
 	"docs/install.md": {
 		"make deb":     "TestDebianPackage builds the package",

@@ -142,6 +142,25 @@ func TestEveryOutcomeIsDocumented(t *testing.T) {
 	}
 }
 
+// The manifest and the transcript in docs/reference/samples.md keep to their schemas.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/reference/samples.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checker, samples := apicheck.New(t, description(t)), regexp.MustCompile("(?ms)^```json\n({.*?)^```$").FindAllSubmatch(text, -1)
+	if len(samples) != 2 {
+		t.Fatalf("%d samples", len(samples))
+	}
+	if err := checker.Manifest(samples[0][1]); err != nil {
+		t.Error(err)
+	}
+	if err := checker.Response("GET", "/api/v1/jobs/{id}/transcript", 200, samples[1][1]); err != nil {
+		t.Error(err)
+	}
+}
+
 // A job for each row of the table has the documented states, webhooks and
 // manifest.
 func TestDocumentedOutcomes(t *testing.T) {

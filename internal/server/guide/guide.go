@@ -60,20 +60,21 @@ type Section struct {
 // Sections returns the table of contents.
 func Sections() []Section {
 	return []Section{
-		{"Get started", []string{home, "quickstart", "how-it-works", "test-mode", "tutorials/first-recording"}},
-		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "tutorials/agent-mcp", "platforms", "signed-in", "zoom-sdk", "privacy"}},
-		{"Recordings and transcripts", []string{"recordings", "captions", "transcripts", "tutorials/transcript-to-slack"}},
-		{"Real time", []string{"real-time", "speak", "tutorials/voice-agent"}},
-		{"Webhooks and calendars", []string{
-			"webhooks", "reference/events", "tutorials/receive-webhooks", "calendars", "tutorials/record-calendar", "mail",
+		{"Get started", []string{home, "quickstart", "how-it-works", "test-mode", "troubleshooting"}},
+		{"Tutorials", []string{
+			"tutorials/first-recording", "tutorials/receive-webhooks", "tutorials/record-calendar", "tutorials/transcript-to-slack",
+			"tutorials/voice-agent", "tutorials/agent-mcp", "tutorials/one-server", "tutorials/kubernetes", "tutorials/from-recall",
+			"tutorials/from-attendee",
 		}},
+		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "platforms", "signed-in", "zoom-sdk", "privacy"}},
+		{"Recordings and transcripts", []string{"recordings", "captions", "transcripts", "real-time", "speak"}},
+		{"Webhooks and calendars", []string{"webhooks", "calendars", "mail"}},
 		{"Operate", []string{
-			"install", "tutorials/one-server", "tutorials/kubernetes", "sizing", "scale-out", "storage", "backup", "monitor", "diagnose",
-			"runbook", "security",
+			"install", "sizing", "scale-out", "storage", "backup", "upgrade", "monitor", "diagnose", "runbook", "security",
 		}},
 		{"Reference", []string{
-			"configuration", "reference/configuration", "commands", "reference/commands", "compatibility", "tutorials/from-recall",
-			"tutorials/from-attendee", "glossary",
+			"configuration", "reference/configuration", "commands", "reference/commands", "reference/events", "reference/samples", "compatibility",
+			"glossary",
 		}},
 	}
 }

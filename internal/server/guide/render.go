@@ -40,10 +40,11 @@ const mostHeadings = 36
 func (d document) headings() []part {
 	var second, both []part
 	for _, one := range d.parts {
-		if one.Level == 2 {
+		switch one.Level {
+		case 2:
 			second = append(second, one)
-		}
-		if one.Level == 2 || one.Level == 3 {
+			fallthrough
+		case 3:
 			both = append(both, one)
 		}
 	}
