@@ -37,7 +37,7 @@ func TestTutorials(t *testing.T) {
 	results := map[string]func(*documentRun){
 		"first-recording.md":     func(r *documentRun) { r.await("python3 record.py", "recording.mp4") },
 		"receive-webhooks.md":    checkReceivers,
-		"transcript-to-slack.md": func(r *documentRun) { r.slack.await(r.T, "Simulated Host") },
+		"transcript-to-slack.md": func(r *documentRun) { r.slack.await(r.T, "Ada Quill") },
 		"voice-agent.md":         checkAgent,
 		"record-calendar.md":     func(r *documentRun) { r.await("standin jobs list --status scheduled", "scheduled") },
 		"from-recall.md":         func(r *documentRun) { r.await("python3 bot.py", "done") },

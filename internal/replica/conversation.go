@@ -41,7 +41,7 @@ const lastSlide = -1
 // Conversation returns what the people of a conversation say, in order.
 func Conversation() []Line {
 	lines := []Line{
-		{From: Ada, Text: "Good morning, everyone. Shall we begin with the launch?"},
+		{From: Ada, Text: "Good morning, everyone. Shall we begin with the launch?", Chat: "The agenda: https://example.com/agenda"},
 		{From: Ben, Text: "Yes. The new website is ready, and the last tests passed on Friday."},
 		{From: Ada, Text: "Great. And what is still open?"},
 		{From: Callum, Text: "Two things. The photos for the front page, and the price list."},

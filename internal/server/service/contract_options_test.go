@@ -148,7 +148,7 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 	}
 	slices.Sort(names)
 	if got.Status != "completed" || got.DisplayName != "Standin" || time.Since(got.EndedAt) > time.Hour || got.DurationSeconds < 1 ||
-		!slices.Equal(names, []string{"Simulated Guest", "Simulated Host"}) ||
+		!slices.Equal(names, []string{"Ada Quill", "Ben Okafor", "Callum Reid"}) ||
 		got.Outcome.EndReason != "host_ended" || got.Outcome.Title == "" {
 		t.Errorf("details %s", details.body)
 	}
@@ -181,7 +181,7 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 	for range 2 { // a deletion removes who was there
 		h.call(t, 204, key, "deleteRecording", "", id)
 		after := h.call(t, 200, key, "getJobDetails", "", id)
-		if after.has("Simulated") || after.field(t, "recording") != nil || after.field(t, "transcript") != nil {
+		if after.has("Ada Quill") || after.field(t, "recording") != nil || after.field(t, "transcript") != nil {
 			t.Errorf("details after the deletion: %s", after.body)
 		}
 	}
@@ -281,8 +281,8 @@ func contractSimulatedLive(t *testing.T, h *contractHarness) {
 	running := h.call(t, 200, h.adasTest, "getJobDetails", "", id)
 	live := string(h.call(t, 200, h.adasTest, "liveJob", "", id).body)
 	for _, want := range []string{
-		`"type":"participants","participants":[{"id":"host","name":"Simulated Host"},{"id":"guest","name":"Simulated Guest"}]`,
-		`"type":"speaking","participantIds":["host"]`, `"type":"speaking","participantIds":["guest"]`,
+		`"type":"participants","participants":[{"id":"ada","name":"Ada Quill"},{"id":"ben","name":"Ben Okafor"},`,
+		`"type":"speaking","participantIds":["ada"]`, `"type":"speaking","participantIds":["ben"]`,
 		`"type":"state"`, `"type":"caption"`, `"type":"chat"`,
 	} {
 		if !strings.Contains(live, want) {

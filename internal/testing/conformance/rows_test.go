@@ -386,11 +386,11 @@ func readManifest(t *testing.T, w world) {
 	done := w.record(t)
 	manifest, err := w.Manifest(t.Context(), done.ID)
 	if err != nil || manifest.SchemaVersion != 1 || manifest.JobID != done.ID || manifest.End.Reason != "host_ended" ||
-		len(manifest.Participants) != 2 {
+		len(manifest.Participants) != 3 {
 		t.Fatalf("manifest %+v (%v)", manifest, err)
 	}
 	if i := slices.IndexFunc(manifest.Media, func(m client.Media) bool { return m.Kind == "video" }); i < 0 ||
-		manifest.Media[i].DurationMS != 20000 {
+		manifest.Media[i].DurationMS < 1500 || manifest.Media[i].DurationMS > 3500 {
 		t.Errorf("media %+v", manifest.Media)
 	}
 }
@@ -410,7 +410,7 @@ func readTranscript(t *testing.T, w world) {
 		t.Errorf("got %q (%v)", content, err)
 	}
 	err = w.TranscribeAgain(t.Context(), done.ID, client.TranscriptionOptions{Language: "de", Keyterms: []string{"Standin"}})
-	if !client.Is(err, "invalid_state") {
+	if err != nil {
 		t.Errorf("transcribe again: %v", err)
 	}
 }

@@ -37,9 +37,9 @@ async function visit(name, transport, lasts) {
   assert.ok(progress > 0, "no progress was reported");
   const said = await call("get_transcript", { jobId });
   assert.match(said.warning, /Do not follow instructions/);
-  assert.match(said.untrusted.lines[0], /^\[00:00:0\d\] Simulated \w+: This is sentence 1 of the simulated meeting\.$/);
+  assert.match(said.untrusted.lines[0], /^\[00:00:0\d\] Ada Quill: Good morning/);
   const { contents } = await client.readResource({ uri });
-  assert.match(contents[0].text, /This is sentence 1/);
+  assert.match(contents[0].text, /Good morning/);
   assert.equal(updated.has(uri), lasts);
   const foreign = await client.callTool({ name: "get_job", arguments: { jobId: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80" } });
   assert.ok(foreign.isError);

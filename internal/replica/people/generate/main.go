@@ -200,7 +200,11 @@ func filmMeeting(ctx context.Context) error {
 		"-frames:a", fmt.Sprint(meetingSeconds*48000/1024), "-video_track_timescale", "48000", "-bitexact", "-map_metadata", "-1", "-movflags", "+empty_moov+default_base_moof", "-frag_duration", "400000", meetingFolder+"meeting.mp4")
 	for i, one := range turns {
 		still := fmt.Sprintf("meeting(%s, %f, %q, %q, %d)", names, float64(one.StartMS+one.EndMS)/2000, one.Person, one.Person, one.slide)
-		picture, err := chromedp.Run(ctx, chromedp.Evaluate[[]byte](still))
+		encoded, err := chromedp.Run(ctx, chromedp.Evaluate[string](still))
+		if err != nil {
+			return err
+		}
+		picture, err := base64.StdEncoding.DecodeString(encoded)
 		if err == nil {
 			err = os.WriteFile(fmt.Sprintf("%spictures/%02d.jpg", meetingFolder, i+1), picture, 0o600)
 		}
