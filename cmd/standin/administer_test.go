@@ -171,10 +171,11 @@ func TestNoDatabase(t *testing.T) {
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	c, backup := newAdmin(t), filepath.Join(t.TempDir(), "backup")
-	c.rows(row{"teams create ada", 0, ``, ``}, row{"backup " + backup + " --json", 0, `"engine": "sqlite"`, ``})
+	c.rows(row{"teams create ada", 0, ``, ``}, row{"backup " + backup, 0, `of 0 jobs of 1 team in .*\nwith 0 recordings\n$`, ``},
+		row{"backup " + backup + "2 --recordings skip", 0, `\nWITHOUT RECORDINGS: [^\n]*\n$`, ``})
 	c.flags = []string{"--data-dir", t.TempDir()}
 	c.rows(
-		row{"restore " + backup, 0, `restored 0 jobs of 1 teams`, ``},
+		row{"restore " + backup, 0, `restored 0 jobs of 1 team,`, ``},
 		row{"consumers list", 0, `ada`, ``},
 		row{"restore " + backup, exitFailed, ``, `--force`},
 		row{"restore " + backup + " --force --json", 0, `"consumers": 1`, ``},

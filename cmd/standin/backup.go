@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"standin/internal/base/text"
 	"standin/internal/operation/backup"
 	"standin/internal/recording/storage/s3"
 	"standin/internal/server/service"
@@ -35,7 +36,7 @@ func (f backupFlags) settings(dir string, recordings backup.RecordingsMode) (bac
 type backupCommand struct {
 	backupFlags
 	Dir        string                `arg:"" help:"Folder of the backup; it must be empty or missing."`
-	Recordings backup.RecordingsMode `default:"check" enum:"check,copy,skip" help:"Recordings: check that storage has every file in their manifests, copy them into the backup too, or skip them."`
+	Recordings backup.RecordingsMode `default:"auto" enum:"auto,copy,check,skip" help:"Recordings: copy them into the backup, check that storage has every file in their manifests, or skip them. auto: copy if storage is a folder, check if it is S3."`
 }
 
 // Help describes the content of a backup.
@@ -62,9 +63,13 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	err = c.print(to, made, func() error {
-		return to.printf("backup of %d jobs of %d teams in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"),
-			made.Rows("consumers"),
-			c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, made.Recorded, made.Recordings)
+		recordings := map[backup.RecordingsMode]string{
+			backup.CopyRecordings:  "with " + text.Count(made.Recorded, "recording"),
+			backup.CheckRecordings: "WITHOUT RECORDINGS: " + text.Count(made.Recorded, "recording") + " checked in storage and not copied",
+			backup.SkipRecordings:  "WITHOUT RECORDINGS: they are only in storage",
+		}[made.Recordings]
+		return to.printf("backup of %s of %s in %s: database of %.1f MiB, in %.1f s\n%s\n", text.Count(made.Rows("jobs"), "job"),
+			text.Count(made.Rows("consumers"), "team"), c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, recordings)
 	})
 	return errors.Join(err, reportProblems(to, made.Problems))
 }
@@ -114,9 +119,9 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 		"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
 	}
 	err = c.print(to, result, func() error {
-		return to.printf("restored %d jobs of %d teams, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"),
-			from.Rows("consumers"),
-			from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(), restored.Recorded)
+		return to.printf("restored %s of %s, as of %s, in %.1f s; %s\n", text.Count(from.Rows("jobs"), "job"),
+			text.Count(from.Rows("consumers"), "team"), from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(),
+			text.Count(restored.Recorded, "recording"))
 	})
 	return errors.Join(err, reportProblems(to, restored.Problems))
 }

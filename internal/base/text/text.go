@@ -1,7 +1,7 @@
 // Package text checks and cleans text that comes from outside, once, where it
 // enters: Check and CheckLine refuse a field of a request, Clean and CleanLine
 // make free text from a meeting page, a bot or a mail safe to store and to show.
-// Sentence and EncodeJSON are for text of our own.
+// Count, Sentence and EncodeJSON are for text of our own.
 //
 // Limits are in characters (Unicode code points), as in JSON Schema.
 package text
@@ -95,6 +95,14 @@ func Cut(s string, limit int) string {
 		return string([]rune(s)[:max(limit, 0)])
 	}
 	return strings.TrimRightFunc(s[:end], unicode.IsSpace)
+}
+
+// Count returns a number with its noun in the plural, if it takes an s.
+func Count[N int | int64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
 }
 
 // Sentence returns a message, such as that of an error, with a capital letter and

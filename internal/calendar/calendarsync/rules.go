@@ -72,7 +72,7 @@ func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, pe
 		case !title.MatchString(text.CleanLine(e.Summary, maxTitle)):
 			return no("its title does not match the rule")
 		case people < r.MinParticipants:
-			return no("it has %s, and the rule asks for %d", count(people, "participant"), r.MinParticipants)
+			return no("it has %s, and the rule asks for %d", text.Count(people, "participant"), r.MinParticipants)
 		case r.needsEmail() && owner == "":
 			return no("the calendar has no email address of its owner")
 		case r.Record == RecordExternal && !outside:
@@ -124,13 +124,6 @@ func organization(address string) string {
 
 func contains(text, word string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(word))
-}
-
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // Decide returns what becomes of a meeting that is in some calendars of a team, and the

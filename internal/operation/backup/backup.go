@@ -4,7 +4,7 @@
 //	backup.json      the description, written last
 //	database/        the copy of the database
 //	ingest.key       the signing key of a data directory that has one
-//	recordings/      copies of recordings, on request, in the layout of storage.Recordings
+//	recordings/      copies of recordings, in the layout of storage.Recordings
 package backup
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/base/fsutil"
@@ -66,6 +67,7 @@ type RecordingsMode string
 
 // The modes.
 const (
+	AutoRecordings  RecordingsMode = "auto"  // copies those of a storage in a folder, and checks others
 	CheckRecordings RecordingsMode = "check" // checks that the storage has the files of every manifest, with their sizes
 	CopyRecordings  RecordingsMode = "copy"  // copies them into the backup
 	SkipRecordings  RecordingsMode = "skip"
@@ -86,6 +88,12 @@ type Settings struct {
 // Create writes a backup. The service may be running. The folder must be empty or
 // missing. Problems with recordings are in the description and are no error.
 func Create(ctx context.Context, settings Settings) (Description, error) {
+	if settings.Recordings == AutoRecordings {
+		settings.Recordings = CheckRecordings
+		if strings.HasPrefix(settings.Storage, "file:") {
+			settings.Recordings = CopyRecordings
+		}
+	}
 	description := Description{
 		Format: Format, CreatedAt: time.Now().UTC(), CreatedBy: settings.Version, Recordings: settings.Recordings, Problems: []Problem{},
 	}

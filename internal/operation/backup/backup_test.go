@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/base/fsutil"
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
 	"standin/internal/operation/backup"
@@ -222,7 +223,7 @@ func TestRestoreUnderLoad(t *testing.T) {
 			t.Fatal("the load creates no jobs")
 		}
 		before := append(clients.jobs(), recorded, later)
-		made, err := backup.Create(t.Context(), settingsOf(source, database, folder, backup.CopyRecordings))
+		made, err := backup.Create(t.Context(), settingsOf(source, database, folder, backup.AutoRecordings))
 		stop()
 		first.stop()
 		if err != nil {
@@ -238,6 +239,7 @@ func TestRestoreUnderLoad(t *testing.T) {
 		if result.Recorded == 0 || result.Recorded > made.Recorded || len(result.Problems) > 0 { // jobs ended between the two parts of the backup
 			t.Errorf("restored recordings: %d, %v", result.Recorded, result.Problems)
 		}
+		checkMedia(t, settingsOf(source, database, folder, backup.AutoRecordings), target, recorded)
 		checkWhole(t, service.DatabaseAddress(restored, target), before)
 		second := start(t, target, restored, first.key)
 		defer second.stop()
@@ -248,6 +250,38 @@ func TestRestoreUnderLoad(t *testing.T) {
 		}
 		waitFor(t, events, later)
 	})
+}
+
+// checkMedia damages a job's media in the storage, without changing their size, and checks that those that were
+// restored to target, and those of the next backup, are as they were in the first one. Others are copied again.
+func checkMedia(t *testing.T, next backup.Settings, target, id string) {
+	t.Helper()
+	first := next.Dir
+	media, err := filepath.Glob(filepath.Join(next.DataDir, "recordings", "jobs", id, "media", "*"))
+	if err != nil || len(media) == 0 {
+		t.Fatalf("media: %v, %v", media, err)
+	}
+	for _, path := range media {
+		content, err := os.ReadFile(path)
+		if err := errors.Join(err, os.Remove(path), os.WriteFile(path, make([]byte, len(content)), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]int{"next": 0, filepath.Join("elsewhere", "next"): len(media)} {
+		next.Dir = filepath.Join(filepath.Dir(first), name)
+		if made, err := backup.Create(t.Context(), next); err != nil || len(made.Problems) != want {
+			t.Errorf("%s: problems %v, want %d (%v)", name, made.Problems, want, err)
+		}
+	}
+	for _, path := range media {
+		file := filepath.Join("recordings", "jobs", id, "media", filepath.Base(path))
+		_, want, err := fsutil.HashFile(filepath.Join(first, file))
+		for _, dir := range []string{target, filepath.Join(filepath.Dir(first), "next")} {
+			if _, sum, other := fsutil.HashFile(filepath.Join(dir, file)); sum != want || errors.Join(err, other) != nil {
+				t.Errorf("%s has the SHA-256 %s, want %s (%v, %v)", file, sum, want, err, other)
+			}
+		}
+	}
 }
 
 // settingsOf locates a service. An empty database is the SQLite file.

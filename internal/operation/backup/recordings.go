@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,6 +18,20 @@ import (
 	"standin/internal/recording/storage"
 	"standin/internal/store"
 )
+
+// newestBackup returns the newest complete backup beside dir, or "".
+func newestBackup(dir string) (newest string) {
+	var written time.Time
+	parent := filepath.Dir(filepath.Clean(dir))
+	entries, _ := os.ReadDir(parent) // an unreadable folder has no earlier backup to save space with
+	for _, entry := range entries {
+		other := filepath.Join(parent, entry.Name())
+		if info, err := os.Stat(filepath.Join(other, descriptionFile)); err == nil && info.ModTime().After(written) {
+			newest, written = other, info.ModTime()
+		}
+	}
+	return newest
+}
 
 // openRecordings opens the recordings in a backup.
 func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error) {
@@ -27,7 +43,8 @@ func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error
 }
 
 // checkRecordings checks the recordings in the storage. With CopyRecordings it copies each
-// from the storage to the backup or, with restore, from the backup to the storage. The
+// from the storage to the backup or, with restore, from the backup to the storage. Nightly backups
+// read each recording once: files of the newest backup beside this one are linked. The
 // database is read after it was copied, so that every recording of the copy is covered,
 // unless it was deleted meanwhile.
 func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode,
@@ -45,12 +62,20 @@ func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, copies.Close()) }()
-	from, to := recordings, copies
 	if restore {
-		from, to = copies, recordings
+		return eachRecording(ctx, settings.Database, func(ctx context.Context, id uuid.UUID) ([]string, error) {
+			return copies.CopyRecording(ctx, recordings, nil, id)
+		})
+	}
+	var earlier *storage.Recordings
+	if dir := newestBackup(settings.Dir); dir != "" {
+		if earlier, err = openRecordings(ctx, dir); err != nil {
+			return 0, nil, err
+		}
+		defer func() { err = errors.Join(err, earlier.Close()) }()
 	}
 	return eachRecording(ctx, settings.Database, func(ctx context.Context, id uuid.UUID) ([]string, error) {
-		return from.CopyRecording(ctx, to, id)
+		return recordings.CopyRecording(ctx, copies, earlier, id)
 	})
 }
 

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
+	"standin/internal/base/fsutil"
 	"standin/internal/recording"
 )
 
@@ -179,9 +181,10 @@ func (r *Recordings) readManifest(ctx context.Context,
 
 // CopyRecording copies the files in a job's manifest, and then the manifest, to
 // another storage. Files whose SHA-256 differs from the manifest are not copied.
-// A recording whose manifest is already there is skipped. It returns what could
-// not be copied.
-func (r *Recordings) CopyRecording(ctx context.Context, target *Recordings, jobID uuid.UUID) (problems []string, err error) {
+// A recording whose manifest is already there is skipped. Between folders of one file system, a copy
+// is a hard link, because objects are replaced and never changed; files that an earlier copy (or nil)
+// has are not even read. It returns what could not be copied.
+func (r *Recordings) CopyRecording(ctx context.Context, target, earlier *Recordings, jobID uuid.UUID) (problems []string, err error) {
 	text, manifest, problem, err := r.readManifest(ctx, jobID)
 	if err != nil {
 		return nil, err
@@ -192,7 +195,15 @@ func (r *Recordings) CopyRecording(ctx context.Context, target *Recordings, jobI
 	if stored, err := target.Manifest(ctx, jobID); err == nil && bytes.Equal(stored, text) {
 		return target.MissingFiles(ctx, jobID)
 	}
+	var copied recording.Manifest
+	if earlier != nil {
+		copied, _, _ = earlier.StoredManifest(ctx, jobID) // without it, all files are copied
+	}
 	for _, file := range manifest.Media {
+		if slices.Contains(copied.Media, file) && earlier.linkMedia(target, jobID, file.File, false) ||
+			r.linkMedia(target, jobID, file.File, true) {
+			continue
+		}
 		err := r.copyMedia(ctx, target, jobID, file.File)
 		missing, misnamed, changed := new(recording.NotFoundError), new(recording.NameError), new(recording.ChecksumError)
 		if errors.As(err, &missing) || errors.As(err, &misnamed) || errors.As(err, &changed) {
@@ -205,6 +216,27 @@ func (r *Recordings) CopyRecording(ctx context.Context, target *Recordings, jobI
 		return problems, nil
 	}
 	return nil, target.writeBytes(ctx, manifestKey(jobID), text)
+}
+
+// linkMedia gives a media file a second name in another folder, and reports whether it could. It
+// compares the size, or the whole content, with the manifest.
+func (r *Recordings) linkMedia(target *Recordings, jobID uuid.UUID, file recording.File, whole bool) bool {
+	key, err := mediaKey(jobID, file.Name)
+	if err != nil || r.folder == "" || target.folder == "" {
+		return false
+	}
+	path := filepath.Join(r.folder, filepath.FromSlash(key))
+	if info, err := os.Lstat(path); err != nil || info.Size() != file.Bytes || target.link(path, key) != nil {
+		return false
+	}
+	if !whole {
+		return true
+	}
+	if _, sum, err := fsutil.HashFile(path); err == nil && sum == file.SHA256 {
+		return true
+	}
+	_ = os.Remove(filepath.Join(target.folder, filepath.FromSlash(key))) // copying it says what is wrong
+	return false
 }
 
 func (r *Recordings) copyMedia(ctx context.Context, target *Recordings, jobID uuid.UUID, file recording.File) error {

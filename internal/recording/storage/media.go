@@ -47,7 +47,7 @@ func (r *Recordings) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt in
 		}
 		return nil
 	}
-	if r.folder != "" && r.link(from, to) == nil {
+	if r.folder != "" && r.link(filepath.Join(r.folder, filepath.FromSlash(from)), to) == nil {
 		return nil
 	}
 	reader, err := r.open(ctx, from, from)
@@ -58,19 +58,19 @@ func (r *Recordings) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt in
 	return r.write(ctx, to, newHashingReader(reader, length), sha256Hex, true)
 }
 
-// link gives a file a second name, and replaces an existing file. Some file systems cannot.
-func (r *Recordings) link(from, to string) error {
-	if err := r.makeFolder(to); err != nil {
+// link makes a file an object, and replaces an existing one. Some file systems cannot.
+func (r *Recordings) link(path, key string) error {
+	if err := r.makeFolder(key); err != nil {
 		return err
 	}
-	path := func(key string) string { return filepath.Join(r.folder, filepath.FromSlash(key)) }
-	if err := os.Remove(path(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	to := filepath.Join(r.folder, filepath.FromSlash(key))
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Link(path(from), path(to)); err != nil {
+	if err := os.Link(path, to); err != nil {
 		return err
 	}
-	return r.disk.syncDir(r.folderOf(to))
+	return r.disk.syncDir(r.folderOf(key))
 }
 
 // PutMedia stores a media file with the given SHA-256 (hex). It replaces an
