@@ -115,6 +115,8 @@ spec:
 		"secret's owner": len(owners) == 1 && owners[0].UID == job.UID && owners[0].Kind == "Job" && *secret.Immutable,
 		"labels": pod.Labels["standin.job"] == a.JobID.String() && pod.Labels["standin.instance"] == "i1" &&
 			pod.Labels["standin.attempt"] == "1" && pod.Labels["team"] == "meetings",
+		"autoscalers": job.Spec.Template.Annotations["karpenter.sh/do-not-disrupt"] == "true" &&
+			job.Spec.Template.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false",
 		"template": spec.NodeSelector["bots"] == "yes" && spec.Volumes[0].Name == "sign-in" &&
 			bot.VolumeMounts[0].MountPath == "/srv/sign-in",
 		"cluster's API":      !*spec.AutomountServiceAccountToken && !*spec.EnableServiceLinks,

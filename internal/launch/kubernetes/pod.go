@@ -141,7 +141,11 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 	c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	c.Resources.Requests = withQuantities(c.Resources.Requests, l.settings.CPURequest, l.settings.MemoryRequest)
 	c.Resources.Limits = withQuantities(c.Resources.Limits, l.settings.CPULimit, l.settings.MemoryLimit)
-	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: base.Annotations}, Spec: spec}
+	annotations := map[string]string{ // autoscalers that make room do not end meetings
+		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true",
+	}
+	maps.Copy(annotations, base.Annotations)
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations}, Spec: spec}
 }
 
 // withQuantities replaces the quantities of a template that are set.

@@ -43,15 +43,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- end }}
 
-{{/* Name of the Secret with the settings. */}}
-{{- define "standin.secretName" -}}
-{{- if .Values.secret.create }}
-{{- include "standin.fullname" . }}
-{{- else }}
-{{- .Values.existingSecret }}
-{{- end }}
-{{- end }}
-
 {{/* The bots' PodTemplateSpec: that of the values, with the labels of the release. */}}
 {{- define "standin.podTemplate" -}}
 {{- $labels := fromYaml (include "standin.botLabels" .) }}
