@@ -16,7 +16,7 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	return &metrics{
+	m := &metrics{
 		tries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "standin_webhook_tries_total",
 			Help: "Webhook attempts by outcome (delivered, retry, failed) and response class (2xx to 5xx, or none).",
@@ -27,6 +27,13 @@ func newMetrics() *metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 		}, []string{"responded"}),
 	}
+	for _, class := range []string{"none", "2xx", "3xx", "4xx", "5xx"} {
+		for _, outcome := range []Outcome{Delivered, Retry, PermanentFailure} {
+			m.tries.WithLabelValues(string(outcome), class) // there from the start, so that the first loss shows in rates
+		}
+		m.latency.WithLabelValues(strconv.FormatBool(class != "none"))
+	}
+	return m
 }
 
 // count counts a try.

@@ -64,8 +64,14 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 	}
 	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses, m.output,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), fleetCollector{readFleet, log})
-	for _, until := range []string{untilLaunched, untilJoining} {
-		m.lateness.WithLabelValues(until) // there from the start, so that rates have a beginning
+	for _, until := range []string{untilLaunched, untilJoining} { // all are there from the start, so that rates have a beginning
+		m.lateness.WithLabelValues(until)
+	}
+	for _, status := range job.Statuses() {
+		m.transitions.WithLabelValues(string(status))
+	}
+	for _, code := range job.FailureCodes() {
+		m.failures.WithLabelValues(string(code))
 	}
 	return m
 }
