@@ -67,6 +67,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	}
 	warnUnknownSettings(parsed.Model, c.Log)
 	c.Diagnose = c.diagnose
+	c.Log.Info("starting", "version", version())
 	s, err := service.Start(ctx, c.Settings)
 	if err != nil {
 		return err

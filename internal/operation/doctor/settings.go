@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -54,6 +55,31 @@ func checkBaseURL(settings Settings) Check {
 			"%s is not encrypted: keys and recordings can be read in transit", settings.BaseURL)
 	}
 	return name.ok("%s", settings.BaseURL)
+}
+
+// probeBaseURL also checks that Standin answers at the base URL.
+func probeBaseURL(ctx context.Context, settings Settings) Check {
+	check := checkBaseURL(settings)
+	if check.State != OK || settings.BaseURL == "" {
+		return check
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(settings.BaseURL, "/")+"/healthz", http.NoBody)
+	if err == nil {
+		var answer *http.Response
+		if answer, err = http.DefaultClient.Do(request); err == nil {
+			_ = answer.Body.Close() // not read
+			if answer.StatusCode != http.StatusOK {
+				err = fmt.Errorf("%s", answer.Status)
+			}
+		}
+	}
+	if err != nil {
+		return checkName(check.Name).warn("start the service, or check STANDIN_BASE_URL, DNS, the reverse proxy and its certificate",
+			"Standin does not answer at %s: %v", settings.BaseURL, err)
+	}
+	return check
 }
 
 // hostOf returns the host of an address with a port.

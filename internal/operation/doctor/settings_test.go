@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,6 +36,9 @@ func TestBaseURL(t *testing.T) {
 		check := checkBaseURL(Settings{BaseURL: test.base, Listen: test.listen})
 		expect(t, check, test.state, test.want)
 	}
+	server := httptest.NewServer(http.NewServeMux())
+	defer server.Close()
+	expect(t, probeBaseURL(t.Context(), Settings{BaseURL: server.URL, Listen: local}), Warn, "404 Not Found")
 }
 
 func TestProfiles(t *testing.T) {
