@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/jobs/job"
@@ -23,6 +24,7 @@ const (
 	skipPrelaunch    action = "skip prelaunch"    // wait for joinAt without a bot
 	startPrelaunched action = "start prelaunched" // start an attempt with the prelaunched bot
 	stopPrelaunched  action = "stop prelaunched"  // stop the prelaunched bot
+	reportDelay      action = "report delay"      // wait, and put on the timeline why the bot has not started yet
 	adoptBot         action = "adopt"             // record the launch of a bot that runs already
 	salvage          action = "salvage"           // stop the bot and finalize what it uploaded
 	giveUp           action = "give up"           // stop the bot and fail the job
@@ -64,6 +66,9 @@ type situation struct {
 // capacityRetry is how often a job that waits for capacity is looked at. A
 // slot that becomes free wakes the dispatcher at once.
 const capacityRetry = 15 * time.Second
+
+// slowStart is how long a bot may start before the timeline says why.
+const slowStart = 20 * time.Second
 
 // minLaunches is how often the launch of an attempt's bot is tried at least, so that a
 // late one does not depend on a single moment.
@@ -182,7 +187,14 @@ func (s situation) decideLaunch() decision {
 	case s.bot == launch.Gone:
 		return s.decideLost(s.explain("the bot ended before its first heartbeat"))
 	case s.bot == launch.Starting && s.now.Before(end):
-		return decision{action: wait, until: end}
+		if slow := s.job.AttemptStartedAt.Add(slowStart); s.now.Before(slow) {
+			return decision{action: wait, until: earlier(end, slow)}
+		}
+		detail := s.explain("the bot has not started yet")
+		if told, _, _ := strings.Cut(detail, " ("); strings.HasPrefix(s.job.LaunchError, told) { // details of a cluster change often
+			return decision{action: wait, until: end}
+		}
+		return decision{action: reportDelay, until: end, detail: detail}
 	case s.otherNode:
 		// Only the node that started an attempt launches its bot: there would be
 		// two bots if that node came back.

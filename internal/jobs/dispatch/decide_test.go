@@ -91,6 +91,8 @@ func parseSituation(t *testing.T, words, bot string) situation {
 			r.Attempt, r.Attempts = number, number+1
 		case "failures":
 			r.LaunchFailures, r.LaunchError = number, "no browser here"
+		case "told":
+			r.LaunchError = "the bot has not started yet: pulling (1/3)"
 		case "manifest":
 			r.ManifestURI = "https://standin.test/m"
 		case "media":

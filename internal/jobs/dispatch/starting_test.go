@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/launch"
 )
 
@@ -18,7 +19,8 @@ import (
 func (h *harness) untilWaiting(t *testing.T, id uuid.UUID) job.Record {
 	t.Helper()
 	return h.until(t, id, "waiting for the engine", func(r job.Record) bool {
-		return r.Attempts == 1 && r.LaunchedAt.IsZero() && r.WakeAt.Equal(r.AttemptStartedAt.Add(dispatch.DefaultTimeouts().Launch))
+		return r.Attempts == 1 && r.LaunchedAt.IsZero() &&
+			slices.Contains([]time.Duration{20 * time.Second, dispatch.DefaultTimeouts().Launch}, r.WakeAt.Sub(r.AttemptStartedAt))
 	})
 }
 
@@ -127,15 +129,22 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 }
 
 // TestBotThatNeverStarts checks that a bot that does not start in time is stopped
-// and that the failure detail contains the engine's reason.
+// and that the timeline, soon, and the failure detail contain the engine's reason.
 func TestBotThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.bots.starts, h.bots.reason = true, "no such image"
 	h.run(t, node("a", 4))
 	id := h.create(t, time.Time{})
-	h.at(h.untilWaiting(t, id).WakeAt)
-	r := h.untilCleanedUp(t, id)
+	first := h.untilWaiting(t, id).WakeAt
+	h.at(first)
+	r := h.until(t, id, "reported", func(r job.Record) bool { return r.WakeAt.After(first) })
+	entries, err := h.Store.Timeline(t.Context(), id)
+	if last := entries[len(entries)-1]; err != nil || last.Kind != lifecycle.LaunchFailed || !strings.Contains(string(last.Data), "no such image") {
+		t.Errorf("the timeline ends with %+v (%v)", last, err)
+	}
+	h.at(r.WakeAt)
+	r = h.untilCleanedUp(t, id)
 	if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no such image") || r.Attempts != 1 {
 		t.Errorf("job %+v", r.State)
 	}

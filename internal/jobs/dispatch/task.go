@@ -58,7 +58,7 @@ func (t *task) process(ctx context.Context, lease *runner.Lease) error {
 		t.d.releaseSlot(loaded.ID)
 	}
 	err = t.apply(ctx, next)
-	if next.action == wait && t.botState() != s.bot {
+	if (next.action == wait || next.action == reportDelay) && t.botState() != s.bot {
 		t.botStateChanged(ctx)
 	}
 	if next.action != wait {
@@ -178,6 +178,11 @@ func (t *task) apply(ctx context.Context, next decision) error {
 			return fmt.Errorf("read the consumer's options: %w", err)
 		}
 		return t.launch(ctx, consumer)
+	case reportDelay:
+		return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			c.Lease, c.WakeAt = "", next.until
+			return c.BotLaunchFailed(ctx, d.Node.Name, errors.New(next.detail))
+		})
 	case adoptBot:
 		return t.recordLaunch(ctx)
 	case stopPrelaunched:
@@ -241,7 +246,7 @@ func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 	case err != nil:
 		return err
 	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
-		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(t.d.timeoutsOf(t.job).Launch))) // the engine reports when it runs
+		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(min(slowStart, t.d.timeoutsOf(t.job).Launch)))) // the engine reports when it runs
 		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
 			t.botStateChanged(ctx)
 		}
