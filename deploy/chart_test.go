@@ -200,7 +200,8 @@ func TestChartValues(t *testing.T) {
 		}
 	}
 	for _, over := range []string{
-		"replica: 2", "replicaCount: 0", "service: {type: Cluster}", "ingress: {hosts: []}", "secret: {create: true}", "bots: {cpuLimit: much}",
+		"replica: 2", "replicaCount: 0", "service: {type: Cluster}", "ingress: {hosts: []}", "secret: {create: true}",
+		"bots: {cpuLimit: much}",
 		"env: {A: 1}", "baseURL: standin.example", "networkPolicy: {privateCIDRs: [all]}",
 	} {
 		if validate(over) == nil {

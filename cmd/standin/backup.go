@@ -69,7 +69,7 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 			backup.SkipRecordings:  "WITHOUT RECORDINGS: they are only in storage",
 		}[made.Recordings]
 		return to.printf("backup of %s of %s in %s: database of %.1f MiB, in %.1f s\n%s\n", text.Count(made.Rows("jobs"), "job"),
-			text.Count(made.Rows("consumers"), "team"), c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, recordings)
+			text.Count(made.Rows("consumers"), "team"), c.Dir, float64(made.Bytes())/(1<<20), float64(made.DurationMilli)/1000, recordings)
 	})
 	return errors.Join(err, reportProblems(to, made.Problems))
 }
@@ -137,6 +137,3 @@ func reportProblems(to terminal, problems []backup.Problem) error {
 	}
 	return fmt.Errorf("%d problems with recordings", len(problems))
 }
-
-// mebibytes converts bytes.
-func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }

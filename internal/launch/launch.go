@@ -53,6 +53,9 @@ const (
 	Unknown    State = "unknown" // the engine cannot be reached
 )
 
+// ProxyVariables are the environment variables that name a forward proxy. Bots get those of the service.
+var ProxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+
 // BotStatus is a bot's state and the reason for it.
 type BotStatus struct {
 	State  State

@@ -140,7 +140,8 @@ func TestBotThatNeverStarts(t *testing.T) {
 	h.at(first)
 	r := h.until(t, id, "reported", func(r job.Record) bool { return r.WakeAt.After(first) })
 	entries, err := h.Store.Timeline(t.Context(), id)
-	if last := entries[len(entries)-1]; err != nil || last.Kind != lifecycle.LaunchFailed || !strings.Contains(string(last.Data), "no such image") {
+	if last := entries[len(entries)-1]; err != nil || last.Kind != lifecycle.LaunchFailed ||
+		!strings.Contains(string(last.Data), "no such image") {
 		t.Errorf("the timeline ends with %+v (%v)", last, err)
 	}
 	h.at(r.WakeAt)

@@ -246,7 +246,8 @@ func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 	case err != nil:
 		return err
 	case failure == nil && launcher.State(t.job.ID, t.job.Attempt) == launch.Starting:
-		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(min(slowStart, t.d.timeoutsOf(t.job).Launch)))) // the engine reports when it runs
+		// The engine reports when it runs.
+		err := t.release(ctx, t.wakeForLaunch(t.job.AttemptStartedAt.Add(min(slowStart, t.d.timeoutsOf(t.job).Launch))))
 		if launcher.State(t.job.ID, t.job.Attempt) != launch.Starting {
 			t.botStateChanged(ctx)
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -49,11 +50,15 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+l.settings.Seccomp)
 	}
 	command := append(slices.Clone(l.settings.Command), "--config", path.Join(botDir(key), launch.ConfigFile))
+	environment := []string{"HOME=/tmp", "TMPDIR=/tmp"}
+	for _, name := range launch.ProxyVariables {
+		environment = append(environment, name+"="+os.Getenv(name)) // an empty one counts as unset
+	}
 	return client.ContainerCreateOptions{
 		Name: l.settings.Name(key),
 		Config: &container.Config{
 			Image: l.settings.Image, Cmd: command, User: l.settings.User, Labels: l.settings.Labels(key),
-			Env:         []string{"HOME=/tmp", "TMPDIR=/tmp"},
+			Env:         environment,
 			StopTimeout: new(int(l.settings.LeaveTime / time.Second)),
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // that of the image is for the service
 		},

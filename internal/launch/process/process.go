@@ -322,6 +322,7 @@ func botEnvironment(environment []string) []string {
 		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS",
 		"FONTCONFIG_FILE", "FONTCONFIG_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH",
 	}
+	allowed = append(allowed, launch.ProxyVariables...)
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return !slices.Contains(allowed, name) && !strings.HasPrefix(name, "LC_")

@@ -22,12 +22,10 @@ import (
 // newestBackup returns the newest complete backup beside dir, or "".
 func newestBackup(dir string) (newest string) {
 	var written time.Time
-	parent := filepath.Dir(filepath.Clean(dir))
-	entries, _ := os.ReadDir(parent) // an unreadable folder has no earlier backup to save space with
-	for _, entry := range entries {
-		other := filepath.Join(parent, entry.Name())
-		if info, err := os.Stat(filepath.Join(other, descriptionFile)); err == nil && info.ModTime().After(written) {
-			newest, written = other, info.ModTime()
+	others, _ := filepath.Glob(filepath.Join(dir, "..", "*", descriptionFile)) // without one, all is copied
+	for _, other := range others {
+		if info, err := os.Stat(other); err == nil && info.ModTime().After(written) {
+			newest, written = filepath.Dir(other), info.ModTime()
 		}
 	}
 	return newest

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
@@ -57,6 +59,19 @@ func checkBaseURL(settings Settings) Check {
 	return name.ok("%s", settings.BaseURL)
 }
 
+// checkProxy says which forward proxy bots and the storage use.
+func checkProxy() Check {
+	const name = checkName("forward proxy")
+	proxy, err := httpproxy.FromEnvironment().ProxyFunc()(&url.URL{Scheme: "https", Host: "meet.google.com"})
+	switch {
+	case err != nil || proxy != nil && proxy.Scheme != "http":
+		return name.fail("set it to a URL such as http://proxy.example:3128", "HTTPS_PROXY is not an http:// URL")
+	case proxy == nil:
+		return name.ok("none: bots connect directly")
+	}
+	return name.ok("bots use %s", proxy.Host)
+}
+
 // probeBaseURL also checks that Standin answers at the base URL.
 func probeBaseURL(ctx context.Context, settings Settings) Check {
 	check := checkBaseURL(settings)
@@ -65,14 +80,12 @@ func probeBaseURL(ctx context.Context, settings Settings) Check {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(settings.BaseURL, "/")+"/healthz", http.NoBody)
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(settings.BaseURL, "/")+"/healthz", http.NoBody) // a URL
+	answer, err := http.DefaultClient.Do(request)
 	if err == nil {
-		var answer *http.Response
-		if answer, err = http.DefaultClient.Do(request); err == nil {
-			_ = answer.Body.Close() // not read
-			if answer.StatusCode != http.StatusOK {
-				err = fmt.Errorf("%s", answer.Status)
-			}
+		_ = answer.Body.Close() // not read
+		if answer.StatusCode != http.StatusOK {
+			err = errors.New(answer.Status)
 		}
 	}
 	if err != nil {

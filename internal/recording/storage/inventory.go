@@ -226,17 +226,15 @@ func (r *Recordings) linkMedia(target *Recordings, jobID uuid.UUID, file recordi
 		return false
 	}
 	path := filepath.Join(r.folder, filepath.FromSlash(key))
-	if info, err := os.Lstat(path); err != nil || info.Size() != file.Bytes || target.link(path, key) != nil {
+	if info, err := os.Lstat(path); err != nil || info.Size() != file.Bytes {
 		return false
 	}
-	if !whole {
-		return true
+	if whole {
+		if _, sum, err := fsutil.HashFile(path); err != nil || sum != file.SHA256 {
+			return false // copying it says what is wrong
+		}
 	}
-	if _, sum, err := fsutil.HashFile(path); err == nil && sum == file.SHA256 {
-		return true
-	}
-	_ = os.Remove(filepath.Join(target.folder, filepath.FromSlash(key))) // copying it says what is wrong
-	return false
+	return target.link(path, key) == nil
 }
 
 func (r *Recordings) copyMedia(ctx context.Context, target *Recordings, jobID uuid.UUID, file recording.File) error {

@@ -20,8 +20,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"standin/internal/base/dialguard"
 )
@@ -56,6 +59,10 @@ type ProxySettings struct {
 	OwnHosts []string
 	// Resolver resolves names; default: the system's.
 	Resolver *net.Resolver
+	// Upstream returns the forward proxy for a URL, or nil; default: that of the
+	// environment (HTTPS_PROXY, NO_PROXY). It resolves names, so only literal
+	// addresses are refused here.
+	Upstream func(*url.URL) (*url.URL, error)
 	// Log receives one line for each refused target; nil disables it.
 	Log *slog.Logger
 }
@@ -86,6 +93,9 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	if settings.Log == nil {
 		settings.Log = slog.New(slog.DiscardHandler)
 	}
+	if settings.Upstream == nil {
+		settings.Upstream = httpproxy.FromEnvironment().ProxyFunc()
+	}
 	rules := &rules{exceptions: make(map[string]string)}
 	for _, allowed := range settings.Allowed {
 		if _, err := rules.allow(allowed, ""); err != nil {
@@ -100,7 +110,7 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	p := &Proxy{
 		rules:    rules,
 		refusals: &refusals{log: settings.Log},
-		dialer: &dialer{rules: rules, guard: dialguard.Guard{
+		dialer: &dialer{rules: rules, upstream: settings.Upstream, guard: dialguard.Guard{
 			OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout,
 		}},
 		listener: listener,

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,6 +50,26 @@ func TestOnlyAllowedTargetsAreReached(t *testing.T) {
 	}
 	if seen := forbidden.connections.Load(); seen > 0 {
 		t.Errorf("the forbidden site saw %d connections", seen)
+	}
+}
+
+// TestForwardProxy checks that names are reached through the forward proxy, and literal private addresses are not.
+func TestForwardProxy(t *testing.T) {
+	t.Parallel()
+	site := serve(t)
+	upstream := start(t, network.ProxySettings{
+		Allowed: []string{"replica.test:" + site.port()}, Resolver: dnstest.New(t, map[string][]string{"replica.test": {"127.0.0.1"}}).Resolver(),
+	})
+	client := proxyClient(t, start(t, network.ProxySettings{Upstream: func(*url.URL) (*url.URL, error) {
+		return url.Parse("http://me:secret@" + upstream.Address())
+	}}))
+	if body, err := get(client, "http://replica.test:"+site.port()+"/a"); err != nil || !strings.HasSuffix(body, "for /a") {
+		t.Errorf("%q, %v", body, err)
+	}
+	for _, host := range []string{"127.0.0.1:" + site.port(), "other.test:80"} {
+		if body, err := get(client, "http://"+host); err == nil {
+			t.Errorf("%s answers %q", host, body)
+		}
 	}
 }
 

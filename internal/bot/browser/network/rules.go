@@ -1,17 +1,22 @@
 package network
 
 import (
+	"bufio"
 	"context"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"standin/internal/base/dialguard"
 )
@@ -113,8 +118,9 @@ func normalize(hostPort string) (string, error) {
 
 // dialer connects to public addresses and to exceptions.
 type dialer struct {
-	rules *rules
-	guard dialguard.Guard
+	rules    *rules
+	upstream func(*url.URL) (*url.URL, error)
+	guard    dialguard.Guard
 }
 
 // dial connects to a normalized target. Targets without an exception pass the
@@ -124,12 +130,53 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 		dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.guard.Resolver}
 		return dialer.DialContext(ctx, network, target)
 	}
-	conn, err := d.guard.DialContext(ctx, network, target)
+	conn, err := d.dialGuarded(ctx, network, target)
 	var refused *dialguard.RefusedError
 	if errors.As(err, &refused) {
 		return nil, &RefusedError{Target: target, Reason: refused.Reason()}
 	}
 	return conn, err
+}
+
+// dialGuarded connects to a target that passes the dial guard, through the forward proxy if
+// there is one for it.
+func (d *dialer) dialGuarded(ctx context.Context, network, target string) (net.Conn, error) {
+	forward, err := d.upstream(&url.URL{Scheme: "https", Host: target})
+	switch {
+	case err != nil:
+		return nil, err
+	case forward == nil:
+		return d.guard.DialContext(ctx, network, target)
+	}
+	host, _, _ := net.SplitHostPort(target) // it is normalized
+	if err := d.guard.CheckHost(ctx, host); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{Resolver: d.guard.Resolver}).DialContext(ctx, network, withPort(forward.Host))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the forward proxy: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target, Header: http.Header{}}
+	if password, set := forward.User.Password(); set {
+		credentials := base64.StdEncoding.EncodeToString([]byte(forward.User.Username() + ":" + password))
+		request.Header.Set("Proxy-Authorization", "Basic "+credentials)
+	}
+	err = request.Write(conn)
+	if err == nil {
+		var answer *http.Response
+		answer, err = http.ReadResponse(bufio.NewReader(conn), request) // servers of TLS and HTTP are silent until they are asked
+		if err == nil && answer.StatusCode != http.StatusOK {
+			err = errors.New(answer.Status)
+		}
+	}
+	if err != nil {
+		_ = conn.Close() // the error is told
+		return nil, fmt.Errorf("open a tunnel through the forward proxy: %w", err)
+	}
+	return conn, nil
 }
 
 const (
