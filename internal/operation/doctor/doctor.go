@@ -38,8 +38,9 @@ func Run(ctx context.Context, settings Settings) Report {
 	storage, storageClock := checkStorage(ctx, settings)
 	clocks := append(databaseClock, storageClock...)
 	return Report{Checks: append(checks,
-		database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), probeBaseURL(ctx, settings), checkProxy(), checkProfiles(settings),
-		checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings), checkLiveTranscriber(ctx, settings),
+		database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), probeBaseURL(ctx, settings), checkProxy(),
+		checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings),
+		checkLiveTranscriber(ctx, settings),
 	)}
 }
 

@@ -167,7 +167,7 @@ func (d *dialer) dialGuarded(ctx context.Context, network, target string) (net.C
 	err = request.Write(conn)
 	if err == nil {
 		var answer *http.Response
-		answer, err = http.ReadResponse(bufio.NewReader(conn), request) // servers of TLS and HTTP are silent until they are asked
+		answer, err = http.ReadResponse(bufio.NewReader(conn), request) //nolint:bodyclose // the connection is the body
 		if err == nil && answer.StatusCode != http.StatusOK {
 			err = errors.New(answer.Status)
 		}
