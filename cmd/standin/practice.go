@@ -37,6 +37,12 @@ const (
 	practiceEnd   = 30 * time.Second // to finish recordings
 )
 
+// practicePlatforms are the names of meetings, and the platforms of their jobs: the address does not tell it.
+var practicePlatforms = map[replica.Platform]struct {
+	name string
+	id   job.Platform
+}{replica.Meet: {"Google Meet", job.Meet}, replica.Teams: {"Teams meeting", job.Teams}, replica.Zoom: {"Zoom meeting", job.ZoomWeb}}
+
 // practiceCommand runs the service with a meeting on this machine.
 type practiceCommand struct {
 	Platform  []replica.Platform `default:"meet" enum:"meet,teams,zoom" placeholder:"PLATFORM" help:"Platforms to open a meeting of: meet, teams, zoom. The first bot visits the first."`
@@ -209,7 +215,7 @@ func (p *practice) startService(ctx context.Context, speechURL string) (err erro
 // createJob sends the first bot.
 func (p *practice) createJob(ctx context.Context) (client.Job, error) {
 	created, _, err := p.api.CreateJob(ctx, client.NewJob{
-		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(), DisplayName: "Standin",
+		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(), Platform: string(practicePlatforms[p.Platform[0]].id),
 		Recording: &client.Recording{ParticipantAudio: new(true)},
 		Options: client.Options{
 			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true), Output: &client.OutputOptions{},
@@ -242,7 +248,7 @@ func (p *practice) recordOnce(ctx context.Context, id string) error {
 		return err
 	}
 	if ended.Status != string(job.Completed) {
-		return fmt.Errorf("the job is %s: %s", ended.Status, oneLine(fmt.Sprint(ended.FailureDetail)))
+		return fmt.Errorf("the job is %s: %s", ended.Status, oneLine(deref(ended.FailureDetail)))
 	}
 	return p.to.println(filepath.Join(p.DataDir, "recordings", "jobs", id, "media", "recording.mp4"))
 }
@@ -260,13 +266,13 @@ func (p *practice) invite(ctx context.Context, id string) error {
 	w := p.to.Out
 	fmt.Fprintf(w, "\nA meeting is open on this machine, and a bot is on its way to it. Nothing leaves this machine.\n\n")
 	fmt.Fprintf(w, "Watch the bot, signed in:\n  %s\n\n", link)
-	for _, meeting := range p.meetings {
+	for i, meeting := range p.meetings {
 		fmt.Fprintf(w, "Join the %s as its host: talk, and admit or remove bots:\n  %s/practice/%s#%s\n\n",
-			meetingName(meeting), p.replica.URL(), meeting.Code(), p.hostKey)
+			practicePlatforms[p.Platform[i]].name, p.replica.URL(), meeting.Code(), p.hostKey)
 	}
 	fmt.Fprintf(w, "Use the API, in another terminal:\n  export STANDIN_URL=%s STANDIN_API_KEY=%s\n", p.service.BaseURL(), p.key)
-	for _, meeting := range p.meetings {
-		fmt.Fprintf(w, "  %s jobs create %s --captions on --allow-output\n", program, meeting.URL())
+	for i, meeting := range p.meetings {
+		fmt.Fprintf(w, "  %s jobs create %s --platform %s --captions on --allow-output\n", program, meeting.URL(), practicePlatforms[p.Platform[i]].id)
 	}
 	fmt.Fprintf(w, "  %s jobs speak %s \"Hello, I am taking notes.\"\n", program, id)
 	fmt.Fprintf(w, "  %s jobs listen %s | ffplay -f s16le -ar 16000 -i -\n\n", program, id)
@@ -303,10 +309,6 @@ func (p *practice) end(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func meetingName(m *replica.Meeting) string {
-	return map[replica.Platform]string{replica.Meet: "Google Meet", replica.Teams: "Teams meeting", replica.Zoom: "Zoom meeting"}[m.Platform()]
 }
 
 // printMissing prints which programs would add something.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -134,6 +135,8 @@ func TestPractice(t *testing.T) {
 	person.Until(`document.querySelectorAll(".tile video").length >= 4`)
 	person.AwaitText("ready") // recognized; "You the photos are ready" on a calm machine
 	testbrowser.Eval[bool](person, `(() => {
+		window.captions = "";
+		setInterval(() => { window.captions += document.querySelector(".captions").innerText; }, 200);
 		const tile = [...document.querySelectorAll(".tile")].find((one) => one.querySelector(".name").textContent === "Standin");
 		const context = new AudioContext(), analyser = context.createAnalyser(), samples = new Float32Array(analyser.fftSize);
 		context.createMediaStreamSource(tile.querySelector("audio").srcObject).connect(analyser);
@@ -146,9 +149,9 @@ func TestPractice(t *testing.T) {
 	})()`)
 	r.standin("jobs", "speak", r.job, "Hello. I am taking notes.")
 	person.Until("window.loudest > 0.05")
-	person.AwaitText("notes") // what the bot was heard to say
+	person.Until(`/Standin \w+/.test(window.captions)`) // what the bot was heard to say
 
-	second := strings.TrimSpace(r.standin("jobs", "create", r.meeting, "--json"))
+	second := strings.TrimSpace(r.standin("jobs", "create", r.meeting, "--platform", "meet", "--json"))
 	second = regexp.MustCompile(`[0-9a-f-]{36}`).FindString(second)
 	r.awaitStatus(second, job.EnteringLobby)
 	person.ClickText("Deny")
@@ -189,11 +192,8 @@ func TestPracticeOnce(t *testing.T) {
 	needTools(t)
 	testbrowser.Reserve(t)
 	dir := t.TempDir()
-	output, err := exec.CommandContext(t.Context(), testedBinary(), "practice", "--once", "--seconds", "6", "--data-dir", dir, "--platform", "teams").Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	report, err := mediacheck.Decode(t.Context(), strings.TrimSpace(string(output)))
+	output := testprocess.Run(t, testedBinary(), "practice", "--once", "--seconds", "6", "--data-dir", dir, "--platform", "teams")
+	report, err := mediacheck.Decode(t.Context(), string(bytes.TrimSpace(output)))
 	if err != nil || report.DurationMs < float64(4*time.Second/time.Millisecond) {
 		t.Errorf("%s: %.0f ms, %v", output, report.DurationMs, err)
 	}

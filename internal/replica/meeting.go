@@ -90,9 +90,6 @@ func (m *Meeting) URL() string {
 	return m.base + m.platform.path(m.settings.Code, m.settings.Passcode)
 }
 
-// Platform returns the meeting's platform.
-func (m *Meeting) Platform() Platform { return m.settings.Platform }
-
 // Code returns the meeting's code, which is part of its URL.
 func (m *Meeting) Code() string { return m.settings.Code }
 

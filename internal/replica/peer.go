@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
+	"github.com/pion/logging"
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 	"github.com/pion/sdp/v3"
@@ -67,7 +69,7 @@ func newMediaAPI(n *network) (*webrtc.API, error) {
 	if err := webrtc.ConfigureNack(engine, interceptors); err != nil {
 		return nil, fmt.Errorf("configure retransmission: %w", err)
 	}
-	settings := webrtc.SettingEngine{}
+	settings := webrtc.SettingEngine{LoggerFactory: &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}}
 	settings.SetIncludeLoopbackCandidate(true)
 	settings.SetIPFilter(func(address net.IP) bool { return address.IsLoopback() })
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})

@@ -303,7 +303,7 @@ export type Simulation = {
     /**
      * What happens, `success` by default.
      */
-    outcome?: 'success' | 'lobby' | 'slow_meeting' | 'permission_granted' | 'permission_denied' | 'permission_timeout' | 'competing_bot' | 'duplicate_events' | 'disordered_events' | 'second_attempt' | 'lost_bot' | 'lost_bot_media_saved' | 'waiting_for_host' | 'meeting_not_found' | 'host_denied_admission' | 'removed_from_meeting' | 'meeting_ended' | 'internal_error' | 'dispatch_timeout' | 'network_loss' | 'recording_disabled' | 'lobby_timeout' | 'auth_failure' | 'quota_exceeded';
+    outcome?: 'success' | 'lobby' | 'slow_meeting' | 'permission_granted' | 'permission_denied' | 'permission_timeout' | 'competing_bot' | 'output_failed' | 'transcript_failed' | 'duplicate_events' | 'disordered_events' | 'second_attempt' | 'lost_bot' | 'lost_bot_media_saved' | 'waiting_for_host' | 'meeting_not_found' | 'host_denied_admission' | 'removed_from_meeting' | 'meeting_ended' | 'internal_error' | 'dispatch_timeout' | 'network_loss' | 'recording_disabled' | 'lobby_timeout' | 'auth_failure' | 'quota_exceeded';
     /**
      * The length of the meeting or of the wait in the lobby, in seconds. The default depends on the outcome.
      */

@@ -16,6 +16,7 @@ class SimulationOutcome(str, Enum):
     MEETING_ENDED = "meeting_ended"
     MEETING_NOT_FOUND = "meeting_not_found"
     NETWORK_LOSS = "network_loss"
+    OUTPUT_FAILED = "output_failed"
     PERMISSION_DENIED = "permission_denied"
     PERMISSION_GRANTED = "permission_granted"
     PERMISSION_TIMEOUT = "permission_timeout"
@@ -25,6 +26,7 @@ class SimulationOutcome(str, Enum):
     SECOND_ATTEMPT = "second_attempt"
     SLOW_MEETING = "slow_meeting"
     SUCCESS = "success"
+    TRANSCRIPT_FAILED = "transcript_failed"
     WAITING_FOR_HOST = "waiting_for_host"
 
     def __str__(self) -> str:
