@@ -37,8 +37,8 @@ func TestAttackWebhookTesterToLoopback(t *testing.T) {
 	s := startTarget(t, newDataDir(t), "STANDIN_BASE_URL=https://standin.example.com")
 	internal, reached := internalService(t)
 	user := s.operator()
-	user.submit("/webhooks", "/webhooks/endpoint", map[string][]string{"url": {internal}})
-	page := user.submit("/webhooks", "/webhooks/test", map[string][]string{})
+	user.submit("/webhooks/settings", "/webhooks/endpoint", map[string][]string{"url": {internal}})
+	page := user.submit("/webhooks/settings", "/webhooks/test", map[string][]string{})
 	if n := reached.Load(); n > 0 || strings.Contains(page.body, internalSecret) {
 		t.Errorf("the internal service was reached %d times; the page shows its response: %v", n, strings.Contains(page.body, internalSecret))
 	}

@@ -50,7 +50,10 @@ func jobLink(api *client.Client, id string) string { return api.BaseURL() + "/jo
 
 // printJob prints a job. Its details may be those of a job only.
 func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobDetails) error {
-	attempts, duration := "", ""
+	attempts, duration, title := "", "", ""
+	if shown.Title != nil || shown.DisplayName != "" { // it has the details
+		title = job.NameOf(deref(shown.Title), shown.ExternalID, job.Platform(shown.Platform), shown.MeetingURL)
+	}
 	if shown.Attempts > 1 {
 		attempts = strconv.Itoa(shown.Attempts)
 	}
@@ -66,7 +69,7 @@ func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobD
 			{"id", shown.ID},
 			{"externalId", shown.ExternalID},
 			{"status", shown.Status},
-			{"title", deref(shown.Title)},
+			{"title", title},
 			{"meeting", shown.MeetingURL},
 			{"platform", shown.Platform},
 			{"joins", to.time(shown.JoinAt)},

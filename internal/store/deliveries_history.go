@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,7 +24,8 @@ const aheadOf = `ahead.subject = d.subject AND ahead.sequence < d.sequence AND a
 const selectDeliveryRecords = `
 	SELECT id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason,
 		CASE WHEN state = 'waiting' THEN (SELECT MAX(ahead.due_at) FROM deliveries ahead WHERE ` + aheadOf + `) END,
-		CASE WHEN state = 'waiting' AND lease = '' THEN (SELECT e.probe_at FROM webhook_endpoints e WHERE e.key = d.endpoint) END
+		CASE WHEN state = 'waiting' AND lease = '' THEN (SELECT e.probe_at FROM webhook_endpoints e WHERE e.key = d.endpoint) END,
+		not_before
 	FROM deliveries d `
 
 // ListDeliveries returns up to limit of a job's deliveries after a cursor, each
@@ -94,7 +94,11 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 	if filter.Event != "" {
 		c.and("d.event = %s", filter.Event)
 	}
-	if filter.State != "" {
+	switch filter.State {
+	case "":
+	case webhook.DeliveryEnded:
+		c.and("d.state <> 'waiting'")
+	default:
 		c.and("d.state = %s", filter.State)
 	}
 	if filter.Endpoint != uuid.Nil {
@@ -115,6 +119,21 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 		return nil, false, err
 	}
 	return deliveries, more, db.fillTries(ctx, deliveries)
+}
+
+// TryHours returns what came of the tries of a consumer since a time, by hour: of those to an endpoint, or of all
+// with an empty key. Tries of events that are more than a week older are left out. It uses the index deliveries_log.
+func (db *Reader) TryHours(ctx context.Context, caller account.Caller, key string, since time.Time) ([]webhook.HourTries, error) {
+	return list(ctx, db, "count the tries of each hour", func(r row) (h webhook.HourTries, err error) {
+		var hour int64
+		err = r.Scan(&hour, &h.Delivered, &h.Failed, &h.Latency)
+		h.Hour = fromMillis(hour * hourMillis)
+		return h, err
+	}, `SELECT t.started_at / 3600000 AS hour, CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END) AS BIGINT),
+			CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 0 ELSE 1 END) AS BIGINT), CAST(AVG(t.latency_ms) AS BIGINT)
+		FROM deliveries d JOIN delivery_tries t ON t.delivery_id = d.id
+		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.emitted_at >= $3 AND ($4 = '' OR d.endpoint = $4) AND t.started_at >= $5
+		GROUP BY t.started_at / 3600000`, caller.ConsumerID, caller.Mode, since.AddDate(0, 0, -7), key, since)
 }
 
 // DeliveryRequest returns a delivery of a consumer as its latest try sent it, or as the
@@ -212,11 +231,11 @@ func (db *Reader) failedDeliveries(ctx context.Context, caller account.Caller, f
 // scanDeliveryRecord returns a function that scans selectDeliveryRecords as of now.
 func scanDeliveryRecord(now time.Time) func(row) (webhook.DeliveryRecord, error) {
 	return func(r row) (d webhook.DeliveryRecord, err error) {
-		var blockedTo time.Time
+		var blockedTo, notBefore time.Time
 		err = r.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version, &d.State, &d.Attempt,
-			&d.NextTryAt, &d.EndedAt, &d.EndReason, &blockedTo, &d.ProbeAt)
+			&d.NextTryAt, &d.EndedAt, &d.EndReason, &blockedTo, &d.ProbeAt, &notBefore)
 		if d.State == webhook.DeliveryWaiting {
-			d.NextTryAt = slices.MaxFunc([]time.Time{d.NextTryAt, blockedTo, d.ProbeAt, now}, time.Time.Compare)
+			d.NextTryAt = webhook.NextTry(d.NextTryAt, blockedTo, d.ProbeAt, notBefore, now)
 		}
 		return d, err
 	}

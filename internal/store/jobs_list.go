@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -50,7 +51,7 @@ func (db *Reader) ListJobs(
 
 // SearchJobs returns up to limit of the consumer's jobs, newest first: those
 // whose ID or whole externalId is the text, and those of the newest
-// job.SearchDepth that contain it, in any case, in their externalId, meeting
+// job.SearchDepth that contain it, in any case, in their title, externalId, meeting
 // URL or display name. It uses the indexes jobs_external and jobs_created.
 func (db *Reader) SearchJobs(ctx context.Context, caller account.Caller, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
@@ -71,14 +72,40 @@ func (db *Reader) SearchJobs(ctx context.Context, caller account.Caller, text st
 	if err == nil {
 		err = db.forEach(ctx, "search jobs", add, fmt.Sprintf(`SELECT `+viewColumns+` FROM jobs WHERE id IN (
 				SELECT id FROM (
-					SELECT id, created_at, external_id, meeting_url, display_name FROM jobs
+					SELECT id, created_at, external_id, meeting_url, display_name, metadata, options FROM jobs
 					WHERE consumer_id = $1 AND mode = $2 ORDER BY created_at DESC, id DESC LIMIT %d) AS newest
 				WHERE LOWER(external_id) LIKE $3 ESCAPE '!' OR LOWER(meeting_url) LIKE $3 ESCAPE '!' OR LOWER(display_name) LIKE $3 ESCAPE '!'
+					OR LOWER(metadata) LIKE $4 ESCAPE '!' OR LOWER(options) LIKE $4 ESCAPE '!'
 				ORDER BY created_at DESC, id DESC LIMIT %d)
-			ORDER BY created_at DESC, id DESC`, job.SearchDepth, limit), caller.ConsumerID, caller.Mode, containsPattern(text))
+			ORDER BY created_at DESC, id DESC`, job.SearchDepth, limit), caller.ConsumerID, caller.Mode, containsPattern(text),
+			`%"title":"%`+containsPattern(text)[1:])
 	}
 	return found, err
 }
+
+// JobNames returns what people call some jobs.
+func (db *Reader) JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	names := make(map[uuid.UUID]string, len(ids))
+	return names, db.forEach(ctx, "read the names of jobs", func(r row) error {
+		j, err := scanView(r)
+		names[j.ID] = j.Name()
+		return err
+	}, `SELECT `+viewColumns+` FROM jobs WHERE id `+db.dialect.In(1), jsonArray(ids))
+}
+
+// JobHours counts the jobs of a caller by the hour of their creation, and those that failed. It
+// uses the index jobs_created.
+func (db *Reader) JobHours(ctx context.Context, caller account.Caller, since time.Time) ([]job.HourCount, error) {
+	return list(ctx, db, "count the jobs of each hour", func(r row) (c job.HourCount, err error) {
+		var hour int64
+		err = r.Scan(&hour, &c.Jobs, &c.Failed)
+		c.Hour = fromMillis(hour * hourMillis)
+		return c, err
+	}, `SELECT created_at / 3600000 AS hour, COUNT(*), CAST(SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS BIGINT) FROM jobs
+		WHERE consumer_id = $1 AND mode = $2 AND created_at >= $3 GROUP BY created_at / 3600000`, caller.ConsumerID, caller.Mode, since)
+}
+
+const hourMillis = 60 * 60 * 1000
 
 // containsPattern returns the LIKE pattern for lower-case texts that contain text.
 func containsPattern(text string) string {

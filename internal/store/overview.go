@@ -15,7 +15,7 @@ import (
 // Bounds of the lists of an overview.
 const (
 	overviewBots     = 200
-	overviewFailures = 15
+	overviewFailures = 6
 )
 
 // Overview reads the overview, with the failures of the jobs of a mode. None of its queries

@@ -42,6 +42,12 @@ type RunningBot struct {
 	LaunchError string
 }
 
+// HourCount is how many jobs were created in an hour, and how many of them failed.
+type HourCount struct {
+	Hour         time.Time
+	Jobs, Failed int
+}
+
 // FailureCount is how many jobs failed with a code on a day (UTC).
 type FailureCount struct {
 	Day  time.Time

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,8 @@ const (
 	DeliveryWaiting   DeliveryState = "waiting" // a try is due or in progress
 	DeliveryDelivered DeliveryState = "delivered"
 	DeliveryFailed    DeliveryState = "failed"
+
+	DeliveryEnded DeliveryState = "ended" // in a LogFilter: delivered or failed
 )
 
 // DeliveryRecord is the history of a delivery, without its payload.
@@ -38,6 +41,23 @@ type DeliveryRecord struct {
 	EndedAt   time.Time // zero while waiting
 	EndReason string    // of DeliveryFailed
 	Tries     []Try
+}
+
+// NextTry returns when a delivery is tried next: when its try is due, the one that blocks it is
+// done, the receiver wants it, and not before now. If its endpoint is dead, that is at the next probe
+// instead of when its try is due.
+func NextTry(dueAt, blockedTo, probeAt, notBefore, now time.Time) time.Time {
+	if !probeAt.IsZero() {
+		dueAt, blockedTo = probeAt, time.Time{}
+	}
+	return slices.MaxFunc([]time.Time{dueAt, blockedTo, notBefore, now}, time.Time.Compare)
+}
+
+// HourTries is what came of the tries of an hour.
+type HourTries struct {
+	Hour              time.Time
+	Delivered, Failed int
+	Latency           time.Duration // average
 }
 
 // DeliveryCursor is a position in the list of a job's deliveries, which is

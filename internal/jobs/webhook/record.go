@@ -94,7 +94,7 @@ func (s *Sender) logTry(result Result, err error, lost bool) {
 		attributes = append(attributes, slog.String("job", delivery.JobID.String()))
 	}
 	if verdict.Outcome == Retry {
-		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
+		attributes = append(attributes, slog.Time("retry_at", NextTry(verdict.RetryAt, time.Time{}, result.ProbeAt, verdict.NotBefore, time.Time{})))
 	}
 	if verdict.Outcome == PermanentFailure {
 		attributes = append(attributes, slog.String("reason", verdict.Reason))

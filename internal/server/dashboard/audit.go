@@ -43,7 +43,6 @@ var auditActions = map[string]string{
 	"POST /cli":               "authorized a command line",
 	"POST /docs/key":          "created a key of the API reference",
 	"POST /webhooks/endpoint": "changed the default endpoint",
-	"POST /webhooks/events":   "changed the events of webhooks",
 	"POST /webhooks/secret":   "revealed the webhook secret",
 	"POST /webhooks/rotate":   "rotated the webhook secret",
 	"POST /team/invite":       "invited a user",

@@ -61,7 +61,7 @@ func formOf(c calendarsync.Calendar) calendarForm {
 }
 
 func readCalendarForm(form url.Values) calendarForm {
-	field := func(name string, longest int) string { return clip(strings.TrimSpace(form.Get(name)), longest) }
+	field := func(name string, longest int) string { return job.Clip(strings.TrimSpace(form.Get(name)), longest) }
 	return calendarForm{
 		Name: field("name", 200), Address: strings.TrimSpace(form.Get("address")), Email: field("email", 254), Record: form.Get("record"),
 		TitleMatches: field("titleMatches", 200), MinParticipants: form.Get("minParticipants"), OptOut: field("optOut", 50),

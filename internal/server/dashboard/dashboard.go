@@ -29,6 +29,7 @@ import (
 	"standin/internal/calendar/mail"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
 	"standin/internal/operation/alert"
 	"standin/internal/operation/host"
 	"standin/internal/recording"
@@ -63,9 +64,12 @@ type Accounts interface {
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 }
 
-// Search finds jobs, and reads what was said in them. It is implemented by store.Store.
+// Search finds, names and counts jobs, and reads what was said in them. It is implemented by store.Store.
 type Search interface {
 	SearchJobs(ctx context.Context, caller account.Caller, text string, limit int) ([]job.Job, error)
+	JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error)
+	JobHours(ctx context.Context, caller account.Caller, since time.Time) ([]job.HourCount, error)
+	TryHours(ctx context.Context, caller account.Caller, endpointKey string, since time.Time) ([]webhook.HourTries, error)
 	SearchTexts(ctx context.Context, caller account.Caller, text string, filter job.TextFilter,
 		limit int) ([]job.SearchMatch, error)
 	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)

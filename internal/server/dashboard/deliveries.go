@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 type deliveriesView struct {
 	Mode       job.Mode
 	Deliveries []webhook.DeliveryRecord
+	Names      map[uuid.UUID]string // of their jobs
 	Events     []webhook.EventType
 	States     []webhook.DeliveryState
 	Endpoints  []webhook.Endpoint
@@ -27,23 +29,31 @@ type deliveriesView struct {
 	Newest, Older string // URLs of pages
 }
 
+// anyState selects the deliveries in all states.
+const anyState = "any"
+
+func jobOfDelivery(d webhook.DeliveryRecord) uuid.UUID { return d.JobID }
+
 // deliveryLogPage shows the deliveries of the team.
 func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	query := req.URL.Query()
 	shown := deliveriesView{
 		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{
-			webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed,
+			webhook.DeliveryEnded, webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed, anyState,
 		},
-		Event: query.Get("event"), State: query.Get("state"), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
+		Event: query.Get("event"), State: cmp.Or(query.Get("state"), string(webhook.DeliveryEnded)), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
 		From: query.Get("from"), To: query.Get("to"),
 	}
 	as := req.as(shown.Mode)
 	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State)}
+	if shown.State == anyState {
+		filter.State = ""
+	}
 	var err error
 	if filter.From, filter.To, err = dayRange(shown.From, shown.To); err != nil {
 		return err
 	}
-	known := shown.State == "" || slices.Contains(shown.States, filter.State)
+	known := slices.Contains(shown.States, webhook.DeliveryState(shown.State))
 	for text, id := range map[string]*uuid.UUID{shown.Endpoint: &filter.Endpoint, shown.Job: &filter.JobID} {
 		if text == "" {
 			continue
@@ -52,7 +62,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 			known = false
 		}
 	}
-	shown.Filtered = filter != (webhook.LogFilter{}) || !known
+	shown.Filtered = filter != (webhook.LogFilter{State: webhook.DeliveryEnded}) || !known
 	if shown.Endpoints, _, err = d.Webhooks.Endpoints(req.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
 		return err
 	}
@@ -62,6 +72,9 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	page := lifecycle.Page{Cursor: query.Get("cursor"), Limit: listPage}
 	var next string
 	if shown.Deliveries, next, err = d.Webhooks.DeliveryLog(req.Context(), as, filter, page); err != nil {
+		return err
+	}
+	if shown.Names, err = names(req, shown.Deliveries, jobOfDelivery); err != nil {
 		return err
 	}
 	query.Del("note")
@@ -80,13 +93,11 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 type deliveryView struct {
 	lifecycle.DeliveryDetails
 	Mode    job.Mode
+	Meeting string // empty without a job
 	Headers []headerView
 	Body    string // indented
 	Curl    string
 }
-
-// HasJob reports whether the delivery belongs to a job.
-func (v deliveryView) HasJob() bool { return v.JobID != uuid.Nil }
 
 // headerView is a header of a request.
 type headerView struct{ Name, Value string }
@@ -106,6 +117,11 @@ func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetai
 			shown.Headers = append(shown.Headers, headerView{strings.ToLower(name), value})
 		}
 	}
+	called, err := names(req, []webhook.DeliveryRecord{found.DeliveryRecord}, jobOfDelivery)
+	if err != nil {
+		return err
+	}
+	shown.Meeting = called[found.JobID]
 	slices.SortStableFunc(shown.Headers, func(a, b headerView) int { return strings.Compare(a.Name, b.Name) })
 	return req.show("delivery", "Webhook", shown)
 }

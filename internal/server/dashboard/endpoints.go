@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,26 +20,17 @@ import (
 // endpointView is a webhook endpoint, for people.
 type endpointView struct {
 	webhook.Endpoint
-	State   string // one or two words
+	State   string // as in the API, or disabled
 	Tone    string
 	Problem string // the last failure, while it fails
 	Next    string // what happens next; empty when nothing waits
 }
 
 func viewEndpoint(e webhook.Endpoint) endpointView {
-	v := endpointView{Endpoint: e}
-	switch lifecycle.StateOf(e) {
-	case lifecycle.Untried:
-		v.State, v.Tone = "not tried", "still"
-	case lifecycle.Answering:
-		v.State, v.Tone = "responding", "good"
-	case lifecycle.Slow:
-		v.State, v.Tone = "slow", "busy"
-	case lifecycle.Failing:
-		v.State, v.Tone = "failing", "bad"
-	case lifecycle.Dead:
-		v.State, v.Tone = "dead", "bad"
-	}
+	state := lifecycle.StateOf(e)
+	v := endpointView{Endpoint: e, State: string(state), Tone: cmp.Or(map[lifecycle.EndpointState]string{
+		lifecycle.Untried: "still", lifecycle.Answering: "good", lifecycle.Slow: "busy",
+	}[state], "bad")}
 	if e.Registered && !e.Enabled {
 		v.State, v.Tone = "disabled", "still"
 	}
@@ -51,7 +43,7 @@ func viewEndpoint(e webhook.Endpoint) endpointView {
 	}
 	if !e.NextTryAt.IsZero() {
 		v.Next = "next attempt"
-		if lifecycle.StateOf(e) == lifecycle.Dead {
+		if state == lifecycle.Dead {
 			v.Next = "paused; next probe"
 		}
 	}
@@ -80,6 +72,8 @@ type endpointPageView struct {
 	Events     []eventChoice
 	All        bool // all events, also later ones
 	Deliveries []webhook.DeliveryRecord
+	Names      map[uuid.UUID]string // of their jobs
+	Plots      []plot
 	Log        string // URL of all deliveries of the endpoint
 	Tested     *webhook.Try
 	Problem    string
@@ -137,7 +131,13 @@ func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as ac
 		page); err != nil {
 		return err
 	}
-	shown.Log = "/webhooks/deliveries?" + url.Values{"mode": {string(as.Mode)}, "endpoint": {found.ID.String()}}.Encode()
+	if shown.Names, err = names(req, shown.Deliveries, jobOfDelivery); err != nil {
+		return err
+	}
+	if shown.Plots, err = d.plotTries(req, as, found.Key); err != nil {
+		return err
+	}
+	shown.Log = "/webhooks/deliveries?" + url.Values{"mode": {string(as.Mode)}, "endpoint": {found.ID.String()}, "state": {anyState}}.Encode()
 	return req.showStatus(status, "endpoint", "Webhook endpoint", shown)
 }
 

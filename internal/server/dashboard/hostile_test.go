@@ -30,7 +30,7 @@ func TestHostileTexts(t *testing.T) {
 	ada := h.firstUser(name, hostile[20:110])
 	p := h.signedIn("ada@example.test")
 	hook := receiver(t, 500, hostile) + "/?" + url.QueryEscape(hostile)
-	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {hook}})
+	p.submit("/webhooks/settings", "/webhooks/endpoint", url.Values{"url": {hook}})
 	metadata, err := json.Marshal(map[string]string{"note": hostile, hostile: "x"})
 	if err != nil {
 		t.Fatal(err)

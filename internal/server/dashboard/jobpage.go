@@ -39,6 +39,8 @@ type jobView struct {
 	Entries        []entryView
 	MoreEntries    string // URL of the rest; empty when all are shown
 	Deliveries     []webhook.DeliveryRecord
+	Receivers      []receiverView // of the deliveries
+	Obstacle       string         // the check that fails and on which the job waits; empty without one
 	MoreDeliveries string         // URL of the rest; empty when all are shown
 	Recording      *recordingView // nil without one
 	Captures       []recording.Capture
@@ -50,6 +52,34 @@ type jobView struct {
 	Records        string      // what the bot keeps, in words
 	Sources        []string    // how the bot was asked for, if not only by a request for a job
 	Metadata       string      // indented
+}
+
+// receiverView are the deliveries of a job to a URL.
+type receiverView struct {
+	URL                        string
+	Delivered, Waiting, Failed int
+	Deliveries                 []webhook.DeliveryRecord
+}
+
+// receiversOf returns deliveries by their URLs.
+func receiversOf(deliveries []webhook.DeliveryRecord) (receivers []receiverView) {
+	for _, d := range deliveries {
+		at := slices.IndexFunc(receivers, func(r receiverView) bool { return r.URL == d.URL })
+		if at < 0 {
+			at, receivers = len(receivers), append(receivers, receiverView{URL: d.URL})
+		}
+		r := &receivers[at]
+		r.Deliveries = append(r.Deliveries, d)
+		switch d.State {
+		case webhook.DeliveryDelivered:
+			r.Delivered++
+		case webhook.DeliveryWaiting:
+			r.Waiting++
+		default:
+			r.Failed++
+		}
+	}
+	return receivers
 }
 
 // controls are the actions that a job allows now.
@@ -65,7 +95,7 @@ func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) 
 	if err != nil {
 		return err
 	}
-	return req.show("job", jobTitle(view.Job), view)
+	return req.show("job", view.Name(), view)
 }
 
 // namedJob returns the job in the path, live or test, and the caller to act as.
@@ -113,6 +143,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	if err != nil {
 		return view, fmt.Errorf("read deliveries: %w", err)
 	}
+	view.Receivers = receiversOf(view.Deliveries)
 	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
 	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted || cache.transcribed != transcribed {
 		if cache.view, err = d.recordingAt(ctx, found, "/jobs/"+found.ID.String(), ""); err != nil {
@@ -141,6 +172,17 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	if view.Meeting, err = d.readMeeting(ctx, as, found, details[found.ID], entries); err != nil {
 		return view, err
+	}
+	if d.Capacity != nil && (found.Status.Teardown() || found.Status == job.Pending || found.Status == job.Dispatching) {
+		capacity, err := d.Capacity.Capacity(ctx)
+		if err != nil {
+			return view, err
+		}
+		needed := "launcher"
+		if found.Status.Teardown() {
+			needed = "storage"
+		}
+		view.Obstacle = find(capacity.Problems, func(p Problem) bool { return p.Check == needed }).Check
 	}
 	view.Controls = controlsOf(found, view.Recording != nil)
 	if view.Recording != nil {

@@ -43,6 +43,7 @@ type jobList struct {
 	Depth     int // number of jobs that a search examines
 
 	FormID string // of the form that sends a test bot
+	Plot   plot
 }
 
 // Is reports whether the list is filtered by this status alone.
@@ -62,7 +63,7 @@ type jobRow struct {
 
 // newJobRow returns the row of a job.
 func newJobRow(j job.Job, details lifecycle.Details) jobRow {
-	row := jobRow{Job: j, Title: jobTitle(j), Place: jobPlace(j), Start: j.JoinAt}
+	row := jobRow{Job: j, Title: j.Name(), Place: j.Place(), Start: j.JoinAt}
 	if !j.StartedAt.IsZero() {
 		row.Start = j.StartedAt
 	}
@@ -75,6 +76,15 @@ func newJobRow(j job.Job, details lifecycle.Details) jobRow {
 		row.People = append(row.People, p.Name)
 	}
 	return row
+}
+
+// names returns what people call the jobs that some rows are about.
+func names[T any](req *pageRequest, rows []T, jobOf func(T) uuid.UUID) (map[uuid.UUID]string, error) {
+	ids := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		ids[i] = jobOf(row)
+	}
+	return req.d.Search.JobNames(req.Context(), ids)
 }
 
 // inModes returns what read finds for a user in the first of some modes, and the caller to act
@@ -131,7 +141,7 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 		return list, filter, err
 	}
 	const longestSearch = 500
-	list.Search = clip(list.Search, longestSearch)
+	list.Search = job.Clip(list.Search, longestSearch)
 	return list, filter, nil
 }
 
@@ -149,14 +159,6 @@ func dayRange(from, to string) (start, end time.Time, err error) {
 		err = &pageError{http.StatusBadRequest, "Dates must have the form 2026-11-20."}
 	}
 	return start, end, err
-}
-
-// clip shortens a text to a number of characters.
-func clip(text string, longest int) string {
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest])
-	}
-	return text
 }
 
 // readJobs returns the requested list.
@@ -227,8 +229,28 @@ func (d *Dashboard) listJobs(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	list.FormID = uuid.NewString()
+	counts, err := d.Search.JobHours(req.Context(), req.as(list.Mode), d.Now().Add(-24*time.Hour))
+	if err != nil {
+		return err
+	}
+	list.FormID, list.Plot = uuid.NewString(), plotJobs(counts, d.Now())
 	return req.show("jobs", "Jobs", list)
+}
+
+// landing shows the jobs of the chosen mode, or of the other one if only that has jobs.
+func (d *Dashboard) landing(req *pageRequest) error {
+	chosen := modeOf(req.URL.Query())
+	for _, mode := range []job.Mode{chosen, job.Live, job.Test} {
+		found, _, err := d.Jobs.Jobs(req.Context(), req.as(mode), job.Filter{}, lifecycle.Page{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			chosen = mode
+			break
+		}
+	}
+	return req.redirect("/jobs?mode=" + string(chosen))
 }
 
 // changeJobs cancels the selected jobs of the list, or sends their bots again.

@@ -50,7 +50,7 @@ func (f newJobForm) filled() newJobForm {
 	f.Platforms, f.FormID = job.Platforms(), cmp.Or(f.FormID, uuid.NewString())
 	f.Outcomes, f.Defaults, f.DefaultName = simulator.Outcomes(), job.DefaultAutoLeave(), job.DefaultDisplayName
 	if platform, _, ok := findMeeting(f.MeetingURL); ok {
-		f.Detected = platformName(platform)
+		f.Detected = platform.Name()
 	}
 	return f
 }
@@ -116,13 +116,13 @@ func findMeeting(text string) (job.Platform, string, bool) {
 
 // detectPlatform returns the meeting in a text that the user is typing.
 func (d *Dashboard) detectPlatform(req *pageRequest) error {
-	platform, address, ok := findMeeting(clip(req.URL.Query().Get("text"), 10_000))
+	platform, address, ok := findMeeting(job.Clip(req.URL.Query().Get("text"), 10_000))
 	return req.writeJSON(struct {
 		OK      bool   `json:"ok"`
 		Warning string `json:"warning"`
 		Name    string `json:"name"`
 		Address string `json:"address"`
-	}{ok, d.linkWarning(address), platformName(platform), address})
+	}{ok, d.linkWarning(address), platform.Name(), address})
 }
 
 // linkWarning returns why a meeting URL cannot lead to a meeting, or "".
@@ -174,7 +174,7 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 		return request, "The meeting link must start with https:// and include a host, for example https://meet.google.com/abc-defg-hij."
 	}
 	if f.Platform != "" {
-		if platform = job.Platform(f.Platform); platformName(platform) == f.Platform {
+		if platform = job.Platform(f.Platform); platform.Name() == f.Platform {
 			return request, "There is no such platform."
 		}
 	}
@@ -218,7 +218,7 @@ func (f newJobForm) options() (o job.Options) {
 		}
 		return nil
 	}
-	o.Title = clip(f.Title, 1000) // as in api/openapi.yaml
+	o.Title = job.Clip(f.Title, 1000) // as in api/openapi.yaml
 	o.Captions.Enabled, o.Chat, o.Transcript.Enabled = chosen(f.Captions), chosen(f.Chat), chosen(f.Transcript)
 	o.Consent.Required = chosen(f.Consent)
 	if f.AudioOnly {
@@ -239,7 +239,7 @@ func plainName(name string) string {
 	if name == "" {
 		return job.DefaultDisplayName
 	}
-	return clip(name, 200)
+	return job.Clip(name, 200)
 }
 
 // isHTTPURL reports whether a text is an absolute http or https URL.

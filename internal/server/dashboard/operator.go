@@ -63,6 +63,8 @@ type operatorView struct {
 	Bots     []botView
 	Capacity *CapacityView
 	Plot     failurePlot
+	Forecast plot
+	Names    map[uuid.UUID]string // of the jobs of bots and failures
 }
 
 type stateCount struct {
@@ -98,8 +100,9 @@ const maxBots = 200
 
 // botsView is the data of a page of running bots.
 type botsView struct {
-	Bots []botView
-	More string // URL of the next page; empty on the last
+	Bots  []botView
+	Names map[uuid.UUID]string // of their jobs
+	More  string               // URL of the next page; empty on the last
 }
 
 // botsPage shows the running bots that do not fit on the operator page.
@@ -121,6 +124,9 @@ func (d *Dashboard) botsPage(req *pageRequest) error {
 	for _, b := range bots {
 		view.Bots = append(view.Bots, viewBot(b, now))
 	}
+	if view.Names, err = names(req, bots, func(b job.RunningBot) uuid.UUID { return b.JobID }); err != nil {
+		return err
+	}
 	return req.show("bots", "Running bots", view)
 }
 
@@ -134,6 +140,7 @@ type failuresView struct {
 	Codes     []job.FailureCode
 	Platforms []job.Platform
 	Jobs      []job.FailedJob
+	Names     map[uuid.UUID]string
 	Older     string // URL of the next page; empty on the last
 }
 
@@ -173,6 +180,9 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 		last := shown.Jobs[shownJobs-1]
 		query.Set("after", fmt.Sprintf("%d.%s", last.At.UnixMilli(), last.JobID))
 		shown.Older = "/operator/failures?" + query.Encode()
+	}
+	if shown.Names, err = names(req, shown.Jobs, func(f job.FailedJob) uuid.UUID { return f.JobID }); err != nil {
+		return err
 	}
 	return req.show("failures", "Failed jobs", shown)
 }
@@ -240,7 +250,17 @@ func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown oper
 		if err != nil {
 			return shown, fmt.Errorf("read the capacity: %w", err)
 		}
-		shown.Capacity = &capacity
+		shown.Capacity, shown.Forecast = &capacity, plotForecast(capacity, shown.Now)
+	}
+	var ids []uuid.UUID
+	for _, b := range shown.Bots {
+		ids = append(ids, b.JobID)
+	}
+	for _, f := range shown.Recent {
+		ids = append(ids, f.JobID)
+	}
+	if shown.Names, err = d.Search.JobNames(ctx, ids); err != nil {
+		return shown, err
 	}
 	shown.Plot = plotFailures(shown.Failures, shown.Now)
 	return shown, nil

@@ -203,26 +203,26 @@ func TestWebhookPage(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(server.Close)
-	if strings.Contains(html.UnescapeString(p.get("/webhooks").body), secret) {
+	if strings.Contains(html.UnescapeString(p.get("/webhooks/settings").body), secret) {
 		t.Error("the page shows the secret without a request")
 	}
-	if !strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
+	if !strings.Contains(html.UnescapeString(p.submit("/webhooks/settings", "/webhooks/secret", nil).body), secret) {
 		t.Error("the page does not show the secret on request")
 	}
-	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}).want(t, "a URL with another scheme", 400)
+	p.submit("/webhooks/settings", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}).want(t, "a URL with another scheme", 400)
 	for _, choice := range []string{"on", ""} {
 		for _, name := range []string{"transcript", "commands"} {
-			p.submit("/webhooks", "/webhooks/events", url.Values{name: {choice}})
-			if got := strings.Count(p.get("/webhooks").body, `" checked`); got != len(choice)/2 ||
-				!strings.Contains(p.get("/webhooks").body, `name="`+name+`"`+map[string]string{"on": " checked"}[choice]) {
+			p.submit("/webhooks/settings", "/webhooks/endpoint", url.Values{name: {choice}})
+			if got := strings.Count(p.get("/webhooks/settings").body, `" checked`); got != len(choice)/2 ||
+				!strings.Contains(p.get("/webhooks/settings").body, `name="`+name+`"`+map[string]string{"on": " checked"}[choice]) {
 				t.Errorf("after the choice %q of %s, %d events are enabled", choice, name, got)
 			}
 		}
 	}
-	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {server.URL}})
+	p.submit("/webhooks/settings", "/webhooks/endpoint", url.Values{"url": {server.URL}})
 	test := func(want string) {
 		t.Helper()
-		if answer := p.submit("/webhooks", "/webhooks/test", nil); !strings.Contains(answer.body, want) {
+		if answer := p.submit("/webhooks/settings", "/webhooks/test", nil); !strings.Contains(answer.body, want) {
 			t.Errorf("the result of the test event lacks %q", want)
 		}
 	}
@@ -230,14 +230,14 @@ func TestWebhookPage(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Errorf("verify the test event: %v", err)
 	}
-	p.submit("/webhooks", "/webhooks/rotate", nil)
+	p.submit("/webhooks/settings", "/webhooks/rotate", nil)
 	test("It responded with <strong>202</strong>")
 	if err := <-got; err != nil {
 		t.Errorf("verify the test event with the old secret: %v", err)
 	}
-	if strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
+	if strings.Contains(html.UnescapeString(p.submit("/webhooks/settings", "/webhooks/secret", nil).body), secret) {
 		t.Error("the secret was not rotated")
 	}
-	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"http://169.254.169.254/latest"}})
+	p.submit("/webhooks/settings", "/webhooks/endpoint", url.Values{"url": {"http://169.254.169.254/latest"}})
 	test("is refused")
 }

@@ -130,7 +130,7 @@ func (v *recordingView) chapters() []chapter {
 			continue // a fault, too
 		}
 		list = append(list, chapter{
-			gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs),
+			gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, job.Clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs),
 		})
 		if gap.EndMs < v.TotalMs {
 			list = append(list, chapter{gap.EndMs, "continues"})

@@ -5,31 +5,113 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 )
 
-// failurePlot is a bar chart of failures per day, which the page draws in SVG. A
-// table has the same numbers, for screen readers.
+// plot is a chart of columns, which a page draws in SVG. The titles of its parts have the numbers.
+type plot struct {
+	Name    string
+	Columns []plotColumn
+	Lines   []plotLine // of the scale
+	Limit   *plotLine  // nil without one
+	Width   int
+	Empty   bool // there is nothing to show
+}
+
+type plotColumn struct {
+	Name  string // below it; empty for most if there are many
+	X     float64
+	Parts []plotPart // from the bottom
+}
+
+type plotPart struct {
+	Value               float64
+	Tone                int // index of the color
+	Text                string
+	X, Y, Width, Height float64
+}
+
+type plotLine struct {
+	Y    float64
+	Text string
+}
+
+// Sizes in the units of the drawing.
+const (
+	plotHeight = 160
+	plotWidth  = 650
+	plotLeft   = 40
+)
+
+// Tones of columns.
+const (
+	neutralTone = 0
+	badTone     = 5
+	goodTone    = 9
+)
+
+// newPlot returns a chart of columns, at most 14 of which it names. A limit of 0 is none.
+func newPlot(name string, columns []plotColumn, limit float64) plot {
+	p := plot{Name: name, Columns: columns, Width: plotWidth}
+	most := 0.0
+	for _, column := range columns {
+		sum := 0.0
+		for _, part := range column.Parts {
+			sum += part.Value
+		}
+		most = max(most, sum)
+	}
+	if p.Empty = most == 0; p.Empty {
+		return p
+	}
+	unit := plotHeight / max(most, limit)
+	line := func(value float64) plotLine { return plotLine{plotHeight - value*unit, fmt.Sprintf("%.3g", value)} }
+	p.Lines = []plotLine{line(most / 2), line(most)}
+	if limit > 0 {
+		at := line(limit)
+		p.Limit = &at
+	}
+	step := float64(plotWidth-plotLeft) / float64(len(columns))
+	for i := range columns {
+		column := &columns[i]
+		column.X = plotLeft + step*(float64(i)+.5)
+		if i%((len(columns)+13)/14) > 0 {
+			column.Name = ""
+		}
+		top := float64(plotHeight)
+		for j := range column.Parts {
+			part := &column.Parts[j]
+			part.Width, part.Height = step*.7, part.Value*unit
+			top -= part.Height
+			part.X, part.Y = column.X-part.Width/2, top
+		}
+	}
+	return p
+}
+
+// lastHours returns a column for each of the last 24 hours.
+func lastHours(now time.Time, parts func(hour time.Time) []plotPart) []plotColumn {
+	columns := make([]plotColumn, 24)
+	for i := range columns {
+		hour := now.UTC().Truncate(time.Hour).Add(time.Duration(i-len(columns)+1) * time.Hour)
+		columns[i] = plotColumn{Name: hour.Format("15:04"), Parts: parts(hour)}
+	}
+	return columns
+}
+
+// failurePlot is a chart of failures per day, with a table of the same numbers.
 type failurePlot struct {
+	plot
 	Days  []plotDay
 	Codes []plotCode // that occur, in the order of api/openapi.yaml
-	Most  int        // jobs of the highest bar; 0 when nothing failed
-	Lines []plotLine // of the scale
-	Width int
 }
 
 type plotDay struct {
 	Name  string
-	X     int
 	Jobs  int
-	Bars  []plotBar
 	Cells []int // jobs of each code of the plot
-}
-
-type plotBar struct {
-	X, Y, Width, Height float64
-	Tone                int // index of the color
-	Text                string
 }
 
 type plotCode struct {
@@ -38,80 +120,108 @@ type plotCode struct {
 	Jobs int
 }
 
-type plotLine struct {
-	Y    float64
-	Jobs int
-}
-
-// Sizes in the units of the drawing.
-const (
-	plotHeight = 160
-	plotStep   = 44
-	plotBarW   = 30
-	plotLeft   = 34
-)
-
 // plotFailures returns the chart of the last days.
-func plotFailures(counts []job.FailureCount, now time.Time) failurePlot {
-	plot := failurePlot{Width: plotLeft + job.OverviewDays*plotStep}
+func plotFailures(counts []job.FailureCount, now time.Time) (shown failurePlot) {
 	total := make(map[job.FailureCode]int)
-	byDay := make(map[string]map[job.FailureCode]int)
 	for _, c := range counts {
-		day := c.Day.Format(time.DateOnly)
-		if byDay[day] == nil {
-			byDay[day] = make(map[job.FailureCode]int)
-		}
-		byDay[day][c.Code] += c.Jobs
 		total[c.Code] += c.Jobs
 	}
 	for i, code := range job.FailureCodes() {
 		if total[code] > 0 {
-			plot.Codes = append(plot.Codes, plotCode{Code: code, Tone: i, Jobs: total[code]})
+			shown.Codes = append(shown.Codes, plotCode{Code: code, Tone: i, Jobs: total[code]})
 		}
 	}
-	today := now.UTC().Truncate(24 * time.Hour)
+	var columns []plotColumn
 	for back := range job.OverviewDays {
-		at := today.AddDate(0, 0, back+1-job.OverviewDays)
-		day := plotDay{Name: at.Format("2 Jan"), X: plotLeft + back*plotStep}
-		for _, code := range plot.Codes {
-			jobs := byDay[at.Format(time.DateOnly)][code.Code]
+		at := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, back+1-job.OverviewDays)
+		day := plotDay{Name: at.Format("2 Jan")}
+		column := plotColumn{Name: day.Name}
+		for _, code := range shown.Codes {
+			jobs := find(counts, func(c job.FailureCount) bool { return c.Code == code.Code && c.Day.Equal(at) }).Jobs
 			day.Cells = append(day.Cells, jobs)
 			day.Jobs += jobs
-		}
-		plot.Most = max(plot.Most, day.Jobs)
-		plot.Days = append(plot.Days, day)
-	}
-	plot.draw()
-	return plot
-}
-
-// draw computes the positions of the bars and the scale.
-func (p *failurePlot) draw() {
-	if p.Most == 0 {
-		return
-	}
-	unit := float64(plotHeight) / float64(p.Most)
-	for i := range p.Days {
-		day := &p.Days[i]
-		top := float64(plotHeight)
-		for j, jobs := range day.Cells {
-			if jobs == 0 {
-				continue
-			}
-			height := float64(jobs) * unit
-			top -= height
-			day.Bars = append(day.Bars, plotBar{
-				X: float64(day.X) + (plotStep-plotBarW)/2, Y: top, Width: plotBarW, Height: height, Tone: p.Codes[j].Tone,
-				Text: fmt.Sprintf("%s: %d × %s", day.Name, jobs, p.Codes[j].Code),
+			column.Parts = append(column.Parts, plotPart{
+				Value: float64(jobs), Tone: code.Tone, Text: fmt.Sprintf("%s: %d × %s", day.Name, jobs, inWords(code.Code)),
 			})
 		}
+		shown.Days, columns = append(shown.Days, day), append(columns, column)
 	}
-	marks := []int{p.Most}
-	if half := p.Most / 2; half > 0 {
-		marks = append(marks, half)
+	shown.plot = newPlot("Failures", columns, 0)
+	return shown
+}
+
+// plotJobs returns the chart of the jobs of the last 24 hours.
+func plotJobs(counts []job.HourCount, now time.Time) plot {
+	return newPlot("Jobs of the last 24 hours", lastHours(now, func(hour time.Time) []plotPart {
+		c := find(counts, func(c job.HourCount) bool { return c.Hour.Equal(hour) })
+		text := fmt.Sprintf("%s UTC: %d jobs, %d failed", hour.Format("15:04"), c.Jobs, c.Failed)
+		return []plotPart{
+			{Value: float64(c.Jobs - c.Failed), Tone: neutralTone, Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text},
+		}
+	}), 0)
+}
+
+// plotTries returns the charts of the results and of the latency of the tries of the last 24 hours: of those to an
+// endpoint, or of all with an empty key.
+func (d *Dashboard) plotTries(req *pageRequest, as account.Caller, key string) ([]plot, error) {
+	now := d.Now()
+	counts, err := d.Search.TryHours(req.Context(), as, key, now.Add(-24*time.Hour))
+	at := func(hour time.Time) (c webhook.HourTries, text string) {
+		c = find(counts, func(c webhook.HourTries) bool { return c.Hour.Equal(hour) })
+		return c, fmt.Sprintf("%s UTC: %d delivered, %d failed, %d ms", hour.Format("15:04"), c.Delivered, c.Failed, c.Latency.Milliseconds())
 	}
-	slices.Sort(marks)
-	for _, jobs := range marks {
-		p.Lines = append(p.Lines, plotLine{Y: plotHeight - float64(jobs)*unit, Jobs: jobs})
+	results := lastHours(now, func(hour time.Time) []plotPart {
+		c, text := at(hour)
+		return []plotPart{{Value: float64(c.Delivered), Tone: goodTone, Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text}}
+	})
+	latency := lastHours(now, func(hour time.Time) []plotPart {
+		c, text := at(hour)
+		return []plotPart{{Value: float64(c.Latency.Milliseconds()), Tone: neutralTone, Text: text}}
+	})
+	return []plot{
+		newPlot("Attempts of the last 24 hours (UTC)", results, 0), newPlot("Average response in milliseconds (UTC)", latency, 0),
+	}, err
+}
+
+// plotForecast returns the chart of the most bots that start within five minutes, for each of the next 24 hours.
+func plotForecast(c CapacityView, now time.Time) plot {
+	limit := float64(c.Capacity)
+	if c.Capacity >= unlimited {
+		limit = 0
 	}
+	columns := lastHours(now.Add(23*time.Hour), func(hour time.Time) []plotPart {
+		most := Forecast{From: hour}
+		for _, one := range c.Forecast {
+			if one.From.Truncate(time.Hour).Equal(hour) && one.Bots > most.Bots {
+				most = one
+			}
+		}
+		tone := neutralTone
+		if limit > 0 && float64(most.Bots) > limit {
+			tone = badTone
+		}
+		return []plotPart{{Value: float64(most.Bots), Tone: tone, Text: fmt.Sprintf("%s UTC: %d bots start", most.From.UTC().Format("15:04"), most.Bots)}}
+	})
+	return newPlot("Bots that start within five minutes (UTC)", columns, limit)
+}
+
+// plotUsage returns the chart of the recorded hours of each day.
+func plotUsage(report job.UsageReport) plot {
+	var columns []plotColumn
+	for day := report.From; !day.After(report.To); day = day.AddDate(0, 0, 1) {
+		used := find(report.Days, func(d job.UsageDay) bool { return d.Day.Equal(day) })
+		name := day.Format("2 Jan")
+		columns = append(columns, plotColumn{Name: name, Parts: []plotPart{{
+			Value: used.Recorded.Hours(), Text: fmt.Sprintf("%s: %s recorded, %d jobs", name, hoursText(used.Recorded), used.Jobs()),
+		}}})
+	}
+	return newPlot("Recorded hours by day (UTC)", columns, 0)
+}
+
+// find returns the first value that passes, or else a zero one.
+func find[T any](all []T, passes func(T) bool) (found T) {
+	if at := slices.IndexFunc(all, passes); at >= 0 {
+		found = all[at]
+	}
+	return found
 }

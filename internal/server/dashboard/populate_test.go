@@ -113,7 +113,7 @@ func populate(h *harness) populatedHarness {
 	h.Helper()
 	f := populatedHarness{harness: h, ada: h.ada()}
 	p := h.signedIn("ada@example.test")
-	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {receiver(h.T, 200, `{"ok": true}`) + "/standin"}})
+	p.submit("/webhooks/settings", "/webhooks/endpoint", url.Values{"url": {receiver(h.T, 200, `{"ok": true}`) + "/standin"}})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(1200 * time.Millisecond): // slow is what takes more than a second

@@ -31,7 +31,9 @@ type view struct {
 	Mode     job.Mode // that the user works in
 	here     url.URL  // of the page, or of the list of jobs if the page cannot be opened again
 	Token    string   // of forms
-	Data     any
+
+	ModeQuery string // of links from a page about something of a mode; empty on others
+	Data      any
 }
 
 // ModeURL returns the URL of the page in a mode.
@@ -82,16 +84,15 @@ func loadPages() (map[string]*template.Template, error) {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":     assetPath,
-		"when":      timeElement("", "2 Jan 2006, 15:04:05 UTC"),
+		"when":      timeElement("ago", "2 Jan 2006, 15:04:05 UTC"),
 		"clock":     clock,
 		"bytes":     func(n int64) string { return humanize.Bytes(uint64(max(0, n))) },
 		"duration":  durationText,
-		"platform":  platformName,
+		"platform":  job.Platform.Name,
 		"status":    statusText,
 		"tone":      tone,
-		"meeting":   meetingName,
-		"title":     jobTitle,
-		"place":     jobPlace,
+		"title":     job.Job.Name,
+		"place":     job.Job.Place,
 		"ago":       timeElement("ago", "2 Jan 2006, 15:04 UTC"),
 		"minute":    timeElement("minute", "2 Jan 2006, 15:04 UTC"),
 		"running":   timeElement("running", "since 15:04:05 UTC"), // the script shows how long ago it is
@@ -99,10 +100,10 @@ func functions() template.FuncMap {
 		"limit":     limitText,
 		"hours":     hoursText,
 		"minutes":   minutesText,
-		"short":     func(text string) string { return clip(text, 12) + "…" },
+		"short":     func(text string) string { return job.Clip(text, 12) + "…" },
 		"inminutes": minutesOf,
 		"success":   successText,
-		"words":     func(name any) string { return strings.ReplaceAll(fmt.Sprint(name), "_", " ") },
+		"words":     inWords,
 		"inc":       func(n int) int { return n + 1 },
 		"seconds":   func(milliseconds int64) int64 { return milliseconds / 1000 },
 		"gap":       gapText,
@@ -112,7 +113,9 @@ func functions() template.FuncMap {
 		"row": func(of view, jobID uuid.UUID, delivery webhook.DeliveryRecord) deliveryRow {
 			return deliveryRow{of, jobID, delivery}
 		},
-		"rows":    func(own, name string, rows any) map[string]any { return map[string]any{"Own": own, name: rows} },
+		"rows": func(own string, rows any, names map[uuid.UUID]string) map[string]any {
+			return map[string]any{"Own": own, "Rows": rows, "Names": names}
+		},
 		"sources": sourcesText,
 
 		"lasttry":  lastTry,
@@ -189,17 +192,14 @@ func durationText(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
 
-// platformName returns the display name of a platform.
-func platformName(p job.Platform) string {
-	return cmp.Or(map[job.Platform]string{
-		job.Meet: "Google Meet", job.Teams: "Microsoft Teams", job.ZoomWeb: "Zoom", job.ZoomSDK: "Zoom (SDK)",
-	}[p], string(p))
-}
+// inWords returns a name of the API as words.
+func inWords(name any) string { return strings.ReplaceAll(fmt.Sprint(name), "_", " ") }
 
-// capacityText formats a bot capacity. Launchers without a limit report a million
-// or more.
+// unlimited is the bot capacity from which on a launcher has no limit.
+const unlimited = 1_000_000
+
+// capacityText formats a bot capacity.
 func capacityText(bots int) string {
-	const unlimited = 1_000_000
 	if bots >= unlimited {
 		return "unlimited"
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,6 +41,7 @@ type pageRequest struct {
 	account.Session // of a signed-in user
 	d               *Dashboard
 	secret          string // of the session; empty when nobody is signed in
+	owned           bool   // the page is about something that has a mode
 }
 
 // Header implements http.ResponseWriter.
@@ -53,7 +55,7 @@ func (req *pageRequest) Write(data []byte) (int, error) { return req.Record.Writ
 type handler func(req *pageRequest) error
 
 // withOwned calls a handler of a page about something of the user's team, who acts as a caller, with what
-// find returns.
+// find returns. The mode of the page is that of the caller.
 func withOwned[T any](find func(*pageRequest) (T, account.Caller, error),
 	handle func(req *pageRequest, found T, as account.Caller) error) handler {
 	return func(req *pageRequest) error {
@@ -61,6 +63,9 @@ func withOwned[T any](find func(*pageRequest) (T, account.Caller, error),
 		if err != nil {
 			return err
 		}
+		query := req.URL.Query()
+		query.Set("mode", string(as.Mode))
+		req.URL.RawQuery, req.owned = query.Encode(), true
 		return handle(req, found, as)
 	}
 }
@@ -227,6 +232,10 @@ func (req *pageRequest) render(page, name, title string, data any) ([]byte, erro
 	if req.Method == http.MethodGet && page != "error" {
 		view.here = *req.URL
 	}
+	if req.owned { // the other mode lacks it
+		list, _, _ := strings.Cut(req.URL.Path[1:], "/")
+		view.here, view.ModeQuery = url.URL{Path: "/" + list}, "?mode="+string(view.Mode)
+	}
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)
 	}
@@ -272,7 +281,6 @@ func notices() map[string]string {
 		"key-revoked":       "The key is revoked and no longer accepted.",
 		"disconnected":      "The calendar is disconnected. The jobs that only it asked for are cancelled.",
 		"mail-retried":      "The message will be processed again.",
-		"events":            "The choice of events is saved.",
 		"endpoint":          "The default endpoint is saved.",
 		"endpoint-added":    "The endpoint is registered.",
 		"endpoint-changed":  "The endpoint is changed.",

@@ -35,7 +35,7 @@ func (d *Dashboard) routePublic() {
 
 // routeJobs registers the pages of jobs and recordings.
 func (d *Dashboard) routeJobs() {
-	d.viewer("GET /{$}", func(req *pageRequest) error { return req.redirect("/jobs") })
+	d.viewer("GET /{$}", d.landing)
 	d.viewer("GET /jobs", d.listJobs)
 	d.viewer("GET /search", d.searchPage)
 	d.viewer("GET /jobs/live", d.liveJobs)
@@ -85,8 +85,8 @@ func (d *Dashboard) routeWebhooks() {
 	d.viewer("GET /webhooks/deliveries/{delivery}", withOwned(d.namedDelivery, d.deliveryPage))
 	d.member("POST /webhooks/deliveries/{delivery}/replay", withOwned(d.namedDelivery, d.replayDelivery))
 	d.viewer("GET /webhooks/events", d.eventsPage)
+	d.viewer("GET /webhooks/settings", d.webhookSettingsPage)
 	d.admin("POST /webhooks/endpoint", d.setEndpoint)
-	d.admin("POST /webhooks/events", d.setEvents)
 	d.admin("POST /webhooks/test", d.testEndpoint)
 	d.admin("POST /webhooks/secret", d.revealSecret)
 	d.admin("POST /webhooks/rotate", d.rotateSecret)

@@ -102,7 +102,7 @@ func (d *Dashboard) sharedPage(req *pageRequest) error {
 		return notFound("The recording was deleted.")
 	}
 	req.Header().Set("X-Robots-Tag", "noindex")
-	title := cmp.Or(clip(strings.TrimSpace(found.Title()), maxTitle), "Recording")
+	title := cmp.Or(job.Clip(strings.TrimSpace(found.Title()), maxTitle), "Recording")
 	return req.show("shared", title, sharedView{title, found, shown})
 }
 

@@ -112,7 +112,7 @@ func nextPage(given string) string {
 	parsed, err := url.Parse(given)
 	if err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.Opaque != "" ||
 		!strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") || strings.ContainsAny(given, "\\\r\n\t") {
-		return "/jobs"
+		return "/"
 	}
 	return given
 }
@@ -302,5 +302,5 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	if err != nil {
 		return expiredLink(fmt.Errorf("accept an invitation: %w", err))
 	}
-	return req.open(user, "/jobs")
+	return req.open(user, "/")
 }

@@ -82,8 +82,8 @@ func TestNext(t *testing.T) {
 	})
 	h.ada()
 	for next, want := range map[string]string{
-		"/cli?nonce=abc": "/cli?nonce=abc", "": "/jobs", "https://evil.test/": "/jobs", "//evil.test/": "/jobs", "/\\evil.test": "/jobs",
-		"javascript:alert(1)": "/jobs", "\t//evil.test": "/jobs", "jobs": "/jobs", "/%0d%0aX: y": "/%0d%0aX: y",
+		"/cli?nonce=abc": "/cli?nonce=abc", "": "/", "https://evil.test/": "/", "//evil.test/": "/", "/\\evil.test": "/",
+		"javascript:alert(1)": "/", "\t//evil.test": "/", "jobs": "/", "/%0d%0aX: y": "/%0d%0aX: y",
 	} {
 		got := h.person().post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}, "next": {next}})
 		if got.header.Get("Location") != want {
@@ -251,7 +251,7 @@ func TestSignInLink(t *testing.T) {
 	h := newHarness(t)
 	ada := h.ada()
 	team := account.Consumer{ID: ada.ConsumerID, Name: ada.Consumer}
-	for page, want := range map[string]string{"/jobs/1#recording": "/jobs/1#recording", "https://evil.example": "/jobs"} {
+	for page, want := range map[string]string{"/jobs/1#recording": "/jobs/1#recording", "https://evil.example": "/"} {
 		link, err := h.SignInLink(t.Context(), team, page)
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,7 @@ func newEntryView(e job.TimelineEntry, j job.Job, first time.Time) entryView {
 		Kind string `json:"command"`
 	}
 	if json.Unmarshal(e.Data, &command) == nil && command.Kind != "" {
-		view.Text = strings.Replace(view.Text, "Command", "Command “"+strings.ReplaceAll(clip(command.Kind, maxTitle), "_", " ")+"”", 1)
+		view.Text = strings.Replace(view.Text, "Command", "Command “"+strings.ReplaceAll(job.Clip(command.Kind, maxTitle), "_", " ")+"”", 1)
 	}
 	if j.Attempts > 1 {
 		view.Number = e.Attempt + 1
@@ -61,6 +61,9 @@ func newEntryView(e job.TimelineEntry, j job.Job, first time.Time) entryView {
 	}
 	return view
 }
+
+// maxTitle bounds a title in characters.
+const maxTitle = 120
 
 // offsetText formats the time since the first entry: +0.2 s, +12 s, +3:05 or +1:02:03.
 func offsetText(since time.Duration) string {
@@ -82,6 +85,7 @@ type historyView struct {
 	job.Job
 	Entries    []entryView
 	Deliveries []webhook.DeliveryRecord
+	Receivers  []receiverView
 	More       string // URL of the next page; empty on the last
 }
 
@@ -110,5 +114,5 @@ func (d *Dashboard) deliveriesPage(req *pageRequest, found job.Job, as account.C
 	if err != nil {
 		return err
 	}
-	return req.show("history", "Webhooks", historyView{Job: found, Deliveries: deliveries, More: restURL(found.ID, "deliveries", next)})
+	return req.show("history", "Webhooks", historyView{Job: found, Deliveries: deliveries, Receivers: receiversOf(deliveries), More: restURL(found.ID, "deliveries", next)})
 }

@@ -31,6 +31,7 @@ type usageView struct {
 	Teams    []job.TeamUsage
 	Total    job.Usage
 	Kept     int64
+	Plot     plot
 	CSV      string // URL of the same as a table
 	Problem  string
 }
@@ -116,7 +117,7 @@ func (d *Dashboard) readUsage(req *pageRequest) (usageView, error) {
 	if shown.Report, err = d.Usage.Usage(req.Context(), account.CallerOf(req.User, shown.Mode), from, to); err != nil {
 		return shown, err
 	}
-	shown.Total, shown.Kept = shown.Report.Total, shown.Report.Kept
+	shown.Total, shown.Kept, shown.Plot = shown.Report.Total, shown.Report.Kept, plotUsage(shown.Report)
 	shown.Days = slices.Clone(shown.Report.Days)
 	slices.Reverse(shown.Days)
 	return shown, nil

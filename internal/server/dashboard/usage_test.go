@@ -26,7 +26,7 @@ func TestUsagePages(t *testing.T) {
 		"/usage.csv?mode=test&by=team&from=2026-01-01&to=2026-01-02": {"team,kept_bytes,jobs,", "\ncrew,"},
 		"/operator?mode=test": {"host denied admission", `hours=168" aria-label="1 in 7 days: meeting not found, `},
 		"/operator?mode=live": {"No live job has failed in the last 7 days."},
-		"/operator/failures?mode=test&code=lobby_timeout&platform=teams&hours=24": {"<strong>lobby timeout</strong>", `<a href="/jobs/0`},
+		"/operator/failures?mode=test&code=lobby_timeout&platform=teams&hours=24": {"<strong>lobby timeout</strong>", `<a class="main" href="/jobs/0`},
 		"/operator/failures?mode=test&code=lobby_timeout&platform=meet":           {"No test job has failed like this."},
 	} {
 		got := ada.get(path)

@@ -14,38 +14,14 @@ import (
 
 // webhooksView is the data of the webhooks page.
 type webhooksView struct {
-	Consumer account.Consumer
-	Secret   string    // only on request
-	OldUntil time.Time // end of the period in which the old secret signs too; zero when it is over
-	Tested   *webhook.Try
-	Problem  string
-
 	Mode      job.Mode
 	Endpoints []endpointView
+	Plots     []plot
 	More      string // URL of the next page of endpoints; empty on the last
 }
 
 func (d *Dashboard) webhooksPage(req *pageRequest) error {
-	return d.showWebhooks(req, http.StatusOK, webhooksView{})
-}
-
-func (d *Dashboard) showWebhooks(req *pageRequest, status int, shown webhooksView) error {
-	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
-	if err != nil {
-		return err
-	}
-	if shown.Secret != "" {
-		shown.Secret = consumer.WebhookSecret
-	}
-	address := shown.Consumer.WebhookURL
-	shown.Consumer = consumer
-	if shown.Problem != "" {
-		shown.Consumer.WebhookURL = address // the text of the form
-	}
-	if consumer.PreviousWebhookSecret != "" && consumer.PreviousSecretExpires.After(d.Now()) {
-		shown.OldUntil = consumer.PreviousSecretExpires
-	}
-	shown.Mode = modeOf(req.URL.Query())
+	shown := webhooksView{Mode: modeOf(req.URL.Query())}
 	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
 	endpoints, next, err := d.Webhooks.Endpoints(req.Context(), req.as(shown.Mode), page)
 	if err != nil {
@@ -57,28 +33,56 @@ func (d *Dashboard) showWebhooks(req *pageRequest, status int, shown webhooksVie
 	if next != "" {
 		shown.More = "/webhooks?" + url.Values{"mode": {string(shown.Mode)}, "cursor": {next}}.Encode()
 	}
-	return req.showStatus(status, "webhooks", "Webhooks", shown)
+	if shown.Plots, err = d.plotTries(req, req.as(shown.Mode), ""); err != nil {
+		return err
+	}
+	return req.show("webhooks", "Webhooks", shown)
 }
 
-// setEndpoint sets the default webhook URL.
+// webhookSettings is the data of the page of the settings of webhooks.
+type webhookSettings struct {
+	account.Consumer
+	Secret   string    // only on request
+	OldUntil time.Time // end of the period in which the old secret signs too; zero when it is over
+	Tested   *webhook.Try
+	Problem  string
+}
+
+func (d *Dashboard) webhookSettingsPage(req *pageRequest) error {
+	return d.showWebhookSettings(req, http.StatusOK, webhookSettings{})
+}
+
+func (d *Dashboard) showWebhookSettings(req *pageRequest, status int, shown webhookSettings) error {
+	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	if shown.Secret != "" {
+		shown.Secret = consumer.WebhookSecret
+	}
+	if shown.Problem != "" {
+		consumer.WebhookURL = shown.WebhookURL // the text of the form
+	}
+	shown.Consumer = consumer
+	if consumer.PreviousWebhookSecret != "" && consumer.PreviousSecretExpires.After(d.Now()) {
+		shown.OldUntil = consumer.PreviousSecretExpires
+	}
+	return req.showStatus(status, "webhook-settings", "Webhook settings", shown)
+}
+
+// setEndpoint sets the default webhook URL, and the optional events that it and the URLs of jobs receive.
 func (d *Dashboard) setEndpoint(req *pageRequest) error {
 	const longest = 2000
 	address := strings.TrimSpace(req.PostForm.Get("url"))
 	if address != "" && (!isHTTPURL(address) || len(address) > longest) {
-		form := webhooksView{Problem: "The URL must start with https:// or http:// and include a host."}
-		form.Consumer.WebhookURL = address
-		return d.showWebhooks(req, http.StatusBadRequest, form)
+		form := webhookSettings{Problem: "The URL must start with https:// or http:// and include a host."}
+		form.WebhookURL = address
+		return d.showWebhookSettings(req, http.StatusBadRequest, form)
 	}
-	err := d.Accounts.ChangeConsumer(req.Context(), req.User.ConsumerID, func(c *account.Consumer) { c.WebhookURL = address })
-	return req.redirectAfter(err, "/webhooks?note=endpoint")
-}
-
-// setEvents sets which optional events the consumer receives.
-func (d *Dashboard) setEvents(req *pageRequest) error {
 	err := d.Accounts.ChangeConsumer(req.Context(), req.User.ConsumerID, func(c *account.Consumer) {
-		c.TranscriptEvent, c.CommandEvent = req.PostForm.Get("transcript") == "on", req.PostForm.Get("commands") == "on"
+		c.WebhookURL, c.TranscriptEvent, c.CommandEvent = address, req.PostForm.Get("transcript") == "on", req.PostForm.Get("commands") == "on"
 	})
-	return req.redirectAfter(err, "/webhooks?note=events")
+	return req.redirectAfter(err, "/webhooks/settings?note=endpoint")
 }
 
 // testEndpoint posts a test event to the default endpoint and shows the result.
@@ -91,22 +95,22 @@ func (d *Dashboard) testEndpoint(req *pageRequest) error {
 		return err
 	}
 	if consumer.WebhookURL == "" {
-		return d.showWebhooks(req, http.StatusBadRequest, webhooksView{Problem: "Save a default endpoint first."})
+		return d.showWebhookSettings(req, http.StatusBadRequest, webhookSettings{Problem: "Save a default endpoint first."})
 	}
 	result, err := d.Tester.Test(req.Context(), consumer.ID, consumer.WebhookURL, webhook.JobStatusChanged)
 	if err != nil {
 		return err
 	}
-	return d.showWebhooks(req, http.StatusOK, webhooksView{Tested: &result})
+	return d.showWebhookSettings(req, http.StatusOK, webhookSettings{Tested: &result})
 }
 
 // revealSecret shows the secret in the response to a form, and nowhere else.
 func (d *Dashboard) revealSecret(req *pageRequest) error {
-	return d.showWebhooks(req, http.StatusOK, webhooksView{Secret: "requested"})
+	return d.showWebhookSettings(req, http.StatusOK, webhookSettings{Secret: "requested"})
 }
 
 // rotateSecret replaces the secret. The old one also signs for a day.
 func (d *Dashboard) rotateSecret(req *pageRequest) error {
 	_, _, err := account.RotateSecret(req.Context(), d.Accounts, req.User.ConsumerID, d.Now())
-	return req.redirectAfter(err, "/webhooks?note=rotated")
+	return req.redirectAfter(err, "/webhooks/settings?note=rotated")
 }

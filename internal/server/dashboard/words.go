@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
@@ -139,7 +141,9 @@ type searchView struct {
 	Speaker  string
 	From, To string // days (UTC) on which jobs were created, as date inputs format them
 	Matches  []job.SearchMatch
-	Limit    int // of the matches
+	Names    map[uuid.UUID]string // of their jobs
+	Jobs     []job.Job            // with the words in their titles or IDs
+	Limit    int                  // of the matches
 }
 
 // Filtered reports whether there is a filter beside the words.
@@ -150,7 +154,7 @@ func (v searchView) Filtered() bool { return v.Speaker != "" || v.From != "" || 
 func (d *Dashboard) searchPage(req *pageRequest) error {
 	query := req.URL.Query()
 	view := searchView{
-		Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Speaker: clip(strings.TrimSpace(query.Get("speaker")), 200),
+		Mode: modeOf(query), Query: job.Clip(strings.TrimSpace(query.Get("q")), 500), Speaker: job.Clip(strings.TrimSpace(query.Get("speaker")), 200),
 		From: query.Get("from"), To: query.Get("to"), Limit: shownMatches,
 	}
 	filter := job.TextFilter{Speaker: view.Speaker}
@@ -164,6 +168,12 @@ func (d *Dashboard) searchPage(req *pageRequest) error {
 			return err
 		}
 		view.Matches, err = d.Search.SearchTexts(req.Context(), account.CallerOf(req.User, view.Mode), view.Query, filter, shownMatches)
+		if err == nil {
+			view.Names, err = names(req, view.Matches, func(m job.SearchMatch) uuid.UUID { return m.JobID })
+		}
+		if err == nil && !view.Filtered() {
+			view.Jobs, err = d.Search.SearchJobs(req.Context(), req.as(view.Mode), view.Query, listPage)
+		}
 		release()
 		if err != nil {
 			return err

@@ -18,8 +18,8 @@ import (
 	"standin/internal/testing/testbrowser"
 )
 
-// TestReference opens the API reference in a browser. It must show the title, an
-// operation and a field of the manifest, and search.
+// TestReference opens the API reference in a browser. It must begin with how to send a bot, and show
+// each operation, and a field of the manifest, on the page of its subject, which is not endless.
 // The console must stay empty: a resource from another host, or a style or script
 // that the page's policy blocks, would be reported there.
 func TestReference(t *testing.T) {
@@ -34,10 +34,36 @@ func TestReference(t *testing.T) {
 		}
 	}
 	tab.Open(s.url + "/docs")
-	awaitText("body", "Standin", "Send a chat message", "/api/v1/jobs/{id}", "schemaVersion")
+	awaitText("body", "Authenticate", "Send a bot", "Timeline and deliveries")
 	checkSamples(tab)
-	tab.Fill(`input[type="text"]`, "participant")
-	awaitText(`[data-role="search:results"]`, "Pin a participant")
+	description, err := api.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Tags        []string
+		}
+	}
+	_ = json.Unmarshal(description.JSON(), &parsed) // what is no operation has no tags
+	operations := map[string][]string{}
+	for _, item := range parsed.Paths {
+		for _, one := range item {
+			for _, tag := range one.Tags {
+				operations[tag] = append(operations[tag], one.OperationID)
+			}
+		}
+	}
+	for tag, ids := range operations {
+		tab.Click(`a[href="/docs#tag/` + tag + `"]`)
+		for _, id := range ids {
+			tab.Until(`document.querySelector('[data-section-id="operation/` + id + `"]') !== null`)
+		}
+		tab.Until(`document.documentElement.scrollHeight < 60000`)
+	}
+	tab.Open(s.url + "/docs#tag/recordings")
+	awaitText("body", "schemaVersion")
 	const last = "the page is complete"
 	tab.Until(`(console.log("` + last + `"), true)`)
 	for message, err := range messages {

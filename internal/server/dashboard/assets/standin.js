@@ -75,10 +75,6 @@ document.addEventListener("submit", event => {
 	if (question && !confirm(question)) event.preventDefault();
 });
 
-// --- the navigation of a phone scrolls to the current page
-const current = document.querySelector(".top nav [aria-current]");
-if (current) current.parentElement.scrollLeft = current.offsetLeft - current.parentElement.offsetLeft - 40;
-
 // --- the account menu closes with Escape, and when the focus or a click is elsewhere
 const menu = document.querySelector("details.account");
 if (menu) {

@@ -1,5 +1,5 @@
-// Package reference serves the API description as a page. Redoc renders it in the
-// browser; the page loads nothing from other hosts.
+// Package reference serves the API description as a page for each subject. Redoc renders
+// it in the browser; the page loads nothing from other hosts.
 //
 // Redoc is vendored in assets. scripts/vendor-redoc.sh replaces it with another
 // version.
@@ -16,9 +16,8 @@ import (
 )
 
 // Policy is the Content-Security-Policy of the page. Redoc adds style elements: an
-// empty one, whose rules it then inserts, and a constant one. Its search runs in a
-// worker that it starts from a blob.
-const Policy = "default-src 'none'; script-src 'self'; connect-src 'self'; worker-src blob:; img-src 'self' data:; " +
+// empty one, whose rules it then inserts, and a constant one.
+const Policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
