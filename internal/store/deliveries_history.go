@@ -19,13 +19,15 @@ const aheadOf = `ahead.subject = d.subject AND ahead.sequence < d.sequence AND a
 	AND ahead.state = 'waiting' AND (ahead.lease <> '' OR ahead.due_at <= $1)`
 
 // selectDeliveryRecords selects deliveries. For a waiting one it also selects when the last
-// one is due that blocks it, and when its endpoint is tried next if that is dead. It uses
-// the index deliveries_ahead for each row.
+// one is due that blocks it, and when its endpoint is tried next if that is dead, and whether another
+// delivery is due then. It uses the indexes deliveries_ahead and deliveries_waiting for each row.
 const selectDeliveryRecords = `
 	SELECT id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason,
 		CASE WHEN state = 'waiting' THEN (SELECT MAX(ahead.due_at) FROM deliveries ahead WHERE ` + aheadOf + `) END,
 		CASE WHEN state = 'waiting' AND lease = '' THEN (SELECT e.probe_at FROM webhook_endpoints e WHERE e.key = d.endpoint) END,
-		not_before
+		not_before, EXISTS (SELECT 1 FROM deliveries other JOIN webhook_endpoints e ON e.key = other.endpoint
+			WHERE other.endpoint = d.endpoint AND other.state = 'waiting' AND (other.due_at <= $1 OR other.due_at <= e.probe_at)
+				AND d.state = 'waiting' AND d.lease = '' AND e.probe_at IS NOT NULL)
 	FROM deliveries d `
 
 // ListDeliveries returns up to limit of a job's deliveries after a cursor, each
@@ -232,10 +234,11 @@ func (db *Reader) failedDeliveries(ctx context.Context, caller account.Caller, f
 func scanDeliveryRecord(now time.Time) func(row) (webhook.DeliveryRecord, error) {
 	return func(r row) (d webhook.DeliveryRecord, err error) {
 		var blockedTo, notBefore time.Time
+		var otherDue bool
 		err = r.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version, &d.State, &d.Attempt,
-			&d.NextTryAt, &d.EndedAt, &d.EndReason, &blockedTo, &d.ProbeAt, &notBefore)
+			&d.NextTryAt, &d.EndedAt, &d.EndReason, &blockedTo, &d.ProbeAt, &notBefore, &otherDue)
 		if d.State == webhook.DeliveryWaiting {
-			d.NextTryAt = webhook.NextTry(d.NextTryAt, blockedTo, d.ProbeAt, notBefore, now)
+			d.NextTryAt = webhook.NextTry(d.NextTryAt, blockedTo, notBefore, d.ProbeAt, now, otherDue)
 		}
 		return d, err
 	}

@@ -326,7 +326,7 @@ func scanEndpoint(now time.Time) func(row) (webhook.Endpoint, error) {
 			&e.LastDeliveredAt, &e.Waiting, &e.NextTryAt)
 		e.Events = strings.Fields(events)
 		if !e.NextTryAt.IsZero() {
-			e.NextTryAt = slices.MaxFunc([]time.Time{e.NextTryAt, probeAt, now}, time.Time.Compare)
+			e.NextTryAt = webhook.NextTry(e.NextTryAt, time.Time{}, time.Time{}, probeAt, now, false)
 		}
 		return e, err
 	}

@@ -236,14 +236,14 @@ func TestProbeTime(t *testing.T) {
 		const url = "https://dead.test/"
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		for n := range int64(webhook.DeadAfterFailures) {
+		for n := range int64(webhook.DeadAfterFailures + 1) { // the last one is due when the others are not
 			post(t, s, newDelivery(r, n+1, url))
 		}
 		probe := now.Add(3 * time.Minute)
 		for range webhook.DeadAfterFailures {
 			d := claimDeliveries(t, s, now)[0]
 			try := webhook.Try{DeliveryID: d.ID, Number: d.Attempt, StartedAt: now}
-			result := webhook.Result{Delivery: d, Try: try, Verdict: webhook.Verdict{Outcome: webhook.Retry, RetryAt: now}, ProbeAt: probe}
+			result := webhook.Result{Delivery: d, Try: try, Verdict: webhook.Verdict{Outcome: webhook.Retry, RetryAt: now.Add(time.Hour)}, ProbeAt: probe}
 			if lost, err := s.RecordTries(t.Context(), []webhook.Result{result}); err != nil || len(lost) > 0 {
 				t.Fatalf("record: %v, lost %v", err, lost)
 			}

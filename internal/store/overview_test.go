@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -24,11 +25,12 @@ func TestSearchJobs(t *testing.T) {
 			jobs = append(jobs, r)
 		}
 		jobs[4].MeetingURL, jobs[4].DisplayName = "https://acme.zoom.us/j/42", "Björn's Bot"
+		jobs[0].Options.Title, jobs[2].Metadata = "Budget & plan", json.RawMessage(`{"title":"Budget 2027","x":"all-hands"}`)
 		foreign, test := newJob(other.ID), newJob(consumer.ID)
 		foreign.ExternalID, test.ExternalID, test.Mode = "stand-up", "stand-up", job.Test
 		insert(t, s, append(jobs, foreign, test)...)
 		for text, want := range map[string][]int{
-			"stand-up": {1, 0}, "STAND-UP": {1, 0}, "100%": {0}, "review_a": {2}, "w_": {2}, "!": {4}, "acme.zoom": {4}, "Bot": {4}, "nothing": nil,
+			"stand-up": {1, 0}, "STAND-UP": {1, 0}, "100%": {0}, "review_a": {2}, "w_": {2}, "!": {4}, "acme.zoom": {4}, "Bot": {4}, "BUDGET": {2, 0}, "nothing": nil,
 			jobs[3].ID.String(): {3}, foreign.ID.String(): nil,
 		} {
 			found, err := s.SearchJobs(t.Context(), live(consumer.ID), text, 100)

@@ -43,14 +43,14 @@ type DeliveryRecord struct {
 	Tries     []Try
 }
 
-// NextTry returns when a delivery is tried next: when its try is due, the one that blocks it is
-// done, the receiver wants it, and not before now. If its endpoint is dead, that is at the next probe
-// instead of when its try is due.
-func NextTry(dueAt, blockedTo, probeAt, notBefore, now time.Time) time.Time {
-	if !probeAt.IsZero() {
-		dueAt, blockedTo = probeAt, time.Time{}
+// NextTry returns when a delivery, or any of an endpoint, is tried next: when it is due, the one that blocks it
+// is done, the receiver wants it, its dead endpoint is probed, and not before now. If another delivery is due for
+// the probe, the oldest is tried in its place, so that it does not matter when that one is due.
+func NextTry(dueAt, blockedTo, notBefore, probeAt, now time.Time, otherDue bool) time.Time {
+	if otherDue {
+		dueAt, blockedTo = time.Time{}, time.Time{}
 	}
-	return slices.MaxFunc([]time.Time{dueAt, blockedTo, notBefore, now}, time.Time.Compare)
+	return slices.MaxFunc([]time.Time{dueAt, blockedTo, notBefore, probeAt, now}, time.Time.Compare)
 }
 
 // HourTries is what came of the tries of an hour.

@@ -94,7 +94,10 @@ func (s *Sender) logTry(result Result, err error, lost bool) {
 		attributes = append(attributes, slog.String("job", delivery.JobID.String()))
 	}
 	if verdict.Outcome == Retry {
-		attributes = append(attributes, slog.Time("retry_at", NextTry(verdict.RetryAt, time.Time{}, result.ProbeAt, verdict.NotBefore, time.Time{})))
+		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
+		if !result.ProbeAt.IsZero() { // it may be tried then
+			attributes = append(attributes, slog.Time("probe_at", result.ProbeAt))
+		}
 	}
 	if verdict.Outcome == PermanentFailure {
 		attributes = append(attributes, slog.String("reason", verdict.Reason))

@@ -100,8 +100,8 @@ func TestScale(t *testing.T) {
 		{"webhooks", "/webhooks", `<td data-name="Endpoint"`, 2},
 		{"a dead endpoint", "/webhooks/endpoints/" + webhook.EndpointID(ada.ConsumerID, job.Live, deadURL).String(), deliveryRow, 25},
 		{"an endpoint", "/webhooks/endpoints/" + webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String(), deliveryRow, 25},
-		{"operator", "/operator", failure, min(15, jobs/20)},
-		{"running bots", "/operator/bots", `<td data-name="Job"`, 0},
+		{"operator", "/operator", failure, min(6, jobs/20)},
+		{"running bots", "/operator/bots", `<td data-name="Last heartbeat"`, 0},
 		{"alerts", "/operator/alerts", `<td data-name="Rule"`, 6},
 		{"a new job", "/jobs/new", "<form", -1},
 		{"keys", "/keys", "<form", -1}, {"team", "/team", "<form", -1}, {"calendars", "/calendars", "<form", -1}, {

@@ -56,7 +56,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	for tag, ids := range operations {
-		tab.Click(`a[href="/docs#tag/` + tag + `"]`)
+		tab.Click(`#subjects a[href="/docs?on=` + tag + `"]`)
 		for _, id := range ids {
 			tab.Until(`document.querySelector('[data-section-id="operation/` + id + `"]') !== null`)
 		}

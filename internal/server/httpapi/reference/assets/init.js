@@ -1,17 +1,18 @@
 import {addSamples} from "./samples.js";
 import {offerRequests} from "./try.js";
 
-// Each subject, which is a tag of the description, has a page of its own, which the fragment of the URL names. Without one the page
-// shows how to begin.
+// Each subject, which is a tag of the description, has a page of its own, which the fragment or the query of the URL names. Without
+// one the page shows how to begin. Redoc changes the fragment, so the query keeps the subject.
 const description = await (await fetch("/openapi.json")).json();
 const names = {
 	control: "Control bots", history: "Timeline and deliveries", calendar: "Calendars", keys: "API keys", login: "Sign-in of the command line",
 	operator: "For operators", bots: "For bots",
 };
 const nameOf = tag => names[tag] ?? tag[0].toUpperCase() + tag.slice(1);
-const subjectOf = fragment => /^#(section)\//.test(fragment) ? "rules" : /^#tag\/([a-z]+)/.exec(fragment)?.[1] ?? (fragment === "#rules" ? "rules" : "");
-const subject = subjectOf(location.hash);
-addEventListener("hashchange", () => { if (subjectOf(location.hash) !== subject) location.reload(); });
+const subjectOf = fragment => fragment.startsWith("#section/") ? "rules" : /^#tag\/([a-z]+)/.exec(fragment)?.[1] ?? "";
+const subject = subjectOf(location.hash) || new URLSearchParams(location.search).get("on") || "";
+if (subject) history.replaceState(null, "", `?on=${encodeURIComponent(subject)}${location.hash}`);
+else addEventListener("hashchange", () => location.reload());
 
 document.getElementById("version").textContent = `API ${description.info.version}`;
 document.getElementById("origin").textContent = location.origin;
@@ -21,13 +22,13 @@ const link = (address, text, current) => {
 	return made;
 };
 const subjects = document.getElementById("subjects");
-subjects.append(link("/docs#", "Start", subject === ""), link("/docs#rules", "Rules", subject === "rules"));
+subjects.append(link("/docs", "Start", subject === ""), link("/docs?on=rules", "Rules", subject === "rules"));
 for (const group of description["x-tagGroups"]) {
 	for (const tag of group.tags) {
-		subjects.append(link(`/docs#tag/${tag}`, nameOf(tag), subject === tag));
+		subjects.append(link(`/docs?on=${tag}`, nameOf(tag), subject === tag));
 		const about = description.tags.find(({name}) => name === tag).description.split("\n\n")[0].split(". ")[0];
 		const item = document.getElementById("contents").appendChild(document.createElement("li"));
-		item.append(link(`#tag/${tag}`, nameOf(tag)), ` ${about.replaceAll(/[*`]|\[|\]\([^)]*\)/g, "")}`);
+		item.append(link(`/docs?on=${tag}`, nameOf(tag)), ` ${about.replaceAll(/[*`]|\[|\]\([^)]*\)/g, "")}`);
 	}
 }
 
