@@ -68,8 +68,23 @@ func (p *tab) audit(axe string) []finding {
 	return report.Violations
 }
 
+// brokenWords returns the words in cells of tables that are on two lines, other than parts of IDs.
+const brokenWords = `[...document.querySelectorAll("td,th")].flatMap(cell => {
+	const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+	while (texts.nextNode()) {
+		if (texts.currentNode.parentElement.closest(".id,.sum,code,pre")) continue;
+		for (const word of texts.currentNode.data.matchAll(/[\p{L}\p{N}]{2,30}/gu)) {
+			const range = document.createRange();
+			range.setStart(texts.currentNode, word.index);
+			range.setEnd(texts.currentNode, word.index + word[0].length);
+			if (new Set([...range.getClientRects()].map(one => Math.round(one.top))).size > 1) broken.push(word[0]);
+		}
+	}
+	return broken;
+})`
+
 // TestAccessible runs axe on every page, in wide windows with a light color scheme and in
-// narrow ones with a dark color scheme; the short run on each page in one of them.
+// narrow ones with a dark color scheme; the short run on each page in one of them. In wide ones, no word of a table is broken.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "axe.min.js"))
@@ -97,6 +112,9 @@ func TestAccessible(t *testing.T) {
 			page.Until(fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, look.width, look.scheme))
 			if wide := testbrowser.Eval[int64](page.Tab, "document.documentElement.scrollWidth"); wide > look.width {
 				page.Errorf("%s is %d px wide in a window of %d px", name, wide, look.width)
+			}
+			if broken := testbrowser.Eval[[]string](page.Tab, brokenWords); len(broken) > 0 && look.width == 1280 {
+				page.Errorf("%s breaks inside words of a table: %q", name, broken)
 			}
 			for _, found := range page.audit(string(axe)) {
 				if !slices.Contains([]string{"serious", "critical", "moderate"}, found.Impact) {

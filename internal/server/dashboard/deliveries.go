@@ -20,7 +20,6 @@ type deliveriesView struct {
 	Deliveries []webhook.DeliveryRecord
 	Names      map[uuid.UUID]string // of their jobs
 	Events     []webhook.EventType
-	States     []webhook.DeliveryState
 	Endpoints  []webhook.Endpoint
 
 	Event, State, Endpoint, Job, From, To string // the filter
@@ -38,10 +37,7 @@ func jobOfDelivery(d webhook.DeliveryRecord) uuid.UUID { return d.JobID }
 func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	query := req.URL.Query()
 	shown := deliveriesView{
-		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{
-			webhook.DeliveryEnded, webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed, anyState,
-		},
-		Event: query.Get("event"), State: cmp.Or(query.Get("state"), string(webhook.DeliveryEnded)), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
+		Mode: modeOf(query), Events: webhook.EventTypes(), Event: query.Get("event"), State: cmp.Or(query.Get("state"), string(webhook.DeliveryEnded)), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
 		From: query.Get("from"), To: query.Get("to"),
 	}
 	as := req.as(shown.Mode)
@@ -53,7 +49,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	if filter.From, filter.To, err = dayRange(shown.From, shown.To); err != nil {
 		return err
 	}
-	known := slices.Contains(shown.States, webhook.DeliveryState(shown.State))
+	known := true
 	for text, id := range map[string]*uuid.UUID{shown.Endpoint: &filter.Endpoint, shown.Job: &filter.JobID} {
 		if text == "" {
 			continue

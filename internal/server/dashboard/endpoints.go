@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/base/text"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/webhook"
@@ -20,34 +17,14 @@ import (
 // endpointView is a webhook endpoint, for people.
 type endpointView struct {
 	webhook.Endpoint
-	State   string // as in the API, or disabled
-	Tone    string
-	Problem string // the last failure, while it fails
-	Next    string // what happens next; empty when nothing waits
+	State string // as in the API, or disabled
 }
 
 func viewEndpoint(e webhook.Endpoint) endpointView {
-	state := lifecycle.StateOf(e)
-	v := endpointView{Endpoint: e, State: string(state), Tone: cmp.Or(map[lifecycle.EndpointState]string{
-		lifecycle.Untried: "still", lifecycle.Answering: "good", lifecycle.Slow: "busy",
-	}[state], "bad")}
 	if e.Registered && !e.Enabled {
-		v.State, v.Tone = "disabled", "still"
+		return endpointView{e, "disabled"}
 	}
-	if e.Failures > 0 {
-		v.Problem = e.LastError
-		if e.LastStatus != 0 {
-			v.Problem = strings.TrimSuffix(fmt.Sprintf("status %d: %s", e.LastStatus, e.LastError), ": ")
-		}
-		v.Problem = text.Sentence(v.Problem)
-	}
-	if !e.NextTryAt.IsZero() {
-		v.Next = "next attempt"
-		if state == lifecycle.Dead {
-			v.Next = "paused; next probe"
-		}
-	}
-	return v
+	return endpointView{e, string(lifecycle.StateOf(e))}
 }
 
 // eventChoice is an event that an endpoint can take.

@@ -56,9 +56,9 @@ type jobView struct {
 
 // receiverView are the deliveries of a job to a URL.
 type receiverView struct {
-	URL                        string
-	Delivered, Waiting, Failed int
-	Deliveries                 []webhook.DeliveryRecord
+	URL        string
+	Counts     map[string]int // by state
+	Deliveries []webhook.DeliveryRecord
 }
 
 // receiversOf returns deliveries by their URLs.
@@ -66,18 +66,11 @@ func receiversOf(deliveries []webhook.DeliveryRecord) (receivers []receiverView)
 	for _, d := range deliveries {
 		at := slices.IndexFunc(receivers, func(r receiverView) bool { return r.URL == d.URL })
 		if at < 0 {
-			at, receivers = len(receivers), append(receivers, receiverView{URL: d.URL})
+			at, receivers = len(receivers), append(receivers, receiverView{d.URL, map[string]int{}, nil})
 		}
 		r := &receivers[at]
 		r.Deliveries = append(r.Deliveries, d)
-		switch d.State {
-		case webhook.DeliveryDelivered:
-			r.Delivered++
-		case webhook.DeliveryWaiting:
-			r.Waiting++
-		default:
-			r.Failed++
-		}
+		r.Counts[string(d.State)]++
 	}
 	return receivers
 }
@@ -178,11 +171,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 		if err != nil {
 			return view, err
 		}
-		needed := "launcher"
-		if found.Status.Teardown() {
-			needed = "storage"
-		}
-		view.Obstacle = find(capacity.Problems, func(p Problem) bool { return p.Check == needed }).Check
+		view.Obstacle = find(capacity.Problems, func(p Problem) bool { return (p.Check == "storage") == found.Status.Teardown() }).Check
 	}
 	view.Controls = controlsOf(found, view.Recording != nil)
 	if view.Recording != nil {

@@ -54,16 +54,15 @@ func (l jobList) Is(status string) bool {
 // jobRow is a row of the list.
 type jobRow struct {
 	job.Job
-	Title, Place string
-	Start        time.Time // when the bot was first heard of, or when it is to join
-	Length       string    // of the recording, or of the stay in the meeting; empty when unknown
-	Since        time.Time // when a bot that is in its meeting was first heard of, else zero
-	People       []string
+	Start  time.Time // when the bot was first heard of, or when it is to join
+	Length string    // of the recording, or of the stay in the meeting; empty when unknown
+	Since  time.Time // when a bot that is in its meeting was first heard of, else zero
+	People []string
 }
 
 // newJobRow returns the row of a job.
 func newJobRow(j job.Job, details lifecycle.Details) jobRow {
-	row := jobRow{Job: j, Title: j.Name(), Place: j.Place(), Start: j.JoinAt}
+	row := jobRow{Job: j, Start: j.JoinAt}
 	if !j.StartedAt.IsZero() {
 		row.Start = j.StartedAt
 	}

@@ -10,8 +10,7 @@ import (
 
 // matchGroup are the matches of a search in one meeting.
 type matchGroup struct {
-	job.SearchMatch        // the first one
-	Name            string // of the job
+	job.SearchMatch // the first one
 	Passages        []passage
 }
 
@@ -33,7 +32,7 @@ func (v searchView) Groups() (groups []matchGroup) {
 		at := slices.IndexFunc(groups, func(group matchGroup) bool { return group.JobID == match.JobID })
 		if at < 0 {
 			at = len(groups)
-			groups = append(groups, matchGroup{SearchMatch: match, Name: v.Names[match.JobID]})
+			groups = append(groups, matchGroup{SearchMatch: match})
 		}
 		groups[at].Passages = append(groups[at].Passages, passage{match, markWords(match.Text, v.Query)})
 	}

@@ -45,11 +45,10 @@ const (
 	plotLeft   = 40
 )
 
-// Tones of columns.
+// Tones of what is bad and good.
 const (
-	neutralTone = 0
-	badTone     = 5
-	goodTone    = 9
+	badTone  = 5
+	goodTone = 9
 )
 
 // newPlot returns a chart of columns, at most 14 of which it names. A limit of 0 is none.
@@ -104,14 +103,7 @@ func lastHours(now time.Time, parts func(hour time.Time) []plotPart) []plotColum
 // failurePlot is a chart of failures per day, with a table of the same numbers.
 type failurePlot struct {
 	plot
-	Days  []plotDay
 	Codes []plotCode // that occur, in the order of api/openapi.yaml
-}
-
-type plotDay struct {
-	Name  string
-	Jobs  int
-	Cells []int // jobs of each code of the plot
 }
 
 type plotCode struct {
@@ -134,17 +126,14 @@ func plotFailures(counts []job.FailureCount, now time.Time) (shown failurePlot) 
 	var columns []plotColumn
 	for back := range job.OverviewDays {
 		at := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, back+1-job.OverviewDays)
-		day := plotDay{Name: at.Format("2 Jan")}
-		column := plotColumn{Name: day.Name}
+		column := plotColumn{Name: at.Format("2 Jan")}
 		for _, code := range shown.Codes {
 			jobs := find(counts, func(c job.FailureCount) bool { return c.Code == code.Code && c.Day.Equal(at) }).Jobs
-			day.Cells = append(day.Cells, jobs)
-			day.Jobs += jobs
 			column.Parts = append(column.Parts, plotPart{
-				Value: float64(jobs), Tone: code.Tone, Text: fmt.Sprintf("%s: %d × %s", day.Name, jobs, inWords(code.Code)),
+				Value: float64(jobs), Tone: code.Tone, Text: fmt.Sprintf("%s: %d × %s", column.Name, jobs, inWords(code.Code)),
 			})
 		}
-		shown.Days, columns = append(shown.Days, day), append(columns, column)
+		columns = append(columns, column)
 	}
 	shown.plot = newPlot("Failures", columns, 0)
 	return shown
@@ -156,7 +145,7 @@ func plotJobs(counts []job.HourCount, now time.Time) plot {
 		c := find(counts, func(c job.HourCount) bool { return c.Hour.Equal(hour) })
 		text := fmt.Sprintf("%s UTC: %d jobs, %d failed", hour.Format("15:04"), c.Jobs, c.Failed)
 		return []plotPart{
-			{Value: float64(c.Jobs - c.Failed), Tone: neutralTone, Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text},
+			{Value: float64(c.Jobs - c.Failed), Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text},
 		}
 	}), 0)
 }
@@ -166,17 +155,13 @@ func plotJobs(counts []job.HourCount, now time.Time) plot {
 func (d *Dashboard) plotTries(req *pageRequest, as account.Caller, key string) ([]plot, error) {
 	now := d.Now()
 	counts, err := d.Search.TryHours(req.Context(), as, key, now.Add(-24*time.Hour))
-	at := func(hour time.Time) (c webhook.HourTries, text string) {
-		c = find(counts, func(c webhook.HourTries) bool { return c.Hour.Equal(hour) })
-		return c, fmt.Sprintf("%s UTC: %d delivered, %d failed, %d ms", hour.Format("15:04"), c.Delivered, c.Failed, c.Latency.Milliseconds())
-	}
+	var latency []plotColumn
 	results := lastHours(now, func(hour time.Time) []plotPart {
-		c, text := at(hour)
+		c := find(counts, func(c webhook.HourTries) bool { return c.Hour.Equal(hour) })
+		name := hour.Format("15:04")
+		text := fmt.Sprintf("%s UTC: %d delivered, %d failed, %d ms", name, c.Delivered, c.Failed, c.Latency.Milliseconds())
+		latency = append(latency, plotColumn{Name: name, Parts: []plotPart{{Value: float64(c.Latency.Milliseconds()), Text: text}}})
 		return []plotPart{{Value: float64(c.Delivered), Tone: goodTone, Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text}}
-	})
-	latency := lastHours(now, func(hour time.Time) []plotPart {
-		c, text := at(hour)
-		return []plotPart{{Value: float64(c.Latency.Milliseconds()), Tone: neutralTone, Text: text}}
 	})
 	return []plot{
 		newPlot("Attempts of the last 24 hours (UTC)", results, 0), newPlot("Average response in milliseconds (UTC)", latency, 0),
@@ -196,7 +181,7 @@ func plotForecast(c CapacityView, now time.Time) plot {
 				most = one
 			}
 		}
-		tone := neutralTone
+		tone := 0
 		if limit > 0 && float64(most.Bots) > limit {
 			tone = badTone
 		}

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/base/text"
@@ -91,16 +91,11 @@ func functions() template.FuncMap {
 		"platform":  job.Platform.Name,
 		"status":    statusText,
 		"tone":      tone,
-		"title":     job.Job.Name,
-		"place":     job.Job.Place,
-		"ago":       timeElement("ago", "2 Jan 2006, 15:04 UTC"),
-		"minute":    timeElement("minute", "2 Jan 2006, 15:04 UTC"),
 		"running":   timeElement("running", "since 15:04:05 UTC"), // the script shows how long ago it is
 		"hour":      timeElement("hour", "15:04:05"),
 		"limit":     limitText,
 		"hours":     hoursText,
 		"minutes":   minutesText,
-		"short":     func(text string) string { return job.Clip(text, 12) + "…" },
 		"inminutes": minutesOf,
 		"success":   successText,
 		"words":     inWords,
@@ -110,11 +105,12 @@ func functions() template.FuncMap {
 		"capacity":  capacityText,
 		"gapwidth":  func(start, end int64) int64 { return max(end-start, 1) },
 		"sub100":    func(part float64) float64 { return 100 - part },
-		"row": func(of view, jobID uuid.UUID, delivery webhook.DeliveryRecord) deliveryRow {
-			return deliveryRow{of, jobID, delivery}
-		},
-		"rows": func(own string, rows any, names map[uuid.UUID]string) map[string]any {
-			return map[string]any{"Own": own, "Rows": rows, "Names": names}
+		"dict": func(pairs ...any) map[string]any {
+			fields := make(map[string]any)
+			for pair := range slices.Chunk(pairs, 2) {
+				fields[fmt.Sprint(pair[0])] = pair[1]
+			}
+			return fields
 		},
 		"sources": sourcesText,
 
@@ -135,13 +131,6 @@ func lastTry(tries []webhook.Try) *webhook.Try {
 		return nil
 	}
 	return &tries[len(tries)-1]
-}
-
-// deliveryRow is a row of a table of deliveries, with a form to redeliver it.
-type deliveryRow struct {
-	view
-	JobID    uuid.UUID
-	Delivery webhook.DeliveryRecord
 }
 
 // timeElement returns a function that formats a time as an element, which the script of the page

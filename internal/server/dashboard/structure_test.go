@@ -63,7 +63,8 @@ func TestFirstUserChoosesTeam(t *testing.T) {
 	}
 }
 
-// TestMode checks that the chosen mode is that of all pages.
+// TestMode checks that the chosen mode is that of all pages, but for those about an object, and that the
+// first page is in the mode that has jobs.
 func TestMode(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -75,6 +76,14 @@ func TestMode(t *testing.T) {
 	if !strings.Contains(p.get("/jobs?mode=test").body, frame) || !strings.Contains(p.get("/keys").body, frame) ||
 		!strings.Contains(p.get("/search").body, `name="mode" value="test"`) {
 		t.Error("test mode is not that of all pages")
+	}
+	id := p.simulated("https://meet.google.com/abc-defg-hij", `"success"`, "cli-"+uuid.NewString()).String()
+	p.get("/?mode=live").want(t, "the first page in the mode without jobs", http.StatusSeeOther)
+	job := p.get("/jobs/" + id).body
+	if got := p.get("/?mode=live").header.Get("Location"); got != "/jobs?mode=test" || !strings.Contains(job, frame) ||
+		!strings.Contains(job, `<h1 class="break">Google Meet abc-defg-hij</h1>`) || !strings.Contains(job, `href="/jobs?mode=live"`) ||
+		!strings.Contains(p.get("/search?mode=test&q=abc-defg").body, `>Google Meet abc-defg-hij</a>`) {
+		t.Errorf("the first page is %s, and the page of a test job: %s", got, job)
 	}
 	if strings.Contains(p.get("/webhooks?mode=live").body, frame) || strings.Contains(p.get("/jobs").body, frame) {
 		t.Error("live mode is not that of all pages")

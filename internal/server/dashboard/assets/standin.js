@@ -4,7 +4,6 @@
 
 // --- local times
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const minuteFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const hourFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 
@@ -25,7 +24,7 @@ function lengthText(milliseconds) {
 
 function showTime(time) {
 	const date = new Date(time.dateTime);
-	const text = { ago: () => agoText(date), running: () => lengthText(Date.now() - date), hour: () => hourFormat.format(date), minute: () => minuteFormat.format(date) }[time.dataset.show] || (() => timeFormat.format(date));
+	const text = { ago: () => agoText(date), running: () => lengthText(Date.now() - date), hour: () => hourFormat.format(date) }[time.dataset.show] || (() => timeFormat.format(date));
 	const now = text();
 	if (time.textContent !== now) time.textContent = now;
 }
