@@ -96,11 +96,9 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 	if filter.Event != "" {
 		c.and("d.event = %s", filter.Event)
 	}
-	switch filter.State {
-	case "":
-	case webhook.DeliveryEnded:
+	if filter.State == webhook.DeliveryEnded {
 		c.and("d.state <> 'waiting'")
-	default:
+	} else if filter.State != "" {
 		c.and("d.state = %s", filter.State)
 	}
 	if filter.Endpoint != uuid.Nil {

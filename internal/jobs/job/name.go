@@ -28,7 +28,6 @@ func (j Job) Name() string { return NameOf(j.Title(), j.ExternalID, j.Platform, 
 // NameOf returns what people call a job: its title, or the external ID that somebody chose, or
 // else its platform and the code of its meeting.
 func NameOf(title, externalID string, platform Platform, meetingURL string) string {
-	externalID = strings.TrimSpace(externalID)
 	for _, prefix := range generatedIDs {
 		if strings.HasPrefix(externalID, prefix) {
 			externalID = ""
@@ -37,7 +36,7 @@ func NameOf(title, externalID string, platform Platform, meetingURL string) stri
 	if uuid.Validate(externalID) == nil {
 		externalID = ""
 	}
-	return Clip(cmp.Or(strings.TrimSpace(title), externalID, strings.TrimSpace(platform.Name()+" "+meetingCode(meetingURL))), maxName)
+	return Clip(cmp.Or(strings.TrimSpace(title), strings.TrimSpace(externalID), strings.TrimSpace(platform.Name()+" "+meetingCode(meetingURL))), maxName)
 }
 
 // Place returns the platform of a job's meeting and the code of the meeting, if the name does

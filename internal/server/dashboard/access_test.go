@@ -294,7 +294,7 @@ func TestRunningBotsHavePages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const row, link = `<td data-name="Last heartbeat"`, `<a href="/operator/bots?skip=200">Next page</a>`
+	const row, link = `<td data-name="Attempt"`, `<a href="/operator/bots?skip=200">Next page</a>`
 	for path, want := range map[string]struct {
 		rows int
 		next bool

@@ -28,9 +28,6 @@ type deliveriesView struct {
 	Newest, Older string // URLs of pages
 }
 
-// anyState selects the deliveries in all states.
-const anyState = "any"
-
 func jobOfDelivery(d webhook.DeliveryRecord) uuid.UUID { return d.JobID }
 
 // deliveryLogPage shows the deliveries of the team.
@@ -42,7 +39,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	}
 	as := req.as(shown.Mode)
 	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State)}
-	if shown.State == anyState {
+	if shown.State == "any" {
 		filter.State = ""
 	}
 	var err error

@@ -114,7 +114,7 @@ func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as ac
 	if shown.Plots, err = d.plotTries(req, as, found.Key); err != nil {
 		return err
 	}
-	shown.Log = "/webhooks/deliveries?" + url.Values{"mode": {string(as.Mode)}, "endpoint": {found.ID.String()}, "state": {anyState}}.Encode()
+	shown.Log = "/webhooks/deliveries?" + url.Values{"mode": {string(as.Mode)}, "endpoint": {found.ID.String()}, "state": {"any"}}.Encode()
 	return req.showStatus(status, "endpoint", "Webhook endpoint", shown)
 }
 

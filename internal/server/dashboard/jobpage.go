@@ -66,7 +66,7 @@ func receiversOf(deliveries []webhook.DeliveryRecord) (receivers []receiverView)
 	for _, d := range deliveries {
 		at := slices.IndexFunc(receivers, func(r receiverView) bool { return r.URL == d.URL })
 		if at < 0 {
-			at, receivers = len(receivers), append(receivers, receiverView{d.URL, map[string]int{}, nil})
+			at, receivers = len(receivers), append(receivers, receiverView{URL: d.URL, Counts: make(map[string]int)})
 		}
 		r := &receivers[at]
 		r.Deliveries = append(r.Deliveries, d)

@@ -242,7 +242,9 @@ func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown oper
 			shown.Queued += jobs
 		}
 	}
+	var ids []uuid.UUID
 	for _, b := range shown.Overview.Bots {
+		ids = append(ids, b.JobID)
 		shown.Bots = append(shown.Bots, viewBot(b, shown.Now))
 	}
 	if d.Capacity != nil {
@@ -251,10 +253,6 @@ func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown oper
 			return shown, fmt.Errorf("read the capacity: %w", err)
 		}
 		shown.Capacity, shown.Forecast = &capacity, plotForecast(capacity, shown.Now)
-	}
-	var ids []uuid.UUID
-	for _, b := range shown.Bots {
-		ids = append(ids, b.JobID)
 	}
 	for _, f := range shown.Recent {
 		ids = append(ids, f.JobID)

@@ -14,10 +14,8 @@ import (
 type plot struct {
 	Name    string
 	Columns []plotColumn
-	Lines   []plotLine // of the scale
-	Limit   *plotLine  // nil without one
-	Width   int
-	Empty   bool // there is nothing to show
+	Lines   []plotLine // of the scale; none if there is nothing to show
+	Limit   []plotLine // at most one
 }
 
 type plotColumn struct {
@@ -41,19 +39,16 @@ type plotLine struct {
 // Sizes in the units of the drawing.
 const (
 	plotHeight = 160
-	plotWidth  = 650
+	plotWidth  = 650 // as in the templates
 	plotLeft   = 40
 )
 
-// Tones of what is bad and good.
-const (
-	badTone  = 5
-	goodTone = 9
-)
+// badTone is the color of what failed.
+const badTone = 5
 
 // newPlot returns a chart of columns, at most 14 of which it names. A limit of 0 is none.
 func newPlot(name string, columns []plotColumn, limit float64) plot {
-	p := plot{Name: name, Columns: columns, Width: plotWidth}
+	p := plot{Name: name, Columns: columns}
 	most := 0.0
 	for _, column := range columns {
 		sum := 0.0
@@ -62,15 +57,14 @@ func newPlot(name string, columns []plotColumn, limit float64) plot {
 		}
 		most = max(most, sum)
 	}
-	if p.Empty = most == 0; p.Empty {
+	if most == 0 {
 		return p
 	}
 	unit := plotHeight / max(most, limit)
 	line := func(value float64) plotLine { return plotLine{plotHeight - value*unit, fmt.Sprintf("%.3g", value)} }
 	p.Lines = []plotLine{line(most / 2), line(most)}
 	if limit > 0 {
-		at := line(limit)
-		p.Limit = &at
+		p.Limit = []plotLine{line(limit)}
 	}
 	step := float64(plotWidth-plotLeft) / float64(len(columns))
 	for i := range columns {
@@ -161,7 +155,7 @@ func (d *Dashboard) plotTries(req *pageRequest, as account.Caller, key string) (
 		name := hour.Format("15:04")
 		text := fmt.Sprintf("%s UTC: %d delivered, %d failed, %d ms", name, c.Delivered, c.Failed, c.Latency.Milliseconds())
 		latency = append(latency, plotColumn{Name: name, Parts: []plotPart{{Value: float64(c.Latency.Milliseconds()), Text: text}}})
-		return []plotPart{{Value: float64(c.Delivered), Tone: goodTone, Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text}}
+		return []plotPart{{Value: float64(c.Delivered), Tone: 9, Text: text}, {Value: float64(c.Failed), Tone: badTone, Text: text}}
 	})
 	return []plot{
 		newPlot("Attempts of the last 24 hours (UTC)", results, 0), newPlot("Average response in milliseconds (UTC)", latency, 0),
@@ -181,11 +175,7 @@ func plotForecast(c CapacityView, now time.Time) plot {
 				most = one
 			}
 		}
-		tone := 0
-		if limit > 0 && float64(most.Bots) > limit {
-			tone = badTone
-		}
-		return []plotPart{{Value: float64(most.Bots), Tone: tone, Text: fmt.Sprintf("%s UTC: %d bots start", most.From.UTC().Format("15:04"), most.Bots)}}
+		return []plotPart{{Value: float64(most.Bots), Text: fmt.Sprintf("%s UTC: %d bots start", most.From.UTC().Format("15:04"), most.Bots)}}
 	})
 	return newPlot("Bots that start within five minutes (UTC)", columns, limit)
 }

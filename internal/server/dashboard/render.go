@@ -88,7 +88,6 @@ func functions() template.FuncMap {
 		"clock":     clock,
 		"bytes":     func(n int64) string { return humanize.Bytes(uint64(max(0, n))) },
 		"duration":  durationText,
-		"platform":  job.Platform.Name,
 		"status":    statusText,
 		"tone":      tone,
 		"running":   timeElement("running", "since 15:04:05 UTC"), // the script shows how long ago it is

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"net/http"
+
 	"standin/internal/account"
 )
 
@@ -85,7 +87,9 @@ func (d *Dashboard) routeWebhooks() {
 	d.viewer("GET /webhooks/deliveries/{delivery}", withOwned(d.namedDelivery, d.deliveryPage))
 	d.member("POST /webhooks/deliveries/{delivery}/replay", withOwned(d.namedDelivery, d.replayDelivery))
 	d.viewer("GET /webhooks/events", d.eventsPage)
-	d.viewer("GET /webhooks/settings", d.webhookSettingsPage)
+	d.viewer("GET /webhooks/settings", func(req *pageRequest) error {
+		return d.showWebhookSettings(req, http.StatusOK, webhookSettings{})
+	})
 	d.admin("POST /webhooks/endpoint", d.setEndpoint)
 	d.admin("POST /webhooks/test", d.testEndpoint)
 	d.admin("POST /webhooks/secret", d.revealSecret)

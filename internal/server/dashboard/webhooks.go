@@ -48,10 +48,6 @@ type webhookSettings struct {
 	Problem  string
 }
 
-func (d *Dashboard) webhookSettingsPage(req *pageRequest) error {
-	return d.showWebhookSettings(req, http.StatusOK, webhookSettings{})
-}
-
 func (d *Dashboard) showWebhookSettings(req *pageRequest, status int, shown webhookSettings) error {
 	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
 	if err != nil {
