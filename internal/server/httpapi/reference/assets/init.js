@@ -11,7 +11,7 @@ const names = {
 const nameOf = tag => names[tag] ?? tag[0].toUpperCase() + tag.slice(1);
 const subjectOf = fragment => fragment.startsWith("#section/") ? "rules" : /^#tag\/([a-z]+)/.exec(fragment)?.[1] ?? "";
 const subject = subjectOf(location.hash) || new URLSearchParams(location.search).get("on") || "";
-if (subject) history.replaceState(null, "", `?on=${encodeURIComponent(subject)}${location.hash}`);
+if (subject) history.replaceState(null, "", `?on=${encodeURIComponent(subject)}${location.hash || subject !== "rules" && `#tag/${subject}` || ""}`);
 else addEventListener("hashchange", () => location.reload());
 
 document.getElementById("version").textContent = `API ${description.info.version}`;
@@ -26,7 +26,7 @@ subjects.append(link("/docs", "Start", subject === ""), link("/docs?on=rules", "
 for (const group of description["x-tagGroups"]) {
 	for (const tag of group.tags) {
 		subjects.append(link(`/docs?on=${tag}`, nameOf(tag), subject === tag));
-		const about = description.tags.find(({name}) => name === tag).description.split("\n\n")[0].split(". ")[0];
+		const about = description.tags.find(({name}) => name === tag).description.split("\n\n")[0].split(". ")[0].replace(/\.?$/, ".");
 		const item = document.getElementById("contents").appendChild(document.createElement("li"));
 		item.append(link(`/docs?on=${tag}`, nameOf(tag)), ` ${about.replaceAll(/[*`]|\[|\]\([^)]*\)/g, "")}`);
 	}
