@@ -36,7 +36,8 @@ func NameOf(title, externalID string, platform Platform, meetingURL string) stri
 	if uuid.Validate(externalID) == nil {
 		externalID = ""
 	}
-	return Clip(cmp.Or(strings.TrimSpace(title), strings.TrimSpace(externalID), strings.TrimSpace(platform.Name()+" "+meetingCode(meetingURL))), maxName)
+	return Clip(cmp.Or(strings.TrimSpace(title), strings.TrimSpace(externalID),
+		strings.TrimSpace(platform.Name()+" "+meetingCode(meetingURL))), maxName)
 }
 
 // Place returns the platform of a job's meeting and the code of the meeting, if the name does
