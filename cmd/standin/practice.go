@@ -95,14 +95,14 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 	}
 	defer logFile.Close()
 	p.log = slog.New(slog.NewTextHandler(logFile, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if p.replica, err = replica.Start(ctx, replica.Options{LocalNames: true, Log: p.log}); err != nil {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // also while the bots leave
+	var talking sync.WaitGroup
+	defer talking.Wait()
+	defer stop()
+	if p.replica, err = replica.Start(running, replica.Options{LocalNames: true, Log: p.log}); err != nil {
 		return fmt.Errorf("open the meeting: %w", err)
 	}
 	defer func() { err = errors.Join(err, p.replica.Close()) }()
-	var talking sync.WaitGroup
-	defer talking.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	for _, platform := range c.Platform {
 		meeting, err := p.openMeeting(platform)
 		if err != nil {
@@ -110,12 +110,12 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 		}
 		p.meetings = append(p.meetings, meeting)
 		talking.Go(func() {
-			if err := meeting.Converse(ctx); err != nil {
+			if err := meeting.Converse(running); err != nil {
 				p.log.Error("the people of the meeting stopped talking", "error", err)
 			}
 		})
 	}
-	speechURL, err := p.serveSpeech(ctx, &talking)
+	speechURL, err := p.serveSpeech(running, &talking)
 	if err != nil {
 		return err
 	}

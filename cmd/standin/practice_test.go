@@ -147,15 +147,18 @@ func TestPractice(t *testing.T) {
 		}, 20);
 		return true;
 	})()`)
-	r.standin("jobs", "speak", r.job, "Hello. I am taking notes.")
-	person.Until("window.loudest > 0.05")
+	r.standin("jobs", "speak", r.job, "Hello. I am taking notes for all of you, and I will send them when the meeting is over. Please go on.")
+	person.Until("window.loudest > 0.02")
 	person.Until(`/Standin \w+/.test(window.captions)`) // what the bot was heard to say
 
-	second := strings.TrimSpace(r.standin("jobs", "create", r.meeting, "--platform", "meet", "--json"))
-	second = regexp.MustCompile(`[0-9a-f-]{36}`).FindString(second)
-	r.awaitStatus(second, job.EnteringLobby)
+	guest := pages.Open(t)
+	guest.Open(r.meeting)
+	guest.Until(`document.querySelector("[placeholder='Your name']") !== null`)
+	guest.Click("[placeholder='Your name']")
+	guest.Press("Eve")
+	guest.ClickText("Ask to join")
 	person.ClickText("Deny")
-	r.awaitStatus(second, job.Failed)
+	guest.AwaitText("denied your request")
 	person.ClickText("End the meeting")
 	r.awaitStatus(r.job, job.Completed)
 	live.Open(r.base + "/jobs/" + r.job)

@@ -69,12 +69,13 @@ func newMediaAPI(n *network) (*webrtc.API, error) {
 	if err := webrtc.ConfigureNack(engine, interceptors); err != nil {
 		return nil, fmt.Errorf("configure retransmission: %w", err)
 	}
-	settings := webrtc.SettingEngine{LoggerFactory: &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}}
+	silent := logging.NewDefaultLeveledLoggerForScope("ice", logging.LogLevelDisabled, io.Discard)
+	settings := webrtc.SettingEngine{}
 	settings.SetIncludeLoopbackCandidate(true)
 	settings.SetIPFilter(func(address net.IP) bool { return address.IsLoopback() })
 	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	settings.SetICEUDPMux(webrtc.NewICEUDPMux(nil, n))
+	settings.SetICEUDPMux(webrtc.NewICEUDPMux(silent, n))
 	return webrtc.NewAPI(
 		webrtc.WithMediaEngine(engine),
 		webrtc.WithInterceptorRegistry(interceptors),

@@ -169,9 +169,25 @@ func (m *Meeting) listen(g *guest, loud bool) {
 	if changed {
 		_ = m.change(func() error { g.speaking = speaking; return nil })
 	}
+	if changed && speaking {
+		m.awaitSilence(g)
+	}
 	if ended && m.settings.Recognize != nil {
 		go m.recognize(g.ID, since.Add(-beforeSpeech))
 	}
+}
+
+// awaitSilence notices the end of speech also if no more packets come.
+func (m *Meeting) awaitSilence(g *guest) {
+	time.AfterFunc(speechEnds, func() {
+		m.listen(g, false)
+		m.mu.Lock()
+		speaking := g.speaking
+		m.mu.Unlock()
+		if speaking {
+			m.awaitSilence(g)
+		}
+	})
 }
 
 // recognize adds the words that a guest has said since a time to the captions.
