@@ -68,7 +68,7 @@ type Gap struct {
 
 // MediaFault is an interval whose media is recorded but faulty.
 type MediaFault struct {
-	Kind    string `json:"kind"` // no_sound or frozen_picture
+	Kind    string `json:"kind"` // no_sound, frozen_picture, no_captions or no_chat
 	StartMS int64  `json:"startMs"`
 	EndMS   int64  `json:"endMs"`
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -89,13 +90,53 @@ func (r *practiceRun) standin(arguments ...string) string {
 // awaitStatus waits until a job has a status.
 func (r *practiceRun) awaitStatus(id string, want job.Status) {
 	r.Helper()
+	await.Until(r.T, fmt.Sprintf("job %s to be %s", id, want), func() bool {
+		got, err := r.api().Job(r.Context(), id)
+		return err == nil && got.Status == string(want)
+	})
+}
+
+func (r *practiceRun) api() *client.Client {
 	api, err := client.New(r.base, r.key)
 	if err != nil {
 		r.Fatal(err)
 	}
-	await.Until(r.T, fmt.Sprintf("job %s to be %s", id, want), func() bool {
-		got, err := api.Job(r.Context(), id)
-		return err == nil && got.Status == string(want)
+	return api
+}
+
+// awaitEvent waits until a job's timeline has an event.
+func (r *practiceRun) awaitEvent(kind string) {
+	r.Helper()
+	await.Until(r.T, kind, func() bool {
+		for entry, err := range r.api().Timeline(r.Context(), r.job) {
+			if err == nil && entry.Kind == kind {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// TestMendProfile breaks a button of the meeting page, and mends the profile.
+func TestMendProfile(t *testing.T) {
+	t.Parallel()
+	r := runPractice(t, "--break", "captions")
+	r.awaitEvent("lifecycle.media_fault")
+	profiles := t.TempDir()
+	profile := testprocess.Run(t, testedBinary(), "doctor", "profile", "meet")
+	mended := bytes.ReplaceAll(profile, []byte(`button[aria-label="Turn on captions"]`), []byte(`button[aria-label="Subtitles"]`))
+	mended = bytes.ReplaceAll(mended, []byte(`button[aria-label="Turn off captions"]`), []byte(`button.on[aria-label="Subtitles"]`))
+	if err := os.WriteFile(filepath.Join(profiles, "meet.yaml"), mended, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = runPractice(t, "--break", "captions", "--profiles", profiles)
+	await.Until(t, "a caption", func() bool {
+		for event, err := range r.api().LiveSoFar(t.Context(), r.job, "") {
+			if err == nil && event.Name == "caption" {
+				return true
+			}
+		}
+		return false
 	})
 }
 
@@ -159,7 +200,22 @@ func TestPractice(t *testing.T) {
 	guest.ClickText("Ask to join")
 	person.ClickText("Deny")
 	guest.AwaitText("denied your request")
+	heard := exec.CommandContext(t.Context(), testedBinary(), "jobs", "listen", r.job)
+	heard.Env = append(os.Environ(), "STANDIN_URL="+r.base, "STANDIN_API_KEY="+r.key)
+	sound, err := heard.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := heard.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.ReadFull(sound, make([]byte, 64_000)); err != nil {
+		t.Errorf("two seconds of sound: %d bytes, %v", n, err)
+	}
 	person.ClickText("End the meeting")
+	if err := heard.Wait(); err != nil {
+		t.Errorf("jobs listen ends with %v", err)
+	}
 	r.awaitStatus(r.job, job.Completed)
 	live.Open(r.base + "/jobs/" + r.job)
 	seconds := testbrowser.Eval[float64](live, `(async () => {
@@ -172,6 +228,10 @@ func TestPractice(t *testing.T) {
 	if seconds < 10 {
 		t.Errorf("the recording is %.1f s long", seconds)
 	}
+	await.Until(t, "the words of the recognizer", func() bool {
+		document, err := r.api().Transcript(t.Context(), r.job)
+		return err == nil && len(document.Segments) > 2 && document.Segments[0].Source == "participant_audio"
+	})
 	var own, foreign *http.Response
 	for host, response := range map[string]**http.Response{"": &own, "attacker.example": &foreign} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.meeting, http.NoBody)

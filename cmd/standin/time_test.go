@@ -35,15 +35,15 @@ func timeFaults() (faults []timeFault) {
 		}
 	}
 	stop := func(kind string, which int) func(*timeCase) { return func(c *timeCase) { c.stop(kind, which) } }
-	add("browser stopped", stop("", 0), 0.3, 1, 3, 8, 15)
+	add("browser stopped", stop("", 0), 0.3, 1, 3, 8, 15, 25)
 	for which := range 3 {
-		add(fmt.Sprintf("renderer %d stopped", which), stop("--type=renderer", which), 0.7, 2, 5, 12, 30)
+		add(fmt.Sprintf("renderer %d stopped", which), stop("--type=renderer", which), 0.4, 0.7, 1.4, 2, 3.5, 5, 8, 12, 20, 30)
 	}
-	add("audio service stopped", stop("audio.mojom.AudioService", 0), 0.3, 1, 3, 8, 20)
-	add("everything stopped", stop("*", 0), 0.3, 1, 4, 10)
-	add("everything stopped and continued", (*timeCase).stutter, 6, 15)
+	add("audio service stopped", stop("audio.mojom.AudioService", 0), 0.3, 1, 3, 5, 8, 20)
+	add("everything stopped", stop("*", 0), 0.3, 1, 2, 4, 10, 16)
+	add("everything stopped and continued", (*timeCase).stutter, 6, 10, 15)
 	add("busy machine", (*timeCase).load, 10, 20, 30)
-	add("network cut", (*timeCase).cutNetwork, 3, 6, 12)
+	add("network cut", (*timeCase).cutNetwork, 3, 6, 8, 12)
 	add("renderer killed", func(c *timeCase) { c.signal("--type=renderer", 0, syscall.SIGKILL) }, 0.5)
 	add("nothing", func(*timeCase) {}, 10)
 	return faults
@@ -122,6 +122,35 @@ type timeResult struct {
 	recordings, short, wrongPartial, late, beeps       int
 	single                                             int // beeps between two others
 	missing, missingListed, listedInside, listedAbsent int
+	marks                                              []float64 // ms by which speech is marked late, after a fault
+}
+
+// phraseStarts are when the participants of the replica begin to speak in each loop of ten seconds, in ms.
+var phraseStarts = map[string][]float64{"Ada Quill": {300, 2200}, "Ben Okafor": {3700, 5500}}
+
+// marks returns by how many ms the starts of speech are marked late, without those inside gaps.
+func (c *timeCase) marks(manifest recording.Manifest) (late []float64) {
+	began := time.Now().Add(-c.meeting.Position()) // of the meeting
+	names := map[string]string{}
+	for _, participant := range manifest.Participants {
+		names[participant.ID] = participant.Name
+	}
+	for _, speech := range manifest.Speech {
+		at := manifest.Timeline.RecordingStartedAt.Add(time.Duration(speech.StartMs) * time.Millisecond).Sub(began)
+		near := slices.ContainsFunc(manifest.Gaps, func(g recording.Gap) bool {
+			return speech.StartMs >= g.StartMs-gapBorder && speech.StartMs <= g.EndMs+gapBorder
+		})
+		best := math.Inf(1)
+		for _, phrase := range phraseStarts[names[speech.ParticipantID]] {
+			if off := math.Mod(float64(at.Milliseconds())-phrase+15_000, 10_000) - 5000; math.Abs(off) < math.Abs(best) {
+				best = off
+			}
+		}
+		if !near && math.Abs(best) < 1000 && speech.StartMs > filled {
+			late = append(late, best)
+		}
+	}
+	return late
 }
 
 // TestTime takes the machine away from recordings: of the browser, its page, its audio service or
@@ -188,6 +217,8 @@ func (c *timeCase) check(result *timeResult) {
 		result.wrongPartial++
 		t.Errorf("partial %v with the gaps %+v", manifest.Partial, manifest.Gaps)
 	}
+	marks := c.marks(manifest)
+	result.marks = append(result.marks, marks...)
 	phase := beepPhase(report)
 	found := map[int]bool{}
 	filling := func(at float64) bool {
@@ -254,7 +285,7 @@ func (c *timeCase) check(result *timeResult) {
 	if len(wrong) > 0 {
 		t.Errorf("%s; the gaps are %+v, the beeps at %.0f", strings.Join(wrong, ", "), manifest.Gaps, report.BeepsMs)
 	}
-	t.Logf("%v of %v, %d beeps, gaps %+v", length, covered, len(report.BeepsMs), manifest.Gaps)
+	t.Logf("%v of %v, %d beeps, speech marked late by %.0f ms, gaps %+v", length, covered, len(report.BeepsMs), marks, manifest.Gaps)
 }
 
 // beepPhase returns when the first beep should be, by those of the first seconds.
@@ -283,4 +314,9 @@ func (r *timeResult) log(t *testing.T) {
 	t.Logf("%d recordings: %d too short, %d with a wrong partial; %d of %d beeps not at their time, %d single ones missing; %.3f of the missing beeps are in gaps, "+
 		"and %.3f of the seconds in gaps have none", r.recordings, r.short, r.wrongPartial, r.late, r.beeps, r.single,
 		share(r.missingListed, r.missing), share(r.listedAbsent, r.listedInside))
+	if slices.Sort(r.marks); len(r.marks) > 0 {
+		median := r.marks[len(r.marks)/2]
+		near := len(slices.DeleteFunc(slices.Clone(r.marks), func(late float64) bool { return math.Abs(late-median) > maxBeepDifference }))
+		t.Logf("%d starts of speech are marked, %.0f ms late by the median; %.3f are within 100 ms of it", len(r.marks), median, share(near, len(r.marks)))
+	}
 }

@@ -107,7 +107,7 @@ type Gap struct {
 
 // MediaFault is a period of a recording whose media is faulty.
 type MediaFault struct {
-	Kind    string `json:"kind"` // no_sound or frozen_picture
+	Kind    string `json:"kind"` // no_sound, frozen_picture, no_captions or no_chat
 	StartMs int64  `json:"startMs"`
 	EndMs   int64  `json:"endMs"`
 }

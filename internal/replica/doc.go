@@ -1,7 +1,7 @@
 // Package replica serves local copies of meeting platforms: pages with the elements
 // and the behavior of Google Meet, Microsoft Teams and Zoom, and participants who
-// send audio and video with WebRTC. Tests run the bot against it, and the demo
-// records it.
+// send audio and video with WebRTC. Tests run the bot against it, and people
+// practice in it.
 //
 // The Go code is independent of the platform. It manages meetings, guests and media:
 // Settings describe a Meeting, each page that opens the meeting becomes a guest,

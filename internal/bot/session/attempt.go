@@ -59,6 +59,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 	events := events{report.NewEmitter(log, client)}
 	texts := captions.New(log, client, settings.DisplayName, settings.Recording.CaptionsLanguage)
 	opener := newOpener(settings, log)
+	diagnostics := &diagnostics{log: log, spool: store, clock: clock, opener: opener}
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
 		shared: shared{
@@ -70,10 +71,10 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 			commands:    &commands{log: log, ack: client.Ack, consent: consent, report: observed},
 			consent:     consent,
 			policy:      newLeavePolicy(settings.AutoLeave, events),
-			diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
+			diagnostics: diagnostics,
 			texts:       texts,
 			textOpener: &textOpener{
-				log: log, texts: texts, wanted: meeting.TextOptions{
+				log: log, texts: texts, events: events, report: observed, diagnostics: diagnostics, wanted: meeting.TextOptions{
 					Chat: settings.Recording.Chat == launch.TextsOn, Captions: settings.Recording.Captions == launch.TextsOn,
 					Language: settings.Recording.CaptionsLanguage,
 				},

@@ -17,6 +17,8 @@ type faultKind string
 const (
 	faultNoSound       faultKind = "no_sound"       // digital silence, although others speak, or no packet of sound from them
 	faultFrozenPicture faultKind = "frozen_picture" // the picture does not change, although video flows
+	faultNoCaptions    faultKind = "no_captions"    // the page does not show the captions that the job wants
+	faultNoChat        faultKind = "no_chat"
 )
 
 const (

@@ -45,7 +45,7 @@ var kindTexts = map[job.Trigger]string{
 	job.BotPermissionRequest:       "Bot asked for permission to record",
 	job.BotPermissionResponse:      "Host responded to the permission request",
 	job.BotCompetingDetected:       "Another notetaker detected",
-	job.BotMediaFault:              "Audio or video problem",
+	job.BotMediaFault:              "Problem with sound, picture or texts",
 	job.BotOutputStarted:           "Output started",
 	job.BotOutputFinished:          "Output finished",
 	job.BotOutputFailed:            "Output failed",

@@ -60,7 +60,7 @@ type Section struct {
 // Sections returns the table of contents.
 func Sections() []Section {
 	return []Section{
-		{"Get started", []string{home, "quickstart", "how-it-works", "test-mode", "troubleshooting"}},
+		{"Get started", []string{home, "quickstart", "practice", "how-it-works", "test-mode", "troubleshooting"}},
 		{"Tutorials", []string{
 			"tutorials/first-recording", "tutorials/receive-webhooks", "tutorials/record-calendar", "tutorials/transcript-to-slack",
 			"tutorials/voice-agent", "tutorials/agent-mcp", "tutorials/one-server", "tutorials/kubernetes", "tutorials/from-recall",

@@ -132,7 +132,7 @@ func (s *Service) SignInLink(ctx context.Context, team account.Consumer, page st
 	}
 	if none {
 		user, err := s.users.Accept(ctx, token, account.NewUser{
-			Name: "Demo", Email: "demo@example.com", Password: rand.Text(), Consumer: team.Name,
+			Name: "You", Email: "you@example.com", Password: rand.Text(), Consumer: team.Name,
 		})
 		if err != nil {
 			return "", err

@@ -1,6 +1,6 @@
 // Package service assembles the parts of Standin: database, storage, launchers,
 // dispatcher, webhook sender, accounts, calendar intake, payments, HTTP API and
-// dashboard. All wiring is here, so that serve, the demo and the end-to-end tests
+// dashboard. All wiring is here, so that serve, practice and the end-to-end tests
 // run the same program. The rules of each part are in its own package.
 package service
 

@@ -848,8 +848,8 @@ export type IngestEvent = {
     emittedAt: string;
     /**
      * Details of the event. The service uses the keys below if their values have the described
-     * type, and stores but ignores all others. `lifecycle.media_fault` has `fault` (no_sound or
-     * frozen_picture) and `state` (repairing, not_repaired or ended), for the timeline. Bots add `screens` to any event: what the meeting page
+     * type, and stores but ignores all others. `lifecycle.media_fault` has `fault` (no_sound,
+     * frozen_picture, no_captions or no_chat) and `state` (repairing, not_repaired or ended), for the timeline. Bots add `screens` to any event: what the meeting page
      * showed since the event before, each with `at`, `screen` and its `evidence` (`kind`, `what`,
      * `where` and `weight`; see docs/platforms.md). Control characters in free text are removed, and long
      * text is cut.
@@ -1426,7 +1426,7 @@ export type Gap = {
  */
 export type MediaFault = {
     /**
-     * no_sound: digital silence, although others spoke or never sent any sound. frozen_picture: the picture did not change, although video was received. New codes may be added.
+     * no_sound: digital silence, although others spoke or never sent any sound. frozen_picture: the picture did not change, although video was received. no_captions, no_chat: the page did not show them, although the job wants them. New codes may be added.
      */
     kind: string;
     /**

@@ -15,7 +15,8 @@ class MediaFault:
 
     Attributes:
         kind (str): no_sound: digital silence, although others spoke or never sent any sound. frozen_picture: the
-            picture did not change, although video was received. New codes may be added.
+            picture did not change, although video was received. no_captions, no_chat: the page did not show them, although
+            the job wants them. New codes may be added.
         start_ms (int): The offset of the start, in milliseconds.
         end_ms (int): The offset of the end, in milliseconds.
     """
