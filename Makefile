@@ -58,6 +58,11 @@ people: ## Make the voices and videos of the people of make demo again (with fli
 	@scripts/setup.sh run
 	cd internal/replica/people && go run ./generate
 
+.PHONY: movie
+movie: ## Make the moving picture of the README
+	@scripts/setup.sh test
+	STANDIN_TEST_MOVIE=$(CURDIR)/docs/practice.gif go test ./cmd/standin -run '^TestMovie$$' -count=1
+
 .PHONY: test
 test: ## Run the tests but the long ones; installs what they need
 	@scripts/setup.sh test

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"standin/client"
 	"standin/internal/jobs/job"
 	"standin/internal/replica/speechserver"
@@ -260,4 +262,51 @@ func TestPracticeOnce(t *testing.T) {
 	if err != nil || report.DurationMs < float64(4*time.Second/time.Millisecond) {
 		t.Errorf("%s: %.0f ms, %v", output, report.DurationMs, err)
 	}
+}
+
+// TestMovie makes the moving picture of the README (make movie): the page of a bot, the meeting, and the player.
+func TestMovie(t *testing.T) {
+	movie := os.Getenv("STANDIN_TEST_MOVIE")
+	if movie == "" {
+		t.Skip("make movie sets STANDIN_TEST_MOVIE")
+	}
+	r, frames, frame := runPractice(t), t.TempDir(), 0
+	pages := &testbrowser.Pages{Flags: map[string]any{"use-fake-ui-for-media-stream": true, "use-fake-device-for-media-stream": true, "window-size": "1280,800"}}
+	t.Cleanup(pages.Close)
+	page := pages.Open(t)
+	film := func(length time.Duration) {
+		for tick, end := time.NewTicker(250*time.Millisecond), time.Now().Add(length); time.Now().Before(end); <-tick.C {
+			picture, err := chromedp.Run(page.Ctx, chromedp.CaptureScreenshot())
+			if err == nil {
+				err = os.WriteFile(filepath.Join(frames, fmt.Sprintf("%04d.png", frame)), picture, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame++
+		}
+	}
+	page.Open(r.watch)
+	r.awaitStatus(r.job, job.RecordingStarted)
+	page.AwaitText("Good morning")
+	film(9 * time.Second)
+	page.Open(r.join)
+	page.Until(`document.querySelector("[name=microphone]") !== null`)
+	page.Click("[name=microphone]")
+	page.Click("form button")
+	page.Until(`document.querySelector(".presentation") !== null`)
+	film(5 * time.Second)
+	page.ClickText("End the meeting")
+	r.awaitStatus(r.job, job.Completed)
+	page.Open(r.base + "/jobs/" + r.job)
+	testbrowser.Eval[bool](page, `(async () => {
+		const video = document.querySelector("video");
+		video.scrollIntoView({block: "center"});
+		video.muted = true;
+		await video.play();
+		return true;
+	})()`)
+	film(6 * time.Second)
+	testprocess.Run(t, "ffmpeg", "-v", "error", "-y", "-framerate", "4", "-i", filepath.Join(frames, "%04d.png"),
+		"-vf", "scale=840:-1:flags=lanczos,split[a][b];[a]palettegen=max_colors=96:stats_mode=diff[p];[b][p]paletteuse=dither=none:diff_mode=rectangle", movie)
 }
