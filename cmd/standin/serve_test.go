@@ -95,12 +95,12 @@ func TestServe(t *testing.T) {
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	serve := exec.CommandContext(t.Context(), testedBinary(), "serve", "--listen", "127.0.0.1:0", "--data-dir", newDataDir(t),
-		"--storage-url", "s3://recordings")
+		"--storage-url", "s3://recordings?region=_")
 	serve.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 	out, err := serve.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(string(out), "recordings cannot be stored") ||
-		!strings.Contains(string(out), "Invalid region") {
+		!strings.Contains(string(out), "invalid input region") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -149,10 +149,10 @@ func TestMissingBrowser(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	log.await(t, "apt-get install chromium")
+	log.await(t, "correct STANDIN_BROWSER")
 	c := signedIn(t, s, job.Live)
 	c.rows(
-		row{"jobs create $MEET --watch", exitJobFailed, `id +(?P<ID>[0-9a-f-]{36})`, `failed \(dispatch_timeout\): .*apt-get install chromium`},
+		row{"jobs create $MEET --watch", exitJobFailed, `id +(?P<ID>[0-9a-f-]{36})`, `failed \(dispatch_timeout\): .*correct STANDIN_BROWSER`},
 		row{"jobs get $ID --json", 0, `"status": "failed"`, ``},
 	)
 }

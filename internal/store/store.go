@@ -48,6 +48,9 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		}
 		return newStore(&Store{Reader: &Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}), nil
 	}
+	if scheme, _, isURL := strings.Cut(address, "://"); isURL {
+		return nil, fmt.Errorf("STANDIN_DATABASE_URL must begin with postgres://, not %s://; leave it unset to use SQLite", scheme)
+	}
 	db, err := sqlite.Open(ctx, address)
 	if err != nil {
 		return nil, err

@@ -17,17 +17,13 @@ type NotFoundError struct {
 	Tried []string
 }
 
-// Error lists the candidates and what to install on this operating system.
+// Error says what to correct, or lists the candidates and what to install on this operating system.
 func (e *NotFoundError) Error() string {
-	var text strings.Builder
 	if e.Configured != "" {
-		fmt.Fprintf(&text, "the configured browser %q is not an executable file", e.Configured)
-	} else {
-		fmt.Fprintf(&text, "no Chromium or Chrome found (looked for %s)", strings.Join(e.Tried, ", "))
+		return fmt.Sprintf("the configured browser %q is not an executable file; "+
+			"correct STANDIN_BROWSER, or leave it unset to use the installed Chromium or Google Chrome", e.Configured)
 	}
-	text.WriteString("; ")
-	text.WriteString(installAdvice())
-	return text.String()
+	return fmt.Sprintf("no Chromium or Chrome found (looked for %s); %s", strings.Join(e.Tried, ", "), installAdvice())
 }
 
 // installAdvice returns how to install a browser on an operating system (GOOS).

@@ -110,7 +110,7 @@ func (c *Capture) Encode() ([]byte, error) {
 func Open(path string) (*Capture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the capture: %w", err)
+		return nil, fmt.Errorf("open the capture %s: %w", path, errors.Unwrap(err))
 	}
 	if info.IsDir() {
 		return read(os.DirFS(path))

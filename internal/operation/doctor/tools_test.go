@@ -12,7 +12,7 @@ import (
 
 func TestBrowserThatIsMissing(t *testing.T) {
 	t.Parallel()
-	expect(t, checkBrowser(limited(t), Settings{Browser: "/no/such/browser"}), Fail, "not found", "apt-get install chromium")
+	expect(t, checkBrowser(limited(t), Settings{Browser: "/no/such/browser"}), Fail, "not found", "correct STANDIN_BROWSER")
 }
 
 func TestBrowserThatDoesNotStart(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ type StorageSettings struct {
 type Settings struct {
 	DataSettings
 	Bots    launch.BotSettings `embed:"" group:"Bots:"` // of all bots
-	Listen  string             `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
+	Listen  string             `aliases:"port" env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
 	BaseURL string             `env:"STANDIN_BASE_URL" help:"Public URL of the service. Default: http://<listen>."`
 	StorageSettings
 	LauncherSettings
@@ -98,42 +99,40 @@ type Settings struct {
 	Timeouts        dispatch.Timeouts  `kong:"-"`
 }
 
-// check returns an error for settings that cannot work, before anything is
+var optionalURL = regexp.MustCompile(`^(https?://[^/?#].*)?$`)
+
+// check returns an error that names each setting that cannot work, before anything is
 // opened.
 func (s Settings) check() error {
-	switch {
-	case s.Listen == "": // would be all interfaces
-		return errors.New("STANDIN_LISTEN must name an address and a port")
-	case s.DataDir == "": // would be the current directory
-		return errors.New("STANDIN_DATA_DIR must name a directory")
-	case s.MaxBots < 0:
-		return errors.New("STANDIN_MAX_BOTS must not be negative")
-	case s.Dispatch.MaxBotsPerConsumer < 0:
-		return errors.New("STANDIN_MAX_BOTS_PER_CONSUMER must not be negative")
-	case s.BotCores < 0:
-		return errors.New("STANDIN_BOT_CORES must not be negative")
-	case s.BotMemory < 0:
-		return errors.New("STANDIN_BOT_MEMORY_GB must not be negative")
-	case s.Profiling && s.MetricsListen == "":
-		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
-	case s.EncryptionKey != "" && len(s.EncryptionKey) < minEncryptionKey:
-		return fmt.Errorf("STANDIN_ENCRYPTION_KEY must have at least %d characters", minEncryptionKey)
-	case s.FreeTierJobs < 0:
-		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
+	const port, negative = "%s must name an address and a port, such as 127.0.0.1:8080", "%s must not be negative"
+	const web = "%s must be a URL with https:// or http:// and a host, such as https://standin.example.com"
+	return errors.Join(
+		refuse(!strings.Contains(s.Listen, ":"), port, "STANDIN_LISTEN"), // an empty one would be all interfaces
+		refuse(s.MetricsListen != "" && !strings.Contains(s.MetricsListen, ":"), port, "STANDIN_METRICS_LISTEN"),
+		refuse(!optionalURL.MatchString(s.BaseURL), web, "STANDIN_BASE_URL"),
+		refuse(!optionalURL.MatchString(s.BotServiceURL), web, "STANDIN_BOT_SERVICE_URL"),
+		refuse(!optionalURL.MatchString(s.NodeURL), web, "STANDIN_NODE_URL"),
+		refuse(s.DataDir == "", "%s must name a directory", "STANDIN_DATA_DIR"), // would be the current directory
+		refuse(s.MaxBots < 0, negative, "STANDIN_MAX_BOTS"),
+		refuse(s.Dispatch.MaxBotsPerConsumer < 0, negative, "STANDIN_MAX_BOTS_PER_CONSUMER"),
+		refuse(s.BotCores < 0, negative, "STANDIN_BOT_CORES"),
+		refuse(s.BotMemory < 0, negative, "STANDIN_BOT_MEMORY_GB"),
+		refuse(s.FreeTierJobs < 0, negative, "STANDIN_FREE_TIER_JOBS"),
+		refuse(s.Profiling && s.MetricsListen == "",
+			"%s needs STANDIN_METRICS_LISTEN: profiles are served only on that address", "STANDIN_PROFILING"),
+		refuse(s.EncryptionKey != "" && len(s.EncryptionKey) < minEncryptionKey,
+			"STANDIN_ENCRYPTION_KEY must have at least %d characters", minEncryptionKey),
+		s.Transcriber.Check(), s.AlertMail.Check(), s.Alerts.Check(s.AlertMail.URL != nil && !s.AlertMail.OAuth), s.Calendars.Check(),
+		s.HTTP.TrustedProxies.Check(),
+	)
+}
+
+// refuse returns an error if a setting is wrong.
+func refuse(wrong bool, format string, name any) error {
+	if !wrong {
+		return nil
 	}
-	if err := s.Transcriber.Check(); err != nil {
-		return err
-	}
-	if err := s.AlertMail.Check(); err != nil {
-		return err
-	}
-	if err := s.Alerts.Check(s.AlertMail.URL != nil && !s.AlertMail.OAuth); err != nil {
-		return err
-	}
-	if err := s.Calendars.Check(); err != nil {
-		return err
-	}
-	return s.HTTP.TrustedProxies.Check()
+	return fmt.Errorf(format, name)
 }
 
 // complete derives the URLs that are not set from where the service listens.

@@ -45,6 +45,10 @@ func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Buc
 	if !bucket.As(&client) {
 		return nil, errors.New("the S3 bucket has no S3 client")
 	}
+	if client.Options().Region == "" {
+		return nil, fmt.Errorf("the bucket has no region: add it to STANDIN_STORAGE_URL, as in s3://%s?region=us-east-1, or set AWS_REGION",
+			address.Host)
+	}
 	httpClient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
 		transport.DialContext = dialWithStallTimeout(transport.DialContext, stall)
 	})
