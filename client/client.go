@@ -101,6 +101,9 @@ type Error struct {
 	RetryAfter time.Duration // 0 when unknown
 }
 
+// ErrNotReached is returned when the service does not respond.
+var ErrNotReached = errors.New("call the service")
+
 // Issue is an issue of an invalid request.
 type Issue struct {
 	Path    []any  `json:"path"` // field names, and numbers for array indexes
@@ -108,7 +111,8 @@ type Issue struct {
 	Code    string `json:"code"` // JSON Schema keyword that failed
 }
 
-// Error returns the code, the message and every issue.
+// Error returns the code, the message, and every issue if there are several. The message is the
+// sentence of a single one.
 func (e *Error) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "the service responded with %d", e.Status)
@@ -118,8 +122,10 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		text.WriteString(": " + e.Message)
 	}
-	for _, issue := range e.Issues {
-		fmt.Fprintf(&text, "; %s: %s", issue.path(), issue.Message)
+	if len(e.Issues) > 1 || e.Message == "" {
+		for _, issue := range e.Issues {
+			fmt.Fprintf(&text, "; %s: %s", issue.path(), issue.Message)
+		}
 	}
 	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
 		fmt.Fprintf(&text, " (request %s)", e.RequestID)
@@ -232,7 +238,7 @@ func (c *Client) sendOnce(ctx context.Context, req request) (*http.Response, err
 	}
 	response, err := c.http.Do(sent)
 	if err != nil {
-		return nil, fmt.Errorf("call the service: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNotReached, err)
 	}
 	if response.StatusCode >= http.StatusBadRequest {
 		defer response.Body.Close()

@@ -86,8 +86,8 @@ func (f serviceFlags) access() (credentials, error) {
 			return other, nil
 		}
 	}
-	return credentials{}, &exitError{
-		code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", found.URL, f.URL, f.URL),
+	return credentials{}, &hint{
+		code: exitUnauthorized, error: fmt.Errorf("signed in to %s, not to %s: run standin login --url %s", found.URL, f.URL, f.URL),
 	}
 }
 

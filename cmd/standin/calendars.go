@@ -127,8 +127,7 @@ type calendarsSwitchCommand struct {
 func (c *calendarsSwitchCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	var override *bool
 	if c.To != "rules" {
-		on := c.To == "on"
-		override = &on
+		override = new(c.To == "on")
 	}
 	event, err := api.OverrideEvent(ctx, c.ID, c.Event, override)
 	if err != nil {

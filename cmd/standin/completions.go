@@ -147,24 +147,17 @@ func printCompletions(parser *kong.Kong, to io.Writer) bool {
 	if err != nil {
 		return false
 	}
-	dropEmpty(command)
 	completer := complete.New(parser.Model.Name, command)
-	completer.Out = to
+	completer.Out = nonEmptyLines{to}
 	return completer.Complete()
 }
 
-// dropEmpty removes the empty value, which stands for the default, from what is offered for
-// the flags of a command.
-func dropEmpty(command complete.Command) {
-	for name, predictor := range command.GlobalFlags {
-		if predictor == nil {
-			continue
-		}
-		command.GlobalFlags[name] = complete.PredictFunc(func(args complete.Args) []string {
-			return slices.DeleteFunc(predictor.Predict(args), func(value string) bool { return value == "" })
-		})
+// nonEmptyLines drops empty lines. The empty value of a flag stands for its default, and is not offered.
+type nonEmptyLines struct{ io.Writer }
+
+func (w nonEmptyLines) Write(line []byte) (int, error) {
+	if string(line) == "\n" {
+		return len(line), nil
 	}
-	for _, sub := range command.Sub {
-		dropEmpty(sub)
-	}
+	return w.Writer.Write(line)
 }

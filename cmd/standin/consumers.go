@@ -127,8 +127,8 @@ type consumersSetCommand struct {
 	dataFlags
 	Name            string `arg:"" predictor:"team" help:"Name of the team."`
 	Retention       string `placeholder:"30d" help:"How long the team's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
-	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new teams."`
-	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome after each command: on or off. Off for new teams."`
+	TranscriptEvent *bool  `type:"onoff" negatable:"" help:"Send the webhook job.transcript_ready when a transcript was attached. Off for new teams."`
+	CommandEvent    *bool  `type:"onoff" negatable:"" help:"Send the webhook bot.command_outcome after each command. Off for new teams."`
 	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"Default of the team's jobs for what is recorded: video, audio, none, or default for the service's setting."`
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"Default of the team's jobs for what the video shows, in the same form: speaker, gallery, content, page or default."`
 	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Default of the team's jobs for the size of the video, in the same form: 720p, 1080p or default."`
@@ -139,9 +139,7 @@ type consumersSetCommand struct {
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" &&
-		c.Layout == "" && c.Resolution == "" &&
-		c.output() == nil && !c.NoOutput {
+	if *c == (consumersSetCommand{dataFlags: c.dataFlags, Name: c.Name}) {
 		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}
 	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
@@ -169,14 +167,15 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		for _, event := range []struct {
-			value, name string
-			own         *bool
+			value *bool
+			name  string
+			own   *bool
 		}{
 			{c.TranscriptEvent, webhook.JobTranscriptReady, &team.TranscriptEvent}, {c.CommandEvent, webhook.BotCommandOutcome, &team.CommandEvent},
 		} {
-			if event.value != "" {
-				*event.own = event.value == "on"
-				fmt.Fprintf(&changes, "webhook %s of %s: %s\n", event.name, c.Name, event.value)
+			if event.value != nil {
+				*event.own = *event.value
+				fmt.Fprintf(&changes, "webhook %s of %s: %s\n", event.name, c.Name, onOff(*event.value))
 			}
 		}
 		if err := s.ChangeConsumer(ctx, team.ID, func(stored *account.Consumer) { *stored = team }); err != nil {

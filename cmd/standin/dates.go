@@ -17,7 +17,7 @@ func decodeTime(ctx *kong.DecodeContext, target reflect.Value) error {
 	}
 	at, err := parseTime(text, time.Now())
 	if err == nil {
-		target.Set(reflect.ValueOf(at))
+		reflect.Indirect(target).Set(reflect.ValueOf(at))
 	}
 	return err
 }

@@ -19,9 +19,10 @@ import (
 )
 
 type doctorCommand struct {
-	Check  doctorCheckCommand  `cmd:"" default:"withargs" help:"Check this machine, or inspect a meeting page with a profile. The default."`
-	Replay doctorReplayCommand `cmd:"" help:"Show what a profile concludes from a capture of a page, without a meeting."`
-	Learn  doctorLearnCommand  `cmd:"" help:"Propose candidates for the elements that a profile does not find in a capture of a page."`
+	Check   doctorCheckCommand   `cmd:"" default:"withargs" help:"Check this machine, or inspect a meeting page with a profile. The default."`
+	Replay  doctorReplayCommand  `cmd:"" help:"Show what a profile concludes from a capture of a page, without a meeting."`
+	Profile doctorProfileCommand `cmd:"" help:"Print the built-in profile of a platform's pages."`
+	Learn   doctorLearnCommand   `cmd:"" help:"Propose candidates for the elements that a profile does not find in a capture of a page."`
 }
 
 // pageFlags are how a command opens and reads a meeting page.

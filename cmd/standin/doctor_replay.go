@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/jobs/job"
 	"standin/internal/operation/pagecheck"
 )
 
@@ -69,6 +70,19 @@ func (c *doctorLearnCommand) Run(ctx context.Context, to terminal) error {
 		return fmt.Errorf("learn from the capture: %w", err)
 	}
 	return writeReport(to.Out, learned, c.JSON)
+}
+
+type doctorProfileCommand struct {
+	Platform job.Platform `arg:"" enum:"meet,teams,zoom-web" help:"Platform: meet, teams or zoom-web."`
+}
+
+// Run prints the profile.
+func (c *doctorProfileCommand) Run(to terminal) error {
+	profiles, err := meeting.Embedded()
+	if err != nil {
+		return err
+	}
+	return to.printf("%s", profiles[c.Platform].Text())
 }
 
 // writeReport writes a report as text or JSON.

@@ -165,7 +165,7 @@ func (r *documentRun) startService() {
 		"standin keys create --team acme > key",
 		"standin serve",
 		"standin login --with-key --url http://127.0.0.1:8080 < key",
-		"standin jobs create https://meet.google.com/abc-defg-hij --external-id 1 --captions on --watch",
+		"standin jobs create https://meet.google.com/abc-defg-hij --external-id 1 --captions --watch",
 	} {
 		r.run(documentedCommand{shell: "bash", text: command})
 	}

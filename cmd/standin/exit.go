@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"standin/client"
 )
 
@@ -24,17 +26,13 @@ const (
 )
 
 // errNotSignedIn is returned when there is no key to call the service with.
-var errNotSignedIn = errors.New("not signed in: run standin login --url https://your.standin (with --with-key if you have a key), or set STANDIN_URL and STANDIN_API_KEY")
-
-// exitError is an error with its own exit code.
-type exitError struct {
-	code int
-	text string
+var errNotSignedIn = &hint{
+	errors.New("not signed in: run standin login --url https://your.standin (with --with-key if you have a key), " +
+		"or set STANDIN_URL and STANDIN_API_KEY"),
+	exitUnauthorized, "",
 }
 
-func (e *exitError) Error() string { return e.text }
-
-// hint is an error with advice for the user.
+// hint is an error with its own exit code and, unless it is empty, advice for the user.
 type hint struct {
 	error
 	code   int
@@ -46,10 +44,6 @@ func (h *hint) Unwrap() error { return h.error }
 // fail prints the error of a command and, where known, the next step. It returns the exit
 // code.
 func fail(ctx context.Context, err error, command string, to io.Writer) int {
-	if exit := (*exitError)(nil); errors.As(err, &exit) {
-		fmt.Fprintln(to, "standin:", exit)
-		return exit.code
-	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return exitFailed
 	}
@@ -66,14 +60,17 @@ func explain(err error, command string) (code int, advice string) {
 	apiErr := (*client.Error)(nil)
 	opErr := (*net.OpError)(nil)
 	dnsErr := (*net.DNSError)(nil)
+	postgresErr := (*pgconn.ConnectError)(nil)
 	own := (*hint)(nil)
 	switch {
 	case errors.As(err, &own):
 		return own.code, own.advice
-	case errors.Is(err, errNotSignedIn):
-		return exitUnauthorized, ""
 	case errors.As(err, &apiErr):
 		return explainAPIError(apiErr, command)
+	case errors.As(err, &postgresErr):
+		return exitFailed, "Check that PostgreSQL is running and that STANDIN_DATABASE_URL is correct."
+	case !errors.Is(err, client.ErrNotReached):
+		return exitFailed, ""
 	case errors.As(err, &dnsErr):
 		return exitNotReachable, "The host was not found. Check --url or STANDIN_URL."
 	case errors.As(err, &opErr) && opErr.Op == "dial":
@@ -84,29 +81,22 @@ func explain(err error, command string) (code int, advice string) {
 
 // explainAPIError is explain for an error response of the API.
 func explainAPIError(apiErr *client.Error, command string) (code int, advice string) {
-	isJob := strings.HasPrefix(command, "jobs ") || strings.HasPrefix(command, "recordings ")
 	switch apiErr.Status {
 	case http.StatusUnauthorized:
 		return exitUnauthorized, "The key was revoked or belongs to another service. Run standin login again, or set another STANDIN_API_KEY."
 	case http.StatusNotFound:
-		if isJob {
+		if strings.HasPrefix(command, "jobs ") || strings.HasPrefix(command, "recordings ") {
 			return exitNotFound,
 				"Run standin jobs list to see your jobs. Jobs of other teams are not visible, and live and test keys do not see each other's jobs."
 		}
 		return exitNotFound, ""
 	case http.StatusConflict:
-		if isJob {
-			return exitFailed, "Run standin jobs get to see the status of the job."
+		if strings.Contains(apiErr.Message, "does not allow output") {
+			return exitFailed, "Create the job with --allow-output."
 		}
 	case http.StatusTooManyRequests:
 		if apiErr.RetryAfter > 0 {
 			return exitFailed, fmt.Sprintf("Try again in %s.", apiErr.RetryAfter)
-		}
-	case http.StatusBadRequest:
-		for _, issue := range apiErr.Issues {
-			if len(issue.Path) > 0 && strings.Contains(fmt.Sprint(issue.Path[0]), "meetingUrl") {
-				return exitFailed, "A meeting URL starts with https:// and names a host, such as https://meet.google.com/abc-defg-hij."
-			}
 		}
 	}
 	return exitFailed, ""

@@ -62,6 +62,9 @@ const maxTypo = 2
 // parserPlaceholder is the name of an argument at the start of an error of the parser.
 var parserPlaceholder = regexp.MustCompile(`^<[a-z-]+>: (?:stat )?`)
 
+// refusedChoice is the parser's message about a value that is not in a list.
+var refusedChoice = regexp.MustCompile(`^(\S+) must be one of (\S+) but got "(.*)"$`)
+
 // printUsageError prints why a command line cannot be parsed, what was probably meant, and where
 // the help is.
 func printUsageError(to io.Writer, err error) {
@@ -76,6 +79,10 @@ func printUsageError(to io.Writer, err error) {
 	message, _, _ := strings.Cut(err.Error(), ", did you mean")
 	message = parserPlaceholder.ReplaceAllString(message, "")
 	unknown := ""
+	if choice := refusedChoice.FindStringSubmatch(message); choice != nil {
+		known = strings.Split(strings.Trim(choice[2], `",`), `","`) // without an empty one, which stands for the default
+		unknown, message = choice[3], fmt.Sprintf("%s must be one of %s, not %q", choice[1], strings.Join(known, ", "), choice[3])
+	}
 	switch rest, isCommand := strings.CutPrefix(message, "unexpected argument "); {
 	case isCommand && node != nil && len(node.Children) > 0:
 		unknown, message = rest, fmt.Sprintf("unknown command %q", rest)

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/client"
+	"standin/internal/base/text"
 	"standin/internal/jobs/job"
 	"standin/internal/server/dashboard"
 )
@@ -42,7 +48,37 @@ type jobsCommand struct {
 // jobFlags are the flags of commands for one job.
 type jobFlags struct {
 	apiFlags
-	ID string `arg:"" predictor:"job" help:"ID of the job."`
+	ID string `arg:"" predictor:"job" help:"ID of the job, as jobs list shows it, or its external ID."`
+}
+
+const (
+	shortID      = 8 // characters at the end of an ID that lists show, because IDs begin with the time
+	longestCell  = 32
+	searchedJobs = 1000 // newest ones, for a short ID
+)
+
+// ProvideClient returns the client, and replaces a short or an external ID with the ID of the job.
+func (f *jobFlags) ProvideClient(ctx context.Context) (*client.Client, error) {
+	api, err := f.apiFlags.ProvideClient()
+	if err != nil || f.ID == "" || uuid.Validate(f.ID) == nil {
+		return api, err
+	}
+	var filter client.JobFilter
+	if len(f.ID) != shortID {
+		filter.ExternalID = f.ID
+	}
+	found, err := collect(api.Jobs(ctx, filter), searchedJobs)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(other client.Job) bool { return other.ExternalID != f.ID && !strings.HasSuffix(other.ID, f.ID) })
+	if len(found) != 1 {
+		return nil, &hint{
+			fmt.Errorf("%q is not the ID or the external ID of one job", f.ID), exitNotFound, "Run standin jobs list to see your jobs.",
+		}
+	}
+	f.ID = found[0].ID
+	return api, nil
 }
 
 // jobLink returns the page of a job in the dashboard.
@@ -139,10 +175,21 @@ type jobsListCommand struct {
 // Run lists the jobs.
 func (c *jobsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	filter := client.JobFilter{Status: c.Status, Platform: c.Platform, ExternalID: c.ExternalID, JoinFrom: c.From, JoinTo: c.To}
-	return printList(c.outputFlags, to, "ID|STATUS|PLATFORM|JOINS|EXTERNAL ID|FAILURE", api.Jobs(ctx, filter), c.Limit,
-		func(found client.Job) []string {
-			return []string{found.ID, found.Status, found.Platform, to.time(found.JoinAt), found.ExternalID, deref(found.FailureCode)}
+	return printList(c.outputFlags, to, "ID|TITLE|STATUS|OUTCOME|JOINS|EXTERNAL ID", api.JobsWithDetails(ctx, filter), c.Limit,
+		func(found client.JobDetails) []string {
+			return []string{
+				found.ID[max(0, len(found.ID)-shortID):], text.Cut(meetingTitle(found), longestCell), found.Status, found.Outcome.Title,
+				to.time(found.JoinAt), text.Cut(found.ExternalID, longestCell),
+			}
 		})
+}
+
+// meetingTitle returns the title of a job, or the platform and the code of its meeting.
+func meetingTitle(found client.JobDetails) string {
+	platform := map[string]string{"meet": "Google Meet", "teams": "Microsoft Teams"}[found.Platform]
+	address, _, _ := strings.Cut(found.MeetingURL, "?")
+	// The long links of Teams end with /0.
+	return cmp.Or(deref(found.Title), strings.TrimSuffix(cmp.Or(platform, "Zoom")+" "+path.Base(address), " 0"))
 }
 
 type jobsEventsCommand struct{ jobFlags }
@@ -195,9 +242,9 @@ func responseText(status *int, problem *string) string {
 
 type jobsPatchCommand struct {
 	jobFlags
-	JoinAt   time.Time `placeholder:"TIME" help:"When to join, such as 10:00, +15m, tomorrow 10:00 or 2026-11-26T10:00."`
-	Name     *string   `help:"Name shown to other participants."`
-	Metadata string    `placeholder:"JSON" help:"JSON object that replaces the job's metadata."`
+	JoinAt   *time.Time `placeholder:"TIME" help:"When to join, such as 10:00, +15m, tomorrow 10:00 or 2026-11-26T10:00."`
+	Name     *string    `help:"Name shown to other participants."`
+	Metadata string     `placeholder:"JSON" help:"JSON object that replaces the job's metadata."`
 	leaveFlags
 	recordingFlags
 	optionFlags
@@ -209,10 +256,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal, api *client.Cli
 	if err != nil {
 		return err
 	}
-	patch := client.JobPatch{DisplayName: c.Name, AutoLeave: leave, Recording: c.recordingOptions(), Options: c.options()}
-	if !c.JoinAt.IsZero() {
-		patch.JoinAt = &c.JoinAt
-	}
+	patch := client.JobPatch{DisplayName: c.Name, AutoLeave: leave, Recording: c.recordingOptions(), Options: c.options(), JoinAt: c.JoinAt}
 	if c.Metadata != "" {
 		if !json.Valid([]byte(c.Metadata)) {
 			return fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)

@@ -1,30 +1,34 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/client"
+	"standin/internal/base/dialguard"
 	"standin/internal/base/meetinglink"
 )
 
 type jobsCreateCommand struct {
 	apiFlags
-	MeetingURL     string    `arg:"" help:"Meeting URL."`
-	ExternalID     string    `help:"Your own ID for the job; creating a job with the same ID again returns the existing job. Default: a random ID."`
-	Platform       string    `enum:",meet,teams,zoom-web,zoom-sdk" default:"" help:"Meeting platform: meet, teams, zoom-web or zoom-sdk. Default: derived from the URL."`
-	JoinAt         time.Time `placeholder:"TIME" help:"When to join, such as 10:00, +15m, tomorrow 10:00 or 2026-11-26T10:00. Default: now."`
-	Name           string    `help:"Name shown to other participants."`
-	Webhook        string    `placeholder:"https://…" help:"URL that receives all webhooks of the job."`
-	OnStatusChange string    `placeholder:"https://…" help:"URL that receives the job's webhooks except job.finalized."`
-	OnFinalize     string    `placeholder:"https://…" help:"URL that receives job.finalized."`
-	Metadata       string    `placeholder:"JSON" help:"JSON object that is returned with the job and in webhooks."`
-	Dedupe         bool      `help:"Return the job that already joins the same meeting at that time, if there is one."`
+	MeetingURL     string     `arg:"" help:"Meeting URL."`
+	ExternalID     string     `help:"Your own ID for the job; creating a job with the same ID again returns the existing job. Default: a random ID."`
+	Platform       string     `enum:",meet,teams,zoom-web,zoom-sdk" default:"" help:"Meeting platform: meet, teams, zoom-web or zoom-sdk. Default: derived from the URL."`
+	JoinAt         *time.Time `placeholder:"TIME" help:"When to join, such as 10:00, +15m, tomorrow 10:00 or 2026-11-26T10:00. Default: now."`
+	Name           string     `help:"Name shown to other participants."`
+	Webhook        string     `placeholder:"https://…" help:"URL that receives all webhooks of the job."`
+	OnStatusChange string     `placeholder:"https://…" help:"URL that receives the job's webhooks except job.finalized."`
+	OnFinalize     string     `placeholder:"https://…" help:"URL that receives job.finalized."`
+	Metadata       string     `placeholder:"JSON" help:"JSON object that is returned with the job and in webhooks."`
+	Dedupe         bool       `help:"Return the job that already joins the same meeting at that time, if there is one."`
 	leaveFlags
 	recordingFlags
 	optionFlags
@@ -37,11 +41,15 @@ type jobsCreateCommand struct {
 
 // Run creates the job.
 func (c *jobsCreateCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	if link, err := meetinglink.Resolve("https://" + c.MeetingURL); err == nil && meetinglink.IsPlatform(link.URL) {
+		c.MeetingURL = "https://" + c.MeetingURL
+	}
 	request, err := c.request()
 	if err != nil {
 		return err
 	}
-	if !c.JoinAt.IsZero() && time.Until(c.JoinAt) < -time.Minute {
+	warnOfPrivate(to, c.Webhook, c.OnStatusChange, c.OnFinalize)
+	if c.JoinAt != nil && time.Until(*c.JoinAt) < -time.Minute {
 		fmt.Fprintf(to.Err, "%s has passed; the bot joins now\n", c.JoinAt.Local().Format("2006-01-02 15:04"))
 	}
 	// The service alone knows which other hosts its operator allows: its warning
@@ -55,30 +63,36 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal, api *client.Cl
 	return c.create(ctx, to, api, request, warned, c.Watch)
 }
 
+// warnOfPrivate warns of webhook URLs at private addresses.
+func warnOfPrivate(to terminal, urls ...string) {
+	for _, hook := range urls {
+		address, _ := url.Parse(hook) // the service refuses what is no URL
+		if address == nil {
+			continue
+		}
+		if ip, err := netip.ParseAddr(address.Hostname()); err == nil && !ip.IsLoopback() && dialguard.SpecialPurpose(ip) != "" {
+			fmt.Fprintf(to.Err,
+				"warning: %s is not a public address: webhooks reach it only if STANDIN_WEBHOOK_ALLOW_CIDRS of the service has it\n", ip)
+		}
+	}
+}
+
 // request returns the request to create the job.
 func (c *jobsCreateCommand) request() (client.NewJob, error) {
 	request := client.NewJob{
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name,
-		Recording: c.recordingOptions(), Options: c.options(), Dedupe: c.Dedupe,
+		Recording: c.recordingOptions(), Options: c.options(), Dedupe: c.Dedupe, JoinAt: c.JoinAt,
 	}
-	if c.Simulate != "" || c.SimulateSeconds != nil || c.SimulateSpeed != 0 || c.SimulatePermission != "" {
-		request.Simulate = &client.Simulation{
-			Outcome: c.Simulate, Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission,
-		}
+	simulation := client.Simulation{
+		Outcome: strings.ReplaceAll(c.Simulate, "-", "_"), Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission,
+	}
+	if simulation != (client.Simulation{}) {
+		request.Simulate = &simulation
 	}
 	if request.ExternalID == "" {
 		request.ExternalID = "cli-" + uuid.NewString()
 	}
-	if !c.JoinAt.IsZero() {
-		request.JoinAt = &c.JoinAt
-	}
-	hooks := client.Webhooks{OnStatusChange: c.Webhook, OnFinalize: c.Webhook}
-	if c.OnStatusChange != "" {
-		hooks.OnStatusChange = c.OnStatusChange
-	}
-	if c.OnFinalize != "" {
-		hooks.OnFinalize = c.OnFinalize
-	}
+	hooks := client.Webhooks{OnStatusChange: cmp.Or(c.OnStatusChange, c.Webhook), OnFinalize: cmp.Or(c.OnFinalize, c.Webhook)}
 	if hooks != (client.Webhooks{}) {
 		request.Webhooks = &hooks
 	}
@@ -113,8 +127,8 @@ func (f apiFlags) create(ctx context.Context, to terminal, api *client.Client, r
 
 type jobsRerunCommand struct {
 	jobFlags
-	JoinAt time.Time `placeholder:"TIME" help:"When to join. Default: now."`
-	Watch  bool      `help:"Watch the new job until it ends."`
+	JoinAt *time.Time `placeholder:"TIME" help:"When to join. Default: now."`
+	Watch  bool       `help:"Watch the new job until it ends."`
 }
 
 // Run creates a job for the same meeting, with the same settings.
@@ -126,14 +140,11 @@ func (c *jobsRerunCommand) Run(ctx context.Context, to terminal, api *client.Cli
 	leave := from.AutoLeave
 	request := client.NewJob{
 		ExternalID: "cli-" + uuid.NewString(), MeetingURL: from.MeetingURL, Platform: from.Platform, DisplayName: from.DisplayName,
-		Webhooks: &from.Webhooks, Metadata: from.Metadata, Recording: from.Options.Recording, Options: from.Options.Options,
+		Webhooks: &from.Webhooks, Metadata: from.Metadata, Recording: from.Options.Recording, Options: from.Options.Options, JoinAt: c.JoinAt,
 		AutoLeave: &client.AutoLeavePatch{
 			AfterEntryDelaySeconds: &leave.AfterEntryDelaySeconds, AfterSilenceSeconds: &leave.AfterSilenceSeconds,
 			AfterSoloSeconds: &leave.AfterSoloSeconds, AfterMaxSeconds: &leave.AfterMaxSeconds, OnBotDetected: &leave.OnBotDetected,
 		},
-	}
-	if !c.JoinAt.IsZero() {
-		request.JoinAt = &c.JoinAt
 	}
 	return c.create(ctx, to, api, request, "", c.Watch)
 }
@@ -144,7 +155,7 @@ type leaveFlags struct {
 	LeaveSilenceAfter time.Duration `placeholder:"20m" help:"Leave after silence of this length."`
 	LeaveAloneAfter   time.Duration `placeholder:"1m" help:"Leave when the bot was alone for this long."`
 	LeaveAfter        time.Duration `placeholder:"4h" help:"Leave after this time in the meeting at the latest."`
-	LeaveForBots      string        `enum:",on,off" default:"" help:"Leave when another notetaker is present: on or off."`
+	LeaveForBots      *bool         `type:"onoff" negatable:"" help:"Leave when another notetaker is present."`
 	AutoLeave         string        `placeholder:"JSON" help:"The same settings as a JSON object, as in the API."`
 }
 
@@ -171,12 +182,11 @@ func (f leaveFlags) patch() (*client.AutoLeavePatch, error) {
 		{f.LeaveAfter, &patch.AfterMaxSeconds},
 	} {
 		if limit.given != 0 {
-			seconds := int(limit.given.Seconds())
-			*limit.field = &seconds
+			*limit.field = new(int(limit.given.Seconds()))
 		}
 	}
-	if on := isOn(f.LeaveForBots); on != nil {
-		patch.OnBotDetected = on
+	if f.LeaveForBots != nil {
+		patch.OnBotDetected = f.LeaveForBots
 	}
 	return patch, nil
 }
@@ -186,20 +196,20 @@ type recordingFlags struct {
 	RecordingMode    string `enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
 	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
 	Resolution       string `enum:",720p,1080p" default:"" help:"Size of the video: 720p or 1080p. Default: the team's or the service's setting."`
-	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
+	ParticipantAudio *bool  `type:"onoff" negatable:"" help:"Record the audio of each participant separately as well."`
 }
 
 // optionFlags are the flags for the other options of a job.
 type optionFlags struct {
 	Title              string   `help:"Title of the meeting."`
-	Captions           string   `enum:",on,off" default:"" help:"Record the live captions of the meeting page: on or off. Default: the service's setting."`
+	Captions           *bool    `type:"onoff" negatable:"" help:"Record the live captions of the meeting page. Default: the service's setting."`
 	CaptionsLanguage   string   `placeholder:"TAG" help:"Language of the captions, such as en-US."`
-	Chat               string   `enum:",on,off" default:"" help:"Record the chat of the meeting: on or off. Default: the service's setting."`
-	Transcript         string   `enum:",on,off" default:"" help:"Transcribe the recording: on or off. Default: on, if the service has a transcriber."`
+	Chat               *bool    `type:"onoff" negatable:"" help:"Record the chat of the meeting. Default: the service's setting."`
+	Transcript         *bool    `type:"onoff" negatable:"" help:"Transcribe the recording. Default: on, if the service has a transcriber."`
 	TranscriptLanguage string   `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
-	LiveTranscript     string   `enum:",on,off" default:"" help:"Transcribe the meeting also while it runs: on or off. Default: off."`
+	LiveTranscript     *bool    `type:"onoff" negatable:"" help:"Transcribe the meeting also while it runs. Default: off."`
 	Keyterm            []string `placeholder:"TEXT" sep:"none" help:"Word or name that is likely to be said. Can be given up to 100 times."`
-	AskPermission      string   `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
+	AskPermission      *bool    `type:"onoff" negatable:"" help:"Ask the host for permission and record only when it is granted. Default: the service's setting."`
 	botOutputFlags
 }
 
@@ -215,18 +225,18 @@ type botOutputFlags struct {
 
 // options returns the options that are set.
 func (f optionFlags) options() client.Options {
-	options := client.Options{
-		Title: f.Title, Captions: textOptions(f.Captions, f.CaptionsLanguage), Chat: isOn(f.Chat),
+	options := client.Options{Title: f.Title, Chat: f.Chat, Output: f.output()}
+	if f.Captions != nil || f.CaptionsLanguage != "" {
+		options.Captions = &client.TextOptions{Enabled: f.Captions, Language: f.CaptionsLanguage}
 	}
-	if f.Transcript != "" || f.TranscriptLanguage != "" || f.LiveTranscript != "" || len(f.Keyterm) > 0 {
+	if f.Transcript != nil || f.TranscriptLanguage != "" || f.LiveTranscript != nil || len(f.Keyterm) > 0 {
 		options.Transcript = &client.TranscriptOptions{
-			Enabled: isOn(f.Transcript), Language: f.TranscriptLanguage, Live: isOn(f.LiveTranscript), Keyterms: f.Keyterm,
+			Enabled: f.Transcript, Language: f.TranscriptLanguage, Live: f.LiveTranscript, Keyterms: f.Keyterm,
 		}
 	}
-	if required := isOn(f.AskPermission); required != nil {
-		options.Consent = &client.ConsentOptions{Required: required}
+	if f.AskPermission != nil {
+		options.Consent = &client.ConsentOptions{Required: f.AskPermission}
 	}
-	options.Output = f.output()
 	return options
 }
 
@@ -250,29 +260,10 @@ func (f botOutputFlags) output() *client.OutputOptions {
 	return &output
 }
 
-// textOptions returns the options of captions, nil for none.
-func textOptions(enabled, language string) *client.TextOptions {
-	if enabled == "" && language == "" {
-		return nil
-	}
-	return &client.TextOptions{Enabled: isOn(enabled), Language: language}
-}
-
-// isOn returns whether a flag is on, nil when it is not set.
-func isOn(flag string) *bool {
-	if flag == "" {
-		return nil
-	}
-	on := flag == "on"
-	return &on
-}
-
 // recordingOptions returns the options that are set, nil for none.
 func (f recordingFlags) recordingOptions() *client.Recording {
 	if f == (recordingFlags{}) {
 		return nil
 	}
-	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout, Resolution: f.Resolution}
-	options.ParticipantAudio = isOn(f.ParticipantAudio)
-	return options
+	return &client.Recording{Mode: f.RecordingMode, Layout: f.Layout, Resolution: f.Resolution, ParticipantAudio: f.ParticipantAudio}
 }

@@ -35,7 +35,7 @@ func (c *jobsListenCommand) Run(ctx context.Context, to terminal, api *client.Cl
 	socket, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http"), &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		if response != nil {
-			return fmt.Errorf("listen to job %s: %s", c.ID, response.Status)
+			err = errors.New(response.Status)
 		}
 		return fmt.Errorf("listen to job %s: %w", c.ID, err)
 	}

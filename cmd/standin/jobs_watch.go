@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -65,10 +66,10 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 			return nil
 		case client.Failed, client.Cancelled:
 			if current.FailureCode == nil {
-				return &exitError{code: exitJobFailed, text: "job " + current.Status}
+				return &hint{code: exitJobFailed, error: errors.New("job " + current.Status)}
 			}
-			return &exitError{
-				code: exitJobFailed, text: fmt.Sprintf("job failed (%s): %s", *current.FailureCode, oneLine(deref(current.FailureDetail))),
+			return &hint{
+				code: exitJobFailed, error: fmt.Errorf("job failed (%s): %s", *current.FailureCode, oneLine(deref(current.FailureDetail))),
 			}
 		}
 		select {

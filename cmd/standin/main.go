@@ -74,6 +74,9 @@ type commands struct {
 	VersionFlag kong.VersionFlag `name:"version" short:"v" help:"Print the version."`
 }
 
+// otherNames are first arguments that people try.
+var otherNames = map[string]string{"consumers": "teams", "-version": "--version"}
+
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -93,8 +96,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] == "help" {
 		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
 	}
-	if args[0] == "consumers" { // the name of teams in the API
-		args = append([]string{"teams"}, args[1:]...)
+	if name := otherNames[args[0]]; name != "" {
+		args = append([]string{name}, args[1:]...)
 	}
 	shown := false // by a help text or by completions
 	parser, err := newParser(grammar(args[0]), kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))
@@ -141,6 +144,7 @@ func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
 		kong.MapperFunc(decodeList)),
 		kong.TypeMapper(reflect.TypeFor[resource.Quantity](), kong.MapperFunc(decodeQuantity)),
 		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(decodeTime)),
+		kong.TypeMapper(reflect.TypeFor[*time.Time](), kong.MapperFunc(decodeTime)), kong.NamedMapper("onoff", onOffMapper{}),
 		kong.Vars{"version": readBuild().String()}, kong.ExplicitGroups(commandGroups), kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{NoExpandSubcommands: true, Compact: true, FlagsLast: true}),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
@@ -178,6 +182,35 @@ func decodeList(ctx *kong.DecodeContext, target reflect.Value) error {
 		if value = strings.TrimSpace(value); value != "" {
 			target.Set(reflect.Append(target, reflect.ValueOf(value)))
 		}
+	}
+	return nil
+}
+
+// onOffMapper decodes a flag, of the kind *bool or string, that can be given alone, as --no-flag, and
+// with the value on or off, as in the environment.
+type onOffMapper struct{}
+
+// IsBool implements kong.BoolMapper.
+func (onOffMapper) IsBool() bool { return true }
+
+// Decode implements kong.Mapper.
+func (onOffMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	on := true
+	switch next := ctx.Scan.Peek(); next.String() {
+	case "off", "false":
+		on = false
+		fallthrough
+	case "on", "true":
+		ctx.Scan.Pop()
+	default:
+		if next.Type == kong.FlagValueToken {
+			return fmt.Errorf("must be on or off, not %q", next)
+		}
+	}
+	if target.Kind() == reflect.String {
+		target.SetString(onOff(on))
+	} else {
+		target.Elem().SetBool(on)
 	}
 	return nil
 }

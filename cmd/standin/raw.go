@@ -59,7 +59,7 @@ func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("call the service: %w", err)
+		return fmt.Errorf("%w: %w", client.ErrNotReached, err)
 	}
 	defer response.Body.Close()
 	if err := printResponse(to, response); err != nil {
@@ -69,7 +69,7 @@ func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 		return nil
 	}
 	code, _ := explainAPIError(&client.Error{Status: response.StatusCode}, "")
-	return &exitError{code: code, text: "the service responded with " + response.Status}
+	return &hint{code: code, error: errors.New("the service responded with " + response.Status)}
 }
 
 // content returns the method, the body and the parameters of the request.

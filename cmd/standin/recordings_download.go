@@ -18,8 +18,7 @@ import (
 )
 
 type recordingsDownloadCommand struct {
-	apiFlags
-	Job string `arg:"" predictor:"job" help:"ID of the job."`
+	jobFlags
 	Dir string `placeholder:"DIR" help:"Directory to write to, created if missing. Default: the job ID in the current directory."`
 }
 
@@ -41,9 +40,9 @@ type downloaded struct {
 
 // Run downloads the recording.
 func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	manifest, err := api.Manifest(ctx, c.Job)
+	manifest, err := api.Manifest(ctx, c.ID)
 	if client.Is(err, "not_found") {
-		return explainMissing(ctx, api, c.Job, "recording")
+		return explainMissing(ctx, api, c.ID, "recording")
 	}
 	if err != nil {
 		return err

@@ -9,8 +9,7 @@ import (
 )
 
 type recordingsTranscriptCommand struct {
-	apiFlags
-	Job    string `arg:"" predictor:"job" help:"ID of the job."`
+	jobFlags
 	Format string `enum:"text,vtt,json" default:"text" help:"Format: text, vtt or json."`
 }
 
@@ -25,9 +24,9 @@ func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal, api 
 	if !c.isTable() {
 		format = "json"
 	}
-	text, err := api.TranscriptText(ctx, c.Job, format)
+	text, err := api.TranscriptText(ctx, c.ID, format)
 	if client.Is(err, "not_found") {
-		return explainMissing(ctx, api, c.Job, "transcript")
+		return explainMissing(ctx, api, c.ID, "transcript")
 	}
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 func TestRefusedCommandLines(t *testing.T) {
 	t.Parallel()
 	c := &cli{t, nil, map[string]string{"CANARY": "canary --meeting https://meet.google.com/abc-defg-hij", "ONCE": "--once --no-sandbox"}}
-	c.values["TOKEN"] = c.file("token", "abc\n")
+	c.values["TOKEN"], c.values["DATA"] = c.file("token", "abc\n"), newDataDir(t)
 	c.rows(
 		row{"job", exitUsage, `^$`, `standin: unknown command "job"\nDid you mean jobs\?\nRun standin --help for its usage\.\n$`},
 		row{"jobs lst", exitUsage, `^$`, `unknown command "lst"\nDid you mean list\?\nRun standin jobs --help for its usage\.\n$`},
@@ -30,6 +30,29 @@ func TestRefusedCommandLines(t *testing.T) {
 			"jobs list --sttus x", exitUsage, `^$`,
 			`unknown flag --sttus\nDid you mean --status\?\nRun standin jobs list --help for its usage\.\n$`,
 		},
+		row{
+			"serve --no-captions --chat off --captions --port 80 --launcher manual", exitFailed, `^$`,
+			`STANDIN_LISTEN must name an address and a port, such as`,
+		},
+		row{"serve --listen :0 --base-url standin.example", exitFailed, `^$`, `STANDIN_BASE_URL must be a URL with https://`},
+		row{
+			"serve --listen 127.0.0.1:0 --launcher manual --data-dir $DATA --storage-url s3://recordings", exitFailed, `^$`,
+			`has no region: add it to STANDIN_STORAGE_URL, as in s3://recordings\?region=`,
+		},
+		row{"teams list --database-url mysql://x", exitFailed, `^$`, `STANDIN_DATABASE_URL must begin with postgres://, not mysql://`},
+		row{
+			"keys create --team acme --database-url postgres://127.0.0.1:1/x", exitFailed, `^$`,
+			`Check that PostgreSQL is running and that STANDIN_DATABASE_URL is correct\.\n$`,
+		},
+		row{"jobs create x --captions=maybe", exitUsage, `^$`, `--captions: must be on or off, not "maybe"`},
+		row{
+			"jobs create x --platform zoom", exitUsage, `^$`,
+			`--platform must be one of meet, teams, zoom-web, zoom-sdk, not "zoom"\nDid you mean zoom-web\?\n`,
+		},
+		row{"teams set x --layout tiles", exitUsage, `^$`, `--layout must be one of speaker, gallery, content, page, default, not "tiles"\n`},
+		row{"-version", 0, `^standin `, `^$`},
+		row{"doctor profile meet", 0, `\nplatform: meet\n`, `^$`},
+		row{"doctor replay missing.zip", exitFailed, `^$`, `open the capture \S+/missing\.zip: no such file or directory\n$`},
 		row{"jobs create", exitUsage, `^$`, `missing argument "<meeting-url>"\nRun standin jobs create --help for its usage\.\n$`},
 		row{"mail test missing.eml", exitUsage, `^$`, `missing\.eml: no such file or directory\nRun standin mail test --help for its usage\.\n$`},
 		row{

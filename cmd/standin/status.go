@@ -109,7 +109,7 @@ func (s *serviceStatus) readiness(ctx context.Context) error {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("call the service: %w", err)
+		return fmt.Errorf("%w: %w", client.ErrNotReached, err)
 	}
 	defer response.Body.Close()
 	var readiness struct {

@@ -45,7 +45,7 @@ func TestAttackHostileNames(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
-		case strings.Contains(r.URL.Path, "/missing"):
+		case strings.Contains(r.URL.Path, "/01a1ff00"):
 			w.WriteHeader(http.StatusNotFound)
 			_ = json.NewEncoder(w).Encode(map[string]string{"error": "not_found", "message": hostile})
 		case strings.HasSuffix(r.URL.Path, "/jobs"):
@@ -67,7 +67,7 @@ func TestAttackHostileNames(t *testing.T) {
 			t.Errorf("the JSON output does not have the same text: %q, %q", shown["externalId"], shown["joinAt"])
 		}
 	}
-	_, _, stderr := command(append(wordsOf("jobs get missing"), c.flags...)...)
+	_, _, stderr := command(append(wordsOf("jobs get 01a1ff00-0000-7000-8000-000000000000"), c.flags...)...)
 	if checkHarmless(t, stderr); !strings.Contains(stderr, "safe") {
 		t.Errorf("the error is %q", stderr)
 	}

@@ -48,12 +48,16 @@ func settingNames(model *kong.Application) map[string]bool {
 // meant.
 const maxTypos = 3
 
-// closest returns the known name that differs least from a name, or an empty text if all
-// differ in more than most letters.
+// closest returns the known name that differs least from a name, or one that it begins, or an
+// empty text if all others differ in more than most letters.
 func closest(name string, known []string, most int) string {
 	best, least := "", most+1
 	for _, candidate := range known {
-		if distance := levenshtein.ComputeDistance(name, candidate); distance < least {
+		distance := levenshtein.ComputeDistance(name, candidate)
+		if strings.HasPrefix(candidate, name) {
+			distance = min(distance, most)
+		}
+		if distance < least {
 			best, least = candidate, distance
 		}
 	}

@@ -50,22 +50,16 @@ func (f secretFlags) secret() (string, error) {
 
 type webhooksRedeliverCommand struct {
 	apiFlags
-	Job      string    `help:"Only webhooks of this job."`
-	Endpoint string    `help:"Only webhooks to this endpoint."`
-	Address  string    `placeholder:"https://…" help:"Only webhooks to this URL."`
-	From     time.Time `placeholder:"TIME" help:"Only webhooks of events at or after this time."`
-	To       time.Time `placeholder:"TIME" help:"Only webhooks of events before this time."`
+	Job      string     `help:"Only webhooks of this job."`
+	Endpoint string     `help:"Only webhooks to this endpoint."`
+	Address  string     `placeholder:"https://…" help:"Only webhooks to this URL."`
+	From     *time.Time `placeholder:"TIME" help:"Only webhooks of events at or after this time."`
+	To       *time.Time `placeholder:"TIME" help:"Only webhooks of events before this time."`
 }
 
 // Run requests the redelivery.
 func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	filter := client.FailedDeliveryFilter{JobID: c.Job, EndpointID: c.Endpoint, URL: c.Address}
-	if !c.From.IsZero() {
-		filter.From = &c.From
-	}
-	if !c.To.IsZero() {
-		filter.To = &c.To
-	}
+	filter := client.FailedDeliveryFilter{JobID: c.Job, EndpointID: c.Endpoint, URL: c.Address, From: c.From, To: c.To}
 	if filter == (client.FailedDeliveryFilter{}) {
 		return errors.New("pass at least one of --job, --endpoint, --address, --from and --to")
 	}

@@ -72,6 +72,7 @@ type endpointsAddCommand struct {
 
 // Run registers the endpoint.
 func (c *endpointsAddCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	warnOfPrivate(to, c.Address)
 	created, err := api.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{URL: c.Address, Events: c.Events, Description: c.Description})
 	if err != nil {
 		return err

@@ -45,14 +45,13 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	at := c.At
-	if at.IsZero() {
-		at = time.Now()
+	if c.At.IsZero() {
+		c.At = time.Now()
 	}
-	if err := client.VerifyWebhook(header, body, secret, at); err != nil {
-		return &exitError{
-			code: exitNotVerified,
-			text: err.Error() + ": the secret or the body differs, or the webhook was sent more than five minutes earlier",
+	if err := client.VerifyWebhook(header, body, secret, c.At); err != nil {
+		return &hint{
+			code:  exitNotVerified,
+			error: fmt.Errorf("%w: the secret or the body differs, or the webhook was sent more than five minutes earlier", err),
 		}
 	}
 	return to.println("verified", oneLine(header.Get("webhook-id")))

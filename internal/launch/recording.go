@@ -21,8 +21,8 @@ type Recording struct {
 	VideoBitRate     BitRate           `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
 	ParticipantAudio ParticipantAudio  `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's option recording.participantAudio (true, false) overrides on and off."`
 
-	Chat     Texts `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
-	Captions Texts `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
+	Chat     Texts `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" type:"onoff" negatable:"" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
+	Captions Texts `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" type:"onoff" negatable:"" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
 
 	Output        bool               `json:"output,omitempty" kong:"-"`        // the job allows the bot to be heard and seen
 	OutputOptions *job.OutputOptions `json:"outputOptions,omitempty" kong:"-"` // nil: it plays and shows nothing by itself
