@@ -272,7 +272,7 @@ func (p *practice) invite(ctx context.Context, id string) error {
 	}
 	fmt.Fprintf(w, "Use the API, in another terminal:\n  export STANDIN_URL=%s STANDIN_API_KEY=%s\n", p.service.BaseURL(), p.key)
 	for i, meeting := range p.meetings {
-		fmt.Fprintf(w, "  %s jobs create %s --platform %s --captions on --allow-output\n", program, meeting.URL(), practicePlatforms[p.Platform[i]].id)
+		fmt.Fprintf(w, "  %s jobs create %s --platform %s --captions --allow-output\n", program, meeting.URL(), practicePlatforms[p.Platform[i]].id)
 	}
 	fmt.Fprintf(w, "  %s jobs speak %s \"Hello, I am taking notes.\"\n", program, id)
 	fmt.Fprintf(w, "  %s jobs listen %s | ffplay -f s16le -ar 16000 -i -\n\n", program, id)
