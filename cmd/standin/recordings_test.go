@@ -162,7 +162,7 @@ func failBeforeFinish(t *testing.T, s *store.Store, folder, id string) {
 		s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			r, err := tx.LockJob(ctx, uuid.MustParse(id))
 			r.Status, r.FailureCode, r.ManifestURI, r.FinalizedAt = job.Failed, job.InternalError, "", time.Time{}
-			return errors.Join(err, tx.SaveJobs(ctx, store.JobChange{Record: r}))
+			return errors.Join(err, tx.SaveJob(ctx, store.JobChange{Record: r}))
 		}),
 	)
 	if err != nil {

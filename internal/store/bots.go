@@ -24,7 +24,6 @@ type BotJob struct {
 	Prelaunch   job.Prelaunch
 	Commands    bool      // there are commands that are not acknowledged
 	Watched     time.Time // pictures of the page are wanted until then
-	LiveEvents  bool      // an endpoint takes events of participants
 }
 
 // BotJobOf returns the BotJob of a job that nobody watches.
@@ -48,38 +47,21 @@ func (db *Reader) BotJob(ctx context.Context, id uuid.UUID) (BotJob, error) {
 	return queryOne(ctx, db, "job", scanBotJob, botJobQuery+`id = $1`, id)
 }
 
-// LockFreeBotJobs returns those of some jobs that exist and that no other
-// transaction has locked, by ID. It locks them until the transaction ends.
-func (tx *Tx) LockFreeBotJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]BotJob, error) {
-	found, err := tx.botJobs(ctx, ids, tx.dialect.SkipLocked)
-	jobs := make(map[uuid.UUID]BotJob, len(found))
-	for _, j := range found {
-		jobs[j.ID] = j
-	}
-	return jobs, err
-}
-
 // JobsToAnswer returns the jobs whose open heartbeats may have to be answered: jobs
 // with commands, with more than one attempt, and failed ones. It uses the index
 // commands_waiting.
 func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, error) {
-	return db.botJobs(ctx, ids, ` AND (attempt > 0 OR status = 'failed' OR `+hasCommands+`)`)
+	return list(ctx, db, "read what the bots of jobs are to do", scanBotJob,
+		botJobQuery+`id `+db.dialect.In(1)+` AND (attempt > 0 OR status = 'failed' OR `+hasCommands+`)`, jsonArray(ids))
 }
 
 // botJobQuery ends with WHERE.
 const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, ` + hasCommands + `,
-	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id),
-	EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.registered = 1
-	AND e.enabled = 1 AND e.live = 1)
+	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id)
 	FROM jobs WHERE `
 
-// botJobs returns some jobs. rest is the end of the query.
-func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]BotJob, error) {
-	return list(ctx, db, "read what the bots of jobs are to do", scanBotJob, botJobQuery+`id `+db.dialect.In(1)+rest, jsonArray(ids))
-}
-
 func scanBotJob(r row) (j BotJob, err error) {
-	err = r.Scan(&j.ID, &j.Status, &j.StatusSince, &j.Attempt, &j.Prelaunch, &j.Commands, &j.Watched, &j.LiveEvents)
+	err = r.Scan(&j.ID, &j.Status, &j.StatusSince, &j.Attempt, &j.Prelaunch, &j.Commands, &j.Watched)
 	return j, err
 }
 
@@ -92,7 +74,6 @@ func (tx *Tx) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
 // AckCommand marks a command of the job as acknowledged, and returns its kind; false
 // for an unknown command and for one that was acknowledged before.
 func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (kind ingest.CommandKind, acked bool, err error) {
-	tx.written++
 	err = tx.queryRow(ctx, "acknowledge a command of a job", `UPDATE commands SET acked_at = $3
 		WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, now).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -172,6 +172,6 @@ func changeJob(t *testing.T, s *store.Store, id uuid.UUID, change func(*job.Reco
 			return err
 		}
 		change(&r)
-		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+		return tx.SaveJob(ctx, store.JobChange{Record: r})
 	})
 }

@@ -41,7 +41,7 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 // saveJob stores a job.
 func saveJob(t *testing.T, s *store.Store, r job.Record) {
 	t.Helper()
-	write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobs(ctx, store.JobChange{Record: r}) })
+	write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, store.JobChange{Record: r}) })
 }
 
 // heartbeat records a heartbeat of a node.

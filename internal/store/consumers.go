@@ -217,8 +217,8 @@ const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope,
 const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
 
 // KeyByHash implements account.Store. It uses the UNIQUE index of the hash.
-func (s *Store) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
-	return lookUp(ctx, s, "key", scanKey, selectKeyByHash, hash)
+func (db *Reader) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
+	return queryOne(ctx, db, "key", scanKey, selectKeyByHash, hash)
 }
 
 // Keys implements account.Store. It returns all keys, oldest first.

@@ -51,7 +51,7 @@ func TestUsage(t *testing.T) {
 			r.Mode = mode
 			insert(t, s, r)
 			write(t, s, func(ctx context.Context, tx *store.Tx) error {
-				return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: at, Usage: u})
+				return tx.SaveJob(ctx, store.JobChange{Record: r, Now: at, Usage: u})
 			})
 		}
 		add(one.ID, job.Live, day, job.Usage{Completed: 1, Recorded: time.Hour, Bots: 2 * time.Hour, StoredBytes: 100})
@@ -98,7 +98,7 @@ func TestUsageDoesNotWait(t *testing.T) {
 		if _, err := tx.InsertJob(ctx, r); err != nil {
 			return err
 		}
-		return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: now, Usage: job.Usage{Completed: 1}})
+		return tx.SaveJob(ctx, store.JobChange{Record: r, Now: now, Usage: job.Usage{Completed: 1}})
 	}
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		if err := end(ctx, tx); err != nil {

@@ -39,13 +39,13 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d endpoints, which is the maximum", MaxEndpoints))
 		}
 		n, err := tx.affected(ctx, "register a webhook endpoint", `
-			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, live, description, enabled, created_at, registered)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1)
-			ON CONFLICT (key) DO UPDATE SET registered = 1, events = excluded.events, live = excluded.live, description = excluded.description,
+			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, description, enabled, created_at, registered)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1)
+			ON CONFLICT (key) DO UPDATE SET registered = 1, events = excluded.events, description = excluded.description,
 				enabled = excluded.enabled, created_at = excluded.created_at
 			WHERE webhook_endpoints.registered = 0`,
 			webhook.EndpointKey(e.ConsumerID, e.Mode, e.URL), webhook.EndpointID(e.ConsumerID, e.Mode, e.URL), e.ConsumerID, e.URL, e.Mode,
-			strings.Join(e.Events, " "), webhook.TakesLive(e.Events), e.Description, e.Enabled, e.CreatedAt)
+			strings.Join(e.Events, " "), e.Description, e.Enabled, e.CreatedAt)
 		if err != nil {
 			return err
 		}
@@ -59,9 +59,9 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 // UpdateEndpoint changes the choice of events, the description and whether events are sent
 // to a registered endpoint.
 func (s *Store) UpdateEndpoint(ctx context.Context, e webhook.Endpoint) error {
-	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5
+	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, description = $3, enabled = $4
 		WHERE key = $1 AND registered = 1`,
-		e.Key, strings.Join(e.Events, " "), webhook.TakesLive(e.Events), e.Description, e.Enabled)
+		e.Key, strings.Join(e.Events, " "), e.Description, e.Enabled)
 }
 
 // DeleteEndpoint deletes a registered endpoint. The deliveries that wait only because of it
@@ -96,8 +96,8 @@ func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) er
 
 // EnabledEndpoints implements webhook.ConsumerTx.
 func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]webhook.Endpoint, error) {
-	teams, err := db.Teams(ctx, consumer)
-	return teams[consumer].Endpoints[mode], err
+	team, err := db.Team(ctx, consumer)
+	return team.Endpoints[mode], err
 }
 
 // Team is a consumer with its registered endpoints to which events are sent.
@@ -106,28 +106,27 @@ type Team struct {
 	Endpoints map[job.Mode][]webhook.Endpoint // by mode
 }
 
-// Teams returns those of some consumers that exist, by ID. It uses the index
-// webhook_endpoints_registered.
-func (db *Reader) Teams(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID]Team, error) {
-	teams := make(map[uuid.UUID]Team, len(ids))
-	err := db.forEach(ctx, "read consumers with their webhook endpoints", func(r row) error {
+// Team returns a team, or a *job.Error with NotFound. It uses the index webhook_endpoints_registered.
+func (db *Reader) Team(ctx context.Context, id uuid.UUID) (Team, error) {
+	team := Team{Endpoints: make(map[job.Mode][]webhook.Endpoint)}
+	err := db.forEach(ctx, "read a consumer with its webhook endpoints", func(r row) (err error) {
 		var url, events, mode sql.NullString
-		c, err := scanConsumer(r.with(&url, &events, &mode))
-		if _, known := teams[c.ID]; !known {
-			teams[c.ID] = Team{c, make(map[job.Mode][]webhook.Endpoint)}
-		}
-		if of := teams[c.ID].Endpoints; url.Valid {
-			of[job.Mode(mode.String)] = append(of[job.Mode(mode.String)], webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
+		team.Consumer, err = scanConsumer(r.with(&url, &events, &mode))
+		if url.Valid {
+			of := job.Mode(mode.String)
+			team.Endpoints[of] = append(team.Endpoints[of], webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
 		}
 		return err
-	}, `SELECT c.*, e.url, e.events, e.mode FROM (SELECT `+consumerColumns+` FROM consumers WHERE id `+db.dialect.In(1)+`) AS c
-		LEFT JOIN webhook_endpoints e ON e.consumer_id = c.id AND e.registered = 1 AND e.enabled = 1 ORDER BY c.id, e.key`, jsonArray(ids))
-	return teams, err
+	}, `SELECT c.*, e.url, e.events, e.mode FROM (SELECT `+consumerColumns+` FROM consumers WHERE id = $1) AS c
+		LEFT JOIN webhook_endpoints e ON e.consumer_id = c.id AND e.registered = 1 AND e.enabled = 1 ORDER BY e.key`, id)
+	if err == nil && team.ID == uuid.Nil {
+		err = notFound("consumer")
+	}
+	return team, err
 }
 
 // CountConsumerEvent implements webhook.ConsumerTx.
 func (tx *Tx) CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (sequence int64, version int, err error) {
-	tx.written++
 	err = tx.queryRow(ctx, "count an event of a consumer", `UPDATE consumers SET event_sequence = event_sequence + 1 WHERE id = $1
 		RETURNING event_sequence, webhook_version`, consumer).Scan(&sequence, &version)
 	return sequence, version, err

@@ -162,7 +162,7 @@ func TestReferences(t *testing.T) {
 		insert(t, s, existing)
 		for name, fn := range map[string]func(ctx context.Context, tx *store.Tx) error{
 			"timeline entry": func(ctx context.Context, tx *store.Tx) error {
-				return tx.SaveJobs(ctx, store.JobChange{Record: existing, Entries: []job.TimelineEntry{{
+				return tx.SaveJob(ctx, store.JobChange{Record: existing, Entries: []job.TimelineEntry{{
 					ID: uuid.New(), JobID: missing.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 				}}})
 			},

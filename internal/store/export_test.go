@@ -54,12 +54,6 @@ func (s *Store) ExplainedOnPostgres(report func(query, plan string, blocks, rows
 	return &Store{Reader: s.Reader, db: measuredDB{s.db, report}, postgres: s.postgres}
 }
 
-// LookUpKey runs the query of Store.KeyByHash.
-func (tx *Tx) LookUpKey(ctx context.Context, hash string) error {
-	_, err := queryOne(ctx, tx.Reader, "key", scanKey, selectKeyByHash, hash)
-	return err
-}
-
 type measuredDB struct {
 	database
 	report func(query, plan string, blocks, rows int)

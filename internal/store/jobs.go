@@ -1,22 +1,16 @@
 package store
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/base/batch"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 	"standin/internal/store/sqldb"
@@ -48,26 +42,9 @@ func (db *Reader) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
 	return queryOne(ctx, db, "job", scanView, selectJobView, id)
 }
 
-// JobView is that of a Reader.
-func (s *Store) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
-	return lookUp(ctx, s, "job", scanView, selectJobView, id)
-}
-
 // LockJob is like Job and locks the job until the transaction ends.
 func (tx *Tx) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return tx.oneJob(ctx, selectJob+tx.dialect.ForUpdate, id)
-}
-
-// LockFreeJobs returns those of some jobs that exist and that no other transaction has locked, by
-// ID. It locks them until the transaction ends.
-func (tx *Tx) LockFreeJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Record, error) {
-	jobs := make(map[uuid.UUID]job.Record, len(ids))
-	err := tx.forEach(ctx, "lock jobs", func(r row) error {
-		j, err := scanJob(r)
-		jobs[j.ID] = j
-		return err
-	}, `SELECT `+jobColumns+` FROM jobs WHERE id `+tx.dialect.In(1)+tx.dialect.SkipLocked, jsonArray(ids))
-	return jobs, err
 }
 
 // JobChange is a changed job, and what is saved with it.
@@ -89,52 +66,33 @@ const updateJob = `UPDATE jobs SET
 		bot_lost = $28
 	WHERE id = $1`
 
-// SaveJobs updates the fields of jobs that change while they run, and saves what belongs to the
-// changes, in one round trip. The caller has locked the jobs.
-func (tx *Tx) SaveJobs(ctx context.Context, changes ...JobChange) error {
-	type team struct {
-		consumer uuid.UUID
-		mode     job.Mode
-		day      int64
+// SaveJob updates the fields of a job that change while it runs, and saves what belongs to the
+// change, in one round trip. The caller has locked the job.
+func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
+	statements := []sqldb.Statement{{Query: updateJob, Args: []any{
+		c.ID, c.Status, c.PreviousStatus, c.StatusSince, c.Attempts, c.Attempt, nullMillis(c.StartedAt),
+		nullMillis(c.FinalizedAt),
+		c.ManifestURI, c.FailureCode, c.FailureDetail, c.Sequence, nullMillis(c.WakeAt), c.Lease, c.Node, c.Prelaunch,
+		nullMillis(c.AttemptStartedAt), nullMillis(c.LaunchedAt), c.LaunchFailures, c.LaunchError, nullMillis(c.HeartbeatAt), c.Stats,
+		c.BotEvents, c.BotEventBytes, nullMillis(c.RecordingDeletedAt), c.RecordingDeletedBy, nullMillis(c.RecordingErasedAt), c.BotLost,
+	}}}
+	for _, e := range c.Entries {
+		statements = append(statements, entryStatement(e))
 	}
-	updates, statements, usage := make([]sqldb.Statement, len(changes)), []sqldb.Statement(nil), make(map[team]job.Usage)
-	for i, c := range changes {
-		updates[i] = updateOf(c.Record)
-		for _, e := range c.Entries {
-			statements = append(statements, entryStatement(e))
-		}
-		for _, d := range c.Deliveries {
-			statements = append(statements, deliveryStatement(d))
-		}
-		if c.Ended {
-			statements = append(statements, sqldb.Statement{Query: deleteScreenshot, Args: []any{c.ID}})
-		}
-		if c.Usage != (job.Usage{}) {
-			t := team{c.ConsumerID, c.Mode, c.Now.UnixMilli() / dayMillis}
-			usage[t] = usage[t].Plus(c.Usage)
-		}
+	for _, d := range c.Deliveries {
+		statements = append(statements, deliveryStatement(d))
 	}
-	// In the same order in every transaction, so that they cannot deadlock.
-	for _, t := range slices.SortedFunc(maps.Keys(usage), func(a, b team) int {
-		return cmp.Or(bytes.Compare(a.consumer[:], b.consumer[:]), cmp.Compare(a.mode, b.mode), cmp.Compare(a.day, b.day))
-	}) {
-		statements = append(statements, usageStatement(t.consumer, t.mode, t.day, usage[t]))
+	if c.Ended {
+		statements = append(statements, sqldb.Statement{Query: deleteScreenshot, Args: []any{c.ID}})
 	}
-	affected, err := tx.execBatch(ctx, "save jobs", append(updates, statements...)...)
-	if err == nil && slices.ContainsFunc(affected[:len(changes)], func(n int64) bool { return n != 1 }) {
-		return fmt.Errorf("save jobs: %w", sql.ErrNoRows)
+	if c.Usage != (job.Usage{}) {
+		statements = append(statements, usageStatement(c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, c.Usage))
+	}
+	affected, err := tx.execBatch(ctx, "save a job", statements...)
+	if err == nil && affected[0] != 1 {
+		return fmt.Errorf("save a job: %w", sql.ErrNoRows)
 	}
 	return err
-}
-
-func updateOf(r job.Record) sqldb.Statement {
-	return sqldb.Statement{Query: updateJob, Args: []any{
-		r.ID, r.Status, r.PreviousStatus, r.StatusSince, r.Attempts, r.Attempt, nullMillis(r.StartedAt),
-		nullMillis(r.FinalizedAt),
-		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
-		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), r.Stats,
-		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost,
-	}}
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only before it
@@ -210,58 +168,16 @@ const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, externa
 // InsertJob inserts a job and returns true. If the consumer has or had a job with
 // that externalId in that mode, it does nothing and returns false.
 func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
-	return isInserted(tx.execBatch(ctx, "insert a job", insertStatements(r)...))
-}
-
-const (
-	maxInsertions = 256 // calls of InsertJob that share a transaction
-	insertTimeout = 5 * time.Second
-)
-
-// insertion is a call of InsertJob.
-type insertion struct {
-	job.Record
-	inserted bool
-}
-
-// InsertJob is like that of Tx, in a transaction that calls share that arrive at the same time.
-func (s *Store) InsertJob(ctx context.Context, r job.Record) (bool, error) {
-	i := &insertion{Record: r}
-	err := s.inserts.Do(ctx, i)
-	if errors.Is(err, batch.ErrFailed) {
-		return isInserted(s.execBatch(ctx, "insert a job", insertStatements(r)...))
-	}
-	return i.inserted, err
-}
-
-func (s *Store) insertTogether(ctx context.Context, insertions []*insertion) error {
-	var statements []sqldb.Statement
-	for _, i := range insertions {
-		statements = append(statements, insertStatements(i.Record)...)
-	}
-	affected, err := s.execBatch(ctx, "insert jobs", statements...)
-	if err != nil {
-		return err
-	}
-	for n, i := range insertions {
-		i.inserted, _ = isInserted(affected[2*n:], nil)
-	}
-	return nil
-}
-
-func isInserted(affected []int64, err error) (bool, error) {
-	return err == nil && affected[0] == 1 && affected[1] == 0, err
-}
-
-func insertStatements(r job.Record) []sqldb.Statement {
 	hash := hashText(r.ExternalID)
-	return []sqldb.Statement{
-		{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
+	affected, err := tx.execBatch(ctx, "insert a job",
+		sqldb.Statement{Query: insertJob, Args: []any{
+			r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
 			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
 			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey),
-			hashMeeting(r.MeetingURL), jsonValue{r.Options}}},
-		{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}},
-	}
+			hashMeeting(r.MeetingURL), jsonValue{r.Options},
+		}},
+		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
+	return err == nil && affected[0] == 1 && affected[1] == 0, err
 }
 
 // deleteErased deletes a job if one with its externalId was erased. It follows insertJob: only

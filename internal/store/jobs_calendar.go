@@ -100,12 +100,6 @@ func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode jo
 	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), from, to, mode, except))
 }
 
-// JobForMeeting is that of a Reader.
-func (s *Store) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
-	except uuid.UUID) (uuid.UUID, bool, error) {
-	return found(lookUp(ctx, s, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), from, to, mode, except))
-}
-
 // CountCalendarJobs counts the jobs that invites created for the consumer in
 // [from, to), without those refused because of the quota. It uses the index
 // jobs_invited.

@@ -24,7 +24,7 @@ func TestBotStats(t *testing.T) {
 			r.Status, r.Attempts, r.Attempt, r.Node = job.InMeeting, 3, 2, "a"
 			r.HeartbeatAt, r.Stats = now.Add(time.Second), json.RawMessage(reported)
 			change(&r)
-			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobs(ctx, store.JobChange{Record: r}) })
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, store.JobChange{Record: r}) })
 			return r
 		}
 		wanted := keep(job.Live, func(*job.Record) {})

@@ -72,7 +72,7 @@ func TestOverview(t *testing.T) {
 		insert(t, s, failed...)
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			for _, r := range failed {
-				if err := tx.SaveJobs(ctx, store.JobChange{Record: r}); err != nil {
+				if err := tx.SaveJob(ctx, store.JobChange{Record: r}); err != nil {
 					return err
 				}
 			}

@@ -85,7 +85,7 @@ func TestPlans(t *testing.T) {
 			insert(t, s, r)
 			d := newDelivery(r, 1, "https://a.test/")
 			write(t, s, func(ctx context.Context, tx *store.Tx) error {
-				return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: now, Deliveries: []webhook.Delivery{d}, Entries: []job.TimelineEntry{{
+				return tx.SaveJob(ctx, store.JobChange{Record: r, Now: now, Deliveries: []webhook.Delivery{d}, Entries: []job.TimelineEntry{{
 					ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 				}}})
 			})
@@ -124,7 +124,7 @@ func TestPlans(t *testing.T) {
 				started := newJob(owner.ID)
 				for name, run := range map[string]func() error{
 					"key": func() error {
-						if err := tx.LookUpKey(ctx, "none"); !job.ErrorIs(err, job.NotFound) {
+						if _, err := tx.KeyByHash(ctx, "none"); !job.ErrorIs(err, job.NotFound) {
 							return err
 						}
 						return nil
@@ -137,7 +137,6 @@ func TestPlans(t *testing.T) {
 					"wake":            func() error { return tx.WakeJob(ctx, r.ID, now) },
 					"timeline":        func() error { _, err := tx.Timeline(ctx, r.ID); return err },
 					"job":             func() error { _, err := tx.LockJob(ctx, r.ID); return err },
-					"jobs":            func() error { _, err := tx.LockFreeJobs(ctx, []uuid.UUID{r.ID, uuid.New()}); return err },
 					"job by ID":       func() error { _, err := tx.JobView(ctx, r.ID); return err },
 					"job by external": func() error { _, err := tx.JobByExternalID(ctx, caller, r.ExternalID); return err },
 					"other job": func() error {
@@ -147,12 +146,12 @@ func TestPlans(t *testing.T) {
 					"list":   func() error { _, _, err := tx.ListJobs(ctx, caller, job.Filter{}, job.Cursor{}, 20); return err },
 					"create": func() error { _, err := tx.InsertJob(ctx, started); return err },
 					"save": func() error {
-						return tx.SaveJobs(ctx, store.JobChange{Record: r, Now: now, Usage: job.Usage{Completed: 1}, Ended: true})
+						return tx.SaveJob(ctx, store.JobChange{Record: r, Now: now, Usage: job.Usage{Completed: 1}, Ended: true})
 					},
-					"consumer":   func() error { _, err := tx.Teams(ctx, owner.ID); return err },
+					"consumer":   func() error { _, err := tx.Team(ctx, owner.ID); return err },
 					"event":      func() error { _, err := tx.HasEvent(ctx, r.ID, 0, job.BotJoined, now); return err },
 					"commands":   func() error { _, err := tx.PendingCommands(ctx, r.ID); return err },
-					"heartbeats": func() error { _, err := tx.LockFreeBotJobs(ctx, []uuid.UUID{r.ID}); return err },
+					"heartbeats": func() error { _, err := tx.BotJob(ctx, r.ID); return err },
 					"heartbeat":  func() error { return tx.SaveHeartbeat(ctx, r.ID, now, nil) },
 					"can claim":  func() error { _, err := tx.CanClaim(ctx, claim); return err },
 					"next wake":  func() error { _, _, err := tx.NextWake(ctx, "a", now, time.Second); return err },

@@ -24,13 +24,7 @@ type Reader struct {
 }
 
 // Tx is a transaction, which Store.Write begins and ends.
-type Tx struct {
-	*Reader
-	written int // statements
-}
-
-// Written returns how many statements the transaction has run that may have written something.
-func (tx *Tx) Written() int { return tx.written }
+type Tx struct{ *Reader }
 
 // exec runs a statement. Like all functions below, it begins its error with the action that
 // failed.
@@ -60,7 +54,6 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
 func (tx *Tx) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
-	tx.written += len(statements)
 	return execBatch(ctx, tx.conn, action, statements)
 }
 
@@ -200,12 +193,8 @@ func first[T any](ctx context.Context, db *Reader, action string, scan func(row)
 // queryOne returns the single row of a query for an entity. Without a row the error is a
 // *job.Error with NotFound.
 func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(row) (T, error), query string, args ...any) (T, error) {
-	return oneOf(entity, db.queryRow(ctx, "read "+entity, query, args...), scan)
-}
-
-func oneOf[T any](entity string, r row, scan func(row) (T, error)) (T, error) {
 	var none T
-	value, err := scan(r)
+	value, err := scan(db.queryRow(ctx, "read "+entity, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return none, notFound(entity)
 	}
@@ -213,21 +202,6 @@ func oneOf[T any](entity string, r row, scan func(row) (T, error)) (T, error) {
 		return none, err
 	}
 	return value, nil
-}
-
-// lookUp is queryOne for a query that finds its row at once, outside of transactions.
-func lookUp[T any](ctx context.Context, s *Store, entity string, scan func(row) (T, error), query string,
-	args ...any) (value T, err error) {
-	if s.postgres == nil {
-		return queryOne(ctx, s.Reader, entity, scan, query, args...)
-	}
-	queryErr := s.postgres.LookUp(ctx, query, stored(args), func(rows sqldb.Rows) {
-		value, err = oneOf(entity, row{onlyRow{rows, nil, "read " + entity}, nil}, scan)
-	})
-	if queryErr != nil {
-		return value, fmt.Errorf("read %s: %w", entity, queryErr)
-	}
-	return value, err
 }
 
 // conditions are conditions of a query that depend on a filter, and the arguments of the query.

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"standin/internal/base/batch"
 	"standin/internal/store/migrations"
 	"standin/internal/store/postgres"
 	"standin/internal/store/sqldb"
@@ -28,7 +27,6 @@ type Store struct {
 	db       database
 	sqlite   *sqlite.DB   // nil on PostgreSQL
 	postgres *postgres.DB // nil on SQLite
-	inserts  *batch.Batcher[*insertion]
 }
 
 // database is a *sqlite.DB or a *postgres.DB.
@@ -46,7 +44,7 @@ func Open(ctx context.Context, address string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newStore(&Store{Reader: &Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}), nil
+		return &Store{Reader: &Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}, nil
 	}
 	if scheme, _, isURL := strings.Cut(address, "://"); isURL {
 		return nil, fmt.Errorf("STANDIN_DATABASE_URL must begin with postgres://, not %s://; leave it unset to use SQLite", scheme)
@@ -55,12 +53,7 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newStore(&Store{Reader: &Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}), nil
-}
-
-func newStore(s *Store) *Store {
-	s.inserts = batch.New(batch.Limits{Items: maxInsertions, Timeout: insertTimeout}, s.insertTogether)
-	return s
+	return &Store{Reader: &Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}, nil
 }
 
 // IsPostgres reports whether an address is that of a PostgreSQL database, which
@@ -70,10 +63,7 @@ func IsPostgres(address string) bool {
 }
 
 // Close waits for running writes and closes the database.
-func (s *Store) Close() error {
-	s.inserts.Close()
-	return s.db.Close()
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // Write runs fn in a transaction, which is durable when Write returns nil and
 // rolled back when it returns an error. fn must use the context that it gets, which
@@ -82,7 +72,7 @@ func (s *Store) Close() error {
 // once and must not carry state from one call to the next.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error {
-		return fn(ctx, &Tx{Reader: &Reader{conn, s.dialect}})
+		return fn(ctx, &Tx{&Reader{conn, s.dialect}})
 	})
 }
 

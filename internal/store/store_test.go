@@ -80,12 +80,12 @@ func TestJobRoundTrip(t *testing.T) {
 			t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, r)
 		}
 		r.Status, r.WakeAt = job.InMeeting, time.Time{}
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobs(ctx, store.JobChange{Record: r}) }); err == nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, store.JobChange{Record: r}) }); err == nil {
 			t.Error("a job in a meeting was stored without a wake time")
 		}
 		missing := newJob(r.ConsumerID)
 		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			return tx.SaveJobs(ctx, store.JobChange{Record: missing})
+			return tx.SaveJob(ctx, store.JobChange{Record: missing})
 		}); err == nil {
 			t.Error("a job was saved that does not exist")
 		}

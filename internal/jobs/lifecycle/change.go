@@ -24,28 +24,45 @@ type Change struct {
 
 	service  *Service
 	tx       *store.Tx
-	teams    *teams
-	before   job.Record // as the transaction read it
+	team     *store.Team // of the job, once it is read
+	before   job.Record  // as the transaction read it
 	applied  []event.StateApplied
 	emitted  bool        // deliveries were created
 	commands bool        // commands were queued
 	played   []uuid.UUID // commands whose output is no longer needed
 }
 
-// teams are those of the jobs of a transaction, which reads them together when one is needed.
-type teams struct {
-	ids  []uuid.UUID
-	read map[uuid.UUID]store.Team
+// Change locks the job and calls fn. It saves the job as fn leaves it, unless fn
+// returns an error, and after the commit wakes whoever has to act. fn may be called
+// more than once.
+func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Context, *Change) error) (job.Record, error) {
+	var c *Change
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
+		if err != nil {
+			return err
+		}
+		c = s.newChange(tx, r)
+		if err := fn(ctx, c); err != nil {
+			return err
+		}
+		return c.save(ctx)
+	})
+	if err != nil {
+		return job.Record{}, err
+	}
+	s.publish(ctx, c)
+	return c.Record, nil
 }
 
 // newChange returns the change of a job that the transaction has locked.
 func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
-	return &Change{JobChange: store.JobChange{Record: r, Now: s.Now()}, before: r, service: s, tx: tx, teams: &teams{}}
+	return &Change{JobChange: store.JobChange{Record: r, Now: s.Now()}, before: r, service: s, tx: tx}
 }
 
 // save saves the job and what belongs to the change.
 func (c *Change) save(ctx context.Context) error {
-	err := c.tx.SaveJobs(ctx, c.JobChange)
+	err := c.tx.SaveJob(ctx, c.JobChange)
 	c.Entries, c.Deliveries, c.Usage, c.Ended = nil, nil, job.Usage{}, false
 	return err
 }
@@ -171,7 +188,7 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error { return c.emi
 // emit emits an event to the endpoints that take it and, if named, to the URLs of the job. An
 // event for endpoints only that none takes does not count in the job's sequence.
 func (c *Change) emit(ctx context.Context, e webhook.Event, named bool) error {
-	team, err := c.team(ctx)
+	team, err := c.readTeam(ctx)
 	if err != nil {
 		return err
 	}
@@ -194,22 +211,20 @@ func (c *Change) emit(ctx context.Context, e webhook.Event, named bool) error {
 
 // Consumer returns the consumer of the job.
 func (c *Change) Consumer(ctx context.Context) (account.Consumer, error) {
-	team, err := c.team(ctx)
+	team, err := c.readTeam(ctx)
 	return team.Consumer, err
 }
 
-// team returns the team of the job, which the transaction reads once.
-func (c *Change) team(ctx context.Context) (store.Team, error) {
-	t, known := c.teams.read[c.ConsumerID]
-	if known {
-		return t, nil
+// readTeam returns the team of the job, which the transaction reads once.
+func (c *Change) readTeam(ctx context.Context) (store.Team, error) {
+	if c.team == nil {
+		team, err := c.tx.Team(ctx, c.ConsumerID)
+		if err != nil {
+			return team, fmt.Errorf("read the team of job %s: %w", c.ID, err)
+		}
+		c.team = &team
 	}
-	read, err := c.tx.Teams(ctx, append(c.teams.ids, c.ConsumerID)...)
-	if t, known = read[c.ConsumerID]; !known && err == nil {
-		err = fmt.Errorf("the consumer of job %s does not exist", c.ID)
-	}
-	c.teams.read = read
-	return t, err
+	return *c.team, nil
 }
 
 // StartAttempt starts the job's next attempt, whose bot is launched by a node.

@@ -20,7 +20,7 @@ import (
 // does not affect the others.
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	for _, panics := range []bool{false, true} { // which ends the transaction of all
+	for _, panics := range []bool{false, true} {
 		onBoth(t, func(t *testing.T, h *harness) { testChanges(t, h, panics) })
 	}
 }

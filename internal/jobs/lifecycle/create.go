@@ -71,17 +71,15 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		WakeAt:      job.Latest(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
 	var inserted, found bool
-	if request.Dedupe {
-		err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if request.Dedupe {
 			if j, found, err = existing(ctx, tx, r.Job, now); err != nil || found {
 				return err
 			}
-			inserted, err = tx.InsertJob(ctx, r)
-			return err
-		})
-	} else {
-		inserted, err = s.Store.InsertJob(ctx, r)
-	}
+		}
+		inserted, err = tx.InsertJob(ctx, r)
+		return err
+	})
 	if err != nil {
 		return job.Job{}, false, err
 	}

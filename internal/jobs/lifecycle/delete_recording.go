@@ -71,7 +71,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err := s.deleteFiles(ctx, id); err != nil {
 		return err
 	}
-	_, err = s.changeAlone(ctx, id, func(ctx context.Context, c *Change) error { return c.eraseRecording(ctx) })
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.eraseRecording(ctx) })
 	return err
 }
 

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/base/batch"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
@@ -53,7 +51,7 @@ func (s *Service) Heartbeat(
 		case <-ctx.Done():
 			wait = 0
 		}
-		response, err = s.readResponse(ctx, bot, beat.Executing)
+		response, err = s.readResponse(ctx, s.Store.Reader, bot, beat.Executing)
 	}
 	if err != nil {
 		return ingest.HeartbeatResponse{}, ingestError(err)
@@ -70,41 +68,27 @@ func heartbeatSeconds(waiting int) int {
 	return min(max(minHeartbeatSeconds, waiting/heartbeatRate), maxHeartbeatSeconds)
 }
 
-// recordHeartbeat saves a heartbeat, and returns what depends on the job in its
-// response. Heartbeats that only report that the bot runs share a transaction.
-func (s *Service) recordHeartbeat(ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
-	h, err := newHeartbeat(bot, beat, s.Now())
-	if err != nil {
-		return ingest.HeartbeatResponse{}, err
-	}
-	if !h.alone {
-		err := s.heartbeats.Do(ctx, h)
-		h.alone = h.alone || errors.Is(err, batch.ErrFailed)
-		if err != nil && !h.alone {
-			return ingest.HeartbeatResponse{}, fmt.Errorf("record a heartbeat: %w", err)
+// recordHeartbeat records a heartbeat, with the webhooks and timeline entries that follow from it,
+// and after the commit wakes whoever has to act. It returns what depends on the job in the response.
+func (s *Service) recordHeartbeat(
+	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat,
+) (response ingest.HeartbeatResponse, err error) {
+	now, stats := s.Now(), json.RawMessage(nil)
+	if beat.Stats != nil {
+		if stats, err = encodeData(beat.Stats); err != nil {
+			return response, err
 		}
 	}
-	if h.alone {
-		if err := s.recordAlone(ctx, h, beat); err != nil {
-			return ingest.HeartbeatResponse{}, err
-		}
-	}
-	return h.response, h.err
-}
-
-// recordAlone records a heartbeat in its own transaction, with the webhooks and timeline
-// entries that follow from it, and after the commit wakes whoever has to act.
-func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Heartbeat) error {
 	var c *Change
 	var settled bool
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		settled = false // of a repeated transaction
-		r, err := tx.LockJob(ctx, h.bot.JobID())
+		r, err := tx.LockJob(ctx, bot.JobID())
 		if err != nil {
 			return err
 		}
 		c = s.newChange(tx, r)
-		from, err := s.admit(h.bot, store.BotJobOf(r))
+		from, err := s.admit(bot, store.BotJobOf(r))
 		if err != nil {
 			return err
 		}
@@ -124,14 +108,16 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 		if err := c.saveGathered(ctx); err != nil {
 			return err
 		}
-		j, err := tx.BotJob(ctx, r.ID)
-		if err != nil {
-			return err
+		if from.Attempt() >= r.Attempt {
+			if err := tx.SaveHeartbeat(ctx, r.ID, now, stats); err != nil {
+				return err
+			}
 		}
-		return s.record(ctx, tx, j, h)
+		response, err = s.readResponse(ctx, tx.Reader, bot, beat.Executing)
+		return err
 	})
 	if err != nil {
-		return err
+		return response, err
 	}
 	if settled {
 		s.Events.Publish(event.CommandSettled{JobID: c.ID})
@@ -140,7 +126,7 @@ func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Hea
 	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}
-	return nil
+	return response, nil
 }
 
 // settleAcked gives the commands that a heartbeat acknowledges their outcome. It reports
@@ -224,23 +210,20 @@ func (c *Change) emitRoster(ctx context.Context, _ currentBot, stats *ingest.Sta
 }
 
 // readResponse returns what depends on the job in the response to a heartbeat.
-func (s *Service) readResponse(ctx context.Context, bot ingest.Bot, executing []string) (ingest.HeartbeatResponse, error) {
+func (s *Service) readResponse(
+	ctx context.Context, db *store.Reader, bot ingest.Bot, executing []string,
+) (ingest.HeartbeatResponse, error) {
 	if ctx.Err() != nil {
 		return ingest.HeartbeatResponse{}, ctx.Err()
 	}
-	j, err := s.Store.BotJob(ctx, bot.JobID())
+	j, err := db.BotJob(ctx, bot.JobID())
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	from, err := s.admit(bot, j)
+	to, err := s.admit(bot, j)
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	return s.respond(ctx, s.Store.Reader, from, executing)
-}
-
-// respond returns what depends on the job in the response to a heartbeat.
-func (s *Service) respond(ctx context.Context, db *store.Reader, to knownBot, executing []string) (ingest.HeartbeatResponse, error) {
 	commands, err := commandsFor(ctx, db, to)
 	commands = slices.DeleteFunc(commands, func(c ingest.Command) bool { return slices.Contains(executing, c.ID) })
 	watched := !s.NoScreenshots && to.attending() == nil && to.job.Watched.After(s.Now())
@@ -261,88 +244,4 @@ func commandsFor(ctx context.Context, db *store.Reader, to knownBot) ([]ingest.C
 		return []ingest.Command{}, nil
 	}
 	return db.PendingCommands(ctx, to.JobID())
-}
-
-const (
-	// heartbeatInterval is the minimum time between two transactions of a node that
-	// record heartbeats. A heartbeat waits for less than that.
-	heartbeatInterval = 100 * time.Millisecond
-	// maxHeartbeats is the maximum number of heartbeats in a transaction.
-	maxHeartbeats    = 1024
-	heartbeatTimeout = 10 * time.Second
-)
-
-// heartbeat is a heartbeat with its result. It may share its transaction.
-type heartbeat struct {
-	bot       ingest.Bot
-	executing []string
-	at        time.Time
-	stats     json.RawMessage
-
-	roster   bool // it says who is in the meeting
-	alone    bool // it must be recorded in its own transaction
-	response ingest.HeartbeatResponse
-	err      error
-}
-
-// newHeartbeat returns a heartbeat to record. It must be recorded alone if it acknowledges
-// commands or reports an upload, which change more than the heartbeat of the job.
-func newHeartbeat(bot ingest.Bot, beat ingest.Heartbeat, at time.Time) (*heartbeat, error) {
-	h := &heartbeat{bot: bot, executing: beat.Executing, at: at, alone: len(beat.Acked) > 0}
-	if beat.Stats == nil {
-		return h, nil
-	}
-	h.roster = beat.Stats.Roster != nil
-	h.alone = h.alone || beat.Stats.FinalBytes != 0
-	var err error
-	h.stats, err = encodeData(beat.Stats)
-	return h, err
-}
-
-// recordHeartbeats records heartbeats in one transaction. Those of jobs that another transaction
-// has locked, and those that may cause webhooks, do not share it.
-func (s *Service) recordHeartbeats(ctx context.Context, group []*heartbeat) error {
-	ids := make([]uuid.UUID, 0, len(group))
-	latest := make(map[uuid.UUID]*heartbeat, len(group))
-	for _, h := range group {
-		id := h.bot.JobID()
-		if latest[id] != nil {
-			h.alone = true // the other one is recorded first
-			continue
-		}
-		latest[id] = h
-		ids = append(ids, id)
-	}
-	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		jobs, err := tx.LockFreeBotJobs(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for id, h := range latest {
-			j, found := jobs[id]
-			if h.alone = !found || h.roster && j.LiveEvents; h.alone {
-				continue // it is locked, does not exist, or may cause webhooks
-			}
-			if err := s.record(ctx, tx, j, h); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// record records a heartbeat of a job that is locked.
-func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *heartbeat) error {
-	var from knownBot
-	if from, h.err = s.admit(h.bot, j); h.err != nil {
-		return nil //nolint:nilerr // it is that of one heartbeat: the others of the transaction are recorded
-	}
-	if from.Attempt() >= j.Attempt {
-		if err := tx.SaveHeartbeat(ctx, j.ID, h.at, h.stats); err != nil {
-			return err
-		}
-	}
-	var err error
-	h.response, err = s.respond(ctx, tx.Reader, from, h.executing)
-	return err
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/base/batch"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
@@ -54,24 +53,17 @@ type Settings struct {
 type Service struct {
 	Settings
 	hub        *hub
-	heartbeats *batch.Batcher[*heartbeat]
-	changes    *batch.Batcher[*call]
 	background sync.WaitGroup
 }
 
 // New starts a Service, which Close stops.
 func New(settings Settings) *Service {
-	s := &Service{Settings: settings, hub: newHub(settings.Store)}
-	s.heartbeats = batch.New(batch.Limits{Items: maxHeartbeats, Interval: heartbeatInterval, Timeout: heartbeatTimeout}, s.recordHeartbeats)
-	s.changes = batch.New(batch.Limits{Items: maxTogether, Timeout: togetherTimeout}, s.changeTogether)
-	return s
+	return &Service{Settings: settings, hub: newHub(settings.Store)}
 }
 
-// Close records the heartbeats and makes the changes that wait, waits for deletions, and stops the Service.
+// Close waits for deletions and stops the Service.
 // The Store must still be open.
 func (s *Service) Close() {
-	s.heartbeats.Close()
-	s.changes.Close()
 	s.background.Wait()
 	s.hub.close()
 }

@@ -72,7 +72,7 @@ func (s *Service) untranscribable(r job.Record) string {
 // recording was not deleted.
 func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string,
 	fn func(context.Context, *Change) error) (valid bool, err error) {
-	_, err = s.changeAlone(ctx, id, func(ctx context.Context, c *Change) error {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if valid, err = c.tx.HoldsTranscription(ctx, id, lease); err != nil || !valid {
 			return err
 		}

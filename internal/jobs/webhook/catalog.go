@@ -109,11 +109,6 @@ func FirstTaken(patterns []string) string {
 	return JobStatusChanged
 }
 
-// TakesLive reports whether a choice of events includes what the heartbeats of bots report.
-func TakesLive(patterns []string) bool {
-	return Takes(patterns, ParticipantJoined) || Takes(patterns, ParticipantLeft) || Takes(patterns, ParticipantSpeaking)
-}
-
 func matches(pattern, event string) bool {
 	if pattern == "*" {
 		return true

@@ -70,7 +70,7 @@ func TestDeleteConsumer(t *testing.T) {
 	}
 	r.Status, r.WakeAt = job.Cancelled, time.Time{}
 	if err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+		return tx.SaveJob(ctx, store.JobChange{Record: r})
 	}); err != nil {
 		t.Fatal(err)
 	}

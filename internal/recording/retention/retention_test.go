@@ -114,7 +114,7 @@ func (h *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, 
 	if change != nil {
 		change(&r)
 	}
-	save(func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobs(ctx, store.JobChange{Record: r}) })
+	save(func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, store.JobChange{Record: r}) })
 	h.write(t, r.ID, ago, "manifest.json", "media/recording.mp4", "uploads/0/capture-0.zip")
 	return r.ID
 }

@@ -207,7 +207,7 @@ func TestPrelaunchedJobIsScheduled(t *testing.T) {
 		}
 		r.Prelaunch, r.Node = "launched", "a node"
 		r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = time.Now(), time.Now(), time.Now()
-		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+		return tx.SaveJob(ctx, store.JobChange{Record: r})
 	})
 	if err != nil {
 		t.Fatal(err)

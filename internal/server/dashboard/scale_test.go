@@ -167,7 +167,7 @@ func fillJobs(h *harness, ada account.User, jobs int) (last uuid.UUID) {
 					return err
 				}
 				if r.FailureCode != "" {
-					if err := tx.SaveJobs(ctx, store.JobChange{Record: r}); err != nil {
+					if err := tx.SaveJob(ctx, store.JobChange{Record: r}); err != nil {
 						return err
 					}
 				}

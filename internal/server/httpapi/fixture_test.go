@@ -159,7 +159,7 @@ func (s *surface) insert(id uuid.UUID, caller account.Caller, externalID string)
 			return err
 		}
 		r.Status, r.Attempts, r.WakeAt, r.ManifestURI = job.Completed, 1, time.Time{}, "https://standin.example.com/m"
-		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+		return tx.SaveJob(ctx, store.JobChange{Record: r})
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -311,7 +311,7 @@ func contractPending(t *testing.T, h *contractHarness) {
 			return err
 		}
 		r.Status = job.Pending
-		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+		return tx.SaveJob(ctx, store.JobChange{Record: r})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func TestWanted(t *testing.T) {
 			return err
 		}
 		r.Attempt, r.Attempts = 1, 2
-		return tx.SaveJobs(ctx, store.JobChange{Record: r})
+		return tx.SaveJob(ctx, store.JobChange{Record: r})
 	})
 	if err != nil {
 		t.Fatal(err)

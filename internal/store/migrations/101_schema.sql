@@ -474,7 +474,6 @@ CREATE TABLE webhook_endpoints (
     registered        BIGINT NOT NULL DEFAULT 0, -- 0: only jobs name the URL
     -- of a registered endpoint:
     events            TEXT NOT NULL DEFAULT '', -- that it takes, separated by spaces
-    live              BIGINT NOT NULL DEFAULT 0, -- 1: these include what heartbeats of bots report
     description       TEXT NOT NULL DEFAULT '',
     enabled           BIGINT NOT NULL DEFAULT 0,
     created_at        BIGINT,

@@ -2,13 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"standin/internal/base/batch"
 	"standin/internal/store/sqldb"
 )
 
@@ -50,49 +47,6 @@ func (c conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows,
 		return nil, err
 	}
 	return rows{found}, nil
-}
-
-const (
-	maxLookUps    = 256 // queries that share a round trip
-	lookUpTimeout = 5 * time.Second
-)
-
-// lookUp is a call of DB.LookUp.
-type lookUp struct {
-	query string
-	args  []any
-	scan  func(sqldb.Rows)
-}
-
-// LookUp runs a query that finds its rows at once, and calls scan with them, which may do so again.
-// Queries that arrive at the same time share a round trip, which takes longer than most of them.
-func (db *DB) LookUp(ctx context.Context, query string, args []any, scan func(sqldb.Rows)) error {
-	l := &lookUp{query: query, args: args, scan: scan}
-	err := db.lookUps[db.next.Add(1)%uint64(len(db.lookUps))].Do(ctx, l)
-	if !errors.Is(err, batch.ErrFailed) {
-		return err
-	}
-	found, err := db.pool.Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	scan(rows{found})
-	return found.Err()
-}
-
-func (db *DB) lookUpTogether(ctx context.Context, all []*lookUp) error {
-	queries := &pgx.Batch{}
-	for _, l := range all {
-		queries.Queue(l.query, l.args...).Query(func(found pgx.Rows) error {
-			defer found.Close()
-			l.scan(rows{found})
-			return found.Err()
-		})
-	}
-	err := db.pool.SendBatch(ctx, queries).Close()
-	db.resetAfter(err)
-	return err
 }
 
 // rows implements sqldb.Rows.

@@ -20,7 +20,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"standin/internal/base/batch"
 	"standin/internal/base/retry"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
@@ -59,9 +58,7 @@ var parameters = map[string]string{
 // DB is an open database. Its methods are safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
-	lookUps [2]*batch.Batcher[*lookUp] // which run at the same time
-	next    atomic.Uint64              // of these
-	resetAt atomic.Int64               // when the connections were last closed because the server was late, in Unix nanoseconds
+	resetAt atomic.Int64 // when the connections were last closed because the server was late, in Unix nanoseconds
 }
 
 // Open connects to the database at a postgres:// URL and migrates its schema.
@@ -101,11 +98,7 @@ func Open(ctx context.Context, address string) (*DB, error) {
 			return nil, fmt.Errorf("PostgreSQL database: %w", err)
 		}
 	}
-	db := &DB{pool: pool}
-	for i := range db.lookUps {
-		db.lookUps[i] = batch.New(batch.Limits{Items: maxLookUps, Timeout: lookUpTimeout}, db.lookUpTogether)
-	}
-	return db, nil
+	return &DB{pool: pool}, nil
 }
 
 // checkSession returns an error if a pooler gives the server of a connection to another one
@@ -179,9 +172,6 @@ func (db *DB) Reader() sqldb.Conn { return conn{db.pool} }
 
 // Close closes the connections.
 func (db *DB) Close() error {
-	for _, lookUps := range db.lookUps {
-		lookUps.Close()
-	}
 	db.pool.Close()
 	return nil
 }

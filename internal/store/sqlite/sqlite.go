@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 
 	"github.com/pressly/goose/v3"
 
-	"standin/internal/base/batch"
 	"standin/internal/base/fsutil"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
@@ -31,7 +31,11 @@ type DB struct {
 	writer *sql.DB
 	writes *conn     // on connection; nil until the first write
 	own    *sql.Conn // the only connection of writer; nil until the first write
-	groups *batch.Batcher[*write]
+
+	waiting chan *write
+	once    sync.Once
+	closing chan struct{} // closed when no further write is accepted
+	done    chan struct{} // closed when the goroutine of the writes has ended
 }
 
 // Open opens or creates the file at path, which only its owner can read, and
@@ -51,8 +55,11 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
-	db := &DB{path: path, reader: reader, reads: newConn(reader), writer: writer}
-	db.groups = batch.New(batch.Limits{Items: maxGroup}, db.commit)
+	db := &DB{
+		path: path, reader: reader, reads: newConn(reader), writer: writer,
+		waiting: make(chan *write), closing: make(chan struct{}), done: make(chan struct{}),
+	}
+	go db.commitAll()
 	return db, nil
 }
 
@@ -89,7 +96,8 @@ func (db *DB) Reader() sqldb.Conn { return db.reads }
 
 // Close waits for running writes and closes the database.
 func (db *DB) Close() error {
-	db.groups.Close()
+	db.once.Do(func() { close(db.closing) })
+	<-db.done
 	db.disconnect()
 	db.reads.close()
 	return errors.Join(db.reader.Close(), db.writer.Close())

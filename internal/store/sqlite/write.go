@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"standin/internal/store/sqldb"
@@ -11,9 +12,11 @@ import (
 
 // write is a write in a group.
 type write struct {
-	fn  func(context.Context, sqldb.Conn) error
-	err error
+	fn   func(context.Context, sqldb.Conn) error
+	done chan error
 }
+
+var errClosed = errors.New("the database is closed")
 
 // Write runs fn in a transaction, which is durable when Write returns nil. fn may be
 // called more than once. When ctx ends before fn is called, it is not called. Its
@@ -23,11 +26,39 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w := &write{fn: fn}
-	if err := db.groups.Do(ctx, w); err != nil {
-		return err
+	w := &write{fn: fn, done: make(chan error, 1)}
+	select {
+	case db.waiting <- w:
+		return Explain(db.path, <-w.done)
+	case <-db.closing:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return Explain(db.path, w.err)
+}
+
+// commitAll runs writes in groups until the database is closed: while a group runs, the callers of
+// the next one wait.
+func (db *DB) commitAll() {
+	defer close(db.done)
+	for {
+		select {
+		case first := <-db.waiting:
+			runtime.Gosched() // the callers of the previous group may have the next writes
+			group := []*write{first}
+			for more := true; more && len(group) < maxGroup; {
+				select {
+				case w := <-db.waiting:
+					group = append(group, w)
+				default:
+					more = false
+				}
+			}
+			db.commit(context.Background(), group) // SQLite bounds the wait for its lock
+		case <-db.closing:
+			return
+		}
+	}
 }
 
 // Exec runs statements in a transaction of their own.
@@ -42,16 +73,17 @@ func (db *DB) Exec(ctx context.Context, statements ...sqldb.Statement) (affected
 // commit runs the writes of a group in a transaction. If a write fails, it does the same with
 // both halves of the group, so that the failure does not affect the other writes. It uses no
 // savepoints, because SQLite rolls back all of a transaction when the disk is full.
-func (db *DB) commit(ctx context.Context, group []*write) error {
-	err := db.transact(ctx, group) // SQLite bounds the wait for its lock
+func (db *DB) commit(ctx context.Context, group []*write) {
+	err := db.transact(ctx, group)
 	if errors.Is(err, errWriteFailed) {
 		half := len(group) / 2
-		return errors.Join(db.commit(ctx, group[:half]), db.commit(ctx, group[half:]))
+		db.commit(ctx, group[:half])
+		db.commit(ctx, group[half:])
+		return
 	}
 	for _, w := range group {
-		w.err = err
+		w.done <- err
 	}
-	return nil
 }
 
 // errWriteFailed is the error of a transaction of several writes of which one failed.

@@ -60,5 +60,5 @@ func AddEntry(ctx context.Context, tx *store.Tx, e job.TimelineEntry) error {
 	if err != nil {
 		return err
 	}
-	return tx.SaveJobs(ctx, store.JobChange{Record: r, Entries: []job.TimelineEntry{e}})
+	return tx.SaveJob(ctx, store.JobChange{Record: r, Entries: []job.TimelineEntry{e}})
 }
