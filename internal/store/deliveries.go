@@ -154,45 +154,35 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`
 )
 
-// RecordTries implements webhook.Outbox.
-func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost []string, err error) {
-	verdicts, tries := make([]sqldb.Statement, len(results)), make([]sqldb.Statement, len(results))
-	for i, r := range results {
-		if verdicts[i], err = verdictOf(r); err != nil {
-			return nil, err
-		}
-		tries[i] = sqldb.Statement{Query: insertTry, Args: []any{r.Try.DeliveryID, r.Try.Number, r.Try.StartedAt,
-			r.Try.Latency, r.Try.StatusCode,
-			r.Try.Error, base64.StdEncoding.EncodeToString(r.Try.ResponseBody)}}
+// RecordTry implements webhook.Outbox.
+func (s *Store) RecordTry(ctx context.Context, r webhook.Result) (lost bool, err error) {
+	verdict, err := verdictOf(r)
+	if err != nil {
+		return false, err
 	}
-	if err := s.resumeRecovered(ctx, results); err != nil {
-		return nil, err
+	if err := s.resumeRecovered(ctx, r); err != nil {
+		return false, err
 	}
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		lost = lost[:0]
-		applied, err := tx.execBatch(ctx, "save the outcomes of tries", verdicts...)
-		if err != nil {
+		applied, err := tx.affected(ctx, "save the outcome of a try", applyVerdict, verdict...)
+		if lost = err == nil && applied == 0; err != nil || lost {
 			return err
 		}
-		var recorded []webhook.Result
-		var inserted []sqldb.Statement
-		for i, r := range results {
-			if applied[i] == 0 {
-				lost = append(lost, r.Delivery.ID)
-				continue
-			}
-			recorded, inserted = append(recorded, r), append(inserted, tries[i])
+		statements := []sqldb.Statement{{Query: insertTry, Args: []any{
+			r.Try.DeliveryID, r.Try.Number, r.Try.StartedAt, r.Try.Latency, r.Try.StatusCode, r.Try.Error,
+			base64.StdEncoding.EncodeToString(r.Try.ResponseBody),
+		}}}
+		if r.UpdateEndpoint || r.Verdict.Outcome != webhook.Delivered {
+			statements = append(statements, endpointStatement(r))
 		}
-		if _, err := tx.execBatch(ctx, "insert tries", inserted...); err != nil {
-			return err
-		}
-		return tx.saveEndpoints(ctx, recorded)
+		_, err = tx.execBatch(ctx, "save a try", statements...)
+		return err
 	})
 	return lost, err
 }
 
-// verdictOf returns the statement that applies the verdict of a try.
-func verdictOf(r webhook.Result) (sqldb.Statement, error) {
+// verdictOf returns the arguments of applyVerdict.
+func verdictOf(r webhook.Result) ([]any, error) {
 	state, failures := webhook.DeliveryWaiting, 1
 	var due, ended, notBefore sql.NullInt64
 	switch r.Verdict.Outcome {
@@ -206,10 +196,9 @@ func verdictOf(r webhook.Result) (sqldb.Statement, error) {
 	case webhook.PermanentFailure:
 		state, ended = webhook.DeliveryFailed, nullMillis(endOf(r.Try))
 	default:
-		return sqldb.Statement{}, fmt.Errorf("record a try of delivery %s: unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)
+		return nil, fmt.Errorf("record a try of delivery %s: unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)
 	}
-	args := []any{r.Delivery.ID, r.Delivery.Lease, state, failures, due, ended, r.Verdict.Reason, notBefore}
-	return sqldb.Statement{Query: applyVerdict, Args: args}, nil
+	return []any{r.Delivery.ID, r.Delivery.Lease, state, failures, due, ended, r.Verdict.Reason, notBefore}, nil
 }
 
 // endOf returns when a try ended: its start and its latency, each in milliseconds as

@@ -59,11 +59,18 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 	if verdict.Outcome == webhook.Delivered {
 		try.StatusCode, try.Error = 202, ""
 	}
-	lost, err := s.RecordTries(t.Context(), []webhook.Result{{Delivery: d, Try: try, Verdict: verdict}})
-	if err != nil || len(lost) > 0 {
-		t.Fatalf("record: %v, lost %v", err, lost)
-	}
+	record(t, s, webhook.Result{Delivery: d, Try: try, Verdict: verdict})
 	return try
+}
+
+// record records tries.
+func record(t *testing.T, s *store.Store, results ...webhook.Result) {
+	t.Helper()
+	for _, result := range results {
+		if lost, err := s.RecordTry(t.Context(), result); err != nil || lost {
+			t.Fatalf("record: %v, lost %t", err, lost)
+		}
+	}
 }
 
 // redeliver schedules another try.

@@ -1,11 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
+	"standin/internal/store/sqldb"
 )
 
 // MaxEndpoints is how many endpoints a consumer can register for a mode.
@@ -132,118 +131,61 @@ func (tx *Tx) CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (seque
 	return sequence, version, err
 }
 
-// endpointUpdate is the effect of a batch of tries on their endpoint.
-type endpointUpdate struct {
-	webhook.Endpoint
-	reset   bool      // a try succeeded; Failures counts the tries after it
-	probeAt time.Time // see webhook.Result
-}
+// saveEndpoint adds a try to its endpoint. One that failed has a failure and the time since when.
+const saveEndpoint = `
+	INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, failures, failing_since, probe_at, last_try_at, latency_ms,
+		last_status, last_error, last_delivered_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+	ON CONFLICT (key) DO UPDATE SET
+		failures = CASE WHEN $6 = 0 THEN 0 ELSE webhook_endpoints.failures + 1 END,
+		failing_since = CASE WHEN $6 = 0 THEN NULL ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
+		probe_at = CASE WHEN $6 = 0 THEN NULL ELSE COALESCE(excluded.probe_at, webhook_endpoints.probe_at) END,
+		last_try_at = excluded.last_try_at, latency_ms = excluded.latency_ms,
+		last_status = CASE WHEN $6 = 0 THEN webhook_endpoints.last_status ELSE excluded.last_status END,
+		last_error = CASE WHEN $6 = 0 THEN webhook_endpoints.last_error ELSE excluded.last_error END,
+		last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`
 
-// saveEndpoints updates the endpoints of tries.
-func (tx *Tx) saveEndpoints(ctx context.Context, results []webhook.Result) error {
-	for _, update := range endpointUpdates(results) {
-		if err := tx.saveEndpoint(ctx, update); err != nil {
-			return err
-		}
+func endpointStatement(r webhook.Result) sqldb.Statement {
+	d, ended, failures := r.Delivery, endOf(r.Try), 1
+	var since, probeAt, delivered time.Time
+	status, problem := r.Try.StatusCode, r.Try.Error
+	if r.Verdict.Outcome == webhook.Delivered {
+		failures, delivered, status, problem = 0, ended, 0, ""
+	} else {
+		since, probeAt = r.Try.StartedAt, r.ProbeAt
 	}
-	return nil
-}
-
-// endpointUpdates sums up tries by endpoint, sorted by key so that concurrent
-// transactions of several nodes do not deadlock.
-func endpointUpdates(results []webhook.Result) []*endpointUpdate {
-	updates := make(map[string]*endpointUpdate)
-	for _, r := range results {
-		delivered := r.Verdict.Outcome == webhook.Delivered
-		key := r.Delivery.EndpointKey()
-		update := updates[key]
-		if delivered && !r.UpdateEndpoint && update == nil {
-			continue
-		}
-		if update == nil {
-			update = &endpointUpdate{Endpoint: webhook.Endpoint{
-				Key: key, ConsumerID: r.Delivery.ConsumerID, Mode: r.Delivery.Mode, URL: r.Delivery.URL,
-			}}
-			update.ID = webhook.EndpointID(update.ConsumerID, update.Mode, update.URL)
-			updates[key] = update
-		}
-		update.LastTryAt, update.Latency = endOf(r.Try), r.Try.Latency
-		if delivered {
-			update.reset, update.LastDeliveredAt = true, update.LastTryAt
-			update.Failures, update.FailingSince, update.probeAt = 0, time.Time{}, time.Time{}
-			continue
-		}
-		update.probeAt = r.ProbeAt
-		if update.Failures++; update.FailingSince.IsZero() {
-			update.FailingSince = r.Try.StartedAt
-		}
-		update.LastStatus, update.LastError = r.Try.StatusCode, r.Try.Error
-	}
-	return slices.SortedFunc(maps.Values(updates), func(a, b *endpointUpdate) int { return cmp.Compare(a.Key, b.Key) })
-}
-
-func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
-	failed := update.LastStatus != 0 || update.LastError != "" || update.Failures > 0
-	return tx.exec(ctx, "save a webhook endpoint", `
-		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status,
-		last_error, last_delivered_at, mode)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $14, $9, $10, $11, $15)
-		ON CONFLICT (key) DO UPDATE SET
-			failures = CASE WHEN $12 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
-			failing_since = CASE WHEN $12 = 1 THEN excluded.failing_since ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
-			probe_at = CASE WHEN $12 = 1 THEN excluded.probe_at ELSE COALESCE(excluded.probe_at, webhook_endpoints.probe_at) END,
-			last_try_at = excluded.last_try_at, latency_ms = excluded.latency_ms,
-			last_status = CASE WHEN $13 = 1 THEN excluded.last_status ELSE webhook_endpoints.last_status END,
-			last_error = CASE WHEN $13 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
-			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
-		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt),
-		update.LastTryAt,
-		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), update.reset, failed,
-		update.Latency, update.Mode)
+	return sqldb.Statement{Query: saveEndpoint, Args: []any{
+		d.EndpointKey(), webhook.EndpointID(d.ConsumerID, d.Mode, d.URL), d.ConsumerID, d.URL, d.Mode, failures,
+		nullMillis(since), nullMillis(probeAt), ended, r.Try.Latency, status, problem, nullMillis(delivered),
+	}}
 }
 
 // resumeBatch is how many deliveries one transaction makes due, so that other
 // writes can run in between.
 const resumeBatch = 1000
 
-// resumeRecovered makes deliveries to recovered endpoints due: all deliveries of
+// resumeRecovered makes deliveries to a recovered endpoint due: all deliveries of
 // an endpoint that is stored as dead and acknowledged a try now, and those that
 // have not failed yet where the sender requests it (Result.Resume). It runs
-// before the tries are recorded. After a crash in between, the endpoint is
+// before the try is recorded. After a crash in between, the endpoint is
 // still stored as dead, and the next acknowledgment resumes it.
-func (s *Store) resumeRecovered(ctx context.Context, results []webhook.Result) error {
-	recovered := make(map[string]time.Time)
-	for _, update := range endpointUpdates(results) {
-		if update.reset {
-			recovered[update.Key] = update.LastDeliveredAt
-		}
-	}
-	dead, err := s.deadEndpoints(ctx, slices.Sorted(maps.Keys(recovered)))
-	if err != nil {
-		return err
-	}
-	for _, key := range dead {
-		if err := s.resume(ctx, key, math.MaxInt32, recovered[key]); err != nil {
+func (s *Store) resumeRecovered(ctx context.Context, r webhook.Result) error {
+	key, dead := r.Delivery.EndpointKey(), false
+	if r.UpdateEndpoint && r.Verdict.Outcome == webhook.Delivered {
+		var err error
+		dead, err = scanColumn[bool](s.queryRow(ctx, "find out whether a webhook endpoint is dead",
+			`SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE key = $1 AND failures >= $2)`, key, webhook.DeadAfterFailures))
+		if err != nil {
 			return err
 		}
 	}
-	for _, r := range results {
-		key := r.Delivery.EndpointKey()
-		if !r.Resume || slices.Contains(dead, key) {
-			continue
-		}
-		if err := s.resume(ctx, key, 0, endOf(r.Try)); err != nil {
-			return err
-		}
+	switch {
+	case dead:
+		return s.resume(ctx, key, math.MaxInt32, endOf(r.Try))
+	case r.Resume:
+		return s.resume(ctx, key, 0, endOf(r.Try))
 	}
 	return nil
-}
-
-// deadEndpoints returns the keys of endpoints that are stored as dead.
-func (db *Reader) deadEndpoints(ctx context.Context, keys []string) ([]string, error) {
-	return list(ctx, db, "find dead webhook endpoints", scanColumn[string], `SELECT key FROM webhook_endpoints
-		WHERE failures >= $1 AND key `+db.dialect.In(2),
-		webhook.DeadAfterFailures, jsonArray(keys))
 }
 
 // waitingCursor is a position among the deliveries that wait for an endpoint, in the

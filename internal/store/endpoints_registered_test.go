@@ -242,10 +242,7 @@ func TestProbeTime(t *testing.T) {
 		for range webhook.DeadAfterFailures {
 			d := claimDeliveries(t, s, now)[0]
 			try := webhook.Try{DeliveryID: d.ID, Number: d.Attempt, StartedAt: now}
-			result := webhook.Result{Delivery: d, Try: try, Verdict: webhook.Verdict{Outcome: webhook.Retry, RetryAt: now.Add(time.Hour)}, ProbeAt: probe}
-			if lost, err := s.RecordTries(t.Context(), []webhook.Result{result}); err != nil || len(lost) > 0 {
-				t.Fatalf("record: %v, lost %v", err, lost)
-			}
+			record(t, s, webhook.Result{Delivery: d, Try: try, Verdict: webhook.Verdict{Outcome: webhook.Retry, RetryAt: now.Add(time.Hour)}, ProbeAt: probe})
 		}
 		id := webhook.EndpointID(r.ConsumerID, job.Live, url)
 		check := func(want time.Time) {

@@ -169,9 +169,9 @@ func TestPlans(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			_, err = e.RecordTries(t.Context(), []webhook.Result{{
+			_, err = e.RecordTry(t.Context(), webhook.Result{
 				Delivery: d, Try: webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: now}, Verdict: webhook.Verdict{Outcome: webhook.Delivered},
-			}})
+			})
 			if err != nil {
 				t.Error(err)
 			}

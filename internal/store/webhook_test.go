@@ -40,9 +40,7 @@ func TestEndpoints(t *testing.T) {
 			}
 			results = append(results, result)
 		}
-		if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {
-			t.Fatalf("record: %v, lost %v", err, lost)
-		}
+		record(t, s, results...)
 
 		got, more, err := s.ListEndpoints(t.Context(), live(r.ConsumerID), "", 10, now)
 		if err != nil || more || len(got) != 3 {
@@ -106,9 +104,7 @@ func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 				}
 				at = at.Add(time.Second)
 			}
-			if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {
-				t.Fatalf("record: %v, lost %v", err, lost)
-			}
+			record(t, s, results...)
 		}
 		want := func(failures int, since time.Time) {
 			t.Helper()
@@ -227,9 +223,7 @@ func TestRedeliverManyFailed(t *testing.T) {
 			},
 		}
 	}
-	if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {
-		t.Fatalf("record: %v, lost %d", err, len(lost))
-	}
+	record(t, s, results...)
 	if count, err := s.RedeliverFailed(t.Context(), live(r.ConsumerID), webhook.FailedFilter{JobID: r.ID}, now); err != nil ||
 		count != many {
 		t.Errorf("%d deliveries (%v), want %d", count, err, many)

@@ -163,7 +163,7 @@ func TestRedelivery(t *testing.T) {
 		Delivery: claimed[0], Try: webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now()},
 		Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"},
 	}
-	if _, err := h.Store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
+	if _, err := h.Store.RecordTry(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	again, err := h.Redeliver(t.Context(), h.Caller, id, first)

@@ -141,16 +141,16 @@ type Outbox interface {
 	// lease are ignored.
 	ReleaseDeliveries(ctx context.Context, deliveries []Delivery) error
 
-	// RecordTries stores tries and applies their verdicts in one transaction.
+	// RecordTry stores a try and applies its verdict in one transaction.
 	// Retry sets the due time to verdict.RetryAt and ends the lease; Retry and
-	// PermanentFailure increment the failures. Deliveries with another lease token are
-	// skipped, and their IDs returned.
+	// PermanentFailure increment the failures. A delivery with another lease token is
+	// left as it is; then the try is lost.
 	//
-	// Failures, and successes with UpdateEndpoint, are stored with the
+	// A failure, and a success with UpdateEndpoint, is stored with the
 	// endpoint too, and ProbeAt. When a dead endpoint acknowledges, all its waiting
 	// deliveries are due at once, or at Verdict.NotBefore. Resume does the
 	// same for deliveries without failures.
-	RecordTries(ctx context.Context, results []Result) (lost []string, err error)
+	RecordTry(ctx context.Context, result Result) (lost bool, err error)
 
 	// NextDelivery returns the earliest due time of a waiting delivery after
 	// the given time; false if there is none.

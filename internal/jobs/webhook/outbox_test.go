@@ -2,7 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -82,23 +81,19 @@ func (o *outbox) WriteClaim(ctx context.Context, fn func(context.Context, webhoo
 	return o.Store.WriteClaim(ctx, fn)
 }
 
-func (o *outbox) RecordTries(ctx context.Context, results []webhook.Result) ([]string, error) {
+func (o *outbox) RecordTry(ctx context.Context, r webhook.Result) (bool, error) {
 	if err := o.failing("record"); err != nil {
-		return nil, err
+		return false, err
 	}
-	recorded := slices.Clone(results)
-	for i, r := range recorded {
-		if o.hurry && r.Verdict.Outcome == webhook.Retry {
-			recorded[i].Verdict.RetryAt = r.Delivery.EmittedAt
-		}
+	recorded := r
+	if o.hurry && r.Verdict.Outcome == webhook.Retry {
+		recorded.Verdict.RetryAt = r.Delivery.EmittedAt
 	}
-	lost, err := o.Store.RecordTries(ctx, recorded)
+	lost, err := o.Store.RecordTry(ctx, recorded)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, r := range results {
-		if row := o.rows[r.Delivery.ID]; err == nil && !slices.Contains(lost, r.Delivery.ID) {
-			o.rows[r.Delivery.ID] = outboxRow{append(row.tries, r.Try), append(row.verdicts, r.Verdict)}
-		}
+	if row := o.rows[r.Delivery.ID]; err == nil && !lost {
+		o.rows[r.Delivery.ID] = outboxRow{append(row.tries, r.Try), append(row.verdicts, r.Verdict)}
 	}
 	return lost, err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,65 +14,27 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// maxRecorded limits how many results are stored in one transaction. A durable
-// commit waits for the disk, so results are stored in groups.
-const maxRecorded = 1024
-
-// maxUnrecorded limits how many results may wait to be stored before claiming
-// stops: deliveries often wait for an earlier one to be recorded.
-const maxUnrecorded = maxRecorded / 2
-
-// recordAll stores the results of tries until the channel is closed.
-func (s *Sender) recordAll() {
-	for first := range s.results {
-		group := s.gather(first)
-		lost, err := s.record(group)
-		s.unrecorded.Add(int64(-len(group)))
-		for _, result := range group {
-			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
-		}
-		// The record of a try may make a delivery due: one that waits for it, itself again, or those
-		// to an endpoint that responds again.
-		changesDue := func(r Result) bool { return r.Verdict.Outcome != Delivered || r.UpdateEndpoint || r.Resume }
-		if err != nil || !s.idle.Load() || slices.ContainsFunc(group, changesDue) {
-			s.Wake()
-		}
-	}
-}
-
-// gather returns the first result and those that are ready.
-func (s *Sender) gather(first *Result) []Result {
-	group := []Result{*first}
-	for len(group) < maxRecorded {
-		select {
-		case next, ok := <-s.results:
-			if !ok {
-				return group
-			}
-			group = append(group, *next)
-		default:
-			return group
-		}
-	}
-	return group
-}
-
-// record stores a group. It retries while the leases are likely to be valid: a
+// record stores the result of a try. It retries while the lease is likely to be valid: a
 // result that is not recorded means that the delivery is sent again.
-func (s *Sender) record(group []Result) (lost []string, err error) {
-	retryCtx, cancel := context.WithTimeout(context.Background(), s.lease()-s.settings.TryTimeout)
+func (s *Sender) record(ctx context.Context, result Result) {
+	ctx = context.WithoutCancel(ctx)
+	retryCtx, cancel := context.WithTimeout(ctx, s.lease()-s.settings.TryTimeout)
 	defer cancel()
 	backoff := retry.Backoff{Min: minDatabaseDelay, Max: maxDatabaseDelay}
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
-		lost, err = s.outbox.RecordTries(ctx, group)
+		recording, cancel := context.WithTimeout(ctx, recordTimeout)
+		lost, err := s.outbox.RecordTry(recording, result)
 		cancel()
-		if err == nil {
-			return lost, nil
+		if err != nil && retry.Sleep(retryCtx, backoff.Next()) == nil {
+			continue
 		}
-		if retry.Sleep(retryCtx, backoff.Next()) != nil {
-			return nil, fmt.Errorf("record %d tries: %w", len(group), err)
+		s.logTry(result, err, lost)
+		// The record of a try may make a delivery due: one that waits for it, itself again, or those
+		// to an endpoint that responds again.
+		if err != nil || !s.idle.Load() || result.Verdict.Outcome != Delivered || result.UpdateEndpoint || result.Resume {
+			s.Wake()
 		}
+		return
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,8 +67,7 @@ const (
 
 // Sender posts the deliveries that are due in the outbox.
 //
-// A runner claims them, each waits for its turn and is tried in its own goroutine, and one
-// goroutine records the results in groups.
+// A runner claims them. Each waits for its turn, is tried and recorded in its own goroutine.
 type Sender struct {
 	settings  Settings // with defaults
 	outbox    Outbox
@@ -77,10 +75,8 @@ type Sender struct {
 	endpoints *endpoints
 	metrics   *metrics
 	runner    *runner.Runner[*claimed]
-	results   chan *Result // pointers: the buffer of a channel is allocated at once
 
-	idle       atomic.Bool  // no delivery was due after the last claim, so that none waits for a turn or an earlier one
-	unrecorded atomic.Int64 // results that are not stored yet
+	idle atomic.Bool // no delivery was due after the last claim, so that none waits for a turn or an earlier one
 }
 
 // NewSender returns a Sender for the outbox.
@@ -103,7 +99,6 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 		poster:    newPoster(settings),
 		endpoints: newEndpoints(settings.MaxTries, settings.MaxTriesPerHost, settings.Schedule, settings.Now),
 		metrics:   newMetrics(),
-		results:   make(chan *Result, maxRecorded),
 	}
 	s.runner = &runner.Runner[*claimed]{
 		Name: "webhook", Slots: settings.MaxTries, Poll: settings.Poll, Gap: minClaimInterval,
@@ -139,19 +134,12 @@ func (s *Sender) Client() *http.Client { return s.poster.client }
 // once.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.poster.client.CloseIdleConnections()
-	var recording sync.WaitGroup
-	recording.Go(s.recordAll)
 	s.runner.Work(ctx)
-	close(s.results)
-	recording.Wait()
 }
 
 // claim claims up to n deliveries that are due and that the endpoints admit.
 func (s *Sender) claim(ctx context.Context, n int) (found runner.Batch[*claimed], err error) {
 	s.idle.Store(false) // before the outbox is read: what is due then may wait for a try that ends meanwhile
-	if s.unrecorded.Load() > maxUnrecorded {
-		return found, nil // the recording of results wakes the sender
-	}
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	var admitted []*claimed
@@ -192,7 +180,7 @@ func (s *Sender) next(ctx context.Context) (at time.Time, ok bool, err error) {
 	return at, ok, err
 }
 
-// send tries a delivery when its turn comes, and queues the result for recording. It
+// send tries a delivery when its turn comes, and records the result. It
 // releases a delivery that cannot be tried, whose lease may end before the try does, or
 // whose try is canceled. A try that runs when ctx ends has the grace period to end.
 func (s *Sender) send(ctx context.Context, c *claimed) {
@@ -219,13 +207,9 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 		s.settings.Tracer.TryEnded(c.Delivery, try, verdict)
 	}
 	end := s.endpoints.finish(c, outcomeOf(try, response))
-	s.unrecorded.Add(1)
-	s.results <- &Result{
+	s.record(ctx, Result{
 		Delivery: c.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
-	}
-	if !s.idle.Load() {
-		s.Wake()
-	}
+	})
 }
 
 // release returns a claimed delivery to the outbox, even when ctx is done.

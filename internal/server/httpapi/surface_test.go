@@ -330,9 +330,9 @@ func TestHostileResponses(t *testing.T) {
 	try := webhook.Try{
 		DeliveryID: d.ID, Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é"),
 	}
-	if _, err := s.store.RecordTries(t.Context(), []webhook.Result{{
+	if _, err := s.store.RecordTry(t.Context(), webhook.Result{
 		Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "gone"},
-	}}); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s.run(t, []surfaceCase{{"deliveries", request{
