@@ -474,6 +474,7 @@ CREATE TABLE webhook_endpoints (
     registered        BIGINT NOT NULL DEFAULT 0, -- 0: only jobs name the URL
     -- of a registered endpoint:
     events            TEXT NOT NULL DEFAULT '', -- that it takes, separated by spaces
+    live              BIGINT NOT NULL DEFAULT 0, -- no longer used: the next release removes it
     description       TEXT NOT NULL DEFAULT '',
     enabled           BIGINT NOT NULL DEFAULT 0,
     created_at        BIGINT,

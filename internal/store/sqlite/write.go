@@ -94,7 +94,7 @@ func (db *DB) transact(ctx context.Context, group []*write) error {
 	if err := db.begin(ctx); err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	t := &tx{conn: db.writes}
+	t := &tx{conn: conn{db.own}}
 	var err error
 	for _, w := range group {
 		err = recovered(ctx, w.fn, t)
@@ -104,25 +104,25 @@ func (db *DB) transact(ctx context.Context, group []*write) error {
 		}
 	}
 	if err == nil {
-		if _, err = db.writes.exec(ctx, `COMMIT`); err == nil {
+		if _, err = db.own.ExecContext(ctx, `COMMIT`); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", errors.Join(err, t.failure))
 	}
-	_, _ = db.writes.exec(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
+	_, _ = db.own.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
 	return err
 }
 
 // begin begins a transaction. If that fails, the next one uses a new connection.
 func (db *DB) begin(ctx context.Context) error {
-	if db.writes == nil {
+	if db.own == nil {
 		connection, err := db.writer.Conn(ctx)
 		if err != nil {
 			return err
 		}
-		db.own, db.writes = connection, newConn(connection)
+		db.own = connection
 	}
-	_, err := db.writes.exec(ctx, `BEGIN IMMEDIATE`)
+	_, err := db.own.ExecContext(ctx, `BEGIN IMMEDIATE`)
 	if err != nil {
 		db.disconnect()
 	}
