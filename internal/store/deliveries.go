@@ -131,17 +131,10 @@ func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred 
 	return taken, err
 }
 
-// ReleaseDeliveries implements webhook.Outbox.
-func (s *Store) ReleaseDeliveries(ctx context.Context, deliveries []webhook.Delivery) error {
-	const release = `UPDATE deliveries SET lease = '', attempt = attempt - 1, due_at = emitted_at WHERE lease = $1 AND id = $2`
-	statements := make([]sqldb.Statement, len(deliveries))
-	for i, d := range deliveries {
-		statements[i] = sqldb.Statement{Query: release, Args: []any{d.Lease, d.ID}}
-	}
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.execBatch(ctx, "release deliveries", statements...)
-		return err
-	})
+// ReleaseDelivery implements webhook.Outbox.
+func (s *Store) ReleaseDelivery(ctx context.Context, d webhook.Delivery) error {
+	return s.exec(ctx, "release a delivery", `UPDATE deliveries SET lease = '', attempt = attempt - 1, due_at = emitted_at
+		WHERE lease = $1 AND id = $2`, d.Lease, d.ID)
 }
 
 const (

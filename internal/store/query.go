@@ -54,21 +54,10 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
 func (tx *Tx) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
-	return execBatch(ctx, tx.conn, action, statements)
-}
-
-// execBatch runs statements in a transaction of their own, in one round trip.
-func (s *Store) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
-	return execBatch(ctx, s.db, action, statements)
-}
-
-func execBatch(ctx context.Context, db interface {
-	Exec(context.Context, ...sqldb.Statement) ([]int64, error)
-}, action string, statements []sqldb.Statement) ([]int64, error) {
 	for i := range statements {
 		statements[i].Args = stored(statements[i].Args)
 	}
-	affected, err := db.Exec(ctx, statements...)
+	affected, err := tx.conn.Exec(ctx, statements...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", action, err)
 	}
@@ -82,12 +71,12 @@ func (s *Store) exec(ctx context.Context, action, query string, args ...any) err
 }
 
 // affected runs a statement in its own transaction, and returns the number of affected rows.
-func (s *Store) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
-	affected, err := s.execBatch(ctx, action, sqldb.Statement{Query: query, Args: args})
-	if err != nil {
-		return 0, err
-	}
-	return affected[0], nil
+func (s *Store) affected(ctx context.Context, action, query string, args ...any) (affected int64, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		affected, err = tx.affected(ctx, action, query, args...)
+		return err
+	})
+	return affected, err
 }
 
 // change runs a statement for an entity in its own transaction. It returns a *job.Error with

@@ -32,7 +32,6 @@ type Store struct {
 // database is a *sqlite.DB or a *postgres.DB.
 type database interface {
 	Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error
-	Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error)
 	Close() error
 }
 

@@ -136,10 +136,10 @@ type Outbox interface {
 	// than once.
 	WriteClaim(ctx context.Context, fn func(context.Context, ClaimTx) error) error
 
-	// ReleaseDeliveries undoes the claim of deliveries that were not tried:
-	// Attempt is decremented and they are due at once. Deliveries with a lost
-	// lease are ignored.
-	ReleaseDeliveries(ctx context.Context, deliveries []Delivery) error
+	// ReleaseDelivery undoes the claim of a delivery that was not tried:
+	// Attempt is decremented and it is due at once. A delivery with a lost
+	// lease is left as it is.
+	ReleaseDelivery(ctx context.Context, delivery Delivery) error
 
 	// RecordTry stores a try and applies its verdict in one transaction.
 	// Retry sets the due time to verdict.RetryAt and ends the lease; Retry and

@@ -216,7 +216,7 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 func (s *Sender) release(ctx context.Context, d Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := s.outbox.ReleaseDeliveries(ctx, []Delivery{d}); err != nil {
+	if err := s.outbox.ReleaseDelivery(ctx, d); err != nil {
 		s.settings.Log.Error("cannot release a claimed delivery; it is retried when its lease ends", "delivery", d.ID, "error", err)
 	}
 	s.Wake()

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/base/dialguard"
@@ -239,22 +237,6 @@ func (s *Service) BaseURL() string { return s.Settings.BaseURL }
 
 // Store returns the service's database.
 func (s *Service) Store() *store.Store { return s.store }
-
-// BytesReceived returns how much of a job's recording its bots have uploaded so
-// far. Uploads are deleted once the recording is finalized.
-func (s *Service) BytesReceived(ctx context.Context, jobID uuid.UUID) (int64, error) {
-	attempts, err := s.storage.Uploads(ctx, jobID)
-	if err != nil {
-		return 0, err
-	}
-	var sum int64
-	for _, attempt := range attempts {
-		for _, file := range attempt.Files {
-			sum += file.Bytes
-		}
-	}
-	return sum, nil
-}
 
 // Failed returns a channel with the error of a part that cannot continue; the
 // service should be closed then.

@@ -185,15 +185,6 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	})
 }
 
-// Exec runs statements in a transaction of their own, in one round trip.
-func (db *DB) Exec(ctx context.Context, statements ...sqldb.Statement) (affected []int64, err error) {
-	err = db.repeat(ctx, func(ctx context.Context) (err error) {
-		affected, err = conn{db.pool}.Exec(ctx, statements...)
-		return err
-	})
-	return affected, err
-}
-
 // repeat calls transact, which runs a transaction, again as long as it fails only because of others
 // or of its connection. A transaction takes at most transactionTimeout.
 func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) error {

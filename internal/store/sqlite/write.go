@@ -61,15 +61,6 @@ func (db *DB) commitAll() {
 	}
 }
 
-// Exec runs statements in a transaction of their own.
-func (db *DB) Exec(ctx context.Context, statements ...sqldb.Statement) (affected []int64, err error) {
-	err = db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) (err error) {
-		affected, err = conn.Exec(ctx, statements...)
-		return err
-	})
-	return affected, err
-}
-
 // commit runs the writes of a group in a transaction. If a write fails, it does the same with
 // both halves of the group, so that the failure does not affect the other writes. It uses no
 // savepoints, because SQLite rolls back all of a transaction when the disk is full.

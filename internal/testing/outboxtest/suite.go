@@ -4,6 +4,7 @@ package outboxtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -246,7 +247,7 @@ func release(s *session) {
 
 	stranger := claimed[1]
 	stranger.Lease = uuid.NewString()
-	if err := s.ReleaseDeliveries(s.Context(), []webhook.Delivery{claimed[0], stranger}); err != nil {
+	if err := errors.Join(s.ReleaseDelivery(s.Context(), claimed[0]), s.ReleaseDelivery(s.Context(), stranger)); err != nil {
 		s.Fatalf("release: %v", err)
 	}
 	again := s.wantClaimed(at, put) // and not the one of another lease
