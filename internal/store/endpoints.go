@@ -160,10 +160,6 @@ func endpointStatement(r webhook.Result) sqldb.Statement {
 	}}
 }
 
-// resumeBatch is how many deliveries one transaction makes due, so that other
-// writes can run in between.
-const resumeBatch = 1000
-
 // resumeRecovered makes deliveries to a recovered endpoint due: all deliveries of
 // an endpoint that is stored as dead and acknowledged a try now, and those that
 // have not failed yet where the sender requests it (Result.Resume). It runs
@@ -188,44 +184,11 @@ func (s *Store) resumeRecovered(ctx context.Context, r webhook.Result) error {
 	return nil
 }
 
-// waitingCursor is a position among the deliveries that wait for an endpoint, in the
-// order of the index deliveries_waiting.
-type waitingCursor struct {
-	emittedAt time.Time
-	sequence  int64
-	id        string
-}
-
 // resume makes the waiting deliveries of an endpoint due that have failed at most the
-// given number of times, the oldest first. It respects their not_before times.
+// given number of times. It respects their not_before times.
 func (s *Store) resume(ctx context.Context, key string, maxFailures int, now time.Time) error {
-	for after, more := (waitingCursor{emittedAt: time.UnixMilli(0)}), true; more; {
-		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-			after, more, err = tx.resumeNext(ctx, key, maxFailures, after, now)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// resumeNext makes the next batch due.
-func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor,
-	now time.Time) (last waitingCursor, more bool, err error) {
-	ids, err := list(ctx, tx.Reader, "find the deliveries of a webhook endpoint", func(r row) (string, error) {
-		err := r.Scan(&last.id, &last.emittedAt, &last.sequence)
-		return last.id, err
-	}, `SELECT id, emitted_at, sequence FROM deliveries
-		WHERE endpoint = $1 AND state = 'waiting' AND (emitted_at, sequence, id) > ($2, $3, $4) AND failures <= $6
-		ORDER BY emitted_at, sequence, id LIMIT $5`, key, after.emittedAt, after.sequence, after.id, resumeBatch, maxFailures)
-	if err != nil {
-		return last, false, err
-	}
-	err = tx.exec(ctx, "resume a webhook endpoint", `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
-			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id `+tx.dialect.In(2), now, jsonArray(ids))
-	return last, len(ids) == resumeBatch, err
+	return s.exec(ctx, "resume a webhook endpoint", `UPDATE deliveries SET due_at = CASE WHEN not_before > $2 THEN not_before ELSE $2 END
+		WHERE endpoint = $1 AND state = 'waiting' AND lease = '' AND due_at > $2 AND failures <= $3`, key, now, maxFailures)
 }
 
 // selectEndpoints selects endpoints and what waits for them. Any of the waiting deliveries

@@ -106,7 +106,7 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 	if !job.ErrorIs(err, job.NotFound) {
 		return found, err == nil, err
 	}
-	id, ok, err := otherJob(ctx, tx, j, now)
+	id, ok, err := otherJob(ctx, tx.Reader, j, now)
 	if !ok || err != nil {
 		return job.Job{}, false, err
 	}
@@ -120,13 +120,10 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 // OtherJob returns the ID of another job of the same consumer and mode that sends a bot into
 // the same meeting at about the same time; false if there is none.
 func (s *Service) OtherJob(ctx context.Context, j job.Job) (uuid.UUID, bool, error) {
-	return otherJob(ctx, s.Store, j, s.Now())
+	return otherJob(ctx, s.Store.Reader, j, s.Now())
 }
 
-func otherJob(ctx context.Context, db interface {
-	JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
-		except uuid.UUID) (uuid.UUID, bool, error)
-}, j job.Job, now time.Time) (uuid.UUID, bool, error) {
+func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (uuid.UUID, bool, error) {
 	at := job.Latest(j.JoinAt, now)
 	from := at.Add(-sameTime)
 	if from.Before(now) {

@@ -57,7 +57,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		path: path, reader: reader, writer: writer,
 		waiting: make(chan *write), closing: make(chan struct{}), done: make(chan struct{}),
 	}
-	go db.commitAll()
+	go db.commitAll(context.WithoutCancel(ctx))
 	return db, nil
 }
 

@@ -39,7 +39,7 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 
 // commitAll runs writes in groups until the database is closed: while a group runs, the callers of
 // the next one wait.
-func (db *DB) commitAll() {
+func (db *DB) commitAll(ctx context.Context) {
 	defer close(db.done)
 	for {
 		select {
@@ -54,7 +54,7 @@ func (db *DB) commitAll() {
 					more = false
 				}
 			}
-			db.commit(context.Background(), group) // SQLite bounds the wait for its lock
+			db.commit(ctx, group) // SQLite bounds the wait for its lock
 		case <-db.closing:
 			return
 		}

@@ -47,7 +47,7 @@ func recovered(s *session) {
 }
 
 func recoveredMany(s *session) {
-	const many = 1200 // more than the stores resume in one transaction
+	const many = 120
 	var all []webhook.Delivery
 	for range webhook.DeadAfterFailures + 1 + many {
 		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
