@@ -390,7 +390,7 @@ func readManifest(t *testing.T, w world) {
 		t.Fatalf("manifest %+v (%v)", manifest, err)
 	}
 	if i := slices.IndexFunc(manifest.Media, func(m client.Media) bool { return m.Kind == "video" }); i < 0 ||
-		manifest.Media[i].DurationMS < 1500 || manifest.Media[i].DurationMS > 3500 {
+		manifest.Media[i].DurationMS < 11_500 || manifest.Media[i].DurationMS > 12_500 {
 		t.Errorf("media %+v", manifest.Media)
 	}
 }
@@ -410,7 +410,7 @@ func readTranscript(t *testing.T, w world) {
 		t.Errorf("got %q (%v)", content, err)
 	}
 	err = w.TranscribeAgain(t.Context(), done.ID, client.TranscriptionOptions{Language: "de", Keyterms: []string{"Standin"}})
-	if err != nil {
+	if err != nil && !client.Is(err, "invalid_state") { // its texts are being indexed
 		t.Errorf("transcribe again: %v", err)
 	}
 }
