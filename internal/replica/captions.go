@@ -34,10 +34,16 @@ func (m *Meeting) AddCaption(from, text string) (number int, err error) {
 // AddCaptionIn begins an utterance in a language and returns its number.
 func (m *Meeting) AddCaptionIn(language, from, text string) (number int, err error) {
 	err = m.change(func() error {
-		if len(m.captions) >= maxCaptions {
-			return fmt.Errorf("%w: %d captions", ErrFull, len(m.captions))
+		if len(m.captions) >= maxCaptions { // the oldest are forgotten: a practice meeting goes on for days
+			m.captions = slices.Delete(m.captions, 0, maxCaptions/10)
+			for _, g := range m.guests {
+				g.captions = max(0, g.captions-maxCaptions/10)
+			}
 		}
-		number = len(m.captions) + 1
+		number = 1
+		if len(m.captions) > 0 {
+			number = m.captions[len(m.captions)-1].Number + 1
+		}
 		m.captions = append(m.captions, Caption{Number: number, From: from, Text: text, Language: language})
 		return nil
 	})

@@ -168,10 +168,14 @@ func (m *Meeting) say(from, guest, text string) error {
 	if length := utf8.RuneCountInString(text); length < 1 || length > m.platform.maxMessageLen {
 		return fmt.Errorf("%w: %d characters where 1 to %d are allowed", ErrTooLong, length, m.platform.maxMessageLen)
 	}
+	number := 1
 	if len(m.messages) >= maxMessages {
-		return fmt.Errorf("%w: %d messages", ErrFull, len(m.messages))
+		m.messages = slices.Delete(m.messages, 0, maxMessages/10)
 	}
-	m.messages = append(m.messages, Message{Number: len(m.messages) + 1, From: from, Text: text, Guest: guest})
+	if len(m.messages) > 0 {
+		number = m.messages[len(m.messages)-1].Number + 1
+	}
+	m.messages = append(m.messages, Message{Number: number, From: from, Text: text, Guest: guest})
 	return nil
 }
 

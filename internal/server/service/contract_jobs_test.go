@@ -279,7 +279,7 @@ func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 	test := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"speed":100,"seconds":1}}`))
 	h.awaitStatus(t, h.adasTest, test, job.Completed, job.Failed)
 	await.Until(t, "another transcript of a test job", func() bool { // its texts may be being indexed
-		return h.do(t, request{op: "transcribeAgain", in: []string{test}, bearer: h.adasTest, body: `{}`}).status == 202
+		return h.do(t, contractRequest{op: "transcribeAgain", in: []string{test}, bearer: h.adasTest, body: `{}`}).status == 202
 	})
 }
 
