@@ -13,6 +13,9 @@ import (
 // keeps: half an hour's of a microphone.
 const maxPackets = 90_000
 
+// maxRelayed is how many a meeting keeps that relays them: a minute's of a microphone.
+const maxRelayed = 3000
+
 // The media of guests.
 const (
 	microphoneMedium = "microphone"
@@ -72,8 +75,12 @@ func (m *Meeting) receive(g *guest, medium string, packet *rtp.Packet, level uin
 		g.received = make(map[string][]Packet)
 	}
 	packets := g.received[medium]
-	if len(packets) == maxPackets {
-		packets = slices.Delete(packets, 0, maxPackets/10)
+	kept := maxPackets
+	if m.settings.Relay {
+		kept = maxRelayed
+	}
+	if len(packets) >= kept {
+		packets = slices.Delete(packets, 0, kept/10)
 	}
 	g.received[medium] = append(packets, Packet{At: at, Packet: packet})
 }
