@@ -216,9 +216,24 @@ const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope,
 
 const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
 
-// KeyByHash implements account.Store. It uses the UNIQUE index of the hash.
+// KeyByHash uses the UNIQUE index of the hash.
 func (db *Reader) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
 	return queryOne(ctx, db, "key", scanKey, selectKeyByHash, hash)
+}
+
+// keyTimeout bounds looking up a key, with which each request begins: a server that has vanished is
+// noticed then.
+const keyTimeout = 5 * time.Second
+
+// KeyByHash implements account.Store.
+func (s *Store) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	key, err := s.Reader.KeyByHash(ctx, hash)
+	if s.postgres != nil {
+		s.postgres.ResetAfter(err)
+	}
+	return key, err
 }
 
 // Keys implements account.Store. It returns all keys, oldest first.

@@ -203,7 +203,7 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 		limited, cancel := context.WithTimeout(ctx, transactionTimeout)
 		err := transact(limited)
 		cancel()
-		db.resetAfter(err)
+		db.ResetAfter(err)
 		again := isConflict(err) || isReadOnly(err) || pgconn.SafeToRetry(err)
 		if !again || backoff.Failures == maxRetries || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
@@ -211,9 +211,9 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 	}
 }
 
-// resetAfter closes the connections after the error of one, if they lead to a server that was the primary
+// ResetAfter closes the connections after the error of one, if they lead to a server that was the primary
 // before, or that has not responded in time.
-func (db *DB) resetAfter(err error) {
+func (db *DB) ResetAfter(err error) {
 	last, now := db.resetAt.Load(), time.Now().UnixNano()
 	late := errors.Is(err, context.DeadlineExceeded) && now-last > int64(resetInterval)
 	if isReadOnly(err) || late && db.resetAt.CompareAndSwap(last, now) {
