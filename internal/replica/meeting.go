@@ -19,9 +19,12 @@ type Meeting struct {
 	trap     []string // URLs of the trap server, for a hostile page
 	media    *Media
 	films    map[string]*source
-	api      *webrtc.API
-	clock    clock
-	log      *slog.Logger
+
+	utterances chan utterance // to be recognized
+
+	api   *webrtc.API
+	clock clock
+	log   *slog.Logger
 
 	mu           sync.Mutex
 	participants []*participant
@@ -73,6 +76,7 @@ func newMeeting(settings Settings, platform traits, base string, media *Media, f
 		base:       base,
 		media:      media,
 		films:      films,
+		utterances: make(chan utterance, 8),
 		api:        api,
 		clock:      newClock(),
 		log:        log,

@@ -60,6 +60,40 @@ func TestPageAPIRefuses(t *testing.T) {
 	}
 }
 
+// TestHosts lets a host decide, and nobody else.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, nil)
+	m := openMeeting(t, s, Settings{HostKey: "secret", Relay: true, Participants: People()})
+	enter := func(key string) string {
+		_, answer := call(t, "POST", s.URL()+"/stage/"+m.Code()+"/guests", `{"hostKey":"`+key+`"}`, nil)
+		path := "/stage/" + m.Code() + "/guests/" + answer["guest"].(string)
+		call(t, "POST", s.URL()+path+"/ask", `{"name":"Eve"}`, nil)
+		return path
+	}
+	host, guest, other := enter("secret"), enter("wrong"), enter("")
+	for _, test := range []struct {
+		path, body string
+		status     int
+	}{
+		{guest + "/admit", `{"guest":"g2"}`, 409},
+		{host + "/admit", `{"guest":"g2"}`, 204},
+		{guest + "/end", `{}`, 409},
+		{guest + "/deny", `{"guest":"g3"}`, 409},
+		{host + "/deny", `{"guest":"g3"}`, 204},
+		{host + "/remove", `{"guest":""}`, 404},
+		{host + "/remove", `{"guest":"g9"}`, 409},
+		{other + "/chat", `{"text":"hello"}`, 409},
+	} {
+		if status, answer := call(t, "POST", s.URL()+test.path, test.body, nil); status != test.status {
+			t.Errorf("%s %s: %d %v, want %d", test.path, test.body, status, answer, test.status)
+		}
+	}
+	if states := m.Guests(); states[0].State != StateAdmitted || states[1].State != StateAdmitted || states[2].State != StateDenied {
+		t.Errorf("guests %+v", states)
+	}
+}
+
 // FuzzPageAPI checks that the server answers any request of a page, and only for its guest.
 func FuzzPageAPI(f *testing.F) {
 	for action, body := range map[string]string{

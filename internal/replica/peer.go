@@ -131,7 +131,11 @@ func newPeer(
 			}
 		}
 		if remote.Kind() == webrtc.RTPCodecTypeVideo {
-			go p.askForKeys(ctx, remote.SSRC())
+			p.mu.Lock()
+			if !p.closed {
+				p.tasks.Go(func() { p.askForKeys(ctx, remote.SSRC()) })
+			}
+			p.mu.Unlock()
 		}
 		for {
 			packet, _, err := remote.ReadRTP()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pion/rtcp"
@@ -173,7 +174,10 @@ func (m *Meeting) listen(g *guest, loud bool) {
 		m.awaitSilence(g)
 	}
 	if ended && m.settings.Recognize != nil {
-		go m.recognize(g.ID, since.Add(-beforeSpeech))
+		select {
+		case m.utterances <- utterance{g.ID, since.Add(-beforeSpeech)}:
+		default: // the recognizer is too slow
+		}
 	}
 }
 
@@ -190,11 +194,35 @@ func (m *Meeting) awaitSilence(g *guest) {
 	})
 }
 
-// recognize adds the words that a guest has said since a time to the captions.
-func (m *Meeting) recognize(id string, since time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), recognizeTime)
+// utterance is what a guest has said since a time.
+type utterance struct {
+	guest string
+	since time.Time
+}
+
+// recognizeAll adds what guests say to the captions until done is closed.
+func (m *Meeting) recognizeAll(done <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	packets := slices.DeleteFunc(m.Heard(id), func(p Packet) bool { return p.At.Before(since) })
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		select {
+		case <-done:
+			cancel()
+			return
+		case said := <-m.utterances:
+			running.Go(func() { m.recognize(ctx, said) })
+		}
+	}
+}
+
+// recognize adds the words of an utterance to the captions.
+func (m *Meeting) recognize(ctx context.Context, said utterance) {
+	ctx, cancel := context.WithTimeout(ctx, recognizeTime)
+	defer cancel()
+	id := said.guest
+	packets := slices.DeleteFunc(m.Heard(id), func(p Packet) bool { return p.At.Before(said.since) })
 	folder, err := os.MkdirTemp("", "standin-utterance-")
 	if err != nil {
 		m.log.Warn("cannot make a folder for an utterance", "error", err)

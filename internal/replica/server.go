@@ -138,6 +138,9 @@ func (s *Server) Open(settings Settings) (*Meeting, error) {
 		}
 	}
 	s.meetings = append(s.meetings, m)
+	if settings.Recognize != nil {
+		s.tasks.Go(func() { m.recognizeAll(s.done) })
+	}
 	if settings.AdmitAfter > 0 {
 		s.tasks.Go(func() { m.run(s.done) })
 	}
