@@ -128,9 +128,12 @@ type timeResult struct {
 // phraseStarts are when the participants of the replica begin to speak in each loop of ten seconds, in ms.
 var phraseStarts = map[string][]float64{"Ada Quill": {300, 2200}, "Ben Okafor": {3700, 5500}}
 
-// marks returns by how many ms the starts of speech are marked late, without those inside gaps.
-func (c *timeCase) marks(manifest recording.Manifest) (late []float64) {
+// marks returns by how many ms the starts of speech are marked after its sound, without those inside
+// gaps. phase is when the recording has the first beep, at a full second of the meeting.
+func (c *timeCase) marks(manifest recording.Manifest, phase float64) (late []float64) {
 	began := time.Now().Add(-c.meeting.Position()) // of the meeting
+	first := manifest.Timeline.RecordingStartedAt.Add(time.Duration(phase * float64(time.Millisecond))).Sub(began)
+	began = began.Add(first - first.Round(time.Second)) // as the recording has it
 	names := map[string]string{}
 	for _, participant := range manifest.Participants {
 		names[participant.ID] = participant.Name
@@ -217,9 +220,9 @@ func (c *timeCase) check(result *timeResult) {
 		result.wrongPartial++
 		t.Errorf("partial %v with the gaps %+v", manifest.Partial, manifest.Gaps)
 	}
-	marks := c.marks(manifest)
-	result.marks = append(result.marks, marks...)
 	phase := beepPhase(report)
+	marks := c.marks(manifest, phase)
+	result.marks = append(result.marks, marks...)
 	found := map[int]bool{}
 	filling := func(at float64) bool {
 		return at < filled || slices.ContainsFunc(manifest.Gaps, func(g recording.Gap) bool {

@@ -74,6 +74,7 @@ type recordingSession struct {
 	listener       *recorder.Recorder                // nil unless the audio is only monitored
 	sink           *segmentSink                      // of the last recorder
 	gaps           soundGaps
+	toldGaps       limit
 	startRecorder  startRecorder
 }
 
@@ -361,7 +362,7 @@ func (r *recordingSession) updateSound() {
 		r.state.lastAudio = stats.LastSoundAt
 	}
 	r.report.AddSound(stats.SoundChanges)
-	r.gaps.update(r.report, stats)
+	r.gaps.update(r, stats)
 }
 
 // audioStatus is what is known about the meeting's sound.

@@ -178,7 +178,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.camera.handleSnapshot(ctx, snap)
 		s.screen.handleSnapshot(ctx, snap)
 		if snap.measured && s.recording.running() {
-			s.recording.gaps.handleMeasured(s.report, snap.at, snap.inbound)
+			s.recording.gaps.handleMeasured(s.recording, snap.at, snap.inbound)
 		}
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end

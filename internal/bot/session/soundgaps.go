@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"standin/internal/bot/recorder"
+	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
 	"standin/internal/recording"
 )
 
@@ -37,6 +39,26 @@ type packetRates struct{ all, sound float64 }
 // gapReport is where gaps are told: a report.Report.
 type gapReport interface {
 	AddGap(from, to time.Time, reason string)
+}
+
+// maxToldGaps is how many gaps of sound are put on the timeline in an hour.
+const maxToldGaps = 20
+
+// gapData is the data of the event media_fault for a gap of sound.
+type gapData struct {
+	Fault      string  `json:"fault"`
+	State      string  `json:"state"`
+	LengthMs   int64   `json:"lengthMs"`
+	CPUWaiting float64 `json:"cpuWaiting"` // the share of the last minute in which something waited for a processor
+}
+
+// AddGap implements gapReport. The gap is told on the timeline, too, while the meeting runs.
+func (r *recordingSession) AddGap(from, to time.Time, reason string) {
+	r.report.AddGap(from, to, reason)
+	r.toldGaps.max, r.toldGaps.window = maxToldGaps, time.Hour
+	if _, ok := r.toldGaps.allow(time.Now()); ok {
+		_ = r.events.Emit(job.BotMediaFault, gapData{reason, "ended", to.Sub(from).Milliseconds(), host.Waiting()})
+	}
 }
 
 type soundGap struct {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -57,6 +58,10 @@ func processorsOf(root fs.FS, machineProcessors int) (t times, source string, ok
 	}
 	return t, source, ok
 }
+
+// Waiting returns the share of the last minute in which a task of this machine, or of a control
+// group of this process, waited for a processor.
+func Waiting() float64 { return waitingIn(os.DirFS("/")) }
 
 // waitingIn returns in which share of the last minute a task of the machine, or of a control group of
 // this process, waited for a processor (Pressure Stall Information); 0 if the kernel does not tell.
