@@ -18,6 +18,8 @@ const (
 	minPacketRate = 10
 	// maxPageSilence is how long a page that runs may take to be measured.
 	maxPageSilence = 5 * time.Second
+	// maxReportAge is how long ago a capture that runs has reported, at most.
+	maxReportAge = 3 * time.Second
 	// maxSoundEvidence limits the gaps and times that are kept to be compared.
 	maxSoundEvidence = 20
 )
@@ -31,6 +33,8 @@ type soundGaps struct {
 	measuredAt time.Time
 	rates      [2]packetRates // that were measured last
 	cutAt      time.Time      // since when nothing arrives; zero while something does
+	reportedAt time.Time      // when the capture last reported
+	unreported soundGap       // the last time in which it did not
 }
 
 // packetRates are packets per second, and those of audio.
@@ -68,6 +72,10 @@ type soundGap struct {
 
 // update tells the gaps of the capture that have ended since the last call.
 func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
+	if !g.reportedAt.IsZero() && stats.LastReportAt.Sub(g.reportedAt) > maxReportAge {
+		g.unreported = soundGap{from: g.reportedAt, to: stats.LastReportAt}
+	}
+	g.reportedAt = stats.LastReportAt
 	for _, gap := range stats.SoundGaps {
 		told := &g.told[0]
 		if gap.Blank {
@@ -87,6 +95,18 @@ func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
 		}
 		g.blank = append(g.blank[max(0, len(g.blank)+1-maxSoundEvidence):], blank)
 	}
+}
+
+// endPart tells the gap of a capture that ended before it could tell itself.
+func (g *soundGaps) endPart(report gapReport, reportedAt, ended time.Time) {
+	last := g.unreported
+	if !reportedAt.IsZero() && ended.Sub(reportedAt) > maxReportAge {
+		last = soundGap{from: reportedAt, to: ended}
+	}
+	if !last.from.IsZero() && ended.Sub(last.to) < maxReportAge && !g.told[0].After(last.from) {
+		report.AddGap(last.from, last.to, recording.GapStalled)
+	}
+	g.reportedAt, g.unreported = time.Time{}, soundGap{}
 }
 
 // end uses that the page did not answer at the end of a part.
