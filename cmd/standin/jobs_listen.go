@@ -32,6 +32,7 @@ func (c *jobsListenCommand) Run(ctx context.Context, to terminal, api *client.Cl
 	}
 	address := api.BaseURL() + "/api/v1/jobs/" + url.PathEscape(c.ID) + "/audio?audio=mixed&sampleRate=" + strconv.Itoa(c.SampleRate)
 	header := http.Header{"Authorization": {"Bearer " + access.APIKey}}
+	//nolint:bodyclose // Dial closes it
 	socket, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http"), &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		if response != nil {

@@ -167,7 +167,9 @@ func (p *practice) serveSpeech(ctx context.Context, running *sync.WaitGroup) (ad
 	if err != nil {
 		return "", fmt.Errorf("listen for speech: %w", err)
 	}
-	server := &http.Server{Handler: p.speech.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{
+		Handler: p.speech.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	running.Go(func() { _ = server.Serve(listener) }) // it ends with the context
 	return "http://" + listener.Addr().String(), nil
@@ -218,7 +220,8 @@ func (p *practice) createJob(ctx context.Context) (client.Job, error) {
 		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(), Platform: string(practicePlatforms[p.Platform[0]].id),
 		Recording: &client.Recording{ParticipantAudio: new(true)},
 		Options: client.Options{
-			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true), Output: &client.OutputOptions{},
+			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true),
+			Output: &client.OutputOptions{},
 		},
 	})
 	return created, err

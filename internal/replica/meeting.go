@@ -69,7 +69,9 @@ var (
 	ErrTooLong           = errors.New("text is empty or too long")
 )
 
-func newMeeting(settings Settings, platform traits, base string, media *Media, films map[string]*source, api *webrtc.API, log *slog.Logger) *Meeting {
+func newMeeting(
+	settings Settings, platform traits, base string, media *Media, films map[string]*source, api *webrtc.API, log *slog.Logger,
+) *Meeting {
 	m := &Meeting{
 		settings:   settings,
 		platform:   platform,

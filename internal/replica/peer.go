@@ -62,7 +62,8 @@ func newMediaAPI(n *network) (*webrtc.API, error) {
 			return nil, fmt.Errorf("register codec %s: %w", codec.MimeType, err)
 		}
 	}
-	if err := engine.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: sdp.AudioLevelURI}, webrtc.RTPCodecTypeAudio); err != nil {
+	levels := webrtc.RTPHeaderExtensionCapability{URI: sdp.AudioLevelURI}
+	if err := engine.RegisterHeaderExtension(levels, webrtc.RTPCodecTypeAudio); err != nil {
 		return nil, fmt.Errorf("register audio levels: %w", err)
 	}
 	interceptors := &interceptor.Registry{}
@@ -107,7 +108,8 @@ var errPeerClosed = errors.New("the media connection is closed")
 // newPeer creates a connection. onState is called when its state changes, and onPacket for
 // each packet of the guest's media, with the name of the medium.
 func newPeer(
-	number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState), onPacket func(string, *rtp.Packet, uint8),
+	number int, api *webrtc.API, c clock, log *slog.Logger,
+	onState func(webrtc.PeerConnectionState), onPacket func(string, *rtp.Packet, uint8),
 ) (*peer, error) {
 	connection, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {

@@ -94,7 +94,8 @@ func (p *peer) relay(id string, tracks ...*webrtc.TrackLocalStaticRTP) error {
 	}
 	p.sent[id] = true
 	for _, track := range tracks {
-		transceiver, err := p.connection.AddTransceiverFromTrack(track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
+		transceiver, err := p.connection.AddTransceiverFromTrack(track,
+			webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
 		if err != nil {
 			return fmt.Errorf("relay %s: %w", track.ID(), err)
 		}
@@ -138,7 +139,7 @@ func (m *Meeting) relay(g *guest, medium string, packet *rtp.Packet, level uint8
 	m.mu.Unlock()
 	if to != nil {
 		passed := &rtp.Packet{Header: packet.Header, Payload: packet.Payload}
-		passed.Header.Extension, passed.Header.Extensions = false, nil
+		passed.Extension, passed.Extensions = false, nil
 		_ = to.WriteRTP(passed) // a guest who left does not matter to the others
 	}
 	if medium == microphoneMedium {

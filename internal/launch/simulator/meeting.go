@@ -122,7 +122,8 @@ func meetingFile(length time.Duration) (file recording.File, err error) {
 	}
 	return recording.File{
 		Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Codecs: "avc1.42C01E,mp4a.40.2", Bytes: counter.bytes,
-		SHA256: hex.EncodeToString(sum.Sum(nil)), DurationMs: max(fragmentLength, length.Round(fragmentLength)).Milliseconds(), Width: 640, Height: 360,
+		SHA256: hex.EncodeToString(sum.Sum(nil)), DurationMs: max(fragmentLength, length.Round(fragmentLength)).Milliseconds(),
+		Width: 640, Height: 360,
 	}, nil
 }
 

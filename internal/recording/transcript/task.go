@@ -80,7 +80,8 @@ func (h *task) work(ctx context.Context) error {
 		if err != nil {
 			return permanentError{err}
 		}
-		return h.attach(ctx, manifest, Document{SchemaVersion: SchemaVersion, JobID: manifest.JobID, Language: "en", Model: "simulator", Segments: segments}, 0)
+		document := Document{SchemaVersion: SchemaVersion, JobID: manifest.JobID, Language: "en", Model: "simulator", Segments: segments}
+		return h.attach(ctx, manifest, document, 0)
 	}
 	if h.state.Again == nil {
 		document, found, err := h.liveTranscript(ctx, manifest, texts)

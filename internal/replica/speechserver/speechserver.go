@@ -129,6 +129,7 @@ func (e *Engine) Speak(ctx context.Context, text string) (sound []byte, err erro
 		if filepath.Base(program) == "espeak-ng" {
 			arguments = []string{"-v", "en-us", "-s", "140", "-f", source, "-w", path}
 		}
+		//nolint:gosec // the program was found on PATH, and the text is in a file
 		if output, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %.200s", filepath.Base(program), err, output)
 		}
@@ -150,6 +151,7 @@ func (e *Engine) Recognize(ctx context.Context, sound io.Reader) (text string, w
 	words = []Word{}
 	err = e.run(ctx, func(dir string) error {
 		path := filepath.Join(dir, "sound.wav")
+		//nolint:gosec // the path is this function's
 		decode := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-i", "pipe:0", "-ac", "1", "-ar", "16000", "-f", "wav", path)
 		decode.Stdin = sound
 		if output, err := decode.CombinedOutput(); err != nil {
@@ -163,6 +165,7 @@ func (e *Engine) Recognize(ctx context.Context, sound io.Reader) (text string, w
 			}
 			arguments = append(arguments, "-jsgf", rules)
 		}
+		//nolint:gosec // the paths are this function's
 		output, err := exec.CommandContext(ctx, "pocketsphinx_continuous", arguments...).Output()
 		if err != nil {
 			return fmt.Errorf("recognize speech: %w", err)
