@@ -28,6 +28,7 @@ type span struct {
 func (b *builder) gaps() []recording.Gap {
 	list := gapList{gaps: []recording.Gap{}, reported: b.reportedGaps()}
 	for i, part := range b.mediaParts {
+		list.lossy = i > 0 && b.mediaParts[i-1].Loss != ""
 		list.fill(part.from, b.gapCause(i))
 		list.end = max(list.end, part.to)
 		lost := b.lostMediaEnd(part.Attempt, part.Number)
@@ -84,12 +85,13 @@ type gapList struct {
 	gaps     []recording.Gap
 	end      time.Duration // up to which the recording is described
 	reported []span        // sorted
+	lossy    bool          // the media before has lost its end, so what follows it is not explained by a gap nearby
 }
 
 // fill adds the gaps until to. What no report explains has a cause.
 func (l *gapList) fill(to time.Duration, cause string) {
 	nearby := shortestGap
-	if cause != recording.GapMediaLost {
+	if cause != recording.GapMediaLost && !l.lossy {
 		nearby = maxOffset
 	}
 	explained := false
