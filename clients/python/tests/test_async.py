@@ -296,8 +296,8 @@ async def test_manifest() -> None:
         job = await recorded(standin)
         manifest = await standin.get_manifest(job.id)
         assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
-        assert len(manifest.participants) == 2
-        assert [file.duration_ms for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [20000]
+        assert len(manifest.participants) == 3
+        assert [round((file.duration_ms or 0) / 1000) for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [12]
 
 
 async def test_transcript() -> None:
@@ -306,8 +306,9 @@ async def test_transcript() -> None:
         segment = (await standin.get_transcript(job.id)).segments[0]
         assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
         assert (await standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
+        unrecorded = (await standin.create_job(request(join_at=later()))).job
         with pytest.raises(InvalidStateError):
-            await standin.transcribe_again(job.id, language="de", keyterms=["Standin"])
+            await standin.transcribe_again(unrecorded.id, language="de", keyterms=["Standin"])
 
 
 async def test_search() -> None:

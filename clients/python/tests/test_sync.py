@@ -294,8 +294,8 @@ def test_manifest() -> None:
         job = recorded(standin)
         manifest = standin.get_manifest(job.id)
         assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
-        assert len(manifest.participants) == 2
-        assert [file.duration_ms for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [20000]
+        assert len(manifest.participants) == 3
+        assert [round((file.duration_ms or 0) / 1000) for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [12]
 
 
 def test_transcript() -> None:
@@ -304,8 +304,9 @@ def test_transcript() -> None:
         segment = (standin.get_transcript(job.id)).segments[0]
         assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
         assert (standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
+        unrecorded = (standin.create_job(request(join_at=later()))).job
         with pytest.raises(InvalidStateError):
-            standin.transcribe_again(job.id, language="de", keyterms=["Standin"])
+            standin.transcribe_again(unrecorded.id, language="de", keyterms=["Standin"])
 
 
 def test_search() -> None:
