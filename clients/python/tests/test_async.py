@@ -297,7 +297,8 @@ async def test_manifest() -> None:
         manifest = await standin.get_manifest(job.id)
         assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
         assert len(manifest.participants) == 3
-        assert [round((file.duration_ms or 0) / 1000) for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [12]
+        videos = [file for file in manifest.media if file.kind == m.MediaFileKind.VIDEO]
+        assert [round((file.duration_ms or 0) / 1000) for file in videos] == [12]
 
 
 async def test_transcript() -> None:
