@@ -285,7 +285,8 @@ func (r row) compareManifest(t *testing.T, e *testEnv, checker *apicheck.Checker
 		return // nobody saw the end of it
 	}
 	content := manifest.Timeline
-	if recorded := recordedTime(manifest); recorded < 0 || (recorded.Milliseconds()-media.DurationMs) > 500 || media.DurationMs-recorded.Milliseconds() > 500 {
+	length := time.Duration(media.DurationMs) * time.Millisecond
+	if recorded := recordedTime(manifest); recorded < 0 || (recorded-length).Abs() > 500*time.Millisecond {
 		t.Errorf("%s were recorded, and the file has %d ms", recorded, media.DurationMs)
 	}
 	for _, moment := range []recording.Instant{

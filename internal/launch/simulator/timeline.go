@@ -88,26 +88,15 @@ func (t *timeline) said(now time.Time) (all []said) {
 			for i, one := range turns() {
 				from, to := began.Add(time.Duration(one.StartMs)*time.Millisecond), began.Add(time.Duration(one.EndMs)*time.Millisecond)
 				if to.After(part.StartedAt) && from.Before(end) {
-					all = append(all, said{one, round*len(turns()) + i, latest(from, part.StartedAt), earliest(to, end)})
+					all = append(all, said{
+						one, round*len(turns()) + i,
+						slices.MaxFunc([]time.Time{from, part.StartedAt}, time.Time.Compare), slices.MinFunc([]time.Time{to, end}, time.Time.Compare),
+					})
 				}
 			}
 		}
 	}
 	return all
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // reportInterval is how often a bot reports who speaks in the imaginary meeting, and its

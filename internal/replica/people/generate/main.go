@@ -75,7 +75,8 @@ func speak(ctx context.Context, line replica.Line) error {
 	text := strings.ReplaceAll(line.Text, "'", "’")
 	shell := fmt.Sprintf("flite -voice %s --setf duration_stretch=1.06 -t '%s' -o line.wav && "+
 		"ffmpeg -hide_banner -loglevel error -y -i line.wav -af highpass=f=70,speechnorm=e=4:r=0.0005,loudnorm=I=-20:TP=-3 "+
-		"-ar 48000 -ac 1 -c:a libopus -b:a 24k -application voip -frame_duration 20 -page_duration 20000 %s.ogg; status=$?; rm -f line.wav; exit $status",
+		"-ar 48000 -ac 1 -c:a libopus -b:a 24k -application voip -frame_duration 20 -page_duration 20000 %s.ogg; "+
+		"status=$?; rm -f line.wav; exit $status",
 		voices[line.From], text, line.Name)
 	command := exec.CommandContext(ctx, "sh", "-c", shell)
 	command.Stderr = os.Stderr
@@ -87,14 +88,16 @@ func film(ctx context.Context, person, does string) error {
 	return encode(ctx, rate, rate*loop, func(i int) string {
 		return fmt.Sprintf("frame(%q, %f, %t)", person, float64(i)/rate, does == "talks")
 	}, "-i", "pipe:0", "-pix_fmt", "yuv420p", "-c:v", "libvpx", "-deadline", "best", "-b:v", "320k", "-crf", "18",
-		"-qmax", "44", "-g", fmt.Sprint(rate), "-keyint_min", fmt.Sprint(rate), "-auto-alt-ref", "0", "-lag-in-frames", "0", "-error-resilient", "1",
+		"-qmax", "44", "-g", fmt.Sprint(rate), "-keyint_min", fmt.Sprint(rate), "-auto-alt-ref", "0", "-lag-in-frames", "0",
+		"-error-resilient", "1",
 		"-f", "ivf", person+"-"+does+".ivf")
 }
 
 // encode encodes pictures that expressions draw.
 func encode(ctx context.Context, rate, count int, draw func(i int) string, arguments ...string) error {
-	encode := exec.CommandContext(ctx, "ffmpeg", append([]string{"-hide_banner", "-loglevel", "error", "-y", "-f", "mjpeg", "-framerate", fmt.Sprint(rate)},
-		arguments...)...)
+	encode := exec.CommandContext(ctx, "ffmpeg", append([]string{
+		"-hide_banner", "-loglevel", "error", "-y", "-f", "mjpeg", "-framerate", fmt.Sprint(rate),
+	}, arguments...)...)
 	encode.Stderr = os.Stderr
 	pipe, err := encode.StdinPipe()
 	if err != nil {
@@ -148,7 +151,8 @@ func filmMeeting(ctx context.Context) error {
 	var turns []turn
 	at, slide := 0.6, 0
 	for _, line := range replica.Conversation() {
-		seconds, err := exec.CommandContext(ctx, "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", line.Name+".ogg").Output()
+		seconds, err := exec.CommandContext(ctx, "ffprobe", "-v", "error",
+			"-show_entries", "format=duration", "-of", "csv=p=0", line.Name+".ogg").Output()
 		if err != nil {
 			return err
 		}
@@ -177,7 +181,8 @@ func filmMeeting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	script := strings.NewReplacer("export ", "", "function people(", "function people2(", ": people)", ": people2)", "const width", "var width").Replace(string(slides))
+	script := strings.NewReplacer("export ", "", "function people(", "function people2(", ": people)", ": people2)",
+		"const width", "var width").Replace(string(slides))
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](script)); err != nil {
 		return err
 	}
@@ -197,7 +202,8 @@ func filmMeeting(ctx context.Context) error {
 	arguments = append(arguments, "-filter_complex", filter, "-map", "0:v", "-map", "[sound]",
 		"-c:v", "libx264", "-preset", "veryslow", "-crf", "29", "-profile:v", "baseline", "-level", "3.0", "-pix_fmt", "yuv420p",
 		"-g", fmt.Sprint(meetingRate*2), "-bsf:v", "filter_units=remove_types=6", "-c:a", "aac", "-b:a", "40k", "-ac", "1", "-ar", "48000",
-		"-frames:a", fmt.Sprint(meetingSeconds*48000/1024), "-video_track_timescale", "48000", "-bitexact", "-map_metadata", "-1", "-movflags", "+empty_moov+default_base_moof", "-frag_duration", "400000", meetingFolder+"meeting.mp4")
+		"-frames:a", fmt.Sprint(meetingSeconds*48000/1024), "-video_track_timescale", "48000", "-bitexact",
+		"-map_metadata", "-1", "-movflags", "+empty_moov+default_base_moof", "-frag_duration", "400000", meetingFolder+"meeting.mp4")
 	for i, one := range turns {
 		still := fmt.Sprintf("meeting(%s, %f, %q, %q, %d)", names, float64(one.StartMS+one.EndMS)/2000, one.Person, one.Person, one.slide)
 		encoded, err := chromedp.Run(ctx, chromedp.Evaluate[string](still))
