@@ -70,8 +70,8 @@ func contractScreenshots(t *testing.T, h *contractHarness) {
 	h.call(t, 400, contractToken(id, 0), "ingestScreenshot", "", id, "x")
 	h.call(t, 401, contractToken(id, 0), "ingestScreenshot", "", id, "1")
 	h.call(t, 401, "x", "getScreenshot", "", id)
-	for key, more := range map[string]string{h.ada: contractFuture, h.adasTest: ""} {
-		h.call(t, 409, key, "getScreenshot", "", h.create(t, key, contractJob(more)))
+	for _, key := range []string{h.ada, h.adasTest} {
+		h.call(t, 409, key, "getScreenshot", "", h.create(t, key, contractJob(contractFuture)))
 	}
 
 	h.sendEvent(t, id, "lifecycle.exited", `{"failureCode":"removed_from_meeting"}`)
