@@ -249,11 +249,11 @@ func (e Event) ID() string {
 	return occurrenceID(e.UID, e.Original)
 }
 
-// originalLayout is how the original start of an occurrence is written in its ID.
-const originalLayout = "20060102T150405Z"
+// OriginalLayout is how the original start of an occurrence is written in its ID.
+const OriginalLayout = "20060102T150405Z"
 
 func occurrenceID(uid string, original time.Time) string {
-	return uid + "/" + original.UTC().Format(originalLayout)
+	return uid + "/" + original.UTC().Format(OriginalLayout)
 }
 
 // Invite returns the invite of the event, or of one occurrence of a series.

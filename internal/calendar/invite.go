@@ -129,7 +129,7 @@ func (i Invite) EventID() string {
 	if i.ICalUID == "" || i.RecurrenceID == "" {
 		return i.ICalUID
 	}
-	for _, layout := range []string{originalLayout, time.RFC3339} {
+	for _, layout := range []string{OriginalLayout, time.RFC3339} {
 		if original, err := time.Parse(layout, i.RecurrenceID); err == nil {
 			return occurrenceID(i.ICalUID, original)
 		}
@@ -146,7 +146,7 @@ func splitEventID(id string) (uid, occurrence string) {
 		return uid, occurrence
 	}
 	if at := strings.LastIndexByte(id, '/'); at > 0 {
-		if _, err := time.Parse(originalLayout, id[at+1:]); err == nil {
+		if _, err := time.Parse(OriginalLayout, id[at+1:]); err == nil {
 			return id[:at], id[at+1:]
 		}
 	}

@@ -7,24 +7,25 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar/calendarapi"
 	"standin/internal/calendar/calendarsync"
 )
 
-const eventColumns = `e.id, e.calendar_id, e.uid, e.original, e.event_key, e.sequence, e.modified, e.title, e.organizer, e.starts_at, e.ends_at, e.zone,
+const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer, e.starts_at, e.ends_at, e.zone,
 	e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason, e.updated_at, e.overridden, e.removed,
-	e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
+	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
 
-const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e LEFT JOIN jobs j ON j.id = e.job_id `
+const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id LEFT JOIN jobs j ON j.id = e.job_id `
 
 func scanEvent(r row) (e calendarsync.Event, err error) {
 	var original int64
 	var overridden sql.NullBool
 	var jobID string
-	err = r.Scan(&e.ID, &e.CalendarID, &e.UID, &original, &e.Key, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
+	err = r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
 		&e.Start, &e.End, &e.Zone,
 		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
 		&overridden, &e.Removed,
-		&e.Record, &e.Reason, &jobID, &e.Job, &e.JobAt)
+		&e.MissingSince, &e.DecidedStart, &e.Wanted, &e.Record, &e.Reason, &jobID, &e.Job, &e.JobAt)
 	if original != 0 {
 		e.Original = fromMillis(original)
 	}
@@ -96,7 +97,7 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 			return err
 		}
 		for _, e := range events {
-			if err := tx.saveEvent(ctx, c, e); err != nil {
+			if err := tx.SaveEvent(ctx, c.ID, c.ConsumerID, e); err != nil {
 				return err
 			}
 		}
@@ -105,45 +106,46 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 	return valid, err
 }
 
-const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, event_key, sequence, modified, title,
-	organizer, starts_at, ends_at, zone,
-		meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, '', '')
-	ON CONFLICT (id) DO UPDATE SET original = $5, sequence = $7, modified = $8, title = $9, organizer = $10, starts_at = $11, ends_at = $12,
-	zone = $13,
-		meeting_url = $14, platform = $15, attendees = $16, response = $17, problem = $18, rule_record = $19, rule_reason = $20,
-		updated_at = $21, removed = $22, dirty = 1`
+const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, sequence, modified, title, organizer, starts_at,
+		ends_at, zone, meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, missing_since, dirty,
+		wanted, record, reason, job_id)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, 0, '', '')
+	ON CONFLICT (id) DO UPDATE SET uid = $4, original = $5, sequence = $6, modified = $7, title = $8, organizer = $9, starts_at = $10,
+		ends_at = $11, zone = $12, meeting_url = $13, platform = $14, attendees = $15, response = $16, problem = $17, rule_record = $18,
+		rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, dirty = 1`
 
-func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendarsync.Event) error {
-	key, err := tx.eventKey(ctx, c.ConsumerID, e)
-	if err != nil {
-		return err
-	}
+// SaveEvent saves what is known of an event, whose job is then to be checked.
+func (tx *Tx) SaveEvent(ctx context.Context, calendarID, consumer uuid.UUID, e calendarsync.Event) error {
 	return tx.exec(ctx, "save an event of a calendar", saveEvent,
-		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer,
-		e.Start, e.End, e.Zone,
-		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, e.ByRules.Record, e.ByRules.Reason, e.UpdatedAt,
-		e.Removed)
+		e.ID, calendarID, consumer, e.UID, originalMillis(e.Original), e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, e.Start,
+		e.End, e.Zone, e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, e.ByRules.Record, e.ByRules.Reason, e.UpdatedAt,
+		e.Removed, nullMillis(e.MissingSince))
 }
 
-const (
-	selectEventKey = `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND original = $3 ORDER BY id LIMIT 1`
-	selectKey      = `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND event_key = $3 LIMIT 1`
-)
+// Invitations returns the ID of the row for the invitations of a consumer that come by mail or by
+// the API. The caller has locked the consumer.
+func (tx *Tx) Invitations(ctx context.Context, consumer uuid.UUID, provider calendarapi.Provider, now time.Time) (uuid.UUID, error) {
+	id := uuid.NewSHA1(consumer, []byte(provider))
+	return id, tx.exec(ctx, "insert what tells of invitations", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job,
+			poll_ms, created_at, state, error, failures, validators, lease, revision, deleted, provider)
+		VALUES ($1, $2, '', '', '', '', '{}', '{}', 0, $3, 'active', '', 0, '{}', '', 0, 0, $4) ON CONFLICT (id) DO NOTHING`,
+		id, consumer, now, provider)
+}
 
-// eventKey returns the key of a new event: that of the same meeting in another calendar
-// of the consumer, or else its own, which no other meeting has.
-func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.Event) (string, error) {
-	key, known, err := first(ctx, tx.Reader, "find the key of an event", scanColumn[string], selectEventKey, consumer, e.UID,
-		originalMillis(e.Original))
-	if known || err != nil {
-		return key, err
-	}
-	_, taken, err := first(ctx, tx.Reader, "find the key of an event", scanColumn[string], selectKey, consumer, e.UID, e.Key)
-	if taken {
-		return e.Key + "+" + e.ID.String(), err // a moved occurrence has this one's
-	}
-	return e.Key, err
+// EventsByUID returns the events of a calendar with a UID, oldest first.
+func (db *Reader) EventsByUID(ctx context.Context, calendarID uuid.UUID, uid string) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.uid = $2 ORDER BY e.id`, calendarID, uid)
+}
+
+// EventsAt returns the events of a calendar that start at a time. It uses the index
+// calendar_events_start.
+func (db *Reader) EventsAt(ctx context.Context, calendarID uuid.UUID, start time.Time) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.starts_at = $2 ORDER BY e.id`, calendarID, start)
+}
+
+// EventsOfJob returns the events that have a job. It uses the index calendar_events_job.
+func (db *Reader) EventsOfJob(ctx context.Context, jobID uuid.UUID) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.job_id = $1 AND e.job_id <> '' ORDER BY e.starts_at, e.id`, jobID.String())
 }
 
 // scanMeeting scans the UID and the original start of a meeting of a consumer.
@@ -163,15 +165,15 @@ func scanMeeting(consumer uuid.UUID) func(row) (calendarsync.Meeting, error) {
 // It uses the index calendar_events_dirty.
 func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
 	return list(ctx, db, "find the changed events of a calendar", scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events
-		WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
+		WHERE calendar_id = $1 AND dirty = 1 ORDER BY removed, starts_at, id LIMIT $2`, c.ID, limit)
 }
 
-const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4 WHERE id = $1`
+const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4, wanted = $5, decided_start = $6 WHERE id = $1`
 
 // SettleEvent saves what was decided about an event. One that its calendar no longer has
 // is removed.
 func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
-	query, args := settleEvent, []any{e.ID, e.Record, e.Reason, ""}
+	query, args := settleEvent, []any{e.ID, e.Record, e.Reason, "", e.Wanted, nullMillis(e.DecidedStart)}
 	if e.JobID != uuid.Nil {
 		args[3] = e.JobID.String()
 	}
@@ -200,6 +202,13 @@ func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) 
 	return queryOne(ctx, db, "event", scanEvent, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event)
 }
 
+// WithdrawEvents notes that the owner of a calendar has withdrawn the permission to read it: its events that are
+// not over no longer ask for a bot.
+func (s *Store) WithdrawEvents(ctx context.Context, c calendarsync.Calendar, now time.Time) error {
+	return s.exec(ctx, "withdraw the events of a calendar", `UPDATE calendar_events SET rule_record = 0, rule_reason = $3, dirty = 1
+		WHERE calendar_id = $1 AND ends_at > $2 AND rule_reason <> $3`, c.ID, now, "the owner has withdrawn the permission to read the calendar")
+}
+
 // MarkOtherEvents makes other meetings due that have the same job, and returns them. It
 // uses the index calendar_events_job.
 func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID uuid.UUID) ([]calendarsync.Meeting, error) {
@@ -210,17 +219,4 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 	}
 	return list(ctx, tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID),
 		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
-}
-
-// MarkEvents makes the events of connected calendars due that an invite is for, and
-// returns their meetings. The ID is that of the invite's event. It uses the index
-// calendar_events_meeting.
-func (tx *Tx) MarkEvents(ctx context.Context, consumer uuid.UUID, uid, eventID string) ([]calendarsync.Meeting, error) {
-	const which = ` consumer_id = $1 AND uid = $2 AND event_key = $3 AND removed = 0`
-	found, err := list(ctx, tx.Reader, "find the events of an invite", scanMeeting(consumer),
-		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
-	if len(found) > 0 {
-		err = tx.exec(ctx, "mark the events of an invite", `UPDATE calendar_events SET dirty = 1 WHERE`+which, consumer, uid, eventID)
-	}
-	return found, err
 }

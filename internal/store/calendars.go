@@ -14,7 +14,7 @@ import (
 
 // ownCalendars selects the calendars of a caller: $1 is the consumer and $2 the mode of the
 // key. Calendars send live bots, so that none exists for a test key.
-const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND deleted = 0`
+const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND deleted = 0 AND due_at IS NOT NULL`
 
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
 	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
@@ -39,7 +39,7 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 			return err
 		}
 		var n int
-		if err := tx.queryRow(ctx, "count calendars", `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1`,
+		if err := tx.queryRow(ctx, "count calendars", `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1 AND due_at IS NOT NULL`,
 			c.ConsumerID).Scan(&n); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ const viewColumns = `id, consumer_id, mode, external_id, meeting_url, platform, 
 // jobColumns are the columns of a job.Record.
 const jobColumns = viewColumns + `, status_since, sequence,
 	wake_at, lease, attempt_started_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
-	ical_uid, calendar_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch,
+	by_event, requested, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch,
 	bot_events, bot_event_bytes, bot_lost, ` + hasCommands
 
 const (
@@ -100,12 +100,11 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 	return tx.exec(ctx, "save the request of a job", `
 		UPDATE jobs SET
-			meeting_url = $2, meeting_key = $12, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
-			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11, join_at = $14
+			meeting_url = $2, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
+			metadata = $7, auto_leave = $8, meeting_key = $9, options = $10, join_at = $11, requested = $12
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		r.Metadata, jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL),
-		jsonValue{r.Options}, r.JoinAt)
+		r.Metadata, jsonValue{r.AutoLeave}, hashMeeting(r.MeetingURL), jsonValue{r.Options}, r.JoinAt, r.Requested)
 }
 
 // WakeJob makes a job due now unless it is leased.
@@ -117,14 +116,6 @@ func (tx *Tx) WakeJob(ctx context.Context, id uuid.UUID, now time.Time) error {
 func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// hashICalUID returns the hash by which an iCalUID is indexed, NULL for none.
-func hashICalUID(uid string) sql.NullString {
-	if uid == "" {
-		return sql.NullString{}
-	}
-	return nullText(hashText(uid))
 }
 
 // oneJob reads the job of a query that selects jobColumns.
@@ -145,24 +136,22 @@ func scanView(r row) (j job.Job, err error) {
 
 // scanJob scans jobColumns.
 func scanJob(r row) (j job.Record, err error) {
-	var calendarKey sql.NullString
 	j.Job, err = scanView(r.with(
 		&j.StatusSince, &j.Sequence,
 		&j.WakeAt, &j.Lease, &j.AttemptStartedAt, &j.LaunchedAt, &j.LaunchFailures, &j.LaunchError,
 		&j.HeartbeatAt, &j.Stats,
-		&j.ICalUID, &calendarKey, &j.RecordingDeletedAt, &j.RecordingDeletedBy, &j.RecordingErasedAt, &j.Node,
+		&j.ByEvent, &j.Requested, &j.RecordingDeletedAt, &j.RecordingDeletedBy, &j.RecordingErasedAt, &j.Node,
 		&j.Prelaunch,
 		&j.BotEvents, &j.BotEventBytes, &j.BotLost, &j.HasCommands,
 	))
-	j.CalendarKey = calendarKey.String
 	return j, err
 }
 
 // insertJob inserts a new job, unless there is one with its externalId.
 const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name,
-		join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, ical_uid, ical_uid_hash,
-		calendar_key, meeting_key, options)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+		join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, by_event, meeting_key,
+		options)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 	ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`
 
 // InsertJob inserts a job and returns true. If the consumer has or had a job with
@@ -173,7 +162,7 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 		sqldb.Statement{Query: insertJob, Args: []any{
 			r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
 			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
-			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey),
+			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ByEvent,
 			hashMeeting(r.MeetingURL), jsonValue{r.Options},
 		}},
 		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})

@@ -48,10 +48,10 @@ var exampleRows = map[string]string{
 	"calendars": `(id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, state, error, failures, validators,
 		due_at, lease, revision, deleted)
 		VALUES ('calendar', '` + rowConsumer + `', 'Ada', '', '', '', '{}', '{}', 1, 1, 'waiting', '', 0, '{}', 1, '', 0, 0)`,
-	"calendar_events": `(id, calendar_id, consumer_id, uid, original, event_key, sequence, title, organizer, starts_at, ends_at, zone,
+	"calendar_events": `(id, calendar_id, consumer_id, uid, original, sequence, title, organizer, starts_at, ends_at, zone,
 		meeting_url, platform, attendees, response, problem,
-		rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
-		VALUES ('event', 'calendar', '` + rowConsumer + `', 'uid', 0, 'uid', 0, '', '', 1, 1, '', '', '', 0, '', '', 0, '', 1, 0, 0, 0, '', '')`,
+		rule_record, rule_reason, updated_at, removed, dirty, wanted, record, reason, job_id)
+		VALUES ('event', 'calendar', '` + rowConsumer + `', 'uid', 0, 0, '', '', 1, 1, '', '', '', 0, '', '', 0, '', 1, 0, 0, 0, 0, '', '')`,
 	"payment_events": `(id, type, created_at, received_at, effect, subscription_id, customer_id, consumer, email, plan, status)
 		VALUES ('evt_1', 'created', 1, 1, '', 'sub_1', 'cus_1', 'ada', '', 'pro', 'active')`,
 	"subscriptions":     `(id, consumer, plan, status) VALUES ('sub_1', 'ada', 'pro', 'active')`,
@@ -68,7 +68,6 @@ var exampleRows = map[string]string{
 	"sessions": `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,
 	"invitations": `(hash, consumer_id, email, operator, created_at, expires_at) VALUES ('hash', '` + rowConsumer +
 		`', 'ben@example.test', 0, 1, 1)`,
-	"job_invites":          `(job_id, event_hash, source, event_id) VALUES ('` + rowJob + `', 'hash', 'mail', 'uid')`,
 	"job_tombstones":       `(id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave, status, attempts, failure_code, erased_at) VALUES ('` + rowEntry + `', '` + rowConsumer + `', 'live', 'erased', 'meet', 1, 1, '{}', 'completed', 1, '', 1)`,
 	"usage_days":           `(consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes) VALUES ('` + rowConsumer + `', 'live', 20000, 1, 0, 0, 60000, 90000, 1000, 0)`,
 	"share_links":          `(hash, job_id, created_at, created_by, expires_at) VALUES ('hash', '` + rowJob + `', 1, 'ada@example.test', 2)`,

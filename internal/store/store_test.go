@@ -39,13 +39,15 @@ func TestJobRoundTrip(t *testing.T) {
 		created.Metadata = json.RawMessage(`{"k":"\u202e 🎥 \\","n":1.5}`)
 		created.AutoLeave.OnBotDetected = true
 		created.Options.Recording.Layout = job.LayoutGallery
-		created.ICalUID, created.CalendarKey = "uid '"+created.ExternalID, "key \""
+		created.ByEvent = true
 		insert(t, s, created)
 
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			return tx.InsertCommand(ctx, ingest.QueuedCommand{ID: uuid.New(), JobID: created.ID, Kind: ingest.LeaveCall, CreatedAt: now})
 		})
 		created.HasCommands = true
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.RequestJob(ctx, created.ID) })
+		created.Requested = true
 		r := created
 		r.State = job.State{
 			Status: job.PermissionRequested, PreviousStatus: job.RecordingPaused, Attempts: 3, Attempt: 2,
@@ -74,7 +76,7 @@ func TestJobRoundTrip(t *testing.T) {
 		r = created
 		r.MeetingURL, r.Platform, r.DisplayName = "https://zoom.us/j/1", job.ZoomWeb, "Ada"
 		r.Webhooks, r.Metadata, r.AutoLeave = job.Webhooks{}, json.RawMessage(`{}`), job.AutoLeave{AfterSilenceSeconds: 2, AfterSoloSeconds: 3}
-		r.ICalUID, r.CalendarKey, r.JoinAt = "", "", now.Add(8*time.Second) // clears the key
+		r.Requested, r.JoinAt = false, now.Add(8*time.Second)
 		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobRequest(ctx, r) })
 		if got, err := s.Job(t.Context(), r.ID); err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, r)

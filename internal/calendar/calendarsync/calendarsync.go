@@ -32,8 +32,12 @@ const (
 const MaxCalendars = 100
 
 // Feed is the provider of calendars that are read at an address in iCal format. The
-// others are those of package calendarapi.
-const Feed calendarapi.Provider = "feed"
+// others are those of package calendarapi, and the ways in which invitations come.
+const (
+	Feed   calendarapi.Provider = "feed"
+	Mail   calendarapi.Provider = "mail"
+	Intake calendarapi.Provider = "intake" // by the API
+)
 
 // State is whether a calendar is read.
 type State string
@@ -99,28 +103,31 @@ type JobOptions struct {
 type Event struct {
 	ID         uuid.UUID
 	CalendarID uuid.UUID
+	Provider   calendarapi.Provider // of the calendar
 	UID        string
 	Original   time.Time // when the occurrence of a series originally started; zero for other events
-	Key        string    // identifies the event among those of the team's jobs
 
 	Facts
 	UpdatedAt time.Time // when the facts changed
 
-	Override *bool // whether a person wants a bot; nil if the rules decide
-	Removed  bool  // the calendar no longer has it
+	Override     *bool     // whether a person wants a bot; nil if the rules decide
+	Removed      bool      // the calendar no longer has it
+	MissingSince time.Time // when the calendar first did not list it, while a bot is in its meeting; zero otherwise
 
-	Record bool   // whether a bot comes
-	Reason string // why, as a sentence
-	JobID  uuid.UUID
-	Job    job.Status // of the job; empty without one
-	JobAt  time.Time  // when the job is due
+	DecidedStart time.Time // Start when it was decided last; zero before
+	Wanted       bool      // whether the events of the meeting ask for the job
+	Record       bool      // whether a bot comes, whoever asks for it
+	Reason       string    // why, as a sentence
+	JobID        uuid.UUID
+	Job          job.Status // of the job; empty without one
+	JobAt        time.Time  // when the job is due
 
 	Sources []string // where the meeting is known from: Service sets it for those who ask for events
 }
 
 // Facts are what a calendar says about an event.
 type Facts struct {
-	Sequence   int
+	Sequence   int // Unversioned if it is not known
 	Modified   time.Time
 	Title      string
 	Organizer  string // mail address; empty if there is none
@@ -134,6 +141,14 @@ type Facts struct {
 	Problem    string // why it can get no bot, such as "it has no link to a meeting"; empty if it can
 	ByRules    Verdict
 }
+
+// Unversioned is the Facts.Sequence of an event whose revision is not known: what was said
+// last counts.
+const Unversioned = -1
+
+// IsInvitation reports whether an event is known from an invitation, and not from a calendar
+// that the team has connected.
+func (e Event) IsInvitation() bool { return e.Provider == Mail || e.Provider == Intake }
 
 // IsCancelled is the Facts.Problem of a cancelled event.
 const IsCancelled = "it is cancelled"

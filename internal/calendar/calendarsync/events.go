@@ -108,7 +108,7 @@ func newestOf(events []calendar.Event) []calendar.Event {
 // newEvent returns an event with what the rules of its calendar say.
 func newEvent(e calendar.Event, owner string, decide func(calendar.Event) (Verdict, int)) Event {
 	verdict, people := decide(e)
-	return Event{UID: e.UID, Original: e.Original, Key: e.ID(), Facts: Facts{
+	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
 		Attendees: people, Response: text.CleanLine(responseOf(e, owner), 30), Problem: problemOf(e), ByRules: verdict,
@@ -147,8 +147,19 @@ type Changes struct {
 	Removed int `json:"removed"`
 }
 
-// compare returns the events to save so that those of a calendar are as read.
-func compare(known, read []Event, now time.Time) (save []Event, changes Changes) {
+// confirmTime is for how long a calendar must not list an event before it is removed whose bot is in its meeting,
+// or is about to be: lists come back empty, and events with other UIDs.
+const confirmTime = 30 * time.Second
+
+// unsure reports whether an event that was not read is to be looked for once more.
+func (e Event) unsure(now time.Time) bool {
+	hasBot := e.Job.Dispatched() && !e.Job.Terminal() || e.Job == job.Scheduled && e.Start.Before(now.Add(15*time.Minute))
+	return hasBot && e.End.After(now) && (e.MissingSince.IsZero() || now.Before(e.MissingSince.Add(confirmTime)))
+}
+
+// compare returns the events to save so that those of a calendar are as read. It reports whether
+// the calendar is to be read again soon, because an event is missing whose bot would leave.
+func compare(known, read []Event, now time.Time) (save []Event, changes Changes, unsure bool) {
 	missing := make(map[string]Event) // known events that were not read
 	for _, e := range known {
 		missing[identity(e)] = e
@@ -163,7 +174,8 @@ func compare(known, read []Event, now time.Time) (save []Event, changes Changes)
 		case old.Facts != e.Facts || old.Removed:
 			changes.Updated++
 			save = append(save, updated(old, e, now))
-		case old.Record && old.Job == job.Cancelled && old.End.After(now):
+		case !old.MissingSince.IsZero() || old.Record && old.Job == job.Cancelled && old.End.After(now):
+			old.MissingSince = time.Time{}
 			save = append(save, old)
 		}
 	}
@@ -188,18 +200,26 @@ func compare(known, read []Event, now time.Time) (save []Event, changes Changes)
 		if e.Removed {
 			continue
 		}
+		if e.unsure(now) {
+			unsure = true
+			if e.MissingSince.IsZero() {
+				e.MissingSince = now
+				save = append(save, e)
+			}
+			continue
+		}
 		if e.End.After(now) {
 			changes.Removed++
 		}
 		e.Removed, e.UpdatedAt = true, now
 		save = append(save, e)
 	}
-	return save, changes
+	return save, changes, unsure
 }
 
 // updated returns a known event with what was read.
 func updated(known, read Event, now time.Time) Event {
-	known.Original, known.Facts, known.Removed, known.UpdatedAt = read.Original, read.Facts, false, now
+	known.Original, known.Facts, known.Removed, known.MissingSince, known.UpdatedAt = read.Original, read.Facts, false, time.Time{}, now
 	return known
 }
 

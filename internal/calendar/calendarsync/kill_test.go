@@ -80,7 +80,7 @@ func runSync(ctx context.Context, address string) error {
 	}
 	clock := func() time.Time { return now }
 	jobs := newJobs(s, clock)
-	k := &killer{Store: s, Jobs: &lifecycle.InviteScheduler{Jobs: jobs, Plans: s}}
+	k := &killer{Store: s, Jobs: &lifecycle.EventScheduler{Jobs: jobs, Plans: s}}
 	k.left.Store(steps)
 	settings, err := serviceSettings(k, k, clock)
 	if err != nil {

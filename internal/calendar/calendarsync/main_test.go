@@ -48,7 +48,7 @@ var november = time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 type harness struct {
 	*calendarsync.Service
 	jobs    *lifecycle.Service
-	invites *lifecycle.InviteScheduler
+	invites *lifecycle.EventScheduler
 	store   *store.Store
 	caller  account.Caller
 	server  *httptest.Server
@@ -71,7 +71,7 @@ func newHarness(t *testing.T, address string) *harness {
 	h := &harness{store: s, now: november, feeds: make(map[string]string), apis: calendartest.New(t)}
 	h.server = httptest.NewServer(http.HandlerFunc(h.serve))
 	h.jobs = newJobs(s, h.time)
-	h.invites = &lifecycle.InviteScheduler{Jobs: h.jobs, Plans: h.store}
+	h.invites = &lifecycle.EventScheduler{Jobs: h.jobs, Plans: h.store}
 	t.Cleanup(func() {
 		h.server.Close()
 		h.jobs.Close()

@@ -142,8 +142,19 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 		return Event{}, false, reasons
 	}
 	newest = slices.MaxFunc(current, compareVersions)
+	unversioned := func(e Event) bool { return e.Sequence == Unversioned }
+	if versioned := slices.DeleteFunc(slices.Clone(current), unversioned); len(versioned) > 0 { // then what was said last
+		newest = slices.MaxFunc(versioned, compareVersions)
+		for _, e := range current {
+			if unversioned(e) && e.UpdatedAt.After(newest.UpdatedAt) {
+				newest = e
+			}
+		}
+	}
 	shared := "" // the reason in all calendars, unless the rules decide
 	switch {
+	case newest.Problem == IsCancelled && newest.IsInvitation():
+		shared = "not recorded: an invitation says that it is cancelled"
 	case newest.Problem != "":
 		shared = "not recorded: " + newest.Problem
 	case Overridden(current, false):
@@ -160,8 +171,10 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 			reasons[i] = shared
 		case e.ByRules.Record:
 			reasons[i] = "recorded: " + e.ByRules.Reason
-		case record:
+		case slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record && !e.IsInvitation() }):
 			reasons[i] = "recorded: another calendar of the team asks for it"
+		case record:
+			reasons[i] = ReasonOtherSource
 		default:
 			reasons[i] = "not recorded: " + e.ByRules.Reason
 		}
@@ -174,6 +187,9 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 func Overridden(events []Event, to bool) bool {
 	return slices.ContainsFunc(events, func(e Event) bool { return !e.Removed && e.Override != nil && *e.Override == to })
 }
+
+// ReasonOtherSource is the reason of a bot that the calendars do not ask for.
+const ReasonOtherSource = "recorded: its bot was asked for in another way"
 
 // compareVersions returns 1 if the facts of a are newer than those of b, and -1 if they
 // are older (RFC 5546, section 2.1.5). Feeds write the time of the request as DTSTAMP, so

@@ -60,6 +60,7 @@ type Store interface {
 	CalendarEvent(ctx context.Context, calendar, event uuid.UUID) (Event, error)
 	SaveCalendarEvents(ctx context.Context, c Calendar, events []Event) (valid bool, err error)
 	DirtyMeetings(ctx context.Context, c Calendar, limit int) ([]Meeting, error)
+	WithdrawEvents(ctx context.Context, c Calendar, now time.Time) error
 	JobSources(ctx context.Context, jobs []uuid.UUID) (map[uuid.UUID][]string, error)
 }
 
@@ -74,7 +75,7 @@ type SyncTx interface {
 	SaveSync(ctx context.Context, c Calendar) error
 }
 
-// Jobs changes the jobs of meetings. It is implemented by lifecycle.InviteScheduler.
+// Jobs changes the jobs of meetings. It is implemented by lifecycle.EventScheduler.
 type Jobs interface {
 	SyncMeetings(ctx context.Context, meetings []Meeting) error
 	OverrideEvent(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) error
@@ -209,8 +210,12 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	}
 	meetings, changed, err := fetch(ctx, c, known, now)
 	if unreadable, ok := errors.AsType[*feedError](err); ok {
+		err = nil
 		w.failed(c, unreadable, now)
-		return Changes{}, nil
+		if c.State == Revoked {
+			err = w.Store.WithdrawEvents(ctx, *c, now)
+		}
+		return Changes{}, err
 	}
 	if err != nil {
 		return Changes{}, err
@@ -221,7 +226,10 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	if changed {
 		var events []Event
 		if events, err = w.Store.CalendarEvents(ctx, c.ID); err == nil {
-			save, changes = compare(events, meetings, exact(now))
+			var unsure bool
+			if save, changes, unsure = compare(events, meetings, exact(now)); unsure {
+				c.DueAt, c.Validators = now.Add(confirmTime), Validators{}
+			}
 		}
 	} else {
 		save, err = w.Store.CancelledEvents(ctx, c.ID, now)

@@ -232,8 +232,15 @@ func TestRunningBot(t *testing.T) {
 	h.sync(t, id)
 	third := h.events(t, id)[0].JobID
 	h.setStatus(t, third, job.RecordingStarted)
-	h.set("/ann.ics")
+	h.set("/ann.ics") // perhaps by mistake
 	h.sync(t, id)
+	if j, err := h.jobs.Job(t.Context(), h.caller, third); err != nil || j.Status != job.RecordingStarted {
+		t.Errorf("the bot of a meeting that is missing once: %+v, %v", j, err)
+	}
+	h.pass(30 * time.Second)
+	if !h.RunNext(t.Context()) {
+		t.Error("the calendar is not read again soon")
+	}
 	if j, err := h.jobs.Job(t.Context(), h.caller, third); err != nil || j.Status != job.Cancelled {
 		t.Errorf("the bot of a meeting that is cancelled: %+v, %v", j, err)
 	}

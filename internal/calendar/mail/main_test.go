@@ -25,7 +25,7 @@ import (
 var monday = time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)
 
 // fakeService is a service that schedules, moves and cancels jobs as
-// lifecycle.InviteScheduler does, for jobs that are not dispatched.
+// lifecycle.EventScheduler does, for jobs that are not dispatched.
 type fakeService struct {
 	mu    sync.Mutex
 	jobs  []*fakeJob

@@ -28,6 +28,7 @@ const (
 	adoptBot         action = "adopt"             // record the launch of a bot that runs already
 	salvage          action = "salvage"           // stop the bot and finalize what it uploaded
 	giveUp           action = "give up"           // stop the bot and fail the job
+	joinOther        action = "join other"        // leave the meeting to the bot of another job of the team
 	cleanUp          action = "clean up"          // stop the bot of an ended job and delete its uploads
 )
 
@@ -50,6 +51,7 @@ type situation struct {
 	noCapacity string // why this node cannot run another bot; empty when it can
 	otherNode  bool   // the current attempt was started by another node, which is gone
 	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
+	otherBot   string // job of the team whose bot is in the meeting, if events ask for this one; empty when there is none
 	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	leaving    bool   // the consumer has told a bot that may be lost to leave the meeting
 	stops      int    // how many bots were stopped by someone else than the service, if the bot may be lost
@@ -129,7 +131,7 @@ func (s situation) decideDue() decision {
 	joinAt, end := s.job.JoinAt, s.startBy()
 	canStart := s.badLink == "" && (s.job.Platform != job.ZoomSDK || s.noZoomSDK == "")
 	switch {
-	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != ""):
+	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != "" || s.otherBot != ""):
 		return decision{action: wait, until: joinAt}
 	case s.now.Before(joinAt) && canStart:
 		return decision{action: prelaunchBot}
@@ -140,8 +142,13 @@ func (s situation) decideDue() decision {
 	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
 		return decision{action: giveUp, code: job.InternalError,
 			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}
+	case !s.now.Before(end) && s.otherBot != "":
+		return decision{action: joinOther, detail: "the bot of another job was in the meeting until it was over"}
 	case !s.now.Before(end):
 		return s.missed("")
+	case s.otherBot != "": // it goes in once that has left
+		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end),
+			detail: "the team has a bot in this meeting, of job " + s.otherBot}
 	case s.noCapacity != "":
 		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end), detail: s.noCapacity}
 	}

@@ -56,7 +56,7 @@ func TestLatestStart(t *testing.T) {
 			OrganizerEmail: "ada@example.test", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
 			JoinAt: back.Add(-150 * time.Second), EndsAt: back.Add(-90 * time.Second),
 		}
-		invited, err := (&lifecycle.InviteScheduler{Jobs: h.Service}).Schedule(t.Context(), event)
+		invited, err := (&lifecycle.EventScheduler{Jobs: h.Service}).Schedule(t.Context(), event)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (t *task) process(ctx context.Context, lease *runner.Lease) error {
 	if !loaded.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
 		t.d.releaseSlot(loaded.ID)
 	}
-	err = t.apply(ctx, next)
+	err = t.apply(ctx, s, next)
 	if (next.action == wait || next.action == reportDelay) && t.botState() != s.bot {
 		t.botStateChanged(ctx)
 	}
@@ -96,6 +96,15 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 	if waiting && r.Mode == job.Live && !t.claimed.Admitted {
 		s.noCapacity = d.notAdmitted(ctx)
 	}
+	if waiting && r.ByEvent {
+		other, ok, err := d.Store.BotInMeeting(ctx, r.Job)
+		if err != nil {
+			return s, err
+		}
+		if ok {
+			s.otherBot = other.String()
+		}
+	}
 	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
@@ -126,7 +135,7 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 }
 
 // apply does what was decided.
-func (t *task) apply(ctx context.Context, next decision) error {
+func (t *task) apply(ctx context.Context, s situation, next decision) error {
 	d := t.d
 	switch next.action {
 	case wait:
@@ -191,6 +200,11 @@ func (t *task) apply(ctx context.Context, next decision) error {
 		return t.salvage(ctx, next.detail)
 	case giveUp:
 		return t.call(ctx, func() error { return t.giveUp(ctx, next.code, next.detail) })
+	case joinOther:
+		return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+			c.Lease = ""
+			return c.JoinOther(ctx, s.otherBot)
+		})
 	case cleanUp:
 		return t.call(ctx, func() error { return t.cleanUp(ctx) })
 	}

@@ -30,8 +30,8 @@ type Record struct {
 	BotEvents     int   // that the job's bots have reported, with duplicates
 	BotEventBytes int64 // of their data
 
-	ICalUID     string // of the calendar invite that created the job; empty for other jobs
-	CalendarKey string // identifies the invite that created the job; empty for other jobs
+	ByEvent   bool // events of calendars or invitations have created the job, and it follows them
+	Requested bool // a request to the API asks for the job too, so that it stays without its events
 
 	RecordingDeletedAt time.Time // when deletion of the recording was requested; zero when it was not
 	RecordingDeletedBy string    // who requested the deletion; empty when unknown

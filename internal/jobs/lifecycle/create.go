@@ -9,7 +9,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/bot/ingest"
-	"standin/internal/calendar"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
@@ -110,7 +109,7 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 	if !ok || err != nil {
 		return job.Job{}, false, err
 	}
-	if err := tx.SaveJobInvite(ctx, j.ConsumerID, id, "", calendar.FromAPI); err != nil {
+	if err := tx.RequestJob(ctx, id); err != nil {
 		return job.Job{}, false, err
 	}
 	found, err = tx.JobView(ctx, id)

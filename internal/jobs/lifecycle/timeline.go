@@ -32,5 +32,6 @@ const (
 const (
 	byConsumer  = "consumer"
 	byInvite    = "calendar invite"
+	byCalendar  = "calendar" // that is connected
 	byRetention = "retention"
 )

@@ -99,7 +99,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		Audit:       database,
 		Jobs:        s.jobs,
 		Recordings:  files,
-		Invites:     &lifecycle.InviteScheduler{Jobs: s.jobs, Plans: database},
+		Invites:     &lifecycle.EventScheduler{Jobs: s.jobs, Plans: database},
 		Logins:      s.flows,
 		Payments:    &billing.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
 		Host:        host.NewReader(t.TempDir()),

@@ -67,7 +67,7 @@ type Settings struct {
 	Live        *live.Hub
 	Sound       *sound.Service
 	Agents      *mcpserver.Tools // nil when agents are not served
-	Invites     *lifecycle.InviteScheduler
+	Invites     *lifecycle.EventScheduler
 	Calendars   Calendars
 	Logins      *device.Flows
 	Payments    *billing.Receiver // nil when no payment secret is configured

@@ -78,7 +78,7 @@ type Service struct {
 	sound       *sound.Service
 	health      *health
 	capacity    *dispatch.Capacity
-	invites     *lifecycle.InviteScheduler
+	invites     *lifecycle.EventScheduler
 	calendars   *calendarsync.Service
 	metrics     *metrics.Metrics
 	alerts      *alert.Watcher

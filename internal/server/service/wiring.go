@@ -68,7 +68,7 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
-	s.invites = &lifecycle.InviteScheduler{
+	s.invites = &lifecycle.EventScheduler{
 		Jobs: s.jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 	}
 	if s.calendars, err = s.newCalendars(); err != nil {

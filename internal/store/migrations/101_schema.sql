@@ -196,9 +196,8 @@ CREATE TABLE jobs (
     metadata             TEXT NOT NULL,
     auto_leave           TEXT NOT NULL,
     options              TEXT NOT NULL DEFAULT '{}', -- the typed options of the request
-    ical_uid             TEXT NOT NULL DEFAULT '',
-    ical_uid_hash        TEXT, -- its SHA-256; NULL without one
-    calendar_key         TEXT, -- identifies the calendar invite that created the job; NULL without one
+    by_event             BIGINT NOT NULL DEFAULT 0, -- 1: events of the team's calendars or invitations have created it
+    requested            BIGINT NOT NULL DEFAULT 0, -- 1: a request to the API asks for it too
 
     -- the state machine
     status               TEXT NOT NULL,
@@ -238,9 +237,7 @@ CREATE TABLE jobs (
     CHECK (wake_at IS NOT NULL OR status IN ('completed', 'failed', 'cancelled'))
 );
 CREATE UNIQUE INDEX jobs_external ON jobs (consumer_id, mode, external_hash);
-CREATE UNIQUE INDEX jobs_calendar_key ON jobs (consumer_id, calendar_key) WHERE calendar_key IS NOT NULL;
-CREATE INDEX jobs_ical ON jobs (consumer_id, ical_uid_hash) WHERE ical_uid_hash IS NOT NULL;
-CREATE INDEX jobs_invited ON jobs (consumer_id, created_at) WHERE calendar_key IS NOT NULL;
+CREATE INDEX jobs_by_event ON jobs (consumer_id, created_at) WHERE by_event = 1;
 CREATE INDEX jobs_meeting ON jobs (consumer_id, mode, meeting_key, join_at);
 -- lists, with all that filters compare
 CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id, status, platform, join_at);
@@ -272,17 +269,8 @@ CREATE TABLE screenshots (
     image         TEXT NOT NULL -- JPEG in base64; empty without a picture
 );
 
--- The requests and invites that a job is for.
-CREATE TABLE job_invites (
-    job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
-    event_hash TEXT NOT NULL, -- of event_id, which may be long
-    source     TEXT NOT NULL CHECK (source IN ('api', 'intake', 'mail')),
-    event_id   TEXT NOT NULL, -- of the invite; empty without a UID
-    PRIMARY KEY (job_id, event_hash, source)
-);
-CREATE INDEX job_invites_event ON job_invites (event_hash);
-
--- Calendars that a consumer has connected.
+-- What tells of the events of a consumer: calendars that it has connected, and one row for its invitations by mail and one
+-- for those by the API, which are never due.
 CREATE TABLE calendars (
     id          TEXT PRIMARY KEY,
     consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
@@ -300,15 +288,16 @@ CREATE TABLE calendars (
     validators  TEXT NOT NULL, -- for conditional requests
     read_at     BIGINT,        -- when it was read completely
     synced_at   BIGINT,        -- when it was read, or had not changed
-    due_at      BIGINT NOT NULL, -- when it is read next, or the end of the lease
+    due_at      BIGINT, -- when it is read next, or the end of the lease; NULL for invitations
     lease       TEXT NOT NULL,
     revision    BIGINT NOT NULL, -- of the settings
     deleted     BIGINT NOT NULL, -- 1: its jobs are to be cancelled, then it is removed
-    provider    TEXT NOT NULL DEFAULT 'feed', -- or google, microsoft
+    provider    TEXT NOT NULL DEFAULT 'feed', -- or google, microsoft, mail, intake
     revoked     BIGINT NOT NULL DEFAULT 0,    -- 1: the owner has to give permission again
     watch       TEXT NOT NULL DEFAULT '{}'    -- the provider's notifications
 );
 CREATE INDEX calendars_consumer ON calendars (consumer_id, id);
+CREATE UNIQUE INDEX calendars_invitations ON calendars (consumer_id, provider) WHERE provider IN ('mail', 'intake');
 CREATE INDEX calendars_due ON calendars (due_at);
 
 -- The meetings in them.
@@ -318,7 +307,6 @@ CREATE TABLE calendar_events (
     consumer_id  TEXT NOT NULL, -- that of the calendar
     uid          TEXT NOT NULL,
     original     BIGINT NOT NULL, -- original start of an occurrence of a series; 0 for other events
-    event_key    TEXT NOT NULL,   -- iCalUID of its jobs
     sequence     BIGINT NOT NULL,
     modified     BIGINT,
     title        TEXT NOT NULL,
@@ -335,9 +323,12 @@ CREATE TABLE calendar_events (
     rule_reason  TEXT NOT NULL,
     updated_at   BIGINT NOT NULL, -- when the columns above changed
     overridden   BIGINT,          -- 1: a person wants a bot; 0: a person wants none; NULL: the rules decide
+    missing_since BIGINT,         -- when the calendar first did not list it, while its bot is in the meeting
     removed      BIGINT NOT NULL, -- 1: the calendar no longer has it
     dirty        BIGINT NOT NULL, -- 1: its job is to be checked
-    record       BIGINT NOT NULL, -- what was decided
+    decided_start BIGINT,         -- starts_at when it was decided last
+    wanted       BIGINT NOT NULL, -- 1: its meeting's events ask for the job
+    record       BIGINT NOT NULL, -- 1: a bot comes, whoever asks for it
     reason       TEXT NOT NULL,
     job_id       TEXT NOT NULL    -- empty without one; the job may be erased
 );

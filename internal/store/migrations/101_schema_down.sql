@@ -14,7 +14,6 @@ DROP TABLE share_links;
 DROP TABLE usage_days;
 DROP TABLE calendar_events;
 DROP TABLE calendars;
-DROP TABLE job_invites;
 DROP TABLE screenshots;
 DROP TABLE jobs;
 DROP TABLE consumer_rotation;
