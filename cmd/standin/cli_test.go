@@ -133,7 +133,7 @@ var sharedService = sync.OnceValues(func() (*service.Service, error) {
 func startService(ctx context.Context, dir string) (*service.Service, error) {
 	return service.Start(ctx, service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
-		IngestSigningKey: signingKey, Log: slog.New(slog.DiscardHandler),
+		KeySettings: service.KeySettings{IngestSigningKey: signingKey}, Log: slog.New(slog.DiscardHandler),
 	})
 }
 

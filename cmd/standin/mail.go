@@ -10,15 +10,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/calendar/mail"
 	"standin/internal/launch"
 	"standin/internal/server/service"
+	"standin/internal/store"
 )
 
 // Environment variables with secrets. There are no flags for them because other
 // users of the machine can read process arguments.
 const (
-	envIntakeSecret  = "STANDIN_INTAKE_SECRET"
 	envIMAPPassword  = "STANDIN_MAIL_IMAP_PASSWORD"
 	envOAuthSecret   = "STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET"
 	envReplyPassword = "STANDIN_MAIL_REPLY_PASSWORD"
@@ -28,7 +30,7 @@ const (
 const maxTestMessage = 64 << 20
 
 type mailCommand struct {
-	Run   mailRunCommand   `cmd:"" default:"withargs" help:"Receive calendar invitations by mail and pass them to the service."`
+	Run   mailRunCommand   `cmd:"" default:"withargs" help:"Receive calendar invitations by mail."`
 	Test  mailTestCommand  `cmd:"" help:"Explain what would happen to a message."`
 	List  mailListCommand  `cmd:"" help:"List received messages."`
 	Retry mailRetryCommand `cmd:"" help:"Process a received message again."`
@@ -74,13 +76,9 @@ type mailFlags struct {
 	replyFlags
 }
 
-// settings returns the settings of a worker that passes invites to a service.
-func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string,
-	log *slog.Logger) (settings mail.Settings, err error) {
-	settings = mail.Settings{
-		Dir: service.MailDir(dataDir), Log: log,
-		Service: mail.NewClient(serviceURL, secret), Policy: f.Policy, SMTP: f.SMTPSettings,
-	}
+// settings returns the settings of a worker, without what it works on.
+func (f mailFlags) settings(baseURL string, meetingHosts []string, log *slog.Logger) (settings mail.Settings, err error) {
+	settings = mail.Settings{Log: log, Policy: f.Policy, SMTP: f.SMTPSettings}
 	if settings.IMAP, err = f.imapFlags.settings(); err != nil {
 		return settings, err
 	}
@@ -116,7 +114,7 @@ func (f replyFlags) replySettings(baseURL string) (settings mail.ReplySettings, 
 
 // checkMail returns an error for settings with which the worker cannot start.
 func (f mailFlags) checkMail() error {
-	settings, err := f.settings("", "", "", "", nil, nil)
+	settings, err := f.settings("", nil, nil)
 	if err != nil {
 		return err
 	}
@@ -139,9 +137,10 @@ func mailURL(setting, text string) (*url.URL, error) {
 }
 
 type mailRunCommand struct {
-	DataDir    string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory. The worker uses the directory mail in it."`
-	ServiceURL string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
-	BaseURL    string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
+	dataFlags
+	service.KeySettings
+	service.EventSettings
+	BaseURL string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
 	mailFlags
 	meetingHostFlags
 	launch.LogSettings
@@ -149,32 +148,33 @@ type mailRunCommand struct {
 
 // Help explains how the worker relates to the service.
 func (mailRunCommand) Help() string {
-	return "Receives calendar invitations by SMTP or from an IMAP mailbox and passes them to the service, which must have the same " +
-		"STANDIN_INTAKE_SECRET. standin serve --mail runs the same worker in the service's process. See the page Invitations by email of the guide."
+	return "Receives calendar invitations by SMTP or from an IMAP mailbox, in a process of its own beside standin serve, with the same " +
+		"database and keys. standin serve --mail runs the same worker in the service's process. See the page Invitations by email of the guide."
 }
 
 // Run receives mail until a signal arrives.
 func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
-	secret, err := secretOf(envIntakeSecret)
+	log := c.Logger(to.Err)
+	settings, err := c.settings(c.BaseURL, c.MeetingHosts, log)
 	if err != nil {
 		return err
 	}
-	if secret == "" {
-		return errors.New("STANDIN_INTAKE_SECRET must be set, to the same value as for the service")
-	}
-	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.MeetingHosts, c.Logger(to.Err))
-	if err != nil {
-		return err
-	}
-	w, err := mail.Open(ctx, settings)
-	if err != nil {
-		return err
-	}
-	if address := w.SMTPAddr(); address != "" {
-		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
-	}
-	w.Run(ctx)
-	return w.Close()
+	return c.withStore(ctx, func(s *store.Store) error {
+		if settings.Sealer, err = c.Sealer(c.DataSettings); err != nil {
+			return err
+		}
+		settings.Store, settings.Jobs = s, c.Scheduler(s)
+		w, err := mail.Open(ctx, settings)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if address := w.SMTPAddr(); address != "" {
+			fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
+		}
+		w.Run(ctx)
+		return nil
+	})
 }
 
 type mailTestCommand struct {
@@ -203,65 +203,58 @@ func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
 	return explanation.WriteText(to.Out)
 }
 
-// mailDirFlags locate the directory of a worker.
-type mailDirFlags struct {
-	envFileFlags
-	DataDir string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory of the worker."`
-}
-
 type mailListCommand struct {
-	mailDirFlags
+	dataFlags
 	outputFlags
 	Limit int `default:"50" help:"Maximum number of messages."`
 }
 
 // Run lists the newest messages.
 func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
-	if err := actAsOwner(c.DataDir); err != nil {
-		return err
-	}
-	records, err := mail.Directory(service.MailDir(c.DataDir)).Records(ctx, 0, c.Limit)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
-		return []string{
-			strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail,
+	return c.withStore(ctx, func(s *store.Store) error {
+		records, err := (&mail.Store{DB: s}).Records(ctx, uuid.Nil, c.Limit)
+		if err != nil {
+			return err
 		}
+		return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
+			return []string{
+				r.ID.String(), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail,
+			}
+		})
 	})
 }
 
 type mailRetryCommand struct {
-	mailDirFlags
-	ID int64 `arg:"" help:"ID of the message in standin mail list."`
+	dataFlags
+	ID uuid.UUID `arg:"" help:"ID of the message in standin mail list."`
 }
 
 // Run marks a message for processing.
 func (c *mailRetryCommand) Run(ctx context.Context, _ terminal) error {
-	if err := actAsOwner(c.DataDir); err != nil {
-		return err
-	}
-	return mail.Directory(service.MailDir(c.DataDir)).Retry(ctx, c.ID)
+	return c.withStore(ctx, func(s *store.Store) error { return (&mail.Store{DB: s}).Retry(ctx, c.ID, time.Now()) })
 }
 
 type mailLoginCommand struct {
-	mailDirFlags
+	dataFlags
+	service.KeySettings
 	imapFlags
 }
 
 // Run asks the user to sign in.
 func (c *mailLoginCommand) Run(ctx context.Context, to terminal) error {
-	if err := actAsOwner(c.DataDir); err != nil {
-		return err
-	}
 	settings, err := c.settings()
 	if err != nil {
 		return err
 	}
 	show := func(instruction string) { fmt.Fprintln(to.Out, instruction) }
-	if err := mail.Login(ctx, service.MailDir(c.DataDir), settings, show); err != nil {
+	return c.withStore(ctx, func(s *store.Store) error {
+		sealer, err := c.Sealer(c.DataSettings)
+		if err == nil {
+			err = (&mail.Store{DB: s, Sealer: sealer}).Login(ctx, settings, show)
+		}
+		if err == nil {
+			fmt.Fprintln(to.Out, "The mail worker can read the mailbox.")
+		}
 		return err
-	}
-	fmt.Fprintln(to.Out, "The mail worker can read the mailbox.")
-	return nil
+	})
 }

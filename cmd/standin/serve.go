@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"standin/internal/calendar/mail"
 	"standin/internal/launch/engines"
 	"standin/internal/operation/doctor"
 	"standin/internal/recording/storage/s3"
@@ -31,7 +29,7 @@ type serveCommand struct {
 	service.Settings
 	Engines engines.Settings `embed:""`
 
-	Mail      bool `env:"STANDIN_MAIL" group:"Mail:" help:"Receive calendar invitations by mail in this process. With several nodes, set it on one of them."`
+	Mail      bool `env:"STANDIN_MAIL" group:"Mail:" help:"Receive calendar invitations by mail in this process."`
 	mailFlags `embed:"" prefix:"mail-" group:"Mail:"`
 
 	HelpAll helpAll `help:"Show all settings, by section."`
@@ -49,9 +47,6 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	if c.Mail {
 		if err := c.checkMail(); err != nil {
 			return err
-		}
-		if c.HTTP.IntakeSecret == "" {
-			c.HTTP.IntakeSecret = rand.Text() // only this process uses it
 		}
 	}
 	if len(c.Alerts.Mail) > 0 {
@@ -119,11 +114,11 @@ func (c *serveCommand) logChecks(ctx context.Context) {
 
 // serveMail runs the mail worker beside the service.
 func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service, manager systemd) error {
-	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.HTTP.IntakeSecret, c.Dispatch.AllowedMeetingHosts, c.Log)
+	settings, err := c.settings(s.BaseURL(), c.Dispatch.AllowedMeetingHosts, c.Log)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	w, err := mail.Open(ctx, settings)
+	w, err := s.OpenMail(ctx, settings)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -136,7 +131,8 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 	err = waitAndClose(ctx, s, c.Log, manager)
 	stop()
 	running.Wait()
-	return errors.Join(err, w.Close())
+	w.Close()
+	return err
 }
 
 // waitAndClose waits for a signal or a failure, and closes the service. It first

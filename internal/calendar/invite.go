@@ -119,6 +119,10 @@ func parseMeetingURL(text string) (*url.URL, bool) {
 	}
 	parsed, err := url.Parse(text)
 	ok := err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
+	if ok && parsed.Port() != "" {
+		_, portErr := strconv.ParseUint(parsed.Port(), 10, 16)
+		ok = portErr == nil
+	}
 	return parsed, ok
 }
 

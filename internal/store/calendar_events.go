@@ -125,11 +125,22 @@ func (tx *Tx) SaveEvent(ctx context.Context, calendarID, consumer uuid.UUID, e c
 // Invitations returns the ID of the row for the invitations of a consumer that come by mail or by
 // the API. The caller has locked the consumer.
 func (tx *Tx) Invitations(ctx context.Context, consumer uuid.UUID, provider calendarapi.Provider, now time.Time) (uuid.UUID, error) {
-	id := uuid.NewSHA1(consumer, []byte(provider))
+	id := InvitationsID(consumer, provider)
 	return id, tx.exec(ctx, "insert what tells of invitations", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job,
 			poll_ms, created_at, state, error, failures, validators, lease, revision, deleted, provider)
 		VALUES ($1, $2, '', '', '', '', '{}', '{}', 0, $3, 'active', '', 0, '{}', '', 0, 0, $4) ON CONFLICT (id) DO NOTHING`,
 		id, consumer, now, provider)
+}
+
+// DeleteOldInvitations deletes events of invitations that were over 30 days ago.
+func (s *Store) DeleteOldInvitations(ctx context.Context) error {
+	return s.exec(ctx, "delete old invitations", `DELETE FROM calendar_events WHERE ends_at < $1 AND calendar_id IN
+		(SELECT id FROM calendars WHERE provider IN ('mail', 'intake'))`, time.Now().AddDate(0, 0, -30))
+}
+
+// InvitationsID returns the ID of the row for the invitations of a consumer that come in a way.
+func InvitationsID(consumer uuid.UUID, provider calendarapi.Provider) uuid.UUID {
+	return uuid.NewSHA1(consumer, []byte(provider))
 }
 
 // EventsByUID returns the events of a calendar with a UID, oldest first.

@@ -52,6 +52,11 @@ var exampleRows = map[string]string{
 		meeting_url, platform, attendees, response, problem,
 		rule_record, rule_reason, updated_at, removed, dirty, wanted, record, reason, job_id)
 		VALUES ('event', 'calendar', '` + rowConsumer + `', 'uid', 0, 0, '', '', 1, 1, '', '', '', 0, '', '', 0, '', 1, 0, 0, 0, 0, '', '')`,
+	"mail_messages": `(id, message_key, source, remote, received_at, raw, size, verdict, since) VALUES ('mail', 'key', 'smtp', '', 1, '', 0, 'accepted', 1)`,
+	"mail_meetings": `(id, organizer, uid, domain, created_at, updated_at) VALUES ('meeting', 'ada@example.test', 'uid', '', 1, 1)`,
+	"mail_events":   `(organizer, uid, original, sequence, stamp, assumed, named, message) VALUES ('ada@example.test', 'uid', 0, 0, 1, 0, 0, 'mail')`,
+	"mail_changes":  `(message, job, kind, summary, starts_at, zone) VALUES ('mail', 'job', 'scheduled', '', 1, '')`,
+	"mailboxes":     `(name, uid_validity, uid, first_seen_at) VALUES ('box', 1, 1, 1)`,
 	"payment_events": `(id, type, created_at, received_at, effect, subscription_id, customer_id, consumer, email, plan, status)
 		VALUES ('evt_1', 'created', 1, 1, '', 'sub_1', 'cus_1', 'ada', '', 'pro', 'active')`,
 	"subscriptions":     `(id, consumer, plan, status) VALUES ('sub_1', 'ada', 'pro', 'active')`,

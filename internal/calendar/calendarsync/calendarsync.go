@@ -159,6 +159,9 @@ type Verdict struct {
 	Reason string // without "recorded" or "not recorded"
 }
 
+// Invited is the verdict about an invitation.
+var Invited = Verdict{Record: true, Reason: "there is an invitation"}
+
 // Meeting identifies the events of a team's calendars that are the same meeting.
 type Meeting struct {
 	ConsumerID uuid.UUID

@@ -115,6 +115,14 @@ func newEvent(e calendar.Event, owner string, decide func(calendar.Event) (Verdi
 	}}
 }
 
+// NewInvitation returns an occurrence of which mail tells.
+func NewInvitation(e calendar.Event) Event {
+	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
+		Sequence: Unversioned, Title: text.CleanLine(e.Summary, maxTitle), Organizer: e.Organizer, Start: exact(e.Start), End: exact(e.End),
+		Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform, ByRules: Invited,
+	}}
+}
+
 // problemOf returns why an event can get no bot, or "".
 func problemOf(e calendar.Event) string {
 	switch {

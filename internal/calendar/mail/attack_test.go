@@ -1,6 +1,10 @@
 package mail
 
 import (
+	"standin/internal/jobs/job"
+
+	"github.com/google/uuid"
+
 	"bytes"
 	"cmp"
 	"context"
@@ -101,7 +105,7 @@ func TestAttackReplayedInvitation(t *testing.T) {
 			t.Parallel()
 			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.settings.Policy.LookupTXT })
 			got := h.processFrom(t, cmp.Or(test.source, "smtp"), "203.0.113.9", test.raw)
-			if jobs := h.service.scheduled(); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) {
+			if jobs := h.scheduled(t); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) {
 				t.Errorf("%s by %q, %q, jobs %q", got.Verdict, got.Auth, got.Detail, jobs)
 			}
 		})
@@ -175,7 +179,7 @@ func TestAttackUnsignedContentType(t *testing.T) {
 			t.Parallel()
 			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.settings.Policy.LookupTXT })
 			got := h.processFrom(t, "smtp", "203.0.113.9", test.raw)
-			if jobs := h.service.scheduled(); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) || got.Auth == "" {
+			if jobs := h.scheduled(t); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) || got.Auth == "" {
 				t.Errorf("%s by %q, %q, jobs %q", got.Verdict, got.Auth, got.Detail, jobs)
 			}
 		})
@@ -279,7 +283,7 @@ func TestAttackDeadNameServersOverSMTP(t *testing.T) {
 			t.Errorf("message %d: %v", i, err)
 		}
 	}
-	records, err := h.store.Records(t.Context(), 0, 10)
+	records, err := h.store.Records(t.Context(), uuid.Nil, 10)
 	if err != nil || len(records) != 0 || dns.lookups.Load() != 1 {
 		t.Errorf("%d messages are stored after %d lookups, %v", len(records), dns.lookups.Load(), err)
 	}
@@ -295,18 +299,18 @@ func TestAttackStrangersStartBots(t *testing.T) {
 		calendar.WriteString("BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n")
 		for i := range events {
 			fmt.Fprintf(&calendar,
-				"BEGIN:VEVENT\r\nUID:%s-%d\r\nSEQUENCE:%d\r\nORGANIZER:mailto:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://meet.google.com/abc-defg-hij\r\nEND:VEVENT\r\n",
-				from, i, day.YearDay(), from, day.Add(time.Duration(i)*time.Minute).Format("20060102T150405Z"))
+				"BEGIN:VEVENT\r\nUID:%s-%d\r\nSEQUENCE:%d\r\nORGANIZER:mailto:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://zoom.us/j/81234567%03d\r\nEND:VEVENT\r\n",
+				from, i, day.YearDay(), from, day.Add(time.Duration(i)*time.Minute).Format("20060102T150405Z"), i)
 		}
 		calendar.WriteString("END:VCALENDAR\r\n")
 		return h.process(t, messageOf(calendar.String(), "From: "+from, "Content-Type: text/calendar"))
 	}
 	organizers := func(domain string) (jobs int, organizers map[string]bool) {
 		organizers = make(map[string]bool)
-		for _, j := range h.service.jobs {
-			if !j.Cancelled && strings.HasSuffix(j.OrganizerEmail, domain) {
+		for _, j := range h.jobs(t) {
+			if j.Status != job.Cancelled && strings.HasSuffix(j.Email, domain) {
 				jobs++
-				organizers[j.OrganizerEmail] = true
+				organizers[j.Email] = true
 			}
 		}
 		return jobs, organizers
@@ -340,8 +344,8 @@ func TestAttackStrangersStartBots(t *testing.T) {
 		send(fmt.Sprintf("moving%d@evil.org", day), 20, monday.AddDate(0, 0, 40))
 	}
 	perDay := make(map[string]int)
-	for _, j := range h.service.jobs {
-		if !j.Cancelled && strings.HasSuffix(j.OrganizerEmail, "evil.org") {
+	for _, j := range h.jobs(t) {
+		if j.Status != job.Cancelled && strings.HasSuffix(j.Email, "evil.org") {
 			perDay[j.JoinAt.Format(time.DateOnly)]++
 		}
 	}
@@ -375,12 +379,12 @@ func TestAttackQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.SetStep(func(name string) {
-		if name == "before request" {
+		if name == "before jobs" {
 			verdicts = append(verdicts, name)
 		}
 	})
 	h.run(t)
-	at := slices.IndexFunc(h.service.jobs, func(j *fakeJob) bool { return j.OrganizerEmail == "boss@good.test" })
+	at := slices.IndexFunc(h.jobs(t), func(j scheduledJob) bool { return j.Email == "boss@good.test" })
 	if at < 0 || at > 1 || len(verdicts) != 31 {
 		t.Errorf("the message is processed after %d others of %d", at, len(verdicts))
 	}

@@ -2,8 +2,11 @@ package mail
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+
+	"github.com/google/uuid"
+
+	"standin/internal/store"
 )
 
 const (
@@ -47,7 +50,7 @@ func (w *Worker) judge(ctx context.Context, m received) (judgment, error) {
 }
 
 // authenticate authenticates a stored message.
-func (w *Worker) authenticate(ctx context.Context, id int64) error {
+func (w *Worker) authenticate(ctx context.Context, id uuid.UUID) error {
 	p, err := w.store.message(ctx, id)
 	if err != nil {
 		return err
@@ -56,7 +59,7 @@ func (w *Worker) authenticate(ctx context.Context, id int64) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := w.store.write(ctx, func(tx *sql.Tx) error { return saveJudgment(ctx, tx, id, j, w.settings.Now()) }); err != nil {
+	if err := w.store.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return saveJudgment(ctx, tx, id, j, w.settings.Now()) }); err != nil {
 		return err
 	}
 	if judgeErr != nil {
@@ -71,7 +74,7 @@ func (w *Worker) authenticate(ctx context.Context, id int64) error {
 }
 
 // logVerdict logs the verdict of a message that is not processed further.
-func (w *Worker) logVerdict(id int64, source, remote string, j judgment) {
+func (w *Worker) logVerdict(id uuid.UUID, source, remote string, j judgment) {
 	w.settings.Log.Info("message processed", "message", id, "source", source, "remote", remote, "from", j.content.from, "verdict", j.verdict,
 		"auth", j.auth.method, "detail", j.detail)
 }

@@ -2,7 +2,6 @@ package mail_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+	"github.com/google/uuid"
 
 	"standin/internal/calendar/mail"
 	"standin/internal/testing/await"
@@ -29,36 +29,24 @@ type flood struct {
 	*testing.T
 	keys    mail.Keys
 	address string
-	dir     string
+	service liveService
 }
 
 // startFlood starts a service with a mail worker.
 func startFlood(t *testing.T) flood {
 	t.Helper()
 	s := startService(t)
-	f := flood{T: t, dir: t.TempDir(), keys: mail.NewKeys("good.test", "evil.test")}
-	w, err := mail.Open(t.Context(), mail.Settings{
-		Dir: f.dir, Service: mail.NewClient(s.BaseURL(), intakeSecret), Log: slog.New(slog.DiscardHandler),
+	f := flood{T: t, service: s, keys: mail.NewKeys("good.test", "evil.test")}
+	w, stop := s.startWorker(t, mail.Settings{
+		Log: slog.New(slog.DiscardHandler),
 		Policy: mail.Policy{
 			Senders: []mail.Sender{{From: "*"}}, DomainMeetings: 20, Recipients: []string{"notes@bots.example.test"},
 			LookupTXT: f.keys.Lookup,
 		},
 		SMTP: mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	f.address = w.SMTPAddr()
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(stop)
 	return f
 }
 
@@ -109,7 +97,7 @@ func (f flood) goodMessage() {
 	await.Until(f.T, "an accepted message", func() bool { return f.send("127.0.0.3", raw) == nil })
 	var found mail.Record
 	await.Until(f.T, "its record", func() bool {
-		records, err := mail.Directory(f.dir).Records(f.Context(), 0, 500)
+		records, err := f.service.records.Records(f.Context(), uuid.Nil, 500)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -118,7 +106,7 @@ func (f flood) goodMessage() {
 				found = r
 			}
 		}
-		return found.ID != 0
+		return found.ID != uuid.Nil
 	})
 	took := time.Since(began)
 	f.Logf("the good message took %s", took)

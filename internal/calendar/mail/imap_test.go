@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"github.com/google/uuid"
+
 	"bytes"
 	"net/url"
 	"slices"
@@ -74,14 +76,14 @@ func TestIMAP(t *testing.T) {
 	if got, want := host.Seen(t), []bool{false, true, true, false, true, true}; !slices.Equal(got, want) {
 		t.Errorf("seen %v, want %v", got, want)
 	}
-	records, err := h.store.Records(t.Context(), 0, 100)
+	records, err := h.store.Records(t.Context(), uuid.Nil, 100)
 	if err != nil || len(records) != 4 {
 		t.Errorf("%d messages, %v, want each once", len(records), err)
 	}
 	if box := h.awaitOpened(t, host); box.uid != 6 || !box.firstSeen.Equal(monday) {
 		t.Errorf("the mailbox is %+v", box)
 	}
-	if jobs := h.service.scheduled(); len(jobs) != 1 {
+	if jobs := h.scheduled(t); len(jobs) != 1 {
 		t.Errorf("jobs %q", jobs)
 	}
 }
@@ -139,7 +141,7 @@ func TestIMAPRenumbered(t *testing.T) {
 	h.awaitRecord(t, func(r Record) bool { return r.Verdict != waiting })
 	host.Deliver(t, sample(t, "outlook-single"), monday.AddDate(0, -1, 0)) // moved there from another mailbox
 	h.awaitRecord(t, func(r Record) bool { return r.Subject == "Jour fixe" })
-	records, err := h.store.Records(t.Context(), 0, 100)
+	records, err := h.store.Records(t.Context(), uuid.Nil, 100)
 	if err != nil || len(records) != 2 {
 		t.Errorf("%d messages, %v, want 2", len(records), err)
 	}
@@ -158,7 +160,7 @@ func TestIMAPIdle(t *testing.T) {
 	await.Until(t, "messages are announced", func() bool {
 		// The server does not announce one that arrives just before the worker waits.
 		host.Deliver(t, sample(t, "newsletter"), monday)
-		records, err := h.store.Records(t.Context(), 0, 2)
+		records, err := h.store.Records(t.Context(), uuid.Nil, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

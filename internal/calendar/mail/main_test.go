@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,67 +17,51 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/calendar"
+	"standin/internal/jobs/event"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/runner"
+	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // monday is the time of most tests. In the 14 days after it, daylight saving time
 // ends in Europe (October 25) and in America (November 1).
 var monday = time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)
 
-// fakeService is a service that schedules, moves and cancels jobs as
-// lifecycle.EventScheduler does, for jobs that are not dispatched.
-type fakeService struct {
-	mu    sync.Mutex
-	jobs  []*fakeJob
-	down  bool
-	calls int
+// scheduledJob is a job with the address of its team.
+type scheduledJob struct {
+	ID             uuid.UUID
+	JoinAt         time.Time
+	Meeting, Email string
+	Status         job.Status
+	Options        job.Options
+	CreatedAt      time.Time
 }
 
-type fakeJob struct {
-	calendar.Invite
-	id uuid.UUID
-}
-
-var errDown = errors.New("connection refused")
-
-// Schedule implements Scheduler.
-func (s *fakeService) Schedule(_ context.Context, invite calendar.Invite) (calendar.Result, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	if s.down {
-		return calendar.Result{}, errDown
-	}
-	invite, err := invite.Normal()
+// jobs returns all jobs, in the order of their creation.
+func (h *harness) jobs(t testing.TB) []scheduledJob {
+	t.Helper()
+	found, err := store.Rows(t.Context(), h.settings.Store.Reader, "list jobs", func(row store.Row) (j scheduledJob, err error) {
+		var options []byte
+		err = row.Scan(&j.ID, &j.JoinAt, &j.Meeting, &j.Email, &j.Status, &options, &j.CreatedAt)
+		return j, errors.Join(err, json.Unmarshal(options, &j.Options))
+	}, `SELECT j.id, join_at, meeting_url, email, status, options, j.created_at FROM jobs j JOIN consumers c ON c.id = j.consumer_id ORDER BY j.id`)
 	if err != nil {
-		return calendar.Result{}, &RejectedError{Reason: err.Error()}
+		t.Fatal(err)
 	}
-	for _, j := range s.jobs {
-		if j.Cancelled || j.OrganizerEmail != invite.OrganizerEmail || j.ICalUID != invite.ICalUID {
-			continue
-		}
-		j.Invite = invite
-		return calendar.Result{Kind: calendar.Deduped, JobID: j.id}, nil
-	}
-	if invite.Cancelled {
-		return calendar.Result{}, nil
-	}
-	j := &fakeJob{Invite: invite, id: uuid.New()}
-	s.jobs = append(s.jobs, j)
-	return calendar.Result{Kind: calendar.Scheduled, JobID: j.id}, nil
+	return found
 }
 
 // scheduled returns the jobs that are not cancelled, by time: start in UTC, link
 // and organizer.
-func (s *fakeService) scheduled() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (h *harness) scheduled(t testing.TB) []string {
+	t.Helper()
 	var found []string
-	for _, j := range s.jobs {
-		if !j.Cancelled {
-			found = append(found, fmt.Sprintf("%s %s %s", j.JoinAt.Format("01-02 15:04"), shortLink(j.MeetingURL),
-				strings.TrimSuffix(j.OrganizerEmail, "@example.test")))
+	for _, j := range h.jobs(t) {
+		if j.Status != job.Cancelled {
+			found = append(found, fmt.Sprintf("%s %s %s", j.JoinAt.Format("01-02 15:04"), shortLink(j.Meeting),
+				strings.TrimSuffix(j.Email, "@example.test")))
 		}
 	}
 	slices.Sort(found)
@@ -101,8 +86,7 @@ func shortLink(address string) string {
 // senders of example.test may schedule everything.
 type harness struct {
 	*Worker
-	service *fakeService
-	now     time.Time
+	now time.Time
 }
 
 // prefixes parses networks.
@@ -113,29 +97,30 @@ func prefixes(texts ...string) (found []netip.Prefix) {
 	return found
 }
 
-// emptyDatabase is the database of a worker that has received nothing. Copies of it are
-// cheaper than new ones.
-var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "mail-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	store, err := openStore(context.Background(), dir, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := store.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(dir, fileName))
-})
+// sealer encrypts nothing.
+type sealer struct{}
+
+// Seal implements Sealer.
+func (sealer) Seal(_, text string) string { return text }
+
+// Open implements Sealer.
+func (sealer) Open(_, sealed string) (string, error) { return sealed, nil }
+
+// newScheduler returns what keeps the jobs of events in a database.
+func newScheduler(s *store.Store, now func() time.Time) *lifecycle.EventScheduler {
+	jobs := lifecycle.New(lifecycle.Settings{Store: s, BaseURL: "https://standin.test", Now: now, Events: new(event.Publisher)})
+	return &lifecycle.EventScheduler{Jobs: jobs, Plans: s}
+}
 
 func newHarness(t testing.TB, change func(*Settings)) *harness {
 	t.Helper()
-	h := &harness{service: &fakeService{}, now: monday}
+	h := &harness{now: monday}
+	database, err := store.Open(t.Context(), storetest.FreshSQLite(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	settings := Settings{
-		Dir: t.TempDir(), Service: h.service, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler), MaxMessage: 64 << 10,
+		Store: database, Sealer: sealer{}, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler), MaxMessage: 64 << 10,
 		Policy: Policy{
 			Senders: []Sender{
 				{From: "example.test"}, {From: "example.org"}, {From: "calendly.com"}, {From: "zoom.us"}, {From: "*"},
@@ -146,19 +131,15 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	if change != nil {
 		change(&settings)
 	}
-	empty, err := emptyDatabase()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(settings.Dir, fileName), empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settings.Jobs = newScheduler(database, settings.Now)
 	w, err := Open(t.Context(), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
+		w.Close()
+		settings.Jobs.Jobs.Close()
+		if err := database.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -193,11 +174,11 @@ func (h *harness) processFrom(t testing.TB, source, remote string, raw []byte) R
 // run does all work that is due and returns the newest message.
 func (h *harness) run(t testing.TB) Record {
 	t.Helper()
-	for _, r := range []*runner.Runner[int64]{h.arrivals, h.messages, h.meetings, h.replies} {
+	for _, r := range []*runner.Runner[uuid.UUID]{h.arrivals, h.messages, h.meetings, h.replies} {
 		for r.RunNext(t.Context()) {
 		}
 	}
-	records, err := h.store.Records(t.Context(), 0, 1)
+	records, err := h.store.Records(t.Context(), uuid.Nil, 1)
 	if err != nil || len(records) != 1 {
 		t.Fatalf("%v, %v", records, err)
 	}

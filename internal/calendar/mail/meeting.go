@@ -3,15 +3,17 @@ package mail
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/calendar"
-	"standin/internal/jobs/job"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/store"
 )
 
 // quota limits the meetings of a sender domain. The zero value has no limit.
@@ -46,8 +48,8 @@ type applied struct {
 // apply saves the events of a message that are newer than those that are known. A
 // meeting may have changed its organizer; that of an author who may schedule the
 // meetings of others then replaces the one with the former organizer.
-func (s *Store) apply(ctx context.Context, message int64, events []calendar.Event, by author, now time.Time) (found applied, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
+func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.Event, by author, now time.Time) (found applied, err error) {
+	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found = applied{}
 		for _, e := range events {
 			organizer, err := organizerOf(ctx, tx, e, by)
@@ -89,28 +91,25 @@ func (s *Store) apply(ctx context.Context, message int64, events []calendar.Even
 
 // organizerOf returns the organizer of an event. For an event that names none, it is
 // the known one of the same meeting, or else the author.
-func organizerOf(ctx context.Context, tx *sql.Tx, e calendar.Event, by author) (organizer string, err error) {
+func organizerOf(ctx context.Context, tx *store.Tx, e calendar.Event, by author) (organizer string, err error) {
 	if e.Organizer != "" || !by.named {
 		return cmp.Or(e.Organizer, by.address), nil
 	}
-	err = tx.QueryRowContext(ctx, `SELECT organizer FROM events WHERE uid = $1 AND named = 1 ORDER BY assumed, organizer
-		LIMIT 1`, e.UID).Scan(&organizer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return by.address, nil
-	}
-	return organizer, wrap(err)
+	_, err = get(ctx, tx.Reader, []any{&organizer}, `SELECT organizer FROM mail_events WHERE uid = $1 AND named = 1 ORDER BY assumed, organizer
+		LIMIT 1`, e.UID)
+	return cmp.Or(organizer, by.address), err
 }
 
 // maxOrganizers limits the organizers of a meeting that may replace each other.
 const maxOrganizers = 20
 
 // otherMeetings returns the meetings with the same UID and other organizers.
-func otherMeetings(ctx context.Context, tx *sql.Tx, m meeting) ([]meeting, error) {
-	return list(ctx, tx, func(row *sql.Rows) (meeting, error) {
+func otherMeetings(ctx context.Context, tx *store.Tx, m meeting) ([]meeting, error) {
+	return list(ctx, tx.Reader, func(row store.Row) (meeting, error) {
 		other := meeting{uid: m.uid}
 		err := row.Scan(&other.organizer)
 		return other, err
-	}, `SELECT organizer FROM meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC
+	}, `SELECT organizer FROM mail_meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC
 		LIMIT $3`, m.uid, m.organizer, maxOrganizers)
 }
 
@@ -118,34 +117,39 @@ func otherMeetings(ctx context.Context, tx *sql.Tx, m meeting) ([]meeting, error
 // reports. Of two versions with the same SEQUENCE and DTSTAMP, the one that arrived
 // last counts, but not a copy of an earlier message, or one that leaves out the
 // organizer.
-func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, named bool, message int64) (outdated bool, err error) {
+func saveEvent(ctx context.Context, tx *store.Tx, m meeting, e calendar.Event, named bool, message uuid.UUID) (outdated bool, err error) {
 	var known struct {
-		sequence, stamp, message int64
-		assumed                  bool
+		sequence, stamp int64
+		message         uuid.UUID
+		assumed         bool
 	}
 	assumed := e.Organizer == ""
-	err = tx.QueryRowContext(ctx, `SELECT sequence, stamp, assumed, message FROM events WHERE organizer = $1 AND uid = $2 AND original = $3`,
-		m.organizer, m.uid, millis(e.Original)).Scan(&known.sequence, &known.stamp, &known.assumed, &known.message)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
-		return false, wrap(err)
-	default:
+	ok, err := get(ctx, tx.Reader, []any{&known.sequence, &known.stamp, &known.assumed, &known.message},
+		`SELECT sequence, stamp, assumed, message FROM mail_events WHERE organizer = $1 AND uid = $2 AND original = $3`,
+		m.organizer, m.uid, millis(e.Original))
+	if err != nil {
+		return false, err
+	}
+	if ok {
 		order := cmp.Or(cmp.Compare(int64(e.Sequence), known.sequence), cmp.Compare(millis(e.Stamp), known.stamp))
 		if order < 0 {
 			return true, nil
 		}
 		if order == 0 {
 			copies := 0 // earlier messages of the sender with this Message-ID
-			err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender
-				AND earlier.message_id = messages.message_id AND earlier.id < messages.id
-				WHERE messages.id = $1 AND messages.message_id <> ''`, message).Scan(&copies)
-			if err != nil || copies > 0 || message <= known.message || assumed && !known.assumed {
-				return false, wrap(err)
+			_, err := get(ctx, tx.Reader, []any{&copies}, `SELECT COUNT(*) FROM mail_messages m JOIN mail_messages AS earlier
+				ON earlier.sender = m.sender AND earlier.message_id = m.message_id AND earlier.id < m.id
+				WHERE m.id = $1 AND m.message_id <> ''`, message)
+			isOlder := message.String() <= known.message.String()
+			if err != nil || copies > 0 || isOlder || assumed && !known.assumed {
+				return false, err
 			}
 		}
 	}
-	return false, exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, assumed, named, message)
+	if err := exec(ctx, tx, `UPDATE mail_meetings SET revision = revision + 1 WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid); err != nil {
+		return false, err
+	}
+	return false, exec(ctx, tx, `INSERT INTO mail_events (organizer, uid, original, sequence, stamp, assumed, named, message)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, assumed = $6, named = $7, message = $8`,
 		m.organizer, m.uid, millis(e.Original), e.Sequence, millis(e.Stamp), assumed, named, message)
@@ -153,47 +157,46 @@ func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, nam
 
 // saveMeeting saves that a meeting is known. It returns a *RejectedError if the quota
 // does not allow a new one.
-func (s *Store) saveMeeting(ctx context.Context, tx *sql.Tx, m meeting, q quota, now time.Time) error {
+func (s *Store) saveMeeting(ctx context.Context, tx *store.Tx, m meeting, q quota, now time.Time) error {
 	if q.meetings > 0 {
 		var known, recent, bytes int64
-		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM meetings WHERE organizer = $1 AND uid = $2),
-			(SELECT COUNT(*) FROM meetings WHERE domain <> '' AND domain = $3 AND created_at > $4),
-			(SELECT COALESCE(SUM(size), 0) FROM messages WHERE domain = $3 AND id IN (SELECT message FROM events))`,
-			m.organizer, m.uid, q.domain, now.Add(-quotaTime).UnixMilli()).Scan(&known, &recent, &bytes)
+		_, err := get(ctx, tx.Reader, []any{&known, &recent, &bytes}, `SELECT
+			(SELECT COUNT(*) FROM mail_meetings WHERE organizer = $1 AND uid = $2),
+			(SELECT COUNT(*) FROM mail_meetings WHERE domain <> '' AND domain = $3 AND created_at > $4),
+			(SELECT COALESCE(SUM(size), 0) FROM mail_messages WHERE domain = $3 AND id IN (SELECT message FROM mail_events))`,
+			m.organizer, m.uid, q.domain, now.Add(-quotaTime))
 		switch {
 		case err != nil:
-			return wrap(err)
+			return err
 		case known == 0 && recent >= int64(q.meetings):
 			return q.exceeded()
 		case known == 0 && bytes > s.maxBytes/quotaBytes:
 			return &RejectedError{Reason: fmt.Sprintf("the messages of the meetings of %s are too large together", q.domain)}
 		}
 	}
-	return exec(ctx, tx, `INSERT INTO meetings (organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
-		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $3, updated_at = $4`, m.organizer, m.uid, q.domain, now.UnixMilli())
+	return exec(ctx, tx, `INSERT INTO mail_meetings (id, organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $4, updated_at = $5`, newID(), m.organizer, m.uid, q.domain, now)
 }
 
 // checkQuota returns a *RejectedError if the sender domain of a meeting has as many
 // other occurrences within 12 hours of a time as it may have in a day.
-func (s *Store) checkQuota(ctx context.Context, m meeting, original, start time.Time, limit int) error {
+func checkQuota(ctx context.Context, tx *store.Tx, m meeting, e calendarsync.Event, limit int) error {
 	if limit == 0 {
 		return nil
 	}
 	var domain string
 	var count int
-	err := s.db.QueryRowContext(ctx, `SELECT domain, (SELECT COUNT(*) FROM occurrences
-		JOIN meetings AS others ON others.organizer = occurrences.organizer AND others.uid = occurrences.uid
-			WHERE others.domain = meetings.domain AND others.domain <> '' AND starts_at > $3 AND starts_at < $4
-			AND NOT (occurrences.organizer = $1 AND occurrences.uid = $2 AND original = $5))
-		FROM meetings WHERE organizer = $1 AND uid = $2`,
-		m.organizer, m.uid, start.Add(-quotaTime/2).UnixMilli(), start.Add(quotaTime/2).UnixMilli(), millis(original)).Scan(&domain, &count)
-	if err != nil {
-		return wrap(err)
-	}
-	if domain != "" && count >= limit {
+	_, err := get(ctx, tx.Reader, []any{&domain, &count}, `SELECT m.domain, (SELECT COUNT(*) FROM calendar_events e
+			JOIN calendars c ON c.id = e.calendar_id AND c.provider = 'mail'
+			JOIN mail_meetings others ON others.organizer = e.organizer AND others.uid = e.uid
+			WHERE others.domain = m.domain AND others.domain <> '' AND e.problem = '' AND starts_at > $3 AND starts_at < $4
+			AND NOT (e.organizer = $1 AND e.uid = $2 AND original = $5))
+		FROM mail_meetings m WHERE organizer = $1 AND uid = $2`,
+		m.organizer, m.uid, e.Start.Add(-quotaTime/2), e.Start.Add(quotaTime/2), millis(e.Original))
+	if err == nil && domain != "" && count >= limit {
 		return quota{domain, limit}.exceeded()
 	}
-	return nil
+	return err
 }
 
 func millis(at time.Time) int64 {
@@ -205,7 +208,8 @@ func millis(at time.Time) int64 {
 
 // eventSource is where the latest version of an event is.
 type eventSource struct {
-	original, message int64
+	original int64
+	message  uuid.UUID
 }
 
 // quotaTime is the time for which quotas count.
@@ -215,24 +219,25 @@ const quotaTime = 24 * time.Hour
 // meeting.
 type reading struct {
 	budget *calendar.Budget
-	hosts  []string       // of meetings, as in Policy
-	plans  map[int64]plan // of messages that events came with
+	hosts  []string           // of meetings, as in Policy
+	plans  map[uuid.UUID]plan // of messages that events came with
 }
 
 // newReading returns a reading that ends after readTime.
 func (w *Worker) newReading() *reading {
-	return &reading{budget: calendar.NewBudget(time.Now().Add(readTime)), hosts: w.settings.Policy.MeetingHosts, plans: make(map[int64]plan)}
+	return &reading{budget: calendar.NewBudget(time.Now().Add(readTime)), hosts: w.settings.Policy.MeetingHosts, plans: make(map[uuid.UUID]plan)}
 }
 
 // plan returns the plan of a message whose events were accepted before.
-func (r *reading) plan(ctx context.Context, s *Store, message int64) (plan, error) {
+func (r *reading) plan(ctx context.Context, s *Store, message uuid.UUID) (plan, error) {
 	if p, known := r.plans[message]; known {
 		return p, nil
 	}
-	var raw []byte
-	if err := s.db.QueryRowContext(ctx, `SELECT raw FROM messages WHERE id = $1`, message).Scan(&raw); err != nil {
-		return plan{}, wrap(err)
+	stored, err := s.message(ctx, message)
+	if err != nil {
+		return plan{}, err
 	}
+	raw := stored.raw
 	if err := r.budget.Spend(len(raw) / bytesPerStep); err != nil {
 		return plan{}, readError(err)
 	}
@@ -262,25 +267,27 @@ func readError(err error) error {
 // if an author who may schedule the meetings of others has sent a newer version with
 // another organizer. Versions of an occurrence and of the whole series are compared by
 // their times only, because each has its own count of revisions.
-func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []calendar.Event, message int64, err error) {
-	sources, err := list(ctx, s.db, func(row *sql.Rows) (e eventSource, err error) {
+func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []calendar.Event, message uuid.UUID, err error) {
+	sources, err := list(ctx, s.DB.Reader, func(row store.Row) (e eventSource, err error) {
 		err = row.Scan(&e.original, &e.message)
 		return e, err
-	}, `SELECT original, message FROM events WHERE organizer = $1 AND uid = $2 AND NOT EXISTS (
-			SELECT 1 FROM events AS other WHERE other.uid = events.uid AND other.organizer <> events.organizer AND other.named = 1 AND
-			CASE WHEN other.original = events.original
-				THEN (other.sequence, other.stamp, events.assumed) > (events.sequence, events.stamp, other.assumed)
-				ELSE other.original = 0 AND other.stamp > events.stamp
+	}, `SELECT original, message FROM mail_events e WHERE organizer = $1 AND uid = $2 AND NOT EXISTS (
+			SELECT 1 FROM mail_events AS other WHERE other.uid = e.uid AND other.organizer <> e.organizer AND other.named = 1 AND
+			CASE WHEN other.original = e.original
+				THEN (other.sequence, other.stamp, e.assumed) > (e.sequence, e.stamp, other.assumed)
+				ELSE other.original = 0 AND other.stamp > e.stamp
 			END)`, m.organizer, m.uid)
 	if err != nil {
-		return nil, 0, err
+		return nil, uuid.Nil, err
 	}
 	for _, source := range sources {
 		p, err := r.plan(ctx, s, source.message)
 		if err != nil {
-			return nil, 0, err
+			return nil, uuid.Nil, err
 		}
-		message = max(message, source.message)
+		if source.message.String() > message.String() {
+			message = source.message
+		}
 		for _, e := range p.events {
 			if (e.Organizer == m.organizer || e.Organizer == "") && e.UID == m.uid && millis(e.Original) == source.original {
 				e.Organizer = m.organizer
@@ -292,69 +299,25 @@ func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []cal
 	return events, message, nil
 }
 
-// occurrence is an occurrence of a meeting for which the service was asked.
-type occurrence struct {
-	original time.Time
-	icalUID  string
-	start    time.Time
-	end      time.Time
-	address  string
-	platform job.Platform
-	kind     calendar.Kind
-	jobID    string
-	summary  string
-	zone     string
+// revision returns the revision of a meeting's events.
+func revision(ctx context.Context, db *store.Reader, m meeting) (n int64, err error) {
+	_, err = get(ctx, db, []any{&n}, `SELECT revision FROM mail_meetings WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid)
+	return n, err
 }
 
-// occurrences returns what the service was asked for.
-func (s *Store) occurrences(ctx context.Context, m meeting) ([]occurrence, error) {
-	return list(ctx, s.db, func(row *sql.Rows) (o occurrence, err error) {
-		var original, start, end int64
-		err = row.Scan(&original, &o.icalUID, &start, &end, &o.address, &o.platform, &o.kind, &o.jobID, &o.summary, &o.zone)
-		o.start, o.end = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
-		if original != 0 {
-			o.original = time.UnixMilli(original).UTC()
-		}
-		return o, err
-	}, `SELECT original, ical_uid, starts_at, ends_at, meeting_url, platform, kind, job, summary, zone FROM occurrences
-		WHERE organizer = $1 AND uid = $2 ORDER BY starts_at`, m.organizer, m.uid)
-}
-
-// saveOccurrence saves that the service has an occurrence in place of the one with another
-// original start, or has none if it is nil, and the change, if a message has caused it.
-func (s *Store) saveOccurrence(ctx context.Context, m meeting, previous time.Time, o *occurrence, message int64, c Change) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := exec(ctx, tx, `DELETE FROM occurrences WHERE organizer = $1 AND uid = $2
-			AND original = $3`, m.organizer, m.uid, millis(previous)); err != nil {
-			return err
-		}
-		if o != nil {
-			err := exec(ctx, tx, `INSERT OR REPLACE INTO occurrences (organizer, uid, original, ical_uid, starts_at, ends_at, meeting_url,
-				platform, kind, job, summary, zone) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-				m.organizer, m.uid, millis(o.original), o.icalUID, o.start.UnixMilli(), o.end.UnixMilli(), o.address, o.platform, o.kind,
-				o.jobID, o.summary, o.zone)
-			if err != nil {
-				return err
-			}
-		}
-		if message == 0 {
-			return nil
-		}
-		return exec(ctx, tx, `INSERT INTO changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`, message, c.JobID, c.Kind, c.Summary, c.Start.UnixMilli(), c.Zone)
-	})
+// saveChange saves what a message has changed.
+func saveChange(ctx context.Context, tx *store.Tx, message uuid.UUID, c Change) error {
+	return exec(ctx, tx, `INSERT INTO mail_changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`, message, c.JobID, c.Kind, c.Summary, c.Start, c.Zone)
 }
 
 // scheduleNext saves when further occurrences of a meeting are due; never if at
 // is zero. With again, the last attempt has failed.
 func (s *Store) scheduleNext(ctx context.Context, m meeting, at time.Time, again bool) error {
-	var next any
-	if !at.IsZero() {
-		next = at.UnixMilli()
-	}
 	attempts := "0"
 	if again {
 		attempts = "attempts + 1"
 	}
-	return s.exec(ctx, `UPDATE meetings SET next_at = $3, attempts = `+attempts+` WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid, next)
+	return s.exec(ctx, `UPDATE mail_meetings SET next_at = $3, attempts = `+attempts+` WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid,
+		nullTime(at))
 }

@@ -3,12 +3,15 @@ package mail
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/jobs/runner"
+	"standin/internal/store"
 )
 
 // maxBacklog limits the messages of a sender domain that wait. Further ones are refused
@@ -28,80 +31,81 @@ type received struct {
 	judgment *judgment // nil if the author is still to be authenticated
 }
 
-// add stores a message that was received and returns its ID; 0 if the store has it.
+// add stores a message that was received and returns its ID; uuid.Nil if the store has it.
 // It returns errFull if there is no space, and errBacklog if too many messages of the
 // sender's domain wait.
-func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, err error) {
+func (s *Store) add(ctx context.Context, m received, now time.Time) (id uuid.UUID, err error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n%q\n", m.source, m.remote, m.origin)
 	sum.Write(m.raw)
-	key := sum.Sum(nil)
-	err = s.write(ctx, func(tx *sql.Tx) error {
+	key := hex.EncodeToString(sum.Sum(nil))
+	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		id = uuid.Nil
 		var known, size int64
-		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM messages WHERE key = $1), (SELECT COALESCE(SUM(size), 0)
-			FROM messages)`, key).Scan(&known, &size)
-		if err != nil {
-			return wrap(err)
-		}
-		if known > 0 {
-			return nil
+		if _, err := get(ctx, tx.Reader, []any{&known, &size}, `SELECT (SELECT COUNT(*) FROM mail_messages WHERE message_key = $1),
+			(SELECT COALESCE(SUM(size), 0) FROM mail_messages)`, key); err != nil || known > 0 {
+			return err
 		}
 		if excess := size + int64(len(m.raw)) - s.maxBytes; excess > 0 { // the oldest are deleted
 			var freed int64
-			err := tx.QueryRowContext(ctx, `SELECT COALESCE(SUM(size), 0) FROM messages WHERE `+unused).Scan(&freed)
+			_, err := get(ctx, tx.Reader, []any{&freed}, `SELECT COALESCE(SUM(size), 0) FROM mail_messages WHERE `+unused)
 			if err == nil && freed < excess {
-				return errFull
+				err = errFull
 			}
-			err = errors.Join(err, exec(ctx, tx, `DELETE FROM messages WHERE id IN (SELECT id FROM (SELECT id,
-				SUM(size) OVER (ORDER BY id) - size AS freed FROM messages WHERE `+unused+`) WHERE freed < $1)`, excess))
+			if err == nil {
+				err = exec(ctx, tx, `DELETE FROM mail_messages WHERE id IN (SELECT id FROM (SELECT id,
+					SUM(size) OVER (ORDER BY id) - size AS freed FROM mail_messages WHERE `+unused+`) AS oldest WHERE freed < $1)`, excess)
+			}
 			if err != nil {
-				return wrap(err)
+				return err
 			}
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO messages (key, source, remote, received_at, raw, size, verdict, since, next_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $4, $4) RETURNING id`,
-			key, m.source, m.remote, now.UnixMilli(), m.raw, len(m.raw), waiting).Scan(&id)
+		id = newID()
+		err := exec(ctx, tx, `INSERT INTO mail_messages (id, message_key, source, remote, received_at, raw, size, verdict, since, next_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5)`,
+			id, key, m.source, m.remote, now, encoded(m.raw), len(m.raw), waiting)
 		if err != nil || m.judgment == nil {
-			return wrap(err)
+			return err
 		}
 		if err := saveJudgment(ctx, tx, id, *m.judgment, now); err != nil {
 			return err
 		}
 		domain, backlog := m.judgment.domain(), 0
-		err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages WHERE domain = $1 AND next_at IS NOT NULL`, domain).Scan(&backlog)
+		_, err = get(ctx, tx.Reader, []any{&backlog}, `SELECT COUNT(*) FROM mail_messages WHERE domain = $1 AND next_at IS NOT NULL`, domain)
 		if err == nil && domain != "" && backlog > maxBacklog {
 			return errBacklog
 		}
-		return wrap(err)
+		return err
 	})
 	return id, err
 }
 
 // saveJudgment saves the fields of a message that people see, and what is known of
 // its author. A message that waits is to be processed now.
-func saveJudgment(ctx context.Context, tx *sql.Tx, id int64, j judgment, now time.Time) error {
-	var next any
+func saveJudgment(ctx context.Context, tx *store.Tx, id uuid.UUID, j judgment, now time.Time) error {
+	var next time.Time
 	if j.verdict == waiting {
-		next = now.UnixMilli()
+		next = now
 	}
-	return exec(ctx, tx, `UPDATE messages SET message_id = $2, subject = $3, sender = $4, domain = $5, auth = $6, sealed = $7,
+	return exec(ctx, tx, `UPDATE mail_messages SET message_id = $2, subject = $3, sender = $4, domain = $5, auth = $6, sealed = $7,
 		addressed = $8, verdict = $9, detail = $10, next_at = $11
 		WHERE id = $1`, id, j.content.id, j.content.subject, j.content.from, j.domain(), j.auth.method, j.auth.sealed, j.auth.addressed,
-		j.verdict, j.detail, next)
+		j.verdict, j.detail, nullTime(next))
 }
 
 // unused is the condition for messages that are processed and not the source of
 // a meeting.
-const unused = `next_at IS NULL AND reply_at IS NULL AND NOT EXISTS (SELECT 1 FROM events WHERE events.message = messages.id)`
+const unused = `next_at IS NULL AND reply_at IS NULL AND NOT EXISTS (SELECT 1 FROM mail_events WHERE mail_events.message = mail_messages.id)`
 
 // purge deletes meetings that are over and messages that were processed, after
 // keepTime.
 func (w *Worker) purge(ctx context.Context) error {
-	before := w.settings.Now().Add(-keepTime).UnixMilli()
-	return w.store.write(ctx, func(tx *sql.Tx) error {
-		return errors.Join(
-			exec(ctx, tx, `DELETE FROM meetings WHERE next_at IS NULL AND updated_at < $1`, before),
-			exec(ctx, tx, `DELETE FROM messages WHERE received_at < $1 AND `+unused, before))
+	before := w.settings.Now().Add(-keepTime)
+	return w.store.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := exec(ctx, tx, `DELETE FROM mail_meetings WHERE next_at IS NULL AND updated_at < $1`, before); err != nil {
+			return err
+		}
+		return exec(ctx, tx, `DELETE FROM mail_messages WHERE received_at < $1 AND `+unused, before)
 	})
 }
 
@@ -117,20 +121,26 @@ const (
 // pending is a message to process.
 type pending struct {
 	received
-	id       int64
+	id       uuid.UUID
 	auth     authentication
 	since    time.Time
 	attempts int
 }
 
 // message returns a message.
-func (s *Store) message(ctx context.Context, id int64) (p pending, err error) {
-	var receivedAt, since int64
-	err = s.db.QueryRowContext(ctx, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM messages
-		WHERE id = $1`, id).
-		Scan(&p.id, &p.source, &p.remote, &p.raw, &p.auth.method, &p.auth.sealed, &p.auth.addressed, &receivedAt, &since, &p.attempts)
-	p.at, p.since = time.UnixMilli(receivedAt), time.UnixMilli(since)
-	return p, wrap(err)
+func (s *Store) message(ctx context.Context, id uuid.UUID) (p pending, err error) {
+	var raw string
+	ok, err := get(ctx, s.DB.Reader, []any{
+		&p.id, &p.source, &p.remote, &raw, &p.auth.method, &p.auth.sealed, &p.auth.addressed, &p.at, &p.since, &p.attempts,
+	}, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM mail_messages WHERE id = $1`, id)
+	switch {
+	case err != nil:
+		return p, err
+	case !ok:
+		return p, ErrNoMessage
+	}
+	p.raw, err = decode(raw)
+	return p, err
 }
 
 // queue is a kind of work: the rows of a table with a time in a column for which a
@@ -140,35 +150,35 @@ type queue struct{ name, table, column, condition string }
 // dueDomains returns the sender domains of rows that are due, each after an @: that of a
 // sender whose domain is not known or does not count is empty.
 func (s *Store) dueDomains(ctx context.Context, q queue, now time.Time) ([]string, error) {
-	return list(ctx, s.db, func(row *sql.Rows) (domain string, err error) {
+	return list(ctx, s.DB.Reader, func(row store.Row) (domain string, err error) {
 		err = row.Scan(&domain)
 		return domain, err
-	}, `SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now.UnixMilli())
+	}, `SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now)
 }
 
 // claim leases the row of a domain that is due first.
-func (s *Store) claim(ctx context.Context, q queue, domain string, now, until time.Time) (id int64, ok bool, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		return wrap(tx.QueryRowContext(ctx, `UPDATE `+q.table+` SET `+q.column+` = $1 WHERE rowid = (SELECT rowid FROM `+q.table+`
-			WHERE `+q.column+` <= $2 AND '@' || domain = $3 AND `+q.condition+` ORDER BY `+q.column+`, rowid LIMIT 1) RETURNING rowid`,
-			until.UnixMilli(), now.UnixMilli(), domain).Scan(&id))
+func (s *Store) claim(ctx context.Context, q queue, domain string, now, until time.Time) (id uuid.UUID, ok bool, err error) {
+	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ok, err = get(ctx, tx.Reader, []any{&id}, `SELECT id FROM `+q.table+` WHERE `+q.column+` <= $1 AND '@' || domain = $2 AND `+
+			q.condition+` ORDER BY `+q.column+`, id LIMIT 1`+tx.SkipLocked(), now, domain)
+		if !ok || err != nil {
+			return err
+		}
+		return exec(ctx, tx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1`, id, until)
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return id, err == nil, err
+	return id, ok, err
 }
 
 // extend sets when a row is due, or returns runner.ErrLost if it is not in the queue anymore.
-func (s *Store) extend(ctx context.Context, q queue, id int64, at time.Time) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		return wrap(tx.QueryRowContext(ctx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE rowid = $1 AND `+q.column+` IS NOT NULL
-			AND `+q.condition+` RETURNING rowid`, id, at.UnixMilli()).Scan(&id))
+func (s *Store) extend(ctx context.Context, q queue, id uuid.UUID, at time.Time) error {
+	return s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		n, err := tx.Exec(ctx, "extend a lease", `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1 AND `+q.column+` IS NOT NULL AND `+
+			q.condition, id, at)
+		if err == nil && n == 0 {
+			err = runner.ErrLost
+		}
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return runner.ErrLost
-	}
-	return err
 }
 
 // meeting identifies a meeting.
@@ -180,17 +190,13 @@ type meeting struct {
 var ErrNoMessage = errors.New("there is no such message")
 
 // Retry processes a message again, now. Jobs that it has scheduled stay.
-func (s *Store) Retry(ctx context.Context, id int64, now time.Time) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3, auth = ''
-			WHERE id = $1`,
-			id, waiting, now.UnixMilli())
-		if err != nil {
-			return wrap(err)
+func (s *Store) Retry(ctx context.Context, id uuid.UUID, now time.Time) error {
+	return s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		n, err := tx.Exec(ctx, "retry a message", `UPDATE mail_messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3,
+			auth = '' WHERE id = $1`, id, waiting, now)
+		if err == nil && n == 0 {
+			err = ErrNoMessage
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(ErrNoMessage, err)
-		}
-		return nil
+		return err
 	})
 }

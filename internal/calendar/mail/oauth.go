@@ -2,13 +2,11 @@ package mail
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
@@ -71,9 +69,8 @@ func withClient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Timeout: requestTime})
 }
 
-// Login asks the user to let the worker read the mailbox, and stores the permission in
-// the directory of a worker, which may be running. show shows the user what to do.
-func Login(ctx context.Context, dir string, settings IMAPSettings, show func(instruction string)) error {
+// Login asks the user to let workers read the mailbox, and stores the permission. show shows the user what to do.
+func (s *Store) Login(ctx context.Context, settings IMAPSettings, show func(instruction string)) error {
 	if err := settings.check(); err != nil {
 		return err
 	}
@@ -92,7 +89,7 @@ func Login(ctx context.Context, dir string, settings IMAPSettings, show func(ins
 	if token.RefreshToken == "" {
 		return errors.New("the provider granted no lasting access: it sent no refresh token")
 	}
-	return Directory(dir).with(ctx, func(s *Store) error { return s.saveToken(ctx, settings.name(), token.RefreshToken) })
+	return s.saveToken(ctx, settings.name(), token.RefreshToken)
 }
 
 // requestByDevice requests a token with a code that the user enters in a browser on any
@@ -234,20 +231,3 @@ func (x xoauth2) Start() (mech string, ir []byte, err error) {
 // Next implements sasl.Client. The challenge describes an error, and the mail host
 // refuses the user after the empty response.
 func (x xoauth2) Next([]byte) ([]byte, error) { return []byte{}, nil }
-
-var errNoToken = errors.New("access to the mailbox has not been authorized")
-
-// token returns the refresh token of a mailbox.
-func (s *Store) token(ctx context.Context, mailbox string) (token string, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT refresh_token FROM tokens WHERE mailbox = $1`, mailbox).Scan(&token)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", errNoToken
-	}
-	return token, wrap(err)
-}
-
-// saveToken saves the refresh token of a mailbox.
-func (s *Store) saveToken(ctx context.Context, mailbox, token string) error {
-	return s.exec(ctx, `INSERT INTO tokens (mailbox, refresh_token, updated_at) VALUES ($1, $2, $3)
-		ON CONFLICT (mailbox) DO UPDATE SET refresh_token = $2, updated_at = $3`, mailbox, token, time.Now().UnixMilli())
-}

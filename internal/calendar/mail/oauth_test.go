@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"github.com/google/uuid"
+
 	"context"
 	"encoding/json"
 	"fmt"
@@ -122,9 +124,8 @@ func TestOAuth(t *testing.T) {
 			host.Restart(t)
 			settings := provides.settings(host, provider)
 			var log logtail.Buffer
-			dir := t.TempDir()
 			h := newHarness(t, func(s *Settings) {
-				s.Dir, s.IMAP, s.Now, s.Log = dir, settings, time.Now, slog.New(slog.NewTextHandler(&log, nil))
+				s.IMAP, s.Now, s.Log = settings, time.Now, slog.New(slog.NewTextHandler(&log, nil))
 				s.Policy.AuthservIDs = []string{"mx.example.test"}
 			})
 			h.start(t)
@@ -132,7 +133,7 @@ func TestOAuth(t *testing.T) {
 				return strings.Contains(log.String(), "the mailbox cannot be read: run standin mail login")
 			})
 			visited := make(chan error, 1)
-			err := Login(t.Context(), dir, settings, func(instruction string) { visited <- visit(t.Context(), instruction) })
+			err := h.store.Login(t.Context(), settings, func(instruction string) { visited <- visit(t.Context(), instruction) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,10 +143,11 @@ func TestOAuth(t *testing.T) {
 			h.awaitOpened(t, host)
 			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"),
 				sample(t, "google-single")...)
-			for message := range 2 {
+			var last uuid.UUID
+			for range 2 {
 				host.Deliver(t, raw, time.Now())
 				raw = append(raw, '\n')
-				h.awaitRecord(t, func(r Record) bool { return r.ID == int64(message)+1 })
+				last = h.awaitRecord(t, func(r Record) bool { return r.ID != last }).ID
 				await.Until(t, "the messages are seen", func() bool {
 					seen := host.Seen(t)
 					return seen[len(seen)-1]

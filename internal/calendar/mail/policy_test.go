@@ -106,7 +106,7 @@ func TestAuthentication(t *testing.T) {
 			if got.Verdict != want || got.Auth != test.Auth || !strings.Contains(got.Detail, test.Refusal) {
 				t.Errorf("%s by %q: %s", got.Verdict, got.Auth, got.Detail)
 			}
-			if jobs := h.service.scheduled(); (len(jobs) > 0) != (test.Auth != "") {
+			if jobs := h.scheduled(t); (len(jobs) > 0) != (test.Auth != "") {
 				t.Errorf("jobs %q", jobs)
 			}
 		})
@@ -168,7 +168,7 @@ func TestSenders(t *testing.T) {
 			for name := range strings.FieldsSeq(test.messages) {
 				got = h.process(t, sample(t, name))
 			}
-			if jobs := h.service.scheduled(); got.Verdict != test.verdict || len(jobs) != test.jobs {
+			if jobs := h.scheduled(t); got.Verdict != test.verdict || len(jobs) != test.jobs {
 				t.Errorf("%s (%s), jobs %q", got.Verdict, got.Detail, jobs)
 			}
 		})

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // process processes a message whose author is authenticated.
-func (w *Worker) process(ctx context.Context, id int64) error {
-	w.reconciling.Lock()
-	defer w.reconciling.Unlock()
+func (w *Worker) process(ctx context.Context, id uuid.UUID) error {
 	p, err := w.store.message(ctx, id)
 	if err != nil {
 		return err
@@ -76,9 +76,9 @@ func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, det
 	var replyAt any
 	state := ""
 	if reply {
-		replyAt, state = w.settings.Now().UnixMilli(), waiting
+		replyAt, state = w.settings.Now(), waiting
 	}
-	if err := w.store.exec(ctx, `UPDATE messages SET verdict = $2, detail = $3, next_at = NULL,
+	if err := w.store.exec(ctx, `UPDATE mail_messages SET verdict = $2, detail = $3, next_at = NULL,
 		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END
 		WHERE id = $1`, p.id, verdict, detail, state, replyAt); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 		return w.finish(ctx, p, c, verdict, fmt.Sprintf("Given up after %d attempts: %v", p.attempts+1, err))
 	}
 	w.settings.Log.Warn("cannot process message; retrying", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
-	return w.store.exec(ctx, `UPDATE messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`,
-		p.id, err.Error(), next.UnixMilli())
+	return w.store.exec(ctx, `UPDATE mail_messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`,
+		p.id, err.Error(), next)
 }
 
 // temporaryError is the error of an attempt that may succeed later. Other errors

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/calendar"
+	"standin/internal/calendar/calendarsync"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/store"
 )
 
 // maxScheduled limits the jobs of one meeting that are scheduled in advance.
 const maxScheduled = 60
-
-// maxRejections is how many occurrences of a meeting the service may reject before the
-// others are not tried.
-const maxRejections = 3
 
 // farHorizon is how far ahead the next occurrence of a rare meeting is looked for.
 const farHorizon = 20 * horizon
@@ -93,16 +94,15 @@ func eventLabel(e calendar.Event) string {
 }
 
 // roll schedules the further occurrences of a meeting.
-func (w *Worker) roll(ctx context.Context, id int64) error {
-	w.reconciling.Lock()
-	defer w.reconciling.Unlock()
+func (w *Worker) roll(ctx context.Context, id uuid.UUID) error {
 	var m meeting
 	attempts := 0 // that failed to schedule further occurrences
-	if err := w.store.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE rowid = $1`, id).
-		Scan(&m.organizer, &m.uid, &attempts); err != nil {
-		return wrap(err)
+	ok, err := get(ctx, w.store.DB.Reader, []any{&m.organizer, &m.uid, &attempts}, `SELECT organizer, uid, attempts FROM mail_meetings
+		WHERE id = $1`, id)
+	if !ok || err != nil {
+		return err
 	}
-	result, err := w.reconcile(ctx, m, 0, w.newReading())
+	result, err := w.reconcile(ctx, m, uuid.Nil, w.newReading())
 	if ctx.Err() != nil {
 		return err
 	}
@@ -119,24 +119,37 @@ func (w *Worker) roll(ctx context.Context, id int64) error {
 // reconciled is the result of reconcile.
 type reconciled struct {
 	schedule
-	rejections []string // sentences about occurrences that the service rejects
+	rejections []string // sentences about occurrences that are not scheduled
 }
 
-// reconcile makes the service have the occurrences of a meeting that its events
-// ask for. It is safe to repeat: the service recognizes an invite that it has.
-// message is the message that changed the meeting; 0 if it is only continued.
-func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *reading) (result reconciled, err error) {
+// reconcile keeps the jobs of a meeting as its events ask. It is safe to repeat. message is the message that changed
+// the meeting; uuid.Nil if it is only continued.
+func (w *Worker) reconcile(ctx context.Context, m meeting, message uuid.UUID, read *reading) (result reconciled, err error) {
+	for range 3 { // or the meeting changes all the time
+		result, err = w.reconcileOnce(ctx, m, message, read)
+		if !errors.Is(err, lifecycle.ErrOutdated) {
+			break
+		}
+	}
+	return result, err
+}
+
+func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID, read *reading) (result reconciled, err error) {
 	now := w.settings.Now()
-	known, err := w.store.occurrences(ctx, m)
+	version, err := revision(ctx, w.store.DB.Reader, m)
 	if err != nil {
 		return reconciled{}, err
 	}
-	r := reconciliation{worker: w, meeting: m, message: message, known: known}
+	known, err := w.settings.Jobs.Occurrences(ctx, m.organizer, m.uid)
+	if err != nil {
+		return reconciled{}, err
+	}
 	events, source, err := w.store.events(ctx, m, read)
-	var found schedule
 	if err == nil {
-		isKnown := func(original time.Time) bool { return r.find(original) >= 0 }
-		found, err = planOccurrences(events, now, isKnown, read.budget)
+		isKnown := func(original time.Time) bool {
+			return slices.ContainsFunc(known, func(e calendarsync.Event) bool { return e.Original.Equal(original) })
+		}
+		result.schedule, err = planOccurrences(events, now, isKnown, read.budget)
 	}
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
@@ -144,154 +157,48 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *
 	if err != nil {
 		return reconciled{}, err
 	}
-	if message == 0 {
-		r.message = source
+	if message == uuid.Nil {
+		message = source
 	}
-	if found.cancelled && len(known) == 0 {
-		found.reasons = append(found.reasons, eventLabel(seriesMaster(events))+" is cancelled.")
+	if result.cancelled && len(known) == 0 {
+		result.reasons = append(result.reasons, eventLabel(seriesMaster(events))+" is cancelled.")
 	}
-	r.wanted = found.wanted
-	if err := r.run(ctx, now); err != nil {
+	invitation := lifecycle.Invitation{Organizer: m.organizer, UID: m.uid}
+	for _, e := range result.wanted {
+		invitation.Occurrences = append(invitation.Occurrences, calendarsync.NewInvitation(e))
+	}
+	invitation.IsNewest = func(ctx context.Context, tx *store.Tx) (bool, error) {
+		result.rejections = nil // the transaction may be repeated
+		current, err := revision(ctx, tx.Reader, m)
+		return current == version, err
+	}
+	invitation.Admit = func(ctx context.Context, tx *store.Tx, e calendarsync.Event) (bool, error) {
+		err := checkQuota(ctx, tx, m, e, w.settings.Policy.DomainMeetings)
+		rejected, ok := errors.AsType[*RejectedError](err)
+		if !ok {
+			return err == nil, err
+		}
+		if reason := sentence(title(calendar.Event{Summary: e.Title}), rejected); !slices.Contains(result.rejections, reason) {
+			result.rejections = append(result.rejections, reason)
+		}
+		return false, nil
+	}
+	invitation.Note = func(ctx context.Context, tx *store.Tx, o lifecycle.Outcome) error {
+		if message == uuid.Nil {
+			return nil
+		}
+		return saveChange(ctx, tx, message, Change{
+			JobID: o.JobID.String(), Kind: o.Kind, Summary: o.Event.Title, Start: o.Event.Start, Zone: o.Event.Zone,
+		})
+	}
+	w.step("before jobs")
+	if err := w.settings.Jobs.SyncInvitation(ctx, invitation); err != nil {
 		return reconciled{}, err
 	}
+	w.step("after jobs")
 	next := time.Time{}
-	if len(found.wanted) > 0 || !found.next.Start.IsZero() {
+	if len(result.wanted) > 0 || !result.next.Start.IsZero() {
 		next = now.Add(rollInterval)
 	}
-	return reconciled{found, r.rejections}, w.store.scheduleNext(ctx, m, next, false)
-}
-
-// reconciliation is one run of reconcile.
-type reconciliation struct {
-	worker  *Worker
-	meeting meeting
-	message int64
-	known   []occurrence     // what the service has
-	wanted  []calendar.Event // what it should have
-
-	rejected   int      // occurrences
-	rejections []string // sentences about them
-}
-
-// find returns the index of the known occurrence with an original start, or -1.
-func (r *reconciliation) find(original time.Time) int {
-	return slices.IndexFunc(r.known, func(o occurrence) bool { return o.original.Equal(original) })
-}
-
-// run schedules and moves what is wanted, then cancels the rest.
-func (r *reconciliation) run(ctx context.Context, now time.Time) error {
-	obsolete := slices.DeleteFunc(slices.Clone(r.known), func(o occurrence) bool {
-		isWanted := slices.ContainsFunc(r.wanted, func(e calendar.Event) bool { return e.Original.Equal(o.original) })
-		return isWanted || !o.end.After(now) && !o.start.After(now)
-	})
-	for _, e := range r.wanted {
-		if r.rejected >= maxRejections {
-			break
-		}
-		previous := occurrence{original: e.Original}
-		if at := r.find(e.Original); at >= 0 {
-			previous = r.known[at]
-			if previous.start.Equal(e.Start) && previous.end.Equal(e.End) && previous.address == e.MeetingURL &&
-				previous.kind != calendar.FreeTierExhausted {
-				continue
-			}
-		} else if at := slices.IndexFunc(obsolete, func(o occurrence) bool { return sameDay(o.start, e.Start, e.Zone) }); at >= 0 {
-			// The whole series was moved to another time of day, or a meeting became a series.
-			previous = obsolete[at]
-			obsolete = slices.Delete(obsolete, at, at+1)
-		}
-		if err := r.recordFailure(title(e), r.schedule(ctx, e, previous)); err != nil {
-			return err
-		}
-	}
-	for _, o := range obsolete {
-		if err := r.recordFailure(title(calendar.Event{Summary: o.summary}), r.cancel(ctx, o)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordFailure records that an occurrence was rejected. It returns other errors.
-func (r *reconciliation) recordFailure(subject string, err error) error {
-	if rejected, ok := errors.AsType[*RejectedError](err); ok {
-		if reason := sentence(subject, rejected); !slices.Contains(r.rejections, reason) {
-			r.rejections = append(r.rejections, reason)
-		}
-		r.rejected++
-		return nil
-	}
-	return err
-}
-
-// schedule schedules an occurrence, or moves the previous one.
-func (r *reconciliation) schedule(ctx context.Context, e calendar.Event, previous occurrence) error {
-	if !previous.start.Equal(e.Start) {
-		if err := r.worker.store.checkQuota(ctx, r.meeting, previous.original, e.Start, r.worker.settings.Policy.DomainMeetings); err != nil {
-			return err
-		}
-	}
-	invite := e.Invite()
-	if previous.icalUID != "" {
-		invite.ICalUID = previous.icalUID
-	} else {
-		for slices.ContainsFunc(r.known, func(o occurrence) bool { return o.icalUID == invite.ICalUID }) {
-			invite.ICalUID += "+" // a moved occurrence has this one's
-		}
-	}
-	result, err := r.request(ctx, invite)
-	if err != nil {
-		return err
-	}
-	o := occurrence{
-		original: e.Original, icalUID: invite.ICalUID, start: e.Start, end: e.End, address: e.MeetingURL, platform: e.Platform,
-		kind: result.Kind, jobID: result.JobID.String(), summary: e.Summary, zone: e.Zone,
-	}
-	change := Change{JobID: o.jobID, Kind: "scheduled", Summary: e.Summary, Start: e.Start, Zone: e.Zone}
-	switch {
-	case result.Dismissed:
-		change.Kind = "dismissed"
-	case result.Kind == calendar.FreeTierExhausted:
-		change.Kind = string(result.Kind)
-	case previous.jobID == o.jobID && previous.start.Equal(e.Start):
-		change.Kind = "updated"
-	case previous.jobID == o.jobID:
-		change.Kind = "moved"
-	}
-	if err := r.worker.store.saveOccurrence(ctx, r.meeting, previous.original, &o, r.message, change); err != nil {
-		return err
-	}
-	r.known = append(r.known, o)
-	r.worker.step("saved")
-	return nil
-}
-
-// cancel cancels an occurrence.
-func (r *reconciliation) cancel(ctx context.Context, o occurrence) error {
-	_, err := r.request(ctx, calendar.Invite{
-		OrganizerEmail: r.meeting.organizer, MeetingURL: o.address, Platform: o.platform, JoinAt: o.start, ICalUID: o.icalUID, Cancelled: true,
-	})
-	if err != nil {
-		return err
-	}
-	change := Change{JobID: o.jobID, Kind: "cancelled", Summary: o.summary, Start: o.start, Zone: o.zone}
-	return r.worker.store.saveOccurrence(ctx, r.meeting, o.original, nil, r.message, change)
-}
-
-// request passes an invite to the service.
-func (r *reconciliation) request(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
-	r.worker.step("before request")
-	result, err := r.worker.settings.Service.Schedule(ctx, invite)
-	var rejected *RejectedError
-	if err != nil && !errors.As(err, &rejected) {
-		err = &temporaryError{err: err}
-	}
-	r.worker.step("after request")
-	return result, err
-}
-
-// sameDay reports whether two times are on the same day in a zone.
-func sameDay(a, b time.Time, zone string) bool {
-	location := calendar.Location(zone)
-	return a.In(location).Format(time.DateOnly) == b.In(location).Format(time.DateOnly)
+	return result, w.store.scheduleNext(ctx, m, next, false)
 }

@@ -15,6 +15,8 @@ import (
 
 	"standin/internal/calendar"
 
+	"github.com/google/uuid"
+
 	"github.com/emersion/go-message/mail"
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -64,11 +66,11 @@ func (w *Worker) shouldReply(ctx context.Context, p pending, c *content) (bool, 
 		return false, nil
 	}
 	var same, recent int
-	err := w.store.db.QueryRowContext(ctx, `SELECT
-		(SELECT COUNT(*) FROM messages WHERE sender = $1 AND message_id = $2 AND message_id <> '' AND reply <> '' AND id <> $4),
-		(SELECT COUNT(*) FROM messages WHERE sender = $1 AND received_at > $3 AND reply <> '')`,
-		c.from, c.id, w.settings.Now().Add(-replyTime).UnixMilli(), p.id).Scan(&same, &recent)
-	return same == 0 && recent < maxReplies, wrap(err)
+	_, err := get(ctx, w.store.DB.Reader, []any{&same, &recent}, `SELECT
+		(SELECT COUNT(*) FROM mail_messages WHERE sender = $1 AND message_id = $2 AND message_id <> '' AND reply <> '' AND id <> $4),
+		(SELECT COUNT(*) FROM mail_messages WHERE sender = $1 AND received_at > $3 AND reply <> '')`,
+		c.from, c.id, w.settings.Now().Add(-replyTime), p.id)
+	return same == 0 && recent < maxReplies, err
 }
 
 // wantsReply reports whether a person, or the calendar of one, has sent the
@@ -110,7 +112,7 @@ func (c *content) wantsReply() bool {
 
 // dueReply is a reply to send.
 type dueReply struct {
-	message  int64
+	message  uuid.UUID
 	sender   string
 	subject  string
 	id       string
@@ -121,16 +123,15 @@ type dueReply struct {
 }
 
 // sendReply sends the reply to a message.
-func (w *Worker) sendReply(ctx context.Context, id int64) error {
+func (w *Worker) sendReply(ctx context.Context, id uuid.UUID) error {
 	now := w.settings.Now()
 	var r dueReply
-	var since int64
-	err := w.store.db.QueryRowContext(ctx, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages
-		WHERE id = $1`, id).Scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
-	if err != nil {
-		return wrap(err)
+	ok, err := get(ctx, w.store.DB.Reader, []any{
+		&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &r.since,
+	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM mail_messages WHERE id = $1`, id)
+	if !ok || err != nil {
+		return err
 	}
-	r.since = time.UnixMilli(since)
 	changes, err := w.store.changes(ctx, r.message)
 	if err != nil {
 		return err
@@ -147,11 +148,11 @@ func (w *Worker) sendReply(ctx context.Context, id int64) error {
 		state = failed
 		var final *smtp.SMTPError
 		if at := now.Add(backoff(r.attempts)); at.Before(r.since.Add(retryTime)) && (!errors.As(err, &final) || final.Temporary()) {
-			state, next = waiting, at.UnixMilli()
+			state, next = waiting, at
 		}
 		w.settings.Log.Warn("cannot send reply", "message", r.message, "attempt", r.attempts+1, "error", err)
 	}
-	return w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
+	return w.store.exec(ctx, `UPDATE mail_messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
 		WHERE id = $1`, r.message, state, next)
 }
 
@@ -163,7 +164,7 @@ func (s ReplySettings) compose(r dueReply, changes []Change, now time.Time) ([]b
 		subject = "Re: " + subject
 	}
 	h := s.header([]string{r.sender}, subject, now)
-	h.SetMessageID(fmt.Sprintf("%s%d.%d@%s", replyIDStart, r.message, r.since.UnixMilli(), domainOf(s.From)))
+	h.SetMessageID(fmt.Sprintf("%s%s.%d@%s", replyIDStart, r.message, r.since.UnixMilli(), domainOf(s.From)))
 	if r.id != "" {
 		h.SetMsgIDList("In-Reply-To", []string{r.id})
 		h.SetMsgIDList("References", []string{r.id})

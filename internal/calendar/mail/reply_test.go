@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"github.com/google/uuid"
+
 	"bytes"
 	"io"
 	"net/url"
@@ -61,7 +63,7 @@ func TestReply(t *testing.T) {
 	h, host := replying(t)
 	h.process(t, sample(t, "google-zone"))
 	header, text := lastReply(t, host)
-	link := "  https://standin.example.test/jobs/" + h.service.jobs[0].id.String()
+	link := "  https://standin.example.test/jobs/" + h.jobs(t)[0].ID.String()
 	if want := "Scheduled: Jour fixe, Monday, October 26, 2026 at 15:00 (Europe/Berlin)\r\n" + link; !strings.Contains(text, want) {
 		t.Errorf("the reply is %q, want %q", text, want)
 	}
@@ -87,7 +89,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("%s: %d replies, the last is %q", test.message, len(host.Messages())-before, text)
 		}
 	}
-	records, err := h.store.Records(t.Context(), 0, 1)
+	records, err := h.store.Records(t.Context(), uuid.Nil, 1)
 	if err != nil || records[0].Reply != "sent" {
 		t.Errorf("%+v, %v", records, err)
 	}
@@ -141,7 +143,7 @@ func TestReplyIsRetried(t *testing.T) {
 	if len(host.Messages()) != 1 {
 		t.Fatalf("%d replies", len(host.Messages()))
 	}
-	if records, err := h.store.Records(t.Context(), 0, 1); err != nil || records[0].Reply != "sent" || len(h.service.jobs) != 1 {
+	if records, err := h.store.Records(t.Context(), uuid.Nil, 1); err != nil || records[0].Reply != "sent" || len(h.jobs(t)) != 1 {
 		t.Errorf("%+v, %v", records, err)
 	}
 }

@@ -5,11 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
@@ -20,30 +17,26 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/emersion/go-smtp"
+	"github.com/google/uuid"
 
 	"standin/client"
-	"standin/internal/calendar"
 	"standin/internal/calendar/mail"
 	"standin/internal/jobs/job"
-	"standin/internal/server/httpapi"
 	"standin/internal/server/service"
+	"standin/internal/store"
 	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
 )
 
-const intakeSecret = "the intake secret"
-
 // These environment variables make the test binary run a mail worker, which kills
 // itself at the given occurrence of a step.
 const (
-	workerDir  = "STANDIN_TEST_MAIL_DIR"
-	workerURL  = "STANDIN_TEST_MAIL_URL"
+	workerDir  = "STANDIN_TEST_MAIL_DIR"  // data directory of the service
 	workerKill = "STANDIN_TEST_MAIL_KILL" // step:number
 	workerIMAP = "STANDIN_TEST_MAIL_IMAP" // address of an IMAP server, or empty
 )
@@ -62,9 +55,8 @@ func TestMain(m *testing.M) {
 
 // workerSettings returns the settings of a worker that trusts this machine and an
 // IMAP server.
-func workerSettings(dir, base, imap string) (mail.Settings, error) {
+func workerSettings(imap string) mail.Settings {
 	settings := mail.Settings{
-		Dir: dir, Service: mail.NewClient(base, intakeSecret),
 		Policy: mail.Policy{
 			Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"},
 			Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"},
@@ -79,15 +71,17 @@ func workerSettings(dir, base, imap string) (mail.Settings, error) {
 			Interval: 50 * time.Millisecond, Reconnect: 50 * time.Millisecond, TLS: client,
 		}
 	}
-	return settings, nil
+	return settings
 }
 
 // runWorker prints its address and runs until it kills itself.
 func runWorker(ctx context.Context) error {
-	settings, err := workerSettings(os.Getenv(workerDir), os.Getenv(workerURL), os.Getenv(workerIMAP))
+	settings, data := workerSettings(os.Getenv(workerIMAP)), service.DataSettings{DataDir: os.Getenv(workerDir)}
+	database, err := store.Open(ctx, service.DatabaseAddress("", data.DataDir))
 	if err != nil {
 		return err
 	}
+	settings.Store, settings.Jobs = database, service.EventSettings{}.Scheduler(database)
 	w, err := mail.Open(ctx, settings)
 	if err != nil {
 		return err
@@ -118,14 +112,16 @@ func runWorker(ctx context.Context) error {
 // liveService is a service with the jobs of one organizer.
 type liveService struct {
 	*service.Service
-	api *client.Client
+	api     *client.Client
+	dir     string     // of its data
+	records mail.Store // of the worker
 }
 
 func startService(t *testing.T) liveService {
 	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: filepath.Join(t.TempDir(),
-			"data")}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, HTTP: httpapi.Options{IntakeSecret: intakeSecret},
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -144,7 +140,16 @@ func startService(t *testing.T) liveService {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return liveService{s, api}
+	database, err := store.Open(t.Context(), service.DatabaseAddress("", dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := database.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return liveService{s, api, dir, mail.Store{DB: database}}
 }
 
 // jobs returns the jobs of the organizer by the UID of their event. It fails if
@@ -192,13 +197,8 @@ func send(address string, raw []byte) error {
 func TestService(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	w, stop := startWorker(t, t.TempDir(), s.BaseURL(), "")
-	defer func() {
-		stop()
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	w, stop := s.startWorker(t, workerSettings(""))
+	defer stop()
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	for sequence, step := range []struct {
 		start  time.Time
@@ -231,14 +231,8 @@ func TestService(t *testing.T) {
 func TestAttackRejectedEvent(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	dir := t.TempDir()
-	w, stop := startWorker(t, dir, s.BaseURL(), "")
-	defer func() {
-		stop()
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	w, stop := s.startWorker(t, workerSettings(""))
+	defer stop()
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	raw := "From: Ada <ada@example.test>\r\nContent-Type: text/calendar\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n"
 	for uid, link := range map[string]string{
@@ -251,46 +245,28 @@ func TestAttackRejectedEvent(t *testing.T) {
 	if err := send(w.SMTPAddr(), []byte(raw+"END:VCALENDAR\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	got := awaitVerdict(t, dir, 1)
+	got := s.awaitVerdict(t)
 	if jobs := s.jobs(t); len(jobs) != 2 || got.Verdict != "accepted" ||
-		!strings.Contains(got.Detail, "“Event b” cannot be scheduled: ") || !strings.Contains(got.Detail, "meetingUrl") {
+		!strings.Contains(got.Detail, "“Event b” cannot be scheduled: ") || !strings.Contains(got.Detail, "the meeting URL is not") {
 		t.Errorf("%s: %q, %d jobs", got.Verdict, got.Detail, len(jobs))
 	}
 }
 
-// awaitVerdict waits until a message is processed.
-func awaitVerdict(t *testing.T, dir string, id int64) (found mail.Record) {
+// awaitVerdict waits until the newest message is processed.
+func (s liveService) awaitVerdict(t *testing.T) (found mail.Record) {
 	t.Helper()
 	await.Until(t, "the record", func() bool {
-		records, err := mail.Directory(dir).Records(t.Context(), id+1, 1)
+		records, err := s.records.Records(t.Context(), uuid.Nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(records) == 0 || records[0].ID != id || records[0].Verdict == "waiting" {
+		if len(records) == 0 || records[0].Verdict == "waiting" {
 			return false
 		}
 		found = records[0]
 		return true
 	})
 	return found
-}
-
-// TestAttackRedirect redirects the worker's requests to another host, which must not
-// get the intake secret.
-func TestAttackRedirect(t *testing.T) {
-	t.Parallel()
-	var reached atomic.Bool
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
-	defer other.Close()
-	service := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
-	defer service.Close()
-	invite := calendar.Invite{
-		OrganizerEmail: "ada@example.test", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: time.Now(),
-	}
-	_, err := mail.NewClient(service.URL, intakeSecret).Schedule(t.Context(), invite)
-	if _, final := errors.AsType[*mail.RejectedError](err); err == nil || final || reached.Load() {
-		t.Errorf("%v; the other host is reached: %t", err, reached.Load())
-	}
 }
 
 // TestKillLosesNothing kills workers with SIGKILL at every step of receiving while
@@ -302,7 +278,6 @@ func TestKillLosesNothing(t *testing.T) {
 	}
 	t.Parallel()
 	s := startService(t)
-	dir := t.TempDir()
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	var messages [][]byte
 	want := map[string]time.Time{}
@@ -319,7 +294,7 @@ func TestKillLosesNothing(t *testing.T) {
 	steps := receivingSteps()
 	for round := 0; len(messages) > 0; round++ {
 		worker := exec.CommandContext(t.Context(), os.Args[0])
-		worker.Env = append(os.Environ(), workerDir+"="+dir, workerURL+"="+s.BaseURL(),
+		worker.Env = append(os.Environ(), workerDir+"="+s.dir,
 			fmt.Sprintf("%s=%s:%d", workerKill, steps[round%len(steps)], 3+round%5))
 		output, err := worker.StdoutPipe()
 		if err != nil {
@@ -343,7 +318,7 @@ func TestKillLosesNothing(t *testing.T) {
 			kills++
 		}
 	}
-	finishMail(t, dir, s.BaseURL(), "")
+	s.finishMail(t, "")
 	jobs := s.jobs(t)
 	for uid, at := range want {
 		if got, ok := jobs[uid]; !ok || !got.JoinAt.Equal(at) || got.Status != "scheduled" {
@@ -358,34 +333,27 @@ func TestKillLosesNothing(t *testing.T) {
 
 // receivingSteps returns the steps at which workers are killed.
 func receivingSteps() []string {
-	return []string{"received", "stored", "applied", "before request", "after request", "saved", "finished"}
+	return []string{"received", "stored", "applied", "before jobs", "after jobs", "finished"}
 }
 
 // startWorker starts a worker in this process.
-func startWorker(t *testing.T, dir, url, imap string) (w *mail.Worker, stop func()) {
+func (s liveService) startWorker(t *testing.T, settings mail.Settings) (w *mail.Worker, stop func()) {
 	t.Helper()
-	settings, err := workerSettings(dir, url, imap)
+	w, err := s.OpenMail(t.Context(), settings)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if w, err = mail.Open(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
-	return w, func() { cancel(); running.Wait() }
+	return w, func() { cancel(); running.Wait(); w.Close() }
 }
 
 // TestWorkerEndsAtItsStart checks that a worker ends if it is stopped before its SMTP
 // server has begun to accept connections.
 func TestWorkerEndsAtItsStart(t *testing.T) {
 	t.Parallel()
-	settings, err := workerSettings(t.TempDir(), "http://127.0.0.1:1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := mail.Open(t.Context(), settings)
+	w, err := startService(t).OpenMail(t.Context(), workerSettings(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,17 +361,16 @@ func TestWorkerEndsAtItsStart(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	w.Run(stopped)
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	w.Close()
 }
 
 // finishMail runs a worker until it has accepted all received messages.
-func finishMail(t *testing.T, dir, url, imap string) {
+func (s liveService) finishMail(t *testing.T, imap string) {
 	t.Helper()
-	w, stop := startWorker(t, dir, url, imap)
+	_, stop := s.startWorker(t, workerSettings(imap))
+	defer stop()
 	await.Until(t, "the records", func() bool {
-		records, err := mail.Directory(dir).Records(t.Context(), 0, 500)
+		records, err := s.records.Records(t.Context(), uuid.Nil, 500)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -414,10 +381,6 @@ func finishMail(t *testing.T, dir, url, imap string) {
 		}
 		return true
 	})
-	stop()
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestKillLosesNothingInMailbox kills workers at every step of reading 105 messages
@@ -428,25 +391,22 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	}
 	t.Parallel()
 	s := startService(t)
-	dir, host := t.TempDir(), mailhost.NewIMAP(t, "secret")
+	host := mailhost.NewIMAP(t, "secret")
 	imap := host.Address
-	first, stop := startWorker(t, dir, s.BaseURL(), imap)
+	first, stop := s.startWorker(t, workerSettings(imap))
 	first.AwaitOpened(t, host) // earlier messages are not read
 	stop()
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	kills, delivered := 0, 0
 	for _, step := range receivingSteps() {
 		for range 15 {
-			raw := invitation(fmt.Sprintf("event-%d", delivered), 0, start.Add(time.Duration(delivered)*time.Hour), "REQUEST")
+			raw := invitation(fmt.Sprintf("event-%d", delivered), 0, start.Add(time.Duration(2*delivered)*time.Hour), "REQUEST")
 			host.Deliver(t, append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\n"), raw...), time.Now())
 			delivered++
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		worker := exec.CommandContext(ctx, os.Args[0])
-		worker.Env = append(os.Environ(), workerDir+"="+dir, workerURL+"="+s.BaseURL(), workerKill+"="+step+":5", workerIMAP+"="+imap)
+		worker.Env = append(os.Environ(), workerDir+"="+s.dir, workerKill+"="+step+":5", workerIMAP+"="+imap)
 		worker.Stderr = os.Stderr
 		err := worker.Run()
 		if ctx.Err() != nil || worker.ProcessState.ExitCode() != -1 {
@@ -457,7 +417,7 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 		cancel()
 	}
 	await.Until(t, "all messages to be read", func() bool {
-		finishMail(t, dir, s.BaseURL(), imap)
+		s.finishMail(t, imap)
 		return !slices.Contains(host.Seen(t), false)
 	})
 	if jobs := s.jobs(t); len(jobs) != delivered { // it fails if one is scheduled twice

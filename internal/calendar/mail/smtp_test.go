@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"github.com/google/uuid"
+
 	"bytes"
 	"crypto/rand"
 	"crypto/tls"
@@ -53,7 +55,7 @@ func (h *harness) awaitRecord(t *testing.T, ok func(Record) bool) Record {
 	var records []Record
 	await.Until(t, "the newest message is as expected", func() bool {
 		var err error
-		if records, err = h.store.Records(t.Context(), 0, 1); err != nil {
+		if records, err = h.store.Records(t.Context(), uuid.Nil, 1); err != nil {
 			t.Fatal(err)
 		}
 		return len(records) == 1 && ok(records[0])
@@ -103,7 +105,7 @@ func TestSMTP(t *testing.T) {
 	got := h.awaitRecord(t, func(r Record) bool { return r.Verdict != waiting })
 	if got.Verdict != accepted || got.Sender != "ada@example.test" || got.Auth != "network 127.0.0.1" ||
 		!strings.HasPrefix(got.Subject, "Invitation: Weekly review") ||
-		len(got.Changes) != 1 || got.Changes[0].Kind != "scheduled" || len(h.service.scheduled()) != 1 {
+		len(got.Changes) != 1 || got.Changes[0].Kind != "scheduled" || len(h.scheduled(t)) != 1 {
 		t.Errorf("processed %+v", got)
 	}
 }
@@ -115,7 +117,6 @@ func TestSMTPLimits(t *testing.T) {
 	h, config := listening(t, func(s *Settings) {
 		s.SMTP.Rate = httpmw.Rate{Requests: 2, Per: time.Hour}
 		s.MaxBytes = 5000
-		s.Service = &fakeService{down: true}
 	})
 	send := func(name string) error {
 		return h.dial(t, config).SendMail("ada@example.test", []string{"notes@bots.example.test"}, bytes.NewReader(sample(t, name)))
@@ -138,16 +139,16 @@ func TestSpace(t *testing.T) {
 	h := newHarness(t, func(s *Settings) { s.MaxBytes = 9000 })
 	h.process(t, sample(t, "google-weekly")) // its series continues
 	for range 20 {
-		raw := append(sample(t, "newsletter"), bytes.Repeat([]byte{byte('a' + len(h.service.jobs))}, 1000)...)
+		raw := append(sample(t, "newsletter"), bytes.Repeat([]byte{byte('a' + len(h.jobs(t)))}, 1000)...)
 		h.process(t, append(raw, rand.Text()...))
 	}
-	records, err := h.store.Records(t.Context(), 0, 100)
+	records, err := h.store.Records(t.Context(), uuid.Nil, 100)
 	if err != nil || len(records) < 3 || len(records) > 8 || records[len(records)-1].Verdict != accepted {
 		t.Errorf("%d messages, %v", len(records), err)
 	}
 	h.now = h.now.Add(7 * 24 * time.Hour)
 	h.run(t)
-	if jobs := h.service.scheduled(); len(jobs) != 3 {
+	if jobs := h.scheduled(t); len(jobs) != 3 {
 		t.Errorf("jobs %q", jobs)
 	}
 }

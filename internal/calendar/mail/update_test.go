@@ -52,7 +52,7 @@ func TestUpdates(t *testing.T) {
 				h.process(t, invite(from, fmt.Sprint(i), os.Expand(message, line)))
 			}
 			slices.Sort(test.Jobs)
-			if jobs := h.service.scheduled(); !slices.Equal(jobs, test.Jobs) {
+			if jobs := h.scheduled(t); !slices.Equal(jobs, test.Jobs) {
 				t.Errorf("jobs %q, want %q", jobs, test.Jobs)
 			}
 			_, text := lastReply(t, host)
@@ -73,7 +73,7 @@ func TestChangedEnd(t *testing.T) {
 	for n, length := range []int{60, 30} {
 		h.process(t, invite("ann", fmt.Sprint(n), fmt.Sprintf(
 			"SEQUENCE:%d|DTSTART:20261127T090000Z|DURATION:PT%dM|ORGANIZER:mailto:ann@example.test|%s", n, length, meet)))
-		if got := h.service.jobs[0].EndsAt; got.Sub(h.service.jobs[0].JoinAt) != time.Duration(length)*time.Minute {
+		if got := h.jobs(t)[0].Options.StartBefore.Time(); got.Sub(h.jobs(t)[0].JoinAt) != time.Duration(length)*time.Minute {
 			t.Errorf("the meeting ends at %s, after %d minutes", got, length)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAnyOrder(t *testing.T) {
 			for _, message := range messages {
 				h.process(t, message)
 			}
-			return h.service.scheduled()
+			return h.scheduled(t)
 		}
 		var last [][]byte
 		for _, message := range newest {

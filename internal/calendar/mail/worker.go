@@ -1,6 +1,5 @@
 // Package mail is the mail worker: it receives calendar invitations by SMTP and
-// IMAP and asks the service to schedule, move and cancel jobs. It talks to the
-// service only through operation intakeInvite of api/openapi.yaml. See
+// IMAP, and keeps the jobs of their events by lifecycle.EventScheduler. See
 // docs/mail.md.
 package mail
 
@@ -9,16 +8,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"strconv"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/runner"
+	"standin/internal/store"
 )
 
 const (
-	// retryTime is how long the worker tries to pass a message to the service.
+	// retryTime is how long the worker tries to process a message, or to send a reply.
 	retryTime = 3 * 24 * time.Hour
 	// readTime is how long the calendars for one message may be read and their jobs scheduled, and
 	// maxReadAttempts how often this is tried.
@@ -32,23 +33,31 @@ const (
 	itemTime = 10 * time.Minute
 	// rollInterval is how often further occurrences of series are scheduled.
 	rollInterval = 24 * time.Hour
-	// pollInterval is how often the worker checks for messages that another
-	// process, such as the dashboard's, wants to be processed again.
+	// pollInterval is how often the worker checks for messages that others want to be processed again.
 	pollInterval = 5 * time.Second
 	// window is how far ahead occurrences of series are scheduled.
 	window = 14 * 24 * time.Hour
+	// requestTime is how long a request to a provider of OAuth may last.
+	requestTime = 30 * time.Second
 	// DefaultMaxMessage is the default of Settings.MaxMessage.
 	DefaultMaxMessage = 10 << 20
 	// DefaultMaxBytes is the default of Settings.MaxBytes.
 	DefaultMaxBytes = 1 << 30
 )
 
+// RejectedError is the error for a meeting, or an occurrence of one, that is never
+// accepted.
+type RejectedError struct{ Reason string }
+
+func (e *RejectedError) Error() string { return e.Reason }
+
 // Settings configure a Worker.
 type Settings struct {
-	Dir        string // directory of the worker's database
-	MaxMessage int64  // limit of the size of a message in bytes; DefaultMaxMessage when 0
-	MaxBytes   int64  // limit of the size of all messages; DefaultMaxBytes when 0
-	Service    Scheduler
+	Store      *store.Store
+	Jobs       *lifecycle.EventScheduler
+	Sealer     Sealer
+	MaxMessage int64 // limit of the size of a message in bytes; DefaultMaxMessage when 0
+	MaxBytes   int64 // limit of the size of all messages; DefaultMaxBytes when 0
 	Policy     Policy
 	SMTP       SMTPSettings  // disabled when Listen is empty
 	IMAP       IMAPSettings  // disabled when URL is empty
@@ -70,17 +79,15 @@ type Worker struct {
 	settings Settings
 	store    *Store
 	resolver *resolver
-	lock     *os.File
 	server   *smtpServer       // nil without SMTP
 	step     func(name string) // called between the steps of receiving; for tests
 
-	arrivals, messages, meetings, replies *runner.Runner[int64] // of row IDs
+	arrivals, messages, meetings, replies *runner.Runner[uuid.UUID]
 
-	reconciling sync.Mutex // a message and a meeting may be about the same jobs
-	signingIn   sync.Mutex // requests of access tokens
+	signingIn sync.Mutex // requests of access tokens
 }
 
-// Open opens the worker's directory and the SMTP listener.
+// Open opens the SMTP listener.
 func Open(ctx context.Context, settings Settings) (*Worker, error) {
 	settings.MaxMessage, settings.MaxBytes = cmp.Or(settings.MaxMessage, DefaultMaxMessage), cmp.Or(settings.MaxBytes, DefaultMaxBytes)
 	if settings.Now == nil {
@@ -91,36 +98,26 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 	}
 	w := &Worker{
 		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), step: func(string) {},
+		store: &Store{DB: settings.Store, Sealer: settings.Sealer, maxBytes: settings.MaxBytes},
 	}
-	w.arrivals = w.newRunner(queue{"arrived message", "messages", "next_at", "auth = ''"}, authenticators, authenticators, w.authenticate)
-	w.messages = w.newRunner(queue{"message", "messages", "next_at", "auth <> ''"}, 1, 1, w.process)
-	w.meetings = w.newRunner(queue{"meeting", "meetings", "next_at", "TRUE"}, 1, 1, w.roll)
-	w.replies = w.newRunner(queue{"reply", "messages", "reply_at", "TRUE"}, 2, 1, w.sendReply)
-	var err error
-	if w.store, err = openStore(ctx, settings.Dir, settings.MaxBytes); err != nil {
-		return nil, err
-	}
-	if w.lock, err = lockDir(settings.Dir); err != nil {
-		return nil, errors.Join(err, w.store.Close())
-	}
-	if err := w.store.exec(ctx, `UPDATE messages SET next_at = MIN(next_at, $1), reply_at = MIN(reply_at, $1)
-		WHERE next_at > $1 OR reply_at > $1`, settings.Now().UnixMilli()); err != nil { // leases of a worker that has ended
-		return nil, errors.Join(err, w.Close())
-	}
+	w.arrivals = w.newRunner(queue{"arrived message", "mail_messages", "next_at", "auth = ''"}, authenticators, authenticators, w.authenticate)
+	w.messages = w.newRunner(queue{"message", "mail_messages", "next_at", "auth <> ''"}, 1, 1, w.process)
+	w.meetings = w.newRunner(queue{"meeting", "mail_meetings", "next_at", "id <> ''"}, 1, 1, w.roll)
+	w.replies = w.newRunner(queue{"reply", "mail_messages", "reply_at", "id <> ''"}, 2, 1, w.sendReply)
 	if settings.SMTP.Listen != "" {
+		var err error
 		if w.server, err = newSMTPServer(ctx, w); err != nil {
-			return nil, errors.Join(err, w.Close())
+			return nil, err
 		}
 	}
 	return w, nil
 }
 
 // Close closes the worker after Run has returned.
-func (w *Worker) Close() error {
+func (w *Worker) Close() {
 	if w.server != nil {
 		w.server.close()
 	}
-	return errors.Join(w.store.Close(), w.lock.Close())
 }
 
 // SMTPAddr returns the address that the SMTP server listens on; empty without
@@ -133,17 +130,19 @@ func (w *Worker) SMTPAddr() string {
 }
 
 // newRunner returns the runner of a queue, in which sender domains take turns.
-func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Context, id int64) error) *runner.Runner[int64] {
+func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Context, id uuid.UUID) error) *runner.Runner[uuid.UUID] {
 	now := w.settings.Now
-	return &runner.Runner[int64]{
+	return &runner.Runner[uuid.UUID]{
 		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.settings.Log,
 		Teams: func(ctx context.Context) ([]string, error) { return w.store.dueDomains(ctx, q, now()) },
-		ClaimOf: func(ctx context.Context, domain string) (int64, bool, error) {
+		ClaimOf: func(ctx context.Context, domain string) (uuid.UUID, bool, error) {
 			return w.store.claim(ctx, q, domain, now(), now().Add(lease))
 		},
-		Extend: func(ctx context.Context, id int64, until time.Time) error { return w.store.extend(ctx, q, id, until) },
-		Run:    func(ctx context.Context, id int64, _ *runner.Lease) error { return run(ctx, id) },
-		ID:     func(id int64) string { return strconv.FormatInt(id, 10) },
+		Extend: func(ctx context.Context, id uuid.UUID, until time.Time) error {
+			return w.store.extend(ctx, q, id, until)
+		},
+		Run: func(ctx context.Context, id uuid.UUID, _ *runner.Lease) error { return run(ctx, id) },
+		ID:  uuid.UUID.String,
 	}
 }
 
@@ -157,7 +156,7 @@ func (w *Worker) Run(ctx context.Context) {
 	if w.settings.IMAP.URL != nil {
 		parts.Go(func() { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx) })
 	}
-	for _, r := range []*runner.Runner[int64]{w.arrivals, w.messages, w.meetings, w.replies} {
+	for _, r := range []*runner.Runner[uuid.UUID]{w.arrivals, w.messages, w.meetings, w.replies} {
 		parts.Go(func() { r.Work(ctx) })
 	}
 	runner.Repeat(ctx, w.settings.Now, w.settings.Log, runner.Task{
@@ -174,7 +173,7 @@ func (w *Worker) receive(ctx context.Context, m received) error {
 	}
 	w.step("stored")
 	switch {
-	case id == 0: // it was received before
+	case id == uuid.Nil: // it was received before
 	case m.judgment == nil:
 		w.arrivals.Wake()
 	case m.judgment.verdict == waiting:

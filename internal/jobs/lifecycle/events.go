@@ -58,11 +58,11 @@ const (
 func (i *EventScheduler) SyncMeetings(ctx context.Context, meetings []calendarsync.Meeting) error {
 	var errs []error
 	for together := range slices.Chunk(meetings, maxMeetings) {
-		_, err := i.settle(ctx, together[0].ConsumerID, given(together))
+		_, err := i.settle(ctx, together[0].ConsumerID, given(together), nil)
 		if err != nil && len(together) > 1 && ctx.Err() == nil {
 			err = nil
 			for n := range together {
-				_, one := i.settle(ctx, together[0].ConsumerID, given(together[n:n+1]))
+				_, one := i.settle(ctx, together[0].ConsumerID, given(together[n:n+1]), nil)
 				err = errors.Join(err, one)
 			}
 		}
@@ -88,7 +88,7 @@ func (i *EventScheduler) OverrideEvent(ctx context.Context, caller account.Calle
 		m := &meeting{Meeting: calendarsync.Meeting{ConsumerID: caller.ConsumerID, UID: before.UID, Original: before.Original}}
 		m.again = override != nil && *override || override == nil && before.Override != nil && !*before.Override
 		return []*meeting{m}, nil
-	})
+	}, nil)
 	return err
 }
 
@@ -102,10 +102,10 @@ func given(meetings []calendarsync.Meeting) func(context.Context, *store.Tx) ([]
 	}
 }
 
-// settle settles the meetings of a consumer that prepare returns, in the same transaction, and
-// then those that shared their jobs. It returns the first ones.
-func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID,
-	prepare func(context.Context, *store.Tx) ([]*meeting, error)) (settled []*meeting, err error) {
+// settle settles the meetings of a consumer that prepare returns, and calls after unless it is nil, in one
+// transaction. Then it settles those that shared their jobs. It returns the first ones.
+func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID, prepare func(context.Context, *store.Tx) ([]*meeting, error),
+	after func(context.Context, *store.Tx, []*meeting) error) (settled []*meeting, err error) {
 	limit, err := i.monthlyLimit(ctx, consumer)
 	if err != nil {
 		return nil, fmt.Errorf("find the plan of a consumer: %w", err)
@@ -120,7 +120,10 @@ func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID,
 			if meetings, err = prepare(ctx, tx); err != nil {
 				return err
 			}
-			return settleTogether(ctx, tx, i.Jobs, meetings, limit)
+			if err := settleTogether(ctx, tx, i.Jobs, meetings, limit); err != nil || after == nil {
+				return err
+			}
+			return after(ctx, tx, meetings)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("settle the meetings of a consumer: %w", err)
@@ -143,7 +146,7 @@ func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID,
 		if len(others) == 0 {
 			return settled, nil
 		}
-		prepare = given(others)
+		prepare, after = given(others), nil
 	}
 }
 

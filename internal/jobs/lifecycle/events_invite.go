@@ -53,14 +53,14 @@ func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (
 	if err != nil {
 		return calendar.Result{}, err
 	}
-	consumer, err := i.consumer(ctx, invite)
+	consumer, err := i.consumer(ctx, invite.OrganizerEmail, !invite.Cancelled)
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("find or create the consumer of an invite: %w", err)
 	}
 	settled, err := i.settle(ctx, consumer.ID, func(ctx context.Context, tx *store.Tx) ([]*meeting, error) {
 		m, err := saveInvite(ctx, tx, consumer.ID, invite, i.Jobs.Now())
 		return []*meeting{m}, err
-	})
+	}, nil)
 	switch {
 	case job.ErrorIs(err, job.NotFound) && invite.Cancelled:
 		return calendar.Result{}, errNoEvent
@@ -87,11 +87,11 @@ func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (
 // errNoEvent is the error for the cancellation of an event that is not known.
 var errNoEvent = job.NewError(job.NotFound, "no calendar invite has created a job for this meeting")
 
-// consumer returns the consumer of an invite. Unless that cancels an event, it is created if necessary: the
+// consumer returns the consumer of an organizer, which is created if that is wanted: the
 // name of a new one is its address.
-func (i *EventScheduler) consumer(ctx context.Context, invite calendar.Invite) (consumer account.Consumer, err error) {
-	if invite.Cancelled {
-		consumer, err = i.Jobs.Store.ConsumerByEmail(ctx, invite.OrganizerEmail)
+func (i *EventScheduler) consumer(ctx context.Context, organizer string, create bool) (consumer account.Consumer, err error) {
+	if !create {
+		consumer, err = i.Jobs.Store.ConsumerByEmail(ctx, organizer)
 		if job.ErrorIs(err, job.NotFound) {
 			err = errNoEvent
 		}
@@ -99,7 +99,7 @@ func (i *EventScheduler) consumer(ctx context.Context, invite calendar.Invite) (
 	}
 	err = i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		consumer, err = tx.EnsureConsumerByEmail(ctx, account.Consumer{
-			ID: uuid.Must(uuid.NewV7()), Name: invite.OrganizerEmail, Email: invite.OrganizerEmail,
+			ID: uuid.Must(uuid.NewV7()), Name: organizer, Email: organizer,
 			WebhookSecret: cmp.Or(i.WebhookSecret, webhook.NewSecret()), WebhookVersion: webhook.Version2, CreatedAt: i.Jobs.Now(),
 		})
 		return err
@@ -125,7 +125,7 @@ func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite ca
 	facts := calendarsync.Facts{
 		Sequence: calendarsync.Unversioned, Title: text.CleanLine(invite.Subject, maxTitle), Organizer: invite.OrganizerEmail,
 		Start: invite.JoinAt, End: job.Latest(invite.EndsAt.UTC().Truncate(time.Millisecond), invite.JoinAt), MeetingURL: invite.MeetingURL,
-		Platform: invite.Platform, ByRules: calendarsync.Verdict{Record: true, Reason: "there is an invitation"},
+		Platform: invite.Platform, ByRules: calendarsync.Invited,
 	}
 	if invite.Subject == calendar.NoSubject {
 		facts.Title = ""
@@ -210,8 +210,13 @@ func identityOf(invite calendar.Invite) (uid string, original time.Time) {
 		}
 		original = at
 	}
+	return cleanUID(uid), original
+}
+
+// cleanUID returns a UID as it is stored.
+func cleanUID(uid string) string {
 	if uid = text.CleanLine(uid, len(uid)); len(uid) > maxUID {
 		uid = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(uid)))
 	}
-	return uid, original
+	return uid
 }

@@ -24,6 +24,7 @@ type meeting struct {
 	again   bool // a cancelled bot may come again
 	asked   bool // also if its time has passed
 
+	before  calendarsync.Event // of a message, as it was known; zero for a new one
 	events  []calendarsync.Event
 	newest  calendarsync.Event
 	changes []*Change

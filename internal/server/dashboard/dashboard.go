@@ -101,7 +101,7 @@ type Settings struct {
 	Flows      *device.Flows // of standin login
 	Host       *host.Reader
 	Tester     *lifecycle.EndpointTester
-	Mail       mail.Directory // of the mail worker of this machine
+	Mail       *mail.Store
 	Calendars  *calendarsync.Service
 	System     System
 	Alerts     *alert.Watcher

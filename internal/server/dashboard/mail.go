@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"errors"
-	"strconv"
+	"time"
+
+	"github.com/google/uuid"
 
 	"standin/internal/calendar/mail"
 )
@@ -12,9 +14,9 @@ const maxMails = 50
 
 // mailView is the data of the mail page.
 type mailView struct {
-	Worker   bool // a worker has used the directory
+	Worker   bool // has received mail
 	Messages []mailMessage
-	Older    int64 // ID before which older messages are; 0 if there are none
+	Older    string // ID before which older messages are; empty if there are none
 }
 
 // mailMessage is a received message.
@@ -24,18 +26,21 @@ type mailMessage struct {
 }
 
 func (d *Dashboard) mailPage(req *pageRequest) error {
-	before, err := strconv.ParseInt("0"+req.URL.Query().Get("before"), 10, 64)
-	if err != nil {
-		return notFound("There is no such page.")
+	before := uuid.Nil
+	if text := req.URL.Query().Get("before"); text != "" {
+		var err error
+		if before, err = uuid.Parse(text); err != nil {
+			return notFound("There is no such page.")
+		}
 	}
-	shown := mailView{Worker: d.Mail.Exists()}
 	records, err := d.Mail.Records(req.Context(), before, maxMails+1)
 	if err != nil {
 		return err
 	}
+	shown := mailView{Worker: before != uuid.Nil || len(records) > 0}
 	if len(records) > maxMails {
 		records = records[:maxMails]
-		shown.Older = records[maxMails-1].ID
+		shown.Older = records[maxMails-1].ID.String()
 	}
 	tones := map[string]string{"waiting": "busy", "accepted": "good", "ignored": "still", "refused": "bad", "failed": "bad"}
 	for _, r := range records {
@@ -46,9 +51,9 @@ func (d *Dashboard) mailPage(req *pageRequest) error {
 
 // retryMail processes a message again.
 func (d *Dashboard) retryMail(req *pageRequest) error {
-	id, err := strconv.ParseInt(req.PathValue("id"), 10, 64)
+	id, err := uuid.Parse(req.PathValue("id"))
 	if err == nil {
-		err = d.Mail.Retry(req.Context(), id)
+		err = d.Mail.Retry(req.Context(), id, time.Now())
 	} else {
 		err = mail.ErrNoMessage
 	}

@@ -9,22 +9,21 @@ import (
 	"testing"
 
 	"github.com/emersion/go-smtp"
+	"github.com/google/uuid"
 
 	"standin/internal/calendar/mail"
-	"standin/internal/server/service"
 )
 
 // TestMailPage checks that operators see received messages and can process one
 // again, and that texts of the sender are escaped.
 func TestMailPage(t *testing.T) {
 	t.Parallel()
-	dir := ""
-	h := newHarness(t, func(s *service.Settings) { dir = service.MailDir(s.DataDir) })
+	h := newHarness(t)
 	h.ada()
 	ada := h.signedIn("ada@example.test")
 	ada.get("/operator/mail").want(t, "without a worker", http.StatusOK, "Email invitations are not set up")
-	w, err := mail.Open(t.Context(), mail.Settings{
-		Dir: dir, Log: slog.New(slog.DiscardHandler),
+	w, err := h.OpenMail(t.Context(), mail.Settings{
+		Log:    slog.New(slog.DiscardHandler),
 		Policy: mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
 		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0"},
 	})
@@ -37,9 +36,7 @@ func TestMailPage(t *testing.T) {
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		w.Close()
 	})
 	c, err := smtp.Dial(w.SMTPAddr())
 	if err != nil {
@@ -62,12 +59,14 @@ func TestMailPage(t *testing.T) {
 		!strings.Contains(body, `<span class="badge bad">refused</span>`) {
 		t.Errorf("the page is %s", body)
 	}
-	if got := ada.submit("/operator/mail", "/operator/mail/1/retry", nil); got.status != http.StatusSeeOther ||
+	_, rest, _ := strings.Cut(body, "/operator/mail/")
+	id, _, _ := strings.Cut(rest, "/retry")
+	if got := ada.submit("/operator/mail", "/operator/mail/"+id+"/retry", nil); got.status != http.StatusSeeOther ||
 		got.header.Get("Location") != "/operator/mail?note=mail-retried" {
 		t.Errorf("retry: %d", got.status)
 	}
-	for _, path := range []string{"/operator/mail/2/retry", "/operator/mail/x/retry"} {
+	for _, path := range []string{"/operator/mail/" + uuid.NewString() + "/retry", "/operator/mail/x/retry"} {
 		ada.submit("/operator/mail", path, nil).want(t, path, http.StatusNotFound)
 	}
-	ada.get("/operator/mail?before=1").want(t, "before the first message", http.StatusOK, "No messages.")
+	ada.get("/operator/mail?before="+uuid.Nil.String()).want(t, "before the first message", http.StatusOK, "No messages.")
 }

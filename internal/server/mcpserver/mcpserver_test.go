@@ -35,7 +35,7 @@ func newHarness(t *testing.T) *harness {
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
 			DataDir: storetest.FreshDataDir(t),
 		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
-		IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		KeySettings: service.KeySettings{IngestSigningKey: "key"}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/base/fsutil"
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/dispatch"
 	"standin/internal/store"
 )
@@ -78,9 +79,6 @@ func PrepareDataDir(dir string) error {
 	return nil
 }
 
-// MailDir returns the directory of the mail worker in a data folder.
-func MailDir(dataDir string) string { return filepath.Join(dataDir, "mail") }
-
 // LockDataDir creates the data folder if it does not exist, and makes sure that one service
 // uses it at a time, until the lock is closed.
 func LockDataDir(dir string) (lock *os.File, err error) {
@@ -97,17 +95,29 @@ func LockDataDir(dir string) (lock *os.File, err error) {
 	return lock, nil
 }
 
+// Sealer returns the key that encrypts what gives access to calendars and mailboxes.
+func (k KeySettings) Sealer(data DataSettings) (calendarsync.Key, error) {
+	if k.EncryptionKey != "" {
+		return calendarsync.NewKey([]byte(k.EncryptionKey))
+	}
+	secret, err := k.signingKey(data)
+	if err != nil {
+		return calendarsync.Key{}, err
+	}
+	return calendarsync.NewKey(secret)
+}
+
 // signingKey returns the key of the ingest tokens: the configured one, or the
 // one in the data folder, created if necessary. Nodes that share a database
 // must share the key, so there it has to be configured.
-func signingKey(settings Settings) ([]byte, error) {
-	if settings.IngestSigningKey != "" {
-		return []byte(settings.IngestSigningKey), nil
+func (k KeySettings) signingKey(data DataSettings) ([]byte, error) {
+	if k.IngestSigningKey != "" {
+		return []byte(k.IngestSigningKey), nil
 	}
-	if store.IsPostgres(settings.DatabaseURL) {
+	if store.IsPostgres(data.DatabaseURL) {
 		return nil, errors.New("STANDIN_INGEST_SIGNING_KEY must be set with PostgreSQL: all nodes need the same")
 	}
-	key, err := readOrCreate(filepath.Join(settings.DataDir, keyFile), func() string {
+	key, err := readOrCreate(filepath.Join(data.DataDir, keyFile), func() string {
 		random := make([]byte, 32)
 		_, _ = rand.Read(random) // never fails
 		return hex.EncodeToString(random)

@@ -74,7 +74,7 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.Keys, Sealer: s.calendars.Key, Audit: s.store,
 		Search: s.store, Operator: s.store,
-		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
+		Flows: s.flows, Host: machine, Mail: &mail.Store{DB: s.store}, Calendars: s.calendars,
 		Webhooks: s.jobs, Tester: tester,
 		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Usage: s.store, Shares: s.store,
 		ShareLifetime: settings.ShareLinks, Alerts: s.alerts,

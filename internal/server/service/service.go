@@ -133,7 +133,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 			return fmt.Errorf("listen for metrics on %s: %w", s.MetricsListen, err)
 		}
 	}
-	if s.key, err = signingKey(s.Settings); err != nil {
+	if s.key, err = s.signingKey(s.DataSettings); err != nil {
 		return err
 	}
 	database := DatabaseAddress(s.DatabaseURL, s.DataDir)
@@ -200,7 +200,8 @@ func (s *Service) run(ctx context.Context) {
 			Name: "delete what has expired", Every: time.Minute,
 			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
 		}, runner.Task{Name: "analyze what has grown", Every: 5 * time.Second, Run: s.store.AnalyzeGrown},
-			runner.Task{Name: "correct times ahead", Every: time.Minute, Run: s.correctTimes})...)
+			runner.Task{Name: "correct times ahead", Every: time.Minute, Run: s.correctTimes},
+			runner.Task{Name: "delete old invitations", Every: 24 * time.Hour, Run: s.store.DeleteOldInvitations})...)
 	})
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

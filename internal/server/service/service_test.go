@@ -22,7 +22,7 @@ import (
 func settings(dir string) Settings {
 	return Settings{
 		Listen: "127.0.0.1:0", DataSettings: DataSettings{DataDir: dir}, LauncherSettings: LauncherSettings{Launcher: "manual"},
-		IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		KeySettings: KeySettings{IngestSigningKey: "key"}, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

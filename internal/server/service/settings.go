@@ -40,6 +40,18 @@ type DataSettings struct {
 	DatabaseURL string `env:"STANDIN_DATABASE_URL" placeholder:"postgres://…" help:"PostgreSQL database, for several nodes. Default: a SQLite file in the data directory."`
 }
 
+// KeySettings are the keys that all processes of a service share.
+type KeySettings struct {
+	IngestSigningKey string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
+	EncryptionKey    string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts calendar addresses and tokens, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
+}
+
+// EventSettings are those of jobs that events create.
+type EventSettings struct {
+	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new teams. Default: a random secret for each. Prefer the environment variable."`
+	FreeTierJobs  int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`
+}
+
 // StorageSettings locate the recordings.
 type StorageSettings struct {
 	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings: file:///directory or s3://bucket. Default: a directory in the data directory."`
@@ -49,6 +61,8 @@ type StorageSettings struct {
 // of package main. Zero values have defaults unless a comment says otherwise.
 type Settings struct {
 	DataSettings
+	KeySettings
+	EventSettings
 	Bots    launch.BotSettings `embed:"" group:"Bots:"` // of all bots
 	Listen  string             `aliases:"port" env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
 	BaseURL string             `env:"STANDIN_BASE_URL" help:"Public URL of the service. Default: http://<listen>."`
@@ -67,15 +81,11 @@ type Settings struct {
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" group:"Metrics:" help:"Separate address that serves only /metrics, without authentication."`
 	Profiling     bool   `env:"STANDIN_PROFILING" group:"Metrics:" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
 
-	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
-	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts calendar addresses and tokens, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
-	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new teams. Default: a random secret for each. Prefer the environment variable."`
 	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" group:"Webhooks:" help:"Networks that webhooks, connected calendars and requests for audio files may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
 	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" group:"Webhooks:" help:"Also store response bodies of private webhook destinations. By default, only status and latency are stored."`
 	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" group:"Webhooks:" help:"Forward proxy for webhooks, connected calendars and files that bots play or show; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
 	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" group:"Payments:" help:"Signing secret of the payment provider's webhooks. If unset, the endpoint returns 503. Prefer the environment variable."`
-	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`
 
 	ShareLinks  time.Duration          `env:"STANDIN_SHARE_LINKS" default:"0s" group:"Sign-in:" help:"How long links work that show a recording to people who are not signed in, such as 168h; 0 allows none."`
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`

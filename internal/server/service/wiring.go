@@ -13,6 +13,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/calendar/calendarsync"
+	"standin/internal/calendar/mail"
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
@@ -68,9 +69,7 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
-	s.invites = &lifecycle.EventScheduler{
-		Jobs: s.jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
-	}
+	s.invites = s.scheduler(s.store, s.jobs)
 	if s.calendars, err = s.newCalendars(); err != nil {
 		return err
 	}
@@ -126,13 +125,25 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	return nil
 }
 
+// scheduler returns what keeps the jobs of events.
+func (e EventSettings) scheduler(s *store.Store, jobs *lifecycle.Service) *lifecycle.EventScheduler {
+	return &lifecycle.EventScheduler{Jobs: jobs, Plans: s, FreeTierJobs: e.FreeTierJobs, WebhookSecret: e.WebhookSecret}
+}
+
+// Scheduler returns what keeps the jobs of events for a process beside a service.
+func (e EventSettings) Scheduler(s *store.Store) *lifecycle.EventScheduler {
+	return e.scheduler(s, lifecycle.New(lifecycle.Settings{Store: s, Now: time.Now, Events: new(event.Publisher)}))
+}
+
+// OpenMail opens a mail worker for the service.
+func (s *Service) OpenMail(ctx context.Context, settings mail.Settings) (*mail.Worker, error) {
+	settings.Store, settings.Jobs, settings.Sealer = s.store, s.invites, s.calendars.Key
+	return mail.Open(ctx, settings)
+}
+
 // newCalendars returns the worker that reads connected calendars.
 func (s *Service) newCalendars() (*calendarsync.Service, error) {
-	secret := s.key
-	if s.EncryptionKey != "" {
-		secret = []byte(s.EncryptionKey)
-	}
-	key, err := calendarsync.NewKey(secret)
+	key, err := s.Sealer(s.DataSettings)
 	if err != nil {
 		return nil, err
 	}

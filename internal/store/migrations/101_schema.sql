@@ -338,6 +338,89 @@ CREATE INDEX calendar_events_start ON calendar_events (calendar_id, starts_at, i
 CREATE INDEX calendar_events_dirty ON calendar_events (calendar_id) WHERE dirty = 1;
 CREATE INDEX calendar_events_job ON calendar_events (job_id) WHERE job_id <> '';
 
+-- Messages that the mail worker has received.
+CREATE TABLE mail_messages (
+    id            TEXT PRIMARY KEY,
+    message_key   TEXT NOT NULL UNIQUE,  -- hash of origin and content: a message that is received again is known
+    source        TEXT NOT NULL,         -- smtp or imap
+    remote        TEXT NOT NULL,         -- address of the SMTP client
+    received_at   BIGINT NOT NULL,
+    raw           TEXT NOT NULL,         -- in base64
+    size          BIGINT NOT NULL,
+    message_id    TEXT NOT NULL DEFAULT '',
+    subject       TEXT NOT NULL DEFAULT '',
+    sender        TEXT NOT NULL DEFAULT '',
+    domain        TEXT NOT NULL DEFAULT '', -- organizational domain of the authenticated sender
+    auth          TEXT NOT NULL DEFAULT '', -- how the sender was authenticated
+    sealed        BIGINT NOT NULL DEFAULT 0, -- 1: the sender has written the structure of the body
+    addressed     BIGINT NOT NULL DEFAULT 0, -- 1: the sender has sent it to a recipient
+    verdict       TEXT NOT NULL,         -- waiting, accepted, ignored, refused or failed
+    detail        TEXT NOT NULL DEFAULT '',
+    since         BIGINT NOT NULL,       -- from when the time for retries counts
+    attempts      BIGINT NOT NULL DEFAULT 0,
+    next_at       BIGINT,                -- when to process it, or the end of the lease; NULL if that is done
+    reply         TEXT NOT NULL DEFAULT '', -- empty, waiting, sent or failed
+    reply_at      BIGINT,                -- when to send the reply, or the end of the lease; NULL if there is nothing to send
+    reply_attempts BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX mail_messages_size ON mail_messages (size);
+CREATE INDEX mail_messages_next ON mail_messages (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX mail_messages_reply ON mail_messages (reply_at) WHERE reply_at IS NOT NULL;
+CREATE INDEX mail_messages_sender ON mail_messages (sender, received_at);
+CREATE INDEX mail_messages_domain ON mail_messages (domain, next_at);
+
+-- A meeting that mail tells of, with all its changed occurrences. Those for which there are jobs are calendar_events.
+CREATE TABLE mail_meetings (
+    id         TEXT PRIMARY KEY,
+    organizer  TEXT NOT NULL,
+    uid        TEXT NOT NULL,
+    domain     TEXT NOT NULL,            -- of the sender, whose quota it uses; empty without a quota
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    revision   BIGINT NOT NULL DEFAULT 0, -- of its events
+    attempts   BIGINT NOT NULL DEFAULT 0,
+    next_at    BIGINT,                   -- when to schedule further occurrences; NULL if there are none
+    UNIQUE (organizer, uid)
+);
+CREATE INDEX mail_meetings_uid ON mail_meetings (uid, updated_at);
+CREATE INDEX mail_meetings_domain ON mail_meetings (domain, created_at) WHERE domain <> '';
+CREATE INDEX mail_meetings_next ON mail_meetings (next_at) WHERE next_at IS NOT NULL;
+
+-- The latest versions of an event (original 0) and of its changed occurrences.
+CREATE TABLE mail_events (
+    organizer  TEXT NOT NULL,
+    uid        TEXT NOT NULL,
+    original   BIGINT NOT NULL,
+    sequence   BIGINT NOT NULL,
+    stamp      BIGINT NOT NULL,
+    assumed    BIGINT NOT NULL,          -- 1: the event names no organizer
+    named      BIGINT NOT NULL,          -- 1: the sender may schedule the meetings of others
+    message    TEXT NOT NULL REFERENCES mail_messages (id),
+    PRIMARY KEY (organizer, uid, original),
+    FOREIGN KEY (organizer, uid) REFERENCES mail_meetings (organizer, uid) ON DELETE CASCADE
+);
+CREATE INDEX mail_events_message ON mail_events (message);
+CREATE INDEX mail_events_uid ON mail_events (uid, original);
+
+-- The changes of jobs that a message caused, for people.
+CREATE TABLE mail_changes (
+    message   TEXT NOT NULL REFERENCES mail_messages (id) ON DELETE CASCADE,
+    job       TEXT NOT NULL,
+    kind      TEXT NOT NULL,             -- scheduled, moved, updated, cancelled, dismissed or free_tier_exhausted
+    summary   TEXT NOT NULL,
+    starts_at BIGINT NOT NULL,
+    zone      TEXT NOT NULL,
+    PRIMARY KEY (message, job, kind)
+);
+
+CREATE TABLE mailboxes (
+    name          TEXT PRIMARY KEY,
+    uid_validity  BIGINT NOT NULL,
+    uid           BIGINT NOT NULL,       -- of the last message that was stored or refused
+    first_seen_at BIGINT NOT NULL,       -- older messages are not read
+    refresh_token TEXT NOT NULL DEFAULT '' -- permission to read it with OAuth 2.0, encrypted; empty without one
+);
+
 -- What the jobs of a consumer have used, by the day (UTC, counted since 1970) on which they ended.
 CREATE TABLE usage_days (
     consumer_id   TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,

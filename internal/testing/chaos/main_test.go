@@ -86,7 +86,7 @@ func serve(text string) int {
 		Listen: node.Listen, BaseURL: node.BaseURL, DataSettings: service.DataSettings{
 			DataDir: node.DataDir, DatabaseURL: node.DatabaseURL,
 		}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL}, OpenS3: s3.Open,
-		IngestSigningKey: signingKey, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		KeySettings: service.KeySettings{IngestSigningKey: signingKey}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Executable: os.Args[0], Dispatch: dispatch.Options{Prelaunch: dispatch.Prelaunch(prelaunch)}, MaxBots: 100,
 	}
 	settings.Bots.Browser, settings.Bots.NoSandbox = os.Args[0], true // the bots of these tests open none

@@ -1,0 +1,19 @@
+package store
+
+import "context"
+
+// Row is a row of a query.
+type Row interface{ Scan(columns ...any) error }
+
+// Rows runs a query of a package that has its own tables, and returns its rows.
+func Rows[T any](ctx context.Context, db *Reader, action string, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
+	return list(ctx, db, action, func(r row) (T, error) { return scan(r) }, query, args...)
+}
+
+// Exec runs a statement of a package that has its own tables, and returns the number of affected rows.
+func (tx *Tx) Exec(ctx context.Context, action, query string, args ...any) (int64, error) {
+	return tx.affected(ctx, action, query, args...)
+}
+
+// SkipLocked ends a query for rows that no other transaction has locked, and locks them.
+func (tx *Tx) SkipLocked() string { return tx.dialect.SkipLocked }
