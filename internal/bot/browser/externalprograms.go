@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,33 +17,13 @@ import (
 // msteams:. Chromium then opens a dialog of its own, and the page receives no mouse
 // and key events until somebody answers it. Three measures prevent that:
 //
-//   - preferences blocks the addresses in every frame, of any site and at any time.
+//   - writePreferences blocks the addresses in every frame, of any site and at any time.
 //     If the main frame is blocked, an error page replaces the document.
 //   - blockExternalScript cancels navigations before they start, so that the
 //     document of the main frame stays.
 //   - blockExternalRedirects does the same for redirects, which scripts cannot
 //     observe. Without it, Chromium 156 crashes when the preferences block the
 //     redirect of a frame.
-
-// preferences is Chromium's profile preferences file. It uses the preferences of the
-// enterprise policies URLBlocklist and URLAllowlist.
-const preferences = `{"policy": {
-	"url_blocklist": ["*"],
-	"url_allowlist": ["http://*", "https://*", "about:*", "blob:*", "data:*", "chrome://*"]
-}}`
-
-// writePreferences writes the preferences file of a new profile.
-func writePreferences(profile string) error {
-	dir := filepath.Join(profile, "Default")
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "Preferences"), []byte(preferences), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("write the browser's preferences: %w", err)
-	}
-	return nil
-}
 
 // blockExternalScript cancels navigations to addresses of external programs.
 const blockExternalScript = `if (window.navigation) window.navigation.addEventListener("navigate", event => {
