@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"standin/internal/jobs/job"
@@ -78,13 +79,17 @@ var jpegBoundary = []byte{0xff, 0xd9, 0xff, 0xd8}
 // OutputStates are the states of output, by the events of bots.
 var OutputStates = map[job.Trigger]string{job.BotOutputStarted: "started", job.BotOutputFinished: "finished", job.BotOutputFailed: "failed"}
 
+// OutputKinds are the kinds of output that events of bots name.
+var OutputKinds = []string{
+	string(PlayAudio), string(Speak), string(SetCamera), string(ShareScreen), OutputStream, OutputPage, OutputOnJoin, OutputCamera, otherOutput,
+}
+
 // KnownOutput returns the kind of output that an event of a bot names, or "other".
 func KnownOutput(command string) string {
-	switch command {
-	case string(PlayAudio), string(Speak), string(SetCamera), string(ShareScreen), OutputStream, OutputPage, OutputOnJoin, OutputCamera:
+	if slices.Contains(OutputKinds, command) {
 		return command
 	}
-	return "other"
+	return otherOutput
 }
 
 // The kinds of output without a command, in the events of bots.
@@ -93,6 +98,7 @@ const (
 	OutputPage   = "page"    // sound of a page that is shown
 	OutputOnJoin = "on_join" // of the option output.onJoin
 	OutputCamera = "camera"  // of the option output.camera
+	otherOutput  = "other"
 )
 
 // OutputFailure is why output failed.

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 )
 
@@ -72,6 +73,11 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 	}
 	for _, code := range job.FailureCodes() {
 		m.failures.WithLabelValues(string(code))
+	}
+	for _, kind := range ingest.OutputKinds {
+		for _, state := range ingest.OutputStates {
+			m.output.WithLabelValues(kind, state)
+		}
 	}
 	return m
 }

@@ -54,12 +54,14 @@ func TestMetrics(t *testing.T) {
 	m.Transitioned(job.Completed, "")
 	m.LeaseLost()
 	m.LaunchFailed()
+	m.OutputChanged("speak", "finished")
 	expect(t, scrape(t, m),
 		`standin_dispatch_lateness_seconds_bucket{until="launched",le="0.01"} 0`,
 		`standin_dispatch_lateness_seconds_bucket{until="launched",le="0.025"} 1`,
 		`standin_dispatch_lateness_seconds_sum{until="joining"} 3`,
 		`standin_job_transitions_total{to="failed"} 1`, `standin_job_transitions_total{to="completed"} 1`,
 		`standin_job_failures_total{code="lobby_timeout"} 1`, `standin_job_failures_total{code="network_loss"} 0`,
+		`standin_bot_output_total{command="speak",state="finished"} 1`, `standin_bot_output_total{command="other",state="failed"} 0`,
 		`standin_lease_losses_total 1`, `standin_launch_failures_total 1`,
 		`standin_jobs{status="pending"} 2`, `standin_jobs{status="scheduled"} 0`,
 		`standin_node_bots{node="one"} 3`, `standin_node_full{node="two"} 1`, `standin_node_heartbeat_age_seconds{node="two"} 5`,
