@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,9 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 // probably meant.
 const maxTypo = 2
 
+// meantNames are commands that people guess, which only share their meaning with those that exist.
+var meantNames = map[string]string{"demo": "practice"}
+
 // parserPlaceholder is the name of an argument at the start of an error of the parser.
 var parserPlaceholder = regexp.MustCompile(`^<[a-z-]+>: (?:stat )?`)
 
@@ -102,7 +106,7 @@ func printUsageError(to io.Writer, err error) {
 		message = "missing command"
 	}
 	fmt.Fprintln(to, "standin:", message)
-	if meant := closest(unknown, known, maxTypo); unknown != "" && meant != "" {
+	if meant := cmp.Or(meantNames[unknown], closest(unknown, known, maxTypo)); unknown != "" && meant != "" {
 		fmt.Fprintf(to, "Did you mean %s?\n", meant)
 	}
 	fmt.Fprintf(to, "Run %s --help for its usage.\n", path)

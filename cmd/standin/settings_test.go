@@ -24,6 +24,7 @@ func TestRefusedCommandLines(t *testing.T) {
 	c.values["TOKEN"], c.values["DATA"] = c.file("token", "abc\n"), newDataDir(t)
 	c.rows(
 		row{"job", exitUsage, `^$`, `standin: unknown command "job"\nDid you mean jobs\?\nRun standin --help for its usage\.\n$`},
+		row{"demo", exitUsage, `^$`, `standin: unknown command "demo"\nDid you mean practice\?\n`},
 		row{"jobs lst", exitUsage, `^$`, `unknown command "lst"\nDid you mean list\?\nRun standin jobs --help for its usage\.\n$`},
 		row{"jobs waltz", exitUsage, `^$`, `standin: unknown command "waltz"\nRun standin jobs --help for its usage\.\n$`},
 		row{
