@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,27 +122,94 @@ func (r *practiceRun) awaitEvent(kind string) {
 	})
 }
 
+// awaitVoice waits until the first bot hears a participant speak.
+func (r *practiceRun) awaitVoice(name string) {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), 4*time.Minute)
+	defer cancel()
+	speaker, err := "", error(nil)
+	var event client.LiveEvent
+	for event, err = range r.api().Live(ctx, r.job, "") {
+		if err != nil {
+			break
+		}
+		var now struct {
+			Participants   []struct{ ID, Name string }
+			ParticipantIDs []string
+		}
+		if event.Name != "participants" && event.Name != "speaking" || json.Unmarshal(event.Data, &now) != nil {
+			continue
+		}
+		for _, one := range now.Participants {
+			if one.Name == name {
+				speaker = one.ID
+			}
+		}
+		if slices.Contains(now.ParticipantIDs, speaker) {
+			return
+		}
+	}
+	r.Fatalf("nobody hears %s: %v", name, err)
+}
+
 // TestMendProfile breaks a button of the meeting page, and mends the profile.
 func TestMendProfile(t *testing.T) {
 	t.Parallel()
-	r := runPractice(t, "--break", "captions")
-	r.awaitEvent("lifecycle.media_fault")
 	profiles := t.TempDir()
+	t.Run("broken", func(t *testing.T) {
+		r := runPractice(t, "--break", "captions")
+		r.awaitEvent("lifecycle.media_fault")
+		await.Until(t, "a capture of the page", func() bool {
+			found, err := filepath.Glob(filepath.Join(r.dir, "recordings", "jobs", r.job, "uploads", "*", "capture-*"))
+			return err == nil && len(found) > 0
+		})
+	})
 	profile := testprocess.Run(t, testedBinary(), "doctor", "profile", "meet")
 	mended := bytes.ReplaceAll(profile, []byte(`button[aria-label="Turn on captions"]`), []byte(`button[aria-label="Subtitles"]`))
 	mended = bytes.ReplaceAll(mended, []byte(`button[aria-label="Turn off captions"]`), []byte(`button.on[aria-label="Subtitles"]`))
 	if err := os.WriteFile(filepath.Join(profiles, "meet.yaml"), mended, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r = runPractice(t, "--break", "captions", "--profiles", profiles)
-	await.Until(t, "a caption", func() bool {
-		for event, err := range r.api().LiveSoFar(t.Context(), r.job, "") {
-			if err == nil && event.Name == "caption" {
-				return true
+	t.Run("mended", func(t *testing.T) {
+		r := runPractice(t, "--break", "captions", "--profiles", profiles)
+		await.Until(t, "a caption", func() bool {
+			for event, err := range r.api().LiveSoFar(t.Context(), r.job, "") {
+				if err == nil && event.Name == "caption" {
+					return true
+				}
 			}
-		}
-		return false
+			return false
+		})
 	})
+}
+
+// TestPracticeVoiceAgent runs the tutorial of voice agents in a practice meeting, where the agent repeats
+// what people say, and the first bot hears it.
+func TestPracticeVoiceAgent(t *testing.T) {
+	t.Parallel()
+	p := runPractice(t)
+	r := newDocumentRun(t)
+	const document, here = tutorials + "voice-agent.md", "standin teams show practice --secret --data-dir standin-practice"
+	text := r.save(document)
+	if !strings.Contains(text, here) {
+		t.Errorf("the tutorial does not name %s", here)
+	}
+	secret := strings.NewReplacer("standin teams show acme --secret", strings.Replace(here, "standin-practice", p.dir, 1))
+	for _, command := range commandsOf(t, document) {
+		command.text = secret.Replace(command.text)
+		r.run(command)
+	}
+	_, text, _ = strings.Cut(text, "POST /api/v1/jobs\n")
+	text, _, _ = strings.Cut(text, "```")
+	var agent client.NewJob
+	if err := json.Unmarshal([]byte(r.ports.Replace(text)), &agent); err != nil {
+		t.Fatal(err)
+	}
+	agent.MeetingURL = p.meeting
+	if _, _, err := p.api().CreateJob(t.Context(), agent); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitVoice("Standin")
 }
 
 // TestPractice watches a bot in the practice meeting, joins as a person who speaks, hears the bot

@@ -54,14 +54,8 @@ func TestTutorials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newDocumentRun(t)
-			content, err := os.ReadFile(root + document)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, match := range savedFile.FindAllStringSubmatch(string(content), -1) {
-				r.write(match[1], []byte(r.ports.Replace(match[2])))
-			}
-			if !strings.Contains(string(content), "standin serve\n") {
+			content := r.save(document)
+			if !strings.Contains(content, "standin serve\n") {
 				r.startService()
 			}
 			r.live = name == "record-calendar.md" // calendars need a live key; their meetings are tomorrow
@@ -74,6 +68,19 @@ func TestTutorials(t *testing.T) {
 	for name := range results {
 		t.Errorf("there is no tutorial %s", name)
 	}
+}
+
+// save writes the files of a document, and returns its text.
+func (r *documentRun) save(document string) string {
+	r.Helper()
+	content, err := os.ReadFile(root + document)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, match := range savedFile.FindAllStringSubmatch(string(content), -1) {
+		r.write(match[1], []byte(r.ports.Replace(match[2])))
+	}
+	return string(content)
 }
 
 // checkReceivers checks that both receivers have printed the end of a job.
