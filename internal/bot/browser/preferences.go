@@ -14,6 +14,9 @@ import (
 // rootsVariable is the variable with which crypto/x509 finds root certificates.
 const rootsVariable = "SSL_CERT_FILE"
 
+// ErrRoots is the error of Launch if the file of SSL_CERT_FILE cannot be read or has no certificates.
+var ErrRoots = errors.New("cannot use the certificates of " + rootsVariable)
+
 // maxRootsBytes limits the file of the root certificates. Those of Debian have 220 KB.
 const maxRootsBytes = 1 << 20
 
@@ -22,7 +25,7 @@ const maxRootsBytes = 1 << 20
 func writePreferences(profile string) error {
 	roots, err := rootCertificates(os.Getenv(rootsVariable))
 	if err != nil {
-		return fmt.Errorf("read the certificates of %s: %w", rootsVariable, err)
+		return fmt.Errorf("%w: %w", ErrRoots, err)
 	}
 	content, err := json.Marshal(map[string]any{
 		"policy": map[string]any{

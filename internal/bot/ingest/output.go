@@ -81,7 +81,8 @@ var OutputStates = map[job.Trigger]string{job.BotOutputStarted: "started", job.B
 
 // OutputKinds are the kinds of output that events of bots name.
 var OutputKinds = []string{
-	string(PlayAudio), string(Speak), string(SetCamera), string(ShareScreen), OutputStream, OutputPage, OutputOnJoin, OutputCamera, otherOutput,
+	string(PlayAudio), string(Speak), string(SetCamera), string(ShareScreen),
+	OutputStream, OutputPage, OutputOnJoin, OutputCamera, otherOutput,
 }
 
 // KnownOutput returns the kind of output that an event of a bot names, or "other".

@@ -48,7 +48,10 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	}
 	description := fmt.Sprintf("%s (%s, %s)", browserVersion(ctx, executable), executable, mode)
 	running, err := browser.Launch(ctx, browser.Options{Executable: executable, Mode: mode})
-	if err != nil {
+	switch {
+	case errors.Is(err, browser.ErrRoots):
+		return name.fail("unset SSL_CERT_FILE, or set it to a PEM file of at most 1 MiB", "%v", err)
+	case err != nil:
 		return name.fail(startAdvice(executable), "%s does not start: %v", description, err)
 	}
 	canRecord, err := supportsRecording(ctx, running)

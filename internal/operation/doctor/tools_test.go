@@ -15,13 +15,14 @@ func TestBrowserThatIsMissing(t *testing.T) {
 	expect(t, checkBrowser(limited(t), Settings{Browser: "/no/such/browser"}), Fail, "not found", "correct STANDIN_BROWSER")
 }
 
-func TestBrowserThatDoesNotStart(t *testing.T) {
-	t.Parallel()
+func TestBrowserThatDoesNotStart(t *testing.T) { // not parallel: it changes the environment
 	broken := filepath.Join(t.TempDir(), "chromium")
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\ntest \"$1\" = --version && echo Chromium 1.2.3 && exit\nexit 3\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, checkBrowser(limited(t), Settings{Browser: broken}), Fail, "Chromium 1.2.3", "does not start", "--dump-dom")
+	t.Setenv("SSL_CERT_FILE", broken)
+	expect(t, checkBrowser(limited(t), Settings{Browser: broken}), Fail, "certificates of SSL_CERT_FILE: "+broken+" has none", "PEM file")
 }
 
 // TestSandboxByProcesses checks that the sandbox is detected from the processes.
