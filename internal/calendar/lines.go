@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -103,7 +105,7 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		if err := budget.Spend(1 + len(content)/256); err != nil {
 			return nil, err
 		}
-		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD")) // unfolding joins characters that a line break split
+		p, ok := parseProperty(validUTF8(content)) // unfolding joins characters that a line break split
 		if !ok {
 			continue
 		}
@@ -129,6 +131,24 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		return nil, &ICSError{Reason: "BEGIN without END"}
 	}
 	return root.children, nil
+}
+
+// validUTF8 returns a line in UTF-8. Its other bytes are read as Windows-1252, which older
+// programs write.
+func validUTF8(line string) string {
+	if utf8.ValidString(line) {
+		return line
+	}
+	var b strings.Builder
+	for line != "" {
+		r, size := utf8.DecodeRuneInString(line)
+		if r == utf8.RuneError && size == 1 {
+			r = charmap.Windows1252.DecodeByte(line[0])
+		}
+		b.WriteRune(r)
+		line = line[size:]
+	}
+	return b.String()
 }
 
 // unfold returns a text whose content lines end with LF. A line that starts with a space

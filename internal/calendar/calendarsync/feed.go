@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ type feedError struct {
 	reason     string
 	retryAfter time.Duration // as the server asks; 0 if it does not
 	revoked    bool          // its owner has to permit it again
+
+	unreachable bool // the server does not respond at all
 }
 
 func (e *feedError) Error() string { return e.reason }
@@ -56,22 +59,37 @@ func newFeeds(network dialguard.Network) *feeds {
 // secret. The error is a sentence.
 func ParseAddress(text string) (address, masked string, err error) {
 	text = strings.TrimSpace(text)
-	for _, scheme := range []string{"webcal://", "webcals://"} {
-		if len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {
-			text = "https://" + text[len(scheme):]
-		}
-	}
 	parsed, err := url.Parse(text)
-	if err != nil || len(text) > maxAddress || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
+	if err != nil || len(text) > maxAddress || !slices.Contains([]string{"http", "https", webcal, "webcals"}, parsed.Scheme) ||
+		parsed.Hostname() == "" {
 		return "", "", errors.New("the address must be an https, http or webcal URL with a host")
+	}
+	if parsed.Scheme == "webcals" {
+		parsed.Scheme = "https"
 	}
 	parsed.Fragment = ""
 	return parsed.String(), parsed.Scheme + "://" + parsed.Host + "/…", nil
 }
 
+// webcal is the scheme of addresses that leave open whether the connection is encrypted.
+const webcal = "webcal"
+
 // read reads a feed. It reports false if nothing has changed since the validators. The
 // error is a *feedError, unless ctx has ended.
 func (f *feeds) read(ctx context.Context, address string, known Validators) (body []byte, read Validators, changed bool, err error) {
+	rest, open := strings.CutPrefix(address, webcal+":")
+	if !open {
+		return f.get(ctx, address, known)
+	}
+	body, read, changed, err = f.get(ctx, "https:"+rest, known)
+	if failed, ok := errors.AsType[*feedError](err); ok && failed.unreachable {
+		return f.get(ctx, "http:"+rest, known)
+	}
+	return body, read, changed, err
+}
+
+// get reads a feed at an https or http URL.
+func (f *feeds) get(ctx context.Context, address string, known Validators) (body []byte, read Validators, changed bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, Validators{}, false, &feedError{reason: "the address is not a URL"}
@@ -138,5 +156,5 @@ func connectError(ctx context.Context, err error) error {
 	if known, ok := errors.AsType[*feedError](err); ok {
 		return known
 	}
-	return &feedError{reason: "the calendar could not be fetched: " + dialguard.Public(err)}
+	return &feedError{reason: "the calendar could not be fetched: " + dialguard.Public(err), unreachable: true}
 }
