@@ -225,13 +225,19 @@ func errorCode(encoded []byte) string {
 // a calendar.
 func statusError(p Provider, response *http.Response, code string) error {
 	status, pause := response.StatusCode, retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter)
-	limited := code == "rateLimitExceeded" || code == "userRateLimitExceeded" || code == "quotaExceeded"
+	limited := slices.Contains([]string{
+		"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "calendarUsageLimitsExceeded",
+	}, code)
 	switch {
 	case status == http.StatusGone, code == "fullSyncRequired", code == "SyncStateNotFound", code == "syncStateNotFound",
 		code == "SyncStateInvalid", code == "resyncRequired":
 		return &Error{Reason: p.Title() + " no longer knows what was read before", gone: true}
 	case status == http.StatusTooManyRequests, limited:
 		return &Error{Reason: p.Title() + " accepts no more requests for a while", RetryAfter: pause}
+	case code == "accessNotConfigured":
+		return &Error{
+			Reason: "the Google Calendar API is not enabled for the OAuth client: its operator must enable it in the Google Cloud console",
+		}
 	case status == http.StatusUnauthorized:
 		return &Error{Reason: p.Title() + " does not accept the access token: connect the calendar again"}
 	case status == http.StatusForbidden:

@@ -117,20 +117,30 @@ func (c *Calendar) microsoftChanged(ctx context.Context, position string) (chang
 // between is read again.
 func (c *Calendar) microsoftList(ctx context.Context, owner string,
 	from, to time.Time) (events []calendar.Event, position string, err error) {
-	window := url.Values{"startDateTime": {from.UTC().Format(time.RFC3339)}, "endDateTime": {to.UTC().Format(time.RFC3339)}}
-	if _, position, err = c.microsoftChanged(ctx, c.graph()+c.resource()+"/calendarView/delta?"+window.Encode()); err != nil {
-		return nil, "", err
+	_, position, err = c.microsoftChanged(ctx, c.graph()+c.resource()+"/calendarView/delta?"+windowOf(from, to).Encode())
+	if err == nil {
+		events, err = c.MicrosoftView(ctx, owner, from, to)
 	}
+	return events, position, err
+}
+
+func windowOf(from, to time.Time) url.Values {
+	return url.Values{"startDateTime": {from.UTC().Format(time.RFC3339)}, "endDateTime": {to.UTC().Format(time.RFC3339)}}
+}
+
+// MicrosoftView returns the meetings of a calendar of Microsoft 365, as List does.
+func (c *Calendar) MicrosoftView(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, err error) {
+	window := windowOf(from, to)
 	window.Set("$select", microsoftFields)
 	window.Set("$top", "500")
 	link := c.graph() + c.resource() + "/calendarView?" + window.Encode()
 	for range maxPages {
 		var page microsoftPage
 		if link, err = c.follow(link); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		if err := c.call(ctx, http.MethodGet, link, nil, &page); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		for _, e := range page.Value {
 			if len(events) < maxEvents && e.ICalUID != "" {
@@ -138,10 +148,10 @@ func (c *Calendar) microsoftList(ctx context.Context, owner string,
 			}
 		}
 		if link = page.NextLink; link == "" {
-			return events, position, nil
+			return events, nil
 		}
 	}
-	return nil, "", errTooMany(Microsoft)
+	return nil, errTooMany(Microsoft)
 }
 
 // event returns the event as one of a calendar file. Each occurrence of a series has its

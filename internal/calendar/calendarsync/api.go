@@ -20,6 +20,7 @@ import (
 
 const (
 	apiTime      = 2 * time.Minute // to read a calendar through an API
+	nearTime     = 4 * time.Hour   // of a calendar of Microsoft 365 that is compared when nothing seems to have changed
 	watchMargin  = 24 * time.Hour  // before a watch expires, it is renewed
 	minReadPause = 10 * time.Second
 	maxSecret    = 4096 // bytes of a refresh token, ID or secret
@@ -48,6 +49,11 @@ func (w *Service) readAPI(ctx context.Context, c *Calendar, known Validators, no
 	if err != nil {
 		return nil, false, err
 	}
+	if !changed && c.Provider == calendarapi.Microsoft {
+		if changed, err = w.nearChanged(ctx, opened, *c, now); err != nil {
+			return nil, false, err
+		}
+	}
 	if !changed {
 		c.Validators.Position = cmp.Or(position, known.Position)
 		return nil, false, nil
@@ -64,6 +70,28 @@ func (w *Service) readAPI(ctx context.Context, c *Calendar, known Validators, no
 	c.Validators, c.ReadAt = Validators{Position: position}, exact(now)
 	w.watch(ctx, opened, c, now)
 	return eventsOf(*c, listed), true, nil
+}
+
+// nearChanged reports whether the next hours of a calendar of Microsoft 365 are not as known:
+// its delta does not report all deletions
+// (https://github.com/microsoftgraph/microsoft-graph-docs/issues/4501).
+func (w *Service) nearChanged(ctx context.Context, opened *calendarapi.Calendar, c Calendar, now time.Time) (bool, error) {
+	from, to := now.Truncate(time.Second), now.Truncate(time.Second).Add(nearTime)
+	known, err := w.Store.UpcomingEvents(ctx, c.ID, from, to, maxListed)
+	if err != nil || len(known) == 0 {
+		return false, err
+	}
+	listed, err := opened.MicrosoftView(ctx, c.Email, from, to)
+	places := func(events []Event) (found []string) {
+		for _, e := range events {
+			if e.End.After(from) && e.Start.Before(to) {
+				found = append(found, identity(e)+e.Start.String())
+			}
+		}
+		slices.Sort(found)
+		return found
+	}
+	return !slices.Equal(places(known), places(eventsOf(c, listed))), err
 }
 
 // open opens a calendar of an API. A replaced refresh token is stored before it is used.

@@ -175,6 +175,16 @@ func (s *Server) Delete(calendar string, ids ...string) {
 	}
 }
 
+// Vanish deletes events of a calendar without reporting it, as users of Microsoft Graph have seen
+// (https://github.com/microsoftgraph/microsoft-graph-docs/issues/4501).
+func (s *Server) Vanish(calendar string, ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		delete(s.calendars[calendar], id)
+	}
+}
+
 // Forget makes the service lose all positions: it responds with 410 to them.
 func (s *Server) Forget() {
 	s.mu.Lock()
