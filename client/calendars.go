@@ -28,10 +28,11 @@ type NewCalendar struct {
 // CalendarRules decide which meetings of a calendar get a bot. Empty fields are the
 // defaults.
 type CalendarRules struct {
-	Record          string `json:"record,omitempty"` // all, external, internal, organized, accepted or none
-	TitleMatches    string `json:"titleMatches,omitempty"`
-	MinParticipants int    `json:"minParticipants,omitempty"`
-	OptOut          string `json:"optOut,omitempty"`
+	Record          []string `json:"record,omitempty"`  // all, accepted, organized, external, internal, public or none; all of them must hold
+	Aliases         []string `json:"aliases,omitempty"` // further email addresses of the owner
+	TitleMatches    string   `json:"titleMatches,omitempty"`
+	MinParticipants int      `json:"minParticipants,omitempty"`
+	OptOut          string   `json:"optOut,omitempty"`
 }
 
 // Calendar is a connected calendar.

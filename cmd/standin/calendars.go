@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"standin/client"
 )
@@ -19,15 +20,15 @@ type calendarsCommand struct {
 
 type calendarsConnectCommand struct {
 	apiFlags
-	Name            string `arg:"" help:"Name of the calendar."`
-	Provider        string `enum:"feed,google,microsoft" default:"feed" help:"feed for an address in iCal format; google or microsoft for the API of the provider, with a refresh token for the OAuth client of the service."`
-	AddressFile     string `type:"existingfile" placeholder:"FILE" help:"File with the address of the calendar in iCal format, or the refresh token. Default: standard input."`
-	CalendarID      string `help:"ID of the calendar at the provider. Default: the main calendar of the owner."`
-	Email           string `help:"Email address of the owner."`
-	Record          string `enum:"all,external,internal,organized,accepted,none" default:"all" help:"Which meetings get a bot: all, external, internal, organized, accepted or none."`
-	TitleMatches    string `help:"Regular expression that titles must match."`
-	MinParticipants int    `help:"Minimum number of participants."`
-	PollSeconds     int    `default:"300" help:"How often the calendar is read, 60 to 900 seconds."`
+	Name            string   `arg:"" help:"Name of the calendar."`
+	Provider        string   `enum:"feed,google,microsoft" default:"feed" help:"feed for an address in iCal format; google or microsoft for the API of the provider, with a refresh token for the OAuth client of the service."`
+	AddressFile     string   `type:"existingfile" placeholder:"FILE" help:"File with the address of the calendar in iCal format, or the refresh token. Default: standard input."`
+	CalendarID      string   `help:"ID of the calendar at the provider. Default: the main calendar of the owner."`
+	Email           []string `help:"Email addresses of the owner, the main one first."`
+	Record          []string `enum:"all,external,internal,organized,accepted,public,none" help:"Which meetings get a bot: all, accepted, organized, external, internal, public (not private) or none. Several must all hold: external,accepted. Default: accepted,public; without an email address public."`
+	TitleMatches    string   `help:"Regular expression that titles must match."`
+	MinParticipants int      `help:"Minimum number of participants."`
+	PollSeconds     int      `default:"300" help:"How often the calendar is read, 60 to 900 seconds."`
 }
 
 // Run connects the calendar and reads it.
@@ -40,8 +41,11 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal, api *cli
 		return errors.New("no address: pass the address of the calendar, or the refresh token, on standard input or with --address-file")
 	}
 	request := client.NewCalendar{
-		Name: c.Name, Provider: c.Provider, ICSURL: address, CalendarID: c.CalendarID, Email: c.Email, PollSeconds: c.PollSeconds,
+		Name: c.Name, Provider: c.Provider, ICSURL: address, CalendarID: c.CalendarID, PollSeconds: c.PollSeconds,
 		Rules: &client.CalendarRules{Record: c.Record, TitleMatches: c.TitleMatches, MinParticipants: c.MinParticipants},
+	}
+	if len(c.Email) > 0 {
+		request.Email, request.Rules.Aliases = c.Email[0], c.Email[1:]
 	}
 	if c.Provider != "feed" {
 		request.ICSURL, request.RefreshToken = "", address
@@ -99,7 +103,9 @@ type calendarsListCommand struct{ apiFlags }
 // Run lists the calendars.
 func (c *calendarsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	return printList(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", api.Calendars(ctx), 0, func(calendar client.Calendar) []string {
-		return []string{calendar.ID, calendar.Name, calendar.Rules.Record, calendar.State, to.maybe(calendar.SyncedAt), deref(calendar.Error)}
+		return []string{
+			calendar.ID, calendar.Name, strings.Join(calendar.Rules.Record, ","), calendar.State, to.maybe(calendar.SyncedAt), deref(calendar.Error),
+		}
 	})
 }
 

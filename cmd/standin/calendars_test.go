@@ -26,7 +26,7 @@ func TestCalendars(t *testing.T) {
 	c.values["ADDRESS"], c.values["NOTHING"] = c.file("address", feed.URL+"/secret.ics\n"), c.file("nothing", feed.URL+"/nothing.ics")
 	c.rows(
 		row{"calendars connect Ada --address-file $ADDRESS", 0, `^(?P<ID>\S+) +active: upcoming meetings: 1, with a bot: 1\n$`, ``},
-		row{"calendars events $ID", 0, `^[^\n]+\n(?P<EVENT>\S+) [^\n]*recorded: the calendar records all meetings\n$`, ``},
+		row{"calendars events $ID", 0, `^[^\n]+\n(?P<EVENT>\S+) [^\n]*recorded: the calendar records all meetings but private ones, because the email address of its owner is unknown\n$`, ``},
 		row{"calendars switch $ID $EVENT off", 0, `^not recorded: it was switched off\n$`, ``},
 		row{"calendars switch $ID $EVENT on", 0, `^recorded: it was switched on\n$`, ``},
 		row{"calendars sync $ID --json", 0, `"state": "active"`, ``},

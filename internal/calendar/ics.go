@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type Event struct {
 	Modified      time.Time // UTC; LAST-MODIFIED; may be zero
 	Series        *Series   // nil unless it recurs; its first occurrence is at Start
 	Cancelled     bool      // the calendar's method or the event's status says so
+	Private       bool      // its owner shows others only that it exists
 
 	Summary     string
 	Description string
@@ -132,10 +134,17 @@ func IsCancelled(text string) bool {
 	return false
 }
 
+// IsPrivate reports whether a CLASS, or what the APIs of calendars have in its place, is not
+// one for everybody. Unknown ones are private (RFC 5545, section 3.8.1.3).
+func IsPrivate(class string) bool {
+	return !slices.Contains([]string{"", "public", "default", "normal"}, strings.ToLower(strings.TrimSpace(class)))
+}
+
 // readEvent reads a VEVENT as far as possible. starts are the DTSTART properties of
 // whole events by UID.
 func readEvent(c *component, zones *zones, starts map[string]*property, budget *Budget, allowedHosts []string) (event Event, err error) {
 	event = Event{UID: strings.TrimSpace(c.text("UID")), Summary: strings.TrimSpace(c.text("SUMMARY")), Description: c.text("DESCRIPTION")}
+	event.Private = IsPrivate(c.text("CLASS"))
 	if p := c.first("ORGANIZER"); p != nil {
 		event.Organizer = mailAddress(p)
 	}

@@ -60,7 +60,7 @@ func (c *Calendar) List(ctx context.Context, owner string, from, to time.Time) (
 	if c.access.Provider == Microsoft {
 		return c.microsoftList(ctx, owner, from, to)
 	}
-	return c.googleList(ctx, from, to)
+	return c.googleList(ctx, owner, from, to)
 }
 
 // Owner returns the mail address of the owner; empty if the calendar is not that of a

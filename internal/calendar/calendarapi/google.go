@@ -33,7 +33,8 @@ type googleEvent struct {
 	Summary           string
 	Description       string
 	Location          string
-	Organizer         struct{ Email string }
+	Organizer         googleAttendee
+	Visibility        string // default, public, private, confidential
 	Attendees         []googleAttendee
 	Start, End        googleTime
 	RecurringEventID  string
@@ -48,6 +49,15 @@ type googleAttendee struct {
 	Email          string
 	ResponseStatus string // needsAction, declined, tentative, accepted
 	Resource       bool   // a room
+	Self           bool   // the owner of the calendar, whatever the address
+}
+
+// address returns the mail address; that of the calendar's owner for its owner's aliases.
+func (a googleAttendee) address(owner string) string {
+	if a.Self && owner != "" {
+		return owner
+	}
+	return a.Email
 }
 
 // googleTime is a date, or a time.
@@ -87,7 +97,7 @@ func (c *Calendar) googleChanged(ctx context.Context, position string) (changed 
 }
 
 // googleList implements List.
-func (c *Calendar) googleList(ctx context.Context, from, to time.Time) (events []calendar.Event, position string, err error) {
+func (c *Calendar) googleList(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, position string, err error) {
 	query := url.Values{
 		"singleEvents": {"true"}, "maxResults": {"500"},
 		"timeMin": {from.UTC().Format(time.RFC3339)}, "timeMax": {to.UTC().Format(time.RFC3339)},
@@ -99,7 +109,7 @@ func (c *Calendar) googleList(ctx context.Context, from, to time.Time) (events [
 		}
 		for _, e := range page.Items {
 			if len(events) < maxEvents && e.ICalUID != "" {
-				events = append(events, e.event(page.TimeZone, c.api.hosts))
+				events = append(events, e.event(owner, page.TimeZone, c.api.hosts))
 			}
 		}
 		if page.NextPageToken == "" {
@@ -111,11 +121,13 @@ func (c *Calendar) googleList(ctx context.Context, from, to time.Time) (events [
 }
 
 // event returns the event as one of a calendar file.
-func (e googleEvent) event(zone string, hosts []string) calendar.Event {
+func (e googleEvent) event(owner, zone string, hosts []string) calendar.Event {
 	found := calendar.Event{
 		UID: e.ICalUID, Sequence: e.Sequence, Modified: e.Updated, Cancelled: calendar.IsCancelled(e.Status),
-		Summary: strings.TrimSpace(e.Summary), Description: e.Description, Organizer: e.Organizer.Email, Responses: make(map[string]string),
-		Start: e.Start.DateTime.UTC(), End: e.End.DateTime.UTC(), Zone: calendar.ZoneName(cmp.Or(e.Start.TimeZone, zone)),
+		Summary: strings.TrimSpace(e.Summary), Description: e.Description, Organizer: e.Organizer.address(owner),
+		Responses: make(map[string]string),
+		Private:   calendar.IsPrivate(e.Visibility),
+		Start:     e.Start.DateTime.UTC(), End: e.End.DateTime.UTC(), Zone: calendar.ZoneName(cmp.Or(e.Start.TimeZone, zone)),
 	}
 	if e.RecurringEventID != "" {
 		found.Original = e.OriginalStartTime.at(found.Zone)
@@ -127,9 +139,9 @@ func (e googleEvent) event(zone string, hosts []string) calendar.Event {
 		found.Problem = "it has no start"
 	}
 	for _, a := range e.Attendees {
-		if a.Email != "" && !a.Resource {
-			found.Attendees = append(found.Attendees, a.Email)
-			found.Responses[strings.ToLower(a.Email)] = map[string]string{
+		if address := a.address(owner); address != "" && !a.Resource {
+			found.Attendees = append(found.Attendees, address)
+			found.Responses[strings.ToLower(address)] = map[string]string{
 				"accepted": "ACCEPTED", "declined": "DECLINED", "tentative": "TENTATIVE", "needsAction": "NEEDS-ACTION",
 			}[a.ResponseStatus]
 		}

@@ -32,6 +32,7 @@ type microsoftEvent struct {
 	OriginalStartTimeZone string
 	IsAllDay              bool
 	IsCancelled           bool
+	Sensitivity           string // normal, personal, private, confidential
 	Organizer             microsoftPerson
 	Attendees             []microsoftPerson
 	ResponseStatus        microsoftResponse // of the owner of the calendar
@@ -41,7 +42,7 @@ type microsoftEvent struct {
 }
 
 // microsoftFields are those of microsoftEvent.
-const microsoftFields = "iCalUId,subject,body,lastModifiedDateTime,start,end,originalStartTimeZone,isAllDay,isCancelled,organizer,attendees,responseStatus,location,onlineMeeting,onlineMeetingUrl"
+const microsoftFields = "iCalUId,subject,body,lastModifiedDateTime,start,end,originalStartTimeZone,isAllDay,isCancelled,sensitivity,organizer,attendees,responseStatus,location,onlineMeeting,onlineMeetingUrl"
 
 type microsoftPerson struct {
 	Type         string // required, optional, resource
@@ -160,8 +161,8 @@ func (e microsoftEvent) event(owner string, hosts []string) calendar.Event {
 	found := calendar.Event{
 		UID: e.ICalUID, Modified: e.LastModifiedDateTime, Cancelled: e.IsCancelled,
 		Summary: strings.TrimSpace(e.Subject), Description: e.Body.Content, Organizer: e.Organizer.EmailAddress.Address,
-		Responses: make(map[string]string),
-		Start:     e.Start.at(), End: e.End.at(), AllDay: e.IsAllDay, Zone: calendar.ZoneName(e.OriginalStartTimeZone),
+		Responses: make(map[string]string), Private: calendar.IsPrivate(e.Sensitivity),
+		Start: e.Start.at(), End: e.End.at(), AllDay: e.IsAllDay, Zone: calendar.ZoneName(e.OriginalStartTimeZone),
 	}
 	if found.Start.IsZero() {
 		found.Problem = "it has no start"

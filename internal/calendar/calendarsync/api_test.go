@@ -151,7 +151,6 @@ func TestAPIRules(t *testing.T) {
 			e.ID, e.Title, e.Conference, e.Attendees = "retro", "Retro", meetLink2, map[string]string{calendartest.Owner: "needsAction"}
 		}))
 		rules := calendarsync.DefaultRules()
-		rules.Record = calendarsync.RecordAccepted
 		main := h.connectAPI(t, p, func(c *calendarsync.Connection) { c.Rules = rules })
 		team := h.connectAPI(t, p, func(c *calendarsync.Connection) {
 			c.Rules, c.Email, c.Access.CalendarID = rules, calendartest.Owner, "team"
@@ -171,6 +170,72 @@ func TestAPIRules(t *testing.T) {
 	})
 }
 
+// TestAPIOwner checks the default rules: what the owner has declined, accepted or organizes
+// counts at Google also under an alias, and the titles of private meetings are not read.
+func TestAPIOwner(t *testing.T) {
+	t.Parallel()
+	const alias = "a.lovelace@example.org"
+	onEachAPI(t, func(t *testing.T, h *harness, p calendarapi.Provider) {
+		events := []calendartest.Event{
+			{ID: "1", Title: "Declined", Attendees: map[string]string{alias: "declined"}},
+			{ID: "2", Title: "Accepted", Attendees: map[string]string{alias: "accepted"}},
+			{ID: "3", Title: "Organized", Organizer: alias},
+			{ID: "4", Title: "Ignored", Attendees: map[string]string{alias: "needsAction"}},
+			{ID: "5", Title: "Secret", Organizer: alias, Private: true},
+		}
+		want := []string{
+			"11-27 01:00 Declined not recorded: you declined", "11-27 02:00 Accepted recorded: you have accepted it",
+			"11-27 03:00 Organized recorded: you have accepted it", "11-27 04:00 Ignored not recorded: you have not accepted it",
+			"11-27 05:00  not recorded: it is private",
+		}
+		for n := range events {
+			events[n].Alias, events[n].Start, events[n].Conference = alias, at(27, n+1), meetLink
+		}
+		h.apis.Set(calendartest.Main, events...)
+		id := h.connectAPI(t, p, func(c *calendarsync.Connection) {
+			c.Rules = calendarsync.DefaultRules()
+			if p == calendarapi.Microsoft { // which does not say who the owner is
+				c.Rules.Aliases = []string{alias}
+			}
+		})
+		h.sync(t, id)
+		expect(t, "decisions", h.decisions(t, id), want)
+	})
+}
+
+// TestUnreportedDeletion checks that a meeting whose deletion the delta of Microsoft Graph does
+// not report loses its bot after a notification and before it starts.
+func TestUnreportedDeletion(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(h *harness, id uuid.UUID) error{
+		"notification": func(h *harness, id uuid.UUID) error {
+			h.pass(20 * time.Second)
+			return h.Notify(t.Context(), id, false)
+		},
+		"poll": func(h *harness, _ uuid.UUID) error {
+			h.pass(2 * time.Hour)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newSQLiteHarness(t)
+			h.apis.Set(calendartest.Main, planningEvent(func(e *calendartest.Event) { e.Start = at(26, 11) }),
+				planningEvent(func(e *calendartest.Event) { e.ID, e.Start = "retro", at(26, 10) }))
+			id := h.connectAPI(t, calendarapi.Microsoft, nil)
+			h.sync(t, id)
+			if again := h.sync(t, id); again != (calendarsync.Changes{}) {
+				t.Errorf("read again: %+v", again)
+			}
+			h.apis.Vanish(calendartest.Main, "planning")
+			if err := next(h, id); err != nil || !h.RunNext(t.Context()) {
+				t.Fatalf("the calendar is not due: %v", err)
+			}
+			expect(t, "jobs", h.scheduled(t), []string{"11-26 10:00 abc-defg-hij Planning"})
+		})
+	}
+}
+
 // TestAPIFaults checks that jobs stay while a calendar cannot be read, that the calendar
 // says why, and that it is read again after the pause that the provider asks for.
 func TestAPIFaults(t *testing.T) {
@@ -187,6 +252,9 @@ func TestAPIFaults(t *testing.T) {
 		}{
 			{http.StatusTooManyRequests, "{}", "1200", "accepts no more requests for a while", 20 * time.Minute},
 			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"userRateLimitExceeded"}]}}`, "", "accepts no more requests for a while", time.Minute},
+			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceeded"}]}}`, "", "accepts no more requests for a while", time.Minute},
+			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"calendarUsageLimitsExceeded"}]}}`, "", "accepts no more requests for a while", time.Minute},
+			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"accessNotConfigured"}]}}`, "", "its operator must enable it", time.Minute},
 			{http.StatusForbidden, `{"error":{"code":"ErrorAccessDenied","message":"x"}}`, "", "does not permit to read this calendar", time.Minute},
 			{http.StatusServiceUnavailable, "busy", "90000", "responded with 503", time.Hour},
 			{http.StatusOK, "<html>", "", "a response that cannot be read", time.Minute},

@@ -67,8 +67,8 @@ func (c Calendar) check(caller account.Caller) error {
 		return invalid("the pattern for titles is not a regular expression", "rules", "titleMatches")
 	}
 	switch {
-	case c.Rules.needsEmail() && c.Email == "" && c.Provider == Feed: // others are asked for it
-		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.Record), "email")
+	case c.Rules.needsEmail() != "" && c.Email == "" && c.Provider == Feed: // others are asked for it
+		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.needsEmail()), "email")
 	case caller.Mode == job.Test:
 		return job.NewError(job.InvalidState, "calendars send live bots: connect them with a live key")
 	}
@@ -93,7 +93,8 @@ func (w *Service) Calendars(ctx context.Context, caller account.Caller) ([]Calen
 type Patch struct {
 	Name, Address, Email *string
 	Access               AccessPatch
-	Record               *Record
+	Record               *[]Condition
+	Aliases              *[]string
 	TitleMatches         *string
 	MinParticipants      *int
 	OptOut               *string
@@ -121,6 +122,7 @@ func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUI
 		}
 		set(&c.Name, patch.Name)
 		set(&c.Rules.Record, patch.Record)
+		set(&c.Rules.Aliases, patch.Aliases)
 		set(&c.Rules.TitleMatches, patch.TitleMatches)
 		set(&c.Rules.MinParticipants, patch.MinParticipants)
 		set(&c.Rules.OptOut, patch.OptOut)
@@ -173,7 +175,7 @@ func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UU
 }
 
 // Events returns the meetings of a calendar of the caller that end after from and start
-// before to, by their start: 500 at most.
+// before to, by their start.
 func (w *Service) Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]Event, error) {
 	c, err := w.Store.Calendar(ctx, caller, id)
 	if err != nil {
@@ -211,8 +213,8 @@ func (w *Service) complete(ctx context.Context, c Calendar, events []Event) erro
 	return nil
 }
 
-// maxListed limits the events of Events.
-const maxListed = 500
+// maxListed is the number of events that a calendar can have.
+const maxListed = maxEvents + 1
 
 // Override saves whether a person wants a bot for an event; nil if the rules decide. It
 // returns the event with the new decision.

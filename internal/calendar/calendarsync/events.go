@@ -2,6 +2,7 @@ package calendarsync
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,12 +42,18 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 	if err != nil {
 		return nil, &feedError{reason: "reading the calendar takes too long"}
 	}
-	byUID := make(map[string][]calendar.Event)
+	byUID, first := make(map[string][]calendar.Event), make(map[string]calendar.Event)
 	for _, e := range parsed.Events {
-		e.UID = text.CleanLine(e.UID, len(e.UID))
-		if e.UID != "" && len(e.UID) <= maxUID {
-			byUID[e.UID] = append(byUID[e.UID], e)
+		if e.UID = text.CleanLine(e.UID, len(e.UID)); e.UID == "" || len(e.UID) > maxUID {
+			e.UID = uidOf(cmp.Or(e.UID, fmt.Sprint(e.Start, e.Summary, e.MeetingURL)))
 		}
+		known, ok := first[e.ID()]
+		if !ok {
+			first[e.ID()] = e
+		} else if !e.Start.Equal(known.Start) && e.Sequence == known.Sequence && e.Modified.Equal(known.Modified) { // not a version of it
+			e.UID = uidOf(fmt.Sprint(e.UID, e.Start))
+		}
+		byUID[e.UID] = append(byUID[e.UID], e)
 	}
 	from, to := now.Add(-PastWindow), now.Add(Window)
 	var found []Event
@@ -62,7 +69,7 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 		for i := 0; err == nil && i < len(occurrences); i++ {
 			e := occurrences[i]
 			err = budget.Spend(1 + min(len(e.Attendees), maxAttendees) + len(e.Summary) + len(e.Description)/16)
-			found = append(found, newEvent(e, c.Email, decide))
+			found = append(found, newEvent(e, c, decide))
 		}
 		if err != nil {
 			return nil, &feedError{reason: "the file is not a calendar that can be read: its meetings take too much work"}
@@ -71,10 +78,19 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 	return earliest(found), nil
 }
 
-// earliest returns the meetings that are kept, by their start.
+// uidOf returns a UID that is made of what tells an event apart.
+func uidOf(facts string) string { return uuid.NewSHA1(uuid.Nil, []byte(facts)).String() }
+
+// earliest returns the meetings that are kept, by their start. If some are left out, the
+// last one says so.
 func earliest(found []Event) []Event {
 	slices.SortStableFunc(found, func(a, b Event) int { return a.Start.Compare(b.Start) })
-	return found[:min(len(found), maxEvents)]
+	if left := len(found) - maxEvents; left > 0 {
+		found = found[:maxEvents+1]
+		found[maxEvents].Problem = fmt.Sprintf("this and all later meetings, %d, are left out: a calendar can have %d in 30 days",
+			left, maxEvents)
+	}
+	return found
 }
 
 // eventsOf returns the meetings of a calendar that an API has listed.
@@ -85,7 +101,7 @@ func eventsOf(c Calendar, listed []calendar.Event) []Event {
 		if e.UID == "" || len(e.UID) > maxUID || e.Start.IsZero() {
 			continue
 		}
-		event := newEvent(e, c.Email, decide)
+		event := newEvent(e, c, decide)
 		if known, ok := found[identity(event)]; !ok || compareVersions(event, known) > 0 {
 			found[identity(event)] = event
 		}
@@ -105,13 +121,17 @@ func newestOf(events []calendar.Event) []calendar.Event {
 	return slices.SortedFunc(maps.Values(newest), func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
 }
 
-// newEvent returns an event with what the rules of its calendar say.
-func newEvent(e calendar.Event, owner string, decide func(calendar.Event) (Verdict, int)) Event {
+// newEvent returns an event with what the rules of its calendar say. The title of a private
+// one stays in the calendar.
+func newEvent(e calendar.Event, c Calendar, decide func(calendar.Event) (Verdict, int)) Event {
 	verdict, people := decide(e)
+	if e.Private {
+		e.Summary = ""
+	}
 	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: people, Response: text.CleanLine(responseOf(e, owner), 30), Problem: problemOf(e), ByRules: verdict,
+		Attendees: people, Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problemOf(e), ByRules: verdict,
 	}}
 }
 

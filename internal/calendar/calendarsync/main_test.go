@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 // november is the time at which the tests begin, a Thursday.
 var november = time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 
+// recordAll are the rules of most tests.
+var recordAll = calendarsync.Rules{Record: []calendarsync.Condition{calendarsync.RecordAll}, OptOut: calendarsync.DefaultOptOut}
+
 // harness is a service on a real database, with a server of feeds and a clock.
 type harness struct {
 	*calendarsync.Service
@@ -182,7 +185,7 @@ func feed(events ...string) string {
 func (h *harness) connect(t *testing.T, path string, change func(*calendarsync.Connection)) uuid.UUID {
 	t.Helper()
 	request := calendarsync.Connection{
-		Name: path, Address: h.server.URL + path, Email: "ann@example.test", Rules: calendarsync.DefaultRules(), Poll: calendarsync.DefaultPoll,
+		Name: path, Address: h.server.URL + path, Email: "ann@example.test", Rules: recordAll, Poll: calendarsync.DefaultPoll,
 	}
 	if change != nil {
 		change(&request)

@@ -1,6 +1,7 @@
 package calendarsync
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,17 +14,18 @@ import (
 	"standin/internal/calendar"
 )
 
-// Record is which meetings of a calendar get a bot.
-type Record string
+// Condition is what meetings of a calendar need to get a bot.
+type Condition string
 
-// The values of Record.
+// The conditions.
 const (
-	RecordAll       Record = "all"       // also those that the owner has not answered
-	RecordExternal  Record = "external"  // with somebody of another domain than the owner's
-	RecordInternal  Record = "internal"  // with nobody of another domain
-	RecordOrganized Record = "organized" // that the owner organizes
-	RecordAccepted  Record = "accepted"  // that the owner organizes or has accepted
-	RecordNone      Record = "none"      // only those that a person switches on
+	RecordAll       Condition = "all"       // nothing
+	RecordAccepted  Condition = "accepted"  // the owner organizes it or has accepted it
+	RecordOrganized Condition = "organized" // the owner organizes it
+	RecordExternal  Condition = "external"  // with somebody of another domain than the owner's
+	RecordInternal  Condition = "internal"  // with nobody of another domain
+	RecordPublic    Condition = "public"    // it is not private
+	RecordNone      Condition = "none"      // a person switches it on
 )
 
 // DefaultOptOut is the default of Rules.OptOut.
@@ -32,17 +34,38 @@ const DefaultOptOut = "#nobot"
 // Rules decide which meetings of a calendar get a bot. All that are set must be met. A
 // meeting that its owner has declined gets none.
 type Rules struct {
-	Record          Record `json:"record"`
-	TitleMatches    string `json:"titleMatches"`    // regular expression (RE2), ignoring case; empty for any title
-	MinParticipants int    `json:"minParticipants"` // organizer included; 0 for any number
-	OptOut          string `json:"optOut"`          // in a title or description, ignoring case; empty for none
+	Record          []Condition `json:"record"`            // all must hold; nil for the default, see Conditions
+	Aliases         []string    `json:"aliases,omitempty"` // further mail addresses of the owner
+	TitleMatches    string      `json:"titleMatches"`      // regular expression (RE2), ignoring case; empty for any title
+	MinParticipants int         `json:"minParticipants"`   // organizer included; 0 for any number
+	OptOut          string      `json:"optOut"`            // in a title or description, ignoring case; empty for none
 }
 
 // DefaultRules returns the rules of a calendar that sets none.
-func DefaultRules() Rules { return Rules{Record: RecordAll, OptOut: DefaultOptOut} }
+func DefaultRules() Rules { return Rules{OptOut: DefaultOptOut} }
 
-// needsEmail reports whether the rules need the mail address of the calendar's owner.
-func (r Rules) needsEmail() bool { return r.Record != RecordAll && r.Record != RecordNone }
+// Conditions returns the conditions that apply to the calendar of an owner, whose mail
+// address is empty if it is unknown.
+func (r Rules) Conditions(owner string) []Condition {
+	switch {
+	case r.Record != nil:
+		return r.Record
+	case owner == "":
+		return []Condition{RecordPublic}
+	}
+	return []Condition{RecordAccepted, RecordPublic}
+}
+
+// needsEmail returns the first condition that needs the mail address of the calendar's
+// owner; empty without one.
+func (r Rules) needsEmail() Condition {
+	for _, c := range r.Record {
+		if c != RecordAll && c != RecordPublic && c != RecordNone {
+			return c
+		}
+	}
+	return ""
+}
 
 // compileTitle compiles TitleMatches.
 func (r Rules) compileTitle() (*regexp.Regexp, error) { return regexp.Compile("(?i)" + r.TitleMatches) }
@@ -51,18 +74,26 @@ func (r Rules) compileTitle() (*regexp.Regexp, error) { return regexp.Compile("(
 // takes part. It is pure. The owner is a mail address in lower case, or empty if it is unknown.
 func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, people int) {
 	title, _ := r.compileTitle() // its error is a verdict
+	conditions := r.Conditions(owner)
+	all := "the calendar records all meetings"
+	if slices.Contains(conditions, RecordPublic) {
+		all += " but private ones"
+	}
+	if r.Record == nil && owner == "" {
+		all += ", because the email address of its owner is unknown"
+	}
 	return func(e calendar.Event) (verdict Verdict, people int) {
 		addresses := participants(e)
 		people = len(addresses)
-		response := responseOf(e, owner)
-		organizes := owner != "" && strings.EqualFold(e.Organizer, owner)
-		outside := slices.ContainsFunc(addresses, func(address string) bool { return organization(address) != organization(owner) })
+		response := r.responseOf(e, owner)
+		organizes := r.isOwner(owner, e.Organizer)
+		outside := slices.ContainsFunc(addresses, func(address string) bool {
+			return !r.isOwner(owner, address) && organization(address) != organization(owner)
+		})
 		no := func(format string, args ...any) (Verdict, int) {
 			return Verdict{Reason: fmt.Sprintf(format, args...)}, people
 		}
 		switch {
-		case r.Record == RecordNone:
-			return no("the calendar records only meetings that are switched on")
 		case r.OptOut != "" && (contains(e.Summary, r.OptOut) || contains(e.Description, r.OptOut)):
 			return no("it says %s", r.OptOut)
 		case response == "declined":
@@ -73,31 +104,55 @@ func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, pe
 			return no("its title does not match the rule")
 		case people < r.MinParticipants:
 			return no("it has %s, and the rule asks for %d", text.Count(people, "participant"), r.MinParticipants)
-		case r.needsEmail() && owner == "":
-			return no("the calendar has no email address of its owner")
-		case r.Record == RecordExternal && !outside:
-			return no("nobody of another organization takes part")
-		case r.Record == RecordInternal && outside:
-			return no("somebody of another organization takes part")
-		case r.Record == RecordOrganized && !organizes:
-			return no("you do not organize it")
-		case r.Record == RecordAccepted && !organizes && response != "accepted":
-			return no("you have not accepted it")
+		case owner == "" && r.needsEmail() != "":
+			return no("the rule “%s” needs the email address of the calendar's owner", r.needsEmail())
 		}
-		return Verdict{Record: true, Reason: map[Record]string{
-			RecordAll: "the calendar records all meetings", RecordExternal: "somebody of another organization takes part",
-			RecordInternal: "nobody of another organization takes part", RecordOrganized: "you organize it", RecordAccepted: "you have accepted it",
-		}[r.Record]}, people
+		var met []string
+		for _, c := range conditions {
+			rule := map[Condition]struct {
+				met     bool
+				yes, no string
+			}{
+				RecordAll:       {true, "", ""},
+				RecordAccepted:  {organizes || response == "accepted", "you have accepted it", "you have not accepted it"},
+				RecordOrganized: {organizes, "you organize it", "you do not organize it"},
+				RecordExternal:  {outside, someoneElse, nobodyElse},
+				RecordInternal:  {!outside, nobodyElse, someoneElse},
+				RecordPublic:    {!e.Private, "", "it is private"},
+				RecordNone:      {false, "", "the calendar records only meetings that are switched on"},
+			}[c]
+			if !rule.met {
+				return no("%s", rule.no)
+			}
+			if rule.yes != "" {
+				met = append(met, rule.yes)
+			}
+		}
+		return Verdict{Record: true, Reason: cmp.Or(strings.Join(met, " and "), all)}, people
 	}
 }
 
+const (
+	someoneElse = "somebody of another organization takes part"
+	nobodyElse  = "nobody of another organization takes part"
+)
+
+// isOwner reports whether a mail address is one of the calendar's owner.
+func (r Rules) isOwner(owner, address string) bool {
+	same := func(own string) bool { return address != "" && strings.EqualFold(own, address) }
+	return same(owner) || slices.ContainsFunc(r.Aliases, same)
+}
+
 // responseOf returns the response of the calendar's owner to an event: a PARTSTAT in
-// lower case, or empty if it is unknown.
-func responseOf(e calendar.Event, owner string) string {
-	if owner == "" {
-		return ""
+// lower case, or empty if it is unknown. A decision at one address counts for all.
+func (r Rules) responseOf(e calendar.Event, owner string) (found string) {
+	for _, address := range append([]string{owner}, r.Aliases...) {
+		response := strings.ToLower(e.Responses[strings.ToLower(address)])
+		if found == "" || response == "accepted" || response == "declined" && found != "accepted" {
+			found = response
+		}
 	}
-	return strings.ToLower(e.Responses[owner])
+	return found
 }
 
 // participants returns the mail addresses of those who take part, the organizer included,

@@ -19,14 +19,14 @@ func TestRules(t *testing.T) {
 		Name, Organizer, Response, Recorded, Skipped string
 		Rules                                        calendarsync.Rules
 		Attendees                                    map[string]string
-		Alone, Unowned                               bool
+		Alone, Unowned, Private                      bool
 	}
 	readYAML(t, "rules", &tests)
 	for _, test := range tests {
 		owner := "ann@example.test"
 		event := calendar.Event{
 			Summary: "Weekly Planning", Description: "Agenda", Organizer: test.Organizer, Attendees: []string{"Ann@example.test"},
-			Responses: map[string]string{owner: test.Response},
+			Private: test.Private, Responses: map[string]string{owner: test.Response},
 		}
 		for address, response := range test.Attendees {
 			event.Attendees, event.Responses[address] = append(event.Attendees, address), response

@@ -170,7 +170,7 @@ func TestTwoSources(t *testing.T) {
 			s.bots("cancelled by mail")
 		},
 		"the rules want no bot": func(s *twoSources) {
-			none := calendarsync.RecordNone
+			none := []calendarsync.Condition{calendarsync.RecordNone}
 			if _, err := s.Change(s.t.Context(), s.caller, s.calendar, calendarsync.Patch{Record: &none}); err != nil {
 				s.t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func TestFeed(t *testing.T) {
 	readYAML(t, "feeds", &tests)
 	lines := map[string]string{
 		"meet": meet, "meet2": meet2, "planning": planning, "friday": friday, "later": later, "review": review, "weekly": weekly,
-		"change": change,
+		"change": change, "long": strings.Repeat("x", 2000),
 	}
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {
@@ -417,4 +417,32 @@ func TestSlowFeeds(t *testing.T) {
 	}
 	h.sync(t, id)
 	expect(t, "jobs of the other team", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
+}
+
+// TestManyMeetings checks that a calendar with too many meetings says how many it leaves out.
+func TestManyMeetings(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	var events []string
+	for n := range 1100 {
+		events = append(events, fmt.Sprintf("UID:%d|DTSTART:%s|%s", n, november.Add(time.Duration(n+1)*time.Minute).Format("20060102T150405Z"), meet))
+	}
+	h.set("/ann.ics", events...)
+	none := []calendarsync.Condition{calendarsync.RecordNone}
+	id := h.connect(t, "/ann.ics", func(c *calendarsync.Connection) { c.Rules.Record = none })
+	h.sync(t, id)
+	const left = "not recorded: this and all later meetings, 100, are left out: a calendar can have 1000 in 30 days"
+	if found := h.events(t, id); len(found) != 1001 || found[999].Reason == left || found[1000].Reason != left {
+		t.Errorf("%d meetings, the last one: %+v", len(found), found[len(found)-1])
+	}
+}
+
+// TestWebcal checks that a webcal address of a server without encryption is read.
+func TestWebcal(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	h.set("/ann.ics", planning+friday+meet)
+	id := h.connect(t, "/ann.ics", func(c *calendarsync.Connection) { c.Address = "WebCal" + strings.TrimPrefix(c.Address, "http") })
+	h.sync(t, id)
+	expect(t, "jobs", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
 }

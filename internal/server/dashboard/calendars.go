@@ -36,55 +36,79 @@ type calendarView struct {
 
 // calendarForm is the form that connects or changes a calendar.
 type calendarForm struct {
-	Name            string `json:"name"`
-	Address         string `json:"-"` // of a feed
-	Email           string `json:"email"`
-	Record          string `json:"record"`
-	TitleMatches    string `json:"titleMatches"`
-	MinParticipants string `json:"minParticipants"`
-	OptOut          string `json:"optOut"`
+	Name            string   `json:"name"`
+	Address         string   `json:"-"`     // of a feed
+	Email           string   `json:"email"` // or several, with commas
+	Record          []string `json:"record"`
+	TitleMatches    string   `json:"titleMatches"`
+	MinParticipants string   `json:"minParticipants"`
+	OptOut          string   `json:"optOut"`
 }
+
+// Chosen reports whether a choice of Records is set.
+func (f calendarForm) Chosen(record string) bool { return slices.Contains(f.Record, record) }
 
 // Records returns the choices of the form.
 func (calendarForm) Records() [][2]string {
 	return [][2]string{
-		{"all", "All meetings"}, {"external", "With somebody of another organization"}, {"internal", "Only with my organization"},
-		{"organized", "That I organize"}, {"accepted", "That I organize or have accepted"}, {"none", "Only those that I switch on"},
+		{"accepted", "I organize it or have accepted it"}, {"organized", "I organize it"}, {"public", "It is not private"},
+		{"external", "Somebody of another organization takes part"}, {"internal", "Only my organization takes part"},
+		{"none", "I switch it on"},
 	}
 }
 
 func formOf(c calendarsync.Calendar) calendarForm {
-	return calendarForm{
-		Name: c.Name, Email: c.Email, Record: string(c.Rules.Record), TitleMatches: c.Rules.TitleMatches,
+	form := calendarForm{
+		Name: c.Name, Email: strings.Join(append([]string{c.Email}, c.Rules.Aliases...), ","), TitleMatches: c.Rules.TitleMatches,
 		MinParticipants: strconv.Itoa(c.Rules.MinParticipants), OptOut: c.Rules.OptOut,
 	}
+	for _, condition := range c.Rules.Conditions(c.Email) {
+		form.Record = append(form.Record, string(condition))
+	}
+	return form
 }
 
 func readCalendarForm(form url.Values) calendarForm {
 	field := func(name string, longest int) string { return job.Clip(strings.TrimSpace(form.Get(name)), longest) }
 	return calendarForm{
-		Name: field("name", 200), Address: strings.TrimSpace(form.Get("address")), Email: field("email", 254), Record: form.Get("record"),
+		Name: field("name", 200), Address: strings.TrimSpace(form.Get("address")), Email: field("email", 1000), Record: form["record"],
 		TitleMatches: field("titleMatches", 200), MinParticipants: form.Get("minParticipants"), OptOut: field("optOut", 50),
 	}
 }
 
-// rules returns the rules of the form, or a sentence that says what is wrong.
-func (f calendarForm) rules() (calendarsync.Rules, string) {
-	rules := calendarsync.Rules{Record: calendarsync.Record(f.Record), TitleMatches: f.TitleMatches, OptOut: f.OptOut}
-	known := slices.ContainsFunc(f.Records(), func(choice [2]string) bool { return choice[0] == f.Record })
+// rules returns the rules and the owner's address of the form, or a sentence that says what
+// is wrong.
+func (f calendarForm) rules() (rules calendarsync.Rules, owner, problem string) {
+	rules = calendarsync.Rules{TitleMatches: f.TitleMatches, OptOut: f.OptOut, Aliases: strings.Fields(strings.ReplaceAll(f.Email, ",", " "))}
+	wrong := slices.ContainsFunc(rules.Aliases, func(address string) bool { return !strings.Contains(address, "@") })
+	if len(rules.Aliases) > 0 {
+		owner, rules.Aliases = rules.Aliases[0], rules.Aliases[1:]
+	}
+	for _, choice := range f.Records() {
+		if f.Chosen(choice[0]) {
+			rules.Record = append(rules.Record, calendarsync.Condition(choice[0]))
+		}
+	}
+	known := len(rules.Record) == len(f.Record)
+	switch {
+	case len(rules.Record) == 0:
+		rules.Record = []calendarsync.Condition{calendarsync.RecordAll}
+	case slices.Equal(rules.Record, calendarsync.Rules{}.Conditions("known")): // also if the owner is not
+		rules.Record = nil
+	}
 	n, err := strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
 	switch {
 	case !known:
-		return rules, "Choose which meetings are recorded."
+		return rules, owner, "Choose which meetings are recorded."
 	case f.Name == "":
-		return rules, "Enter a name."
-	case f.Email != "" && !strings.Contains(f.Email, "@"):
-		return rules, "The email address is not valid."
+		return rules, owner, "Enter a name."
+	case wrong:
+		return rules, owner, "The email address is not valid."
 	case err != nil || n > 1000:
-		return rules, "The number of participants must be between 0 and 1000."
+		return rules, owner, "The number of participants must be between 0 and 1000."
 	}
 	rules.MinParticipants = n
-	return rules, ""
+	return rules, owner, ""
 }
 
 func (d *Dashboard) calendarsPage(req *pageRequest) error {
@@ -92,8 +116,7 @@ func (d *Dashboard) calendarsPage(req *pageRequest) error {
 }
 
 func newCalendarForm(session account.Session) calendarForm {
-	rules := calendarsync.DefaultRules()
-	return calendarForm{Email: session.User.Email, Record: string(rules.Record), MinParticipants: "0", OptOut: rules.OptOut}
+	return formOf(calendarsync.Calendar{Email: session.User.Email, Rules: calendarsync.DefaultRules()})
 }
 
 func (d *Dashboard) showCalendars(req *pageRequest, status int, shown calendarsView) (err error) {
@@ -107,12 +130,12 @@ func (d *Dashboard) showCalendars(req *pageRequest, status int, shown calendarsV
 // connectCalendar connects a calendar and reads it at once.
 func (d *Dashboard) connectCalendar(req *pageRequest) error {
 	form := readCalendarForm(req.PostForm)
-	rules, problem := form.rules()
+	rules, owner, problem := form.rules()
 	var c calendarsync.Calendar
 	if problem == "" {
 		var err error
 		c, err = d.Calendars.Connect(req.Context(), req.as(job.Live), calendarsync.Connection{
-			Name: form.Name, Address: form.Address, Email: form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
+			Name: form.Name, Address: form.Address, Email: owner, Rules: rules, Poll: calendarsync.DefaultPoll,
 		})
 		if problem, err = calendarProblem(err); err != nil {
 			return err
@@ -161,11 +184,11 @@ func (d *Dashboard) namedCalendar(req *pageRequest) (calendarsync.Calendar, acco
 
 func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
 	form := readCalendarForm(req.PostForm)
-	rules, problem := form.rules()
+	rules, owner, problem := form.rules()
 	if problem == "" {
 		patch := calendarsync.Patch{
-			Name: &form.Name, Email: &form.Email, Record: &rules.Record, TitleMatches: &rules.TitleMatches, MinParticipants: &rules.MinParticipants,
-			OptOut: &rules.OptOut,
+			Name: &form.Name, Email: &owner, Record: &rules.Record, Aliases: &rules.Aliases, TitleMatches: &rules.TitleMatches,
+			MinParticipants: &rules.MinParticipants, OptOut: &rules.OptOut,
 		}
 		if form.Address != "" {
 			patch.Address = &form.Address

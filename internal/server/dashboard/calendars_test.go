@@ -33,7 +33,7 @@ func TestCalendars(t *testing.T) {
 	for problem, values := range map[string]url.Values{
 		"Enter a name.": form("name", " "), "The address must be an https, http or webcal URL with a host.": form("address", "calendar"),
 		"The rule “external” needs the email address of the calendar": form("email",
-			""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
+			""), "The email address is not valid.": form("email", "ada@example.test, bob"), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
 		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record",
 			"some"),
 	} {
@@ -71,8 +71,15 @@ func TestCalendars(t *testing.T) {
 	ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")).want(t, "change", http.StatusSeeOther)
 	ada.get(page).want(t, "a calendar that cannot be read", http.StatusOK, "There is no calendar at this address (404)",
 		`<span class="badge bad">failing</span>`)
-	ada.submit(page, page, form("record", "organized"))
-	ada.get(page).want(t, "other rules", http.StatusOK, "not recorded: you do not organize it")
+	both := form("email", "bob@example.com, bob@example.org")
+	both["record"] = []string{"accepted", "external"}
+	ada.submit(page, page, both)
+	ada.get(page).want(t, "other rules", http.StatusOK, "not recorded: nobody of another organization takes part",
+		`value="external" checked`, `value="bob@example.com,bob@example.org"`)
+	ada.submit(page, page, url.Values{"name": {"Ada"}, "record": {"accepted", "public"}})
+	ada.get(page).want(t, "the default without an address", http.StatusOK, "because the email address of its owner is unknown")
+	ada.submit(page, page, url.Values{"name": {"Ada"}})
+	ada.get(page).want(t, "no conditions", http.StatusOK, "recorded: the calendar records all meetings<")
 
 	bob.get(page).want(t, "another consumer reads the calendar", http.StatusNotFound)
 	for _, path := range []string{page, page + "/sync", page + "/disconnect", event} {
@@ -94,7 +101,7 @@ func TestCalendarBudget(t *testing.T) {
 	h.ada()
 	ada := h.signedIn("ada@example.test")
 	form := url.Values{
-		"name": {"Ada"}, "address": {feed.URL}, "record": {"all"}, "minParticipants": {"0"}, "token": {ada.token("/calendars")},
+		"name": {"Ada"}, "address": {feed.URL}, "minParticipants": {"0"}, "token": {ada.token("/calendars")},
 	}
 	responses := make(chan answered, 6)
 	for range cap(responses) {

@@ -50,7 +50,7 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 	if state.Calendar == "" {
 		state.Form = readCalendarForm(form)
 		state.Form.Email = "" // the provider knows it
-		if _, problem := state.Form.rules(); problem != "" {
+		if _, _, problem := state.Form.rules(); problem != "" {
 			return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
 		}
 	}
@@ -115,7 +115,7 @@ func (d *Dashboard) connectConsented(req *pageRequest, state consentState,
 	calendars, as, none := d.Calendars, req.as(job.Live), ""
 	var c calendarsync.Calendar
 	if state.Calendar == "" {
-		rules, problem := state.Form.rules()
+		rules, _, problem := state.Form.rules()
 		if problem != "" {
 			return uuid.Nil, problem, nil
 		}

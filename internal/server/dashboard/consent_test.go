@@ -124,7 +124,7 @@ func TestConsent(t *testing.T) {
 	h.ada()
 	ada := h.signedIn("ada@example.test")
 	ada.submit("/calendars", "/calendars/consent", url.Values{
-		"provider": {"google"}, "name": {"Ada"}, "record": {"all"},
+		"provider": {"google"}, "name": {"Ada"},
 	}).want(t, "without an OAuth client", http.StatusNotFound)
 }
 
@@ -141,12 +141,13 @@ func TestConsentInBrowser(t *testing.T) {
 	for _, title := range []string{"Google Calendar", "Microsoft 365"} {
 		page.Open(h.BaseURL() + "/calendars")
 		page.Fill(`form[action="/calendars/consent"] input[name="name"]`, title)
-		page.Do("choose a rule", chromedp.SetValue(chromedp.CSS(`form[action="/calendars/consent"] select[name="record"]`), "accepted"))
+		page.Do("choose a rule", chromedp.SetAttributeValue(
+			chromedp.CSS(`form[action="/calendars/consent"] input[value="external"]`), "checked", ""))
 		page.ClickText("Connect " + title)
 		page.AwaitText("A double of the provider")
 		page.ClickText("Allow")
 		page.at("/calendars/")
-		page.AwaitText("recorded: you have accepted it")
+		page.AwaitText("recorded: you have accepted it and somebody of another organization takes part")
 		page.AwaitText("active")
 	}
 }

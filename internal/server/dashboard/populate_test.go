@@ -229,7 +229,7 @@ func (f populatedHarness) endpointPage() string {
 func (f populatedHarness) calendarPage() string {
 	f.Helper()
 	got := f.signedIn(f.ada.Email).submit("/calendars", "/calendars", url.Values{
-		"name": {"Ada"}, "address": {calendarFeed(f.T) + "/secret.ics"}, "record": {"all"},
+		"name": {"Ada"}, "address": {calendarFeed(f.T) + "/secret.ics"},
 	})
 	if got.status != http.StatusSeeOther {
 		f.Fatalf("connect a calendar: %d %s", got.status, got.body)

@@ -137,9 +137,9 @@ func TestAuditOfForms(t *testing.T) {
 	ada.submit(endpoint, endpoint, url.Values{"events": {"job.finalized"}, "enabled": {"on"}})
 	ada.submit(endpoint, endpoint+"/retry", nil)
 	ada.submit(endpoint, endpoint+"/delete", nil)
-	form := url.Values{"provider": {"google"}, "name": {"Ada"}, "record": {"all"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
+	form := url.Values{"provider": {"google"}, "name": {"Ada"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
 	calendar := ada.get(consent(t, ada, "/calendars", "allow", form)).header.Get("Location")
-	ada.submit(calendar, calendar, url.Values{"name": {"Bea"}, "record": {"all"}, "minParticipants": {"0"}, "optOut": {"#nobot"}})
+	ada.submit(calendar, calendar, url.Values{"name": {"Bea"}, "minParticipants": {"0"}, "optOut": {"#nobot"}})
 	log := html.UnescapeString(ada.get("/team/audit").body)
 	for _, entry := range []string{
 		"added a webhook endpoint", "changed a webhook endpoint", "webhook: retry", "webhook: delete", "connected a calendar",

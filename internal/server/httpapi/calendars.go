@@ -56,10 +56,11 @@ type calendarPatch struct {
 	CalendarID   *string      `json:"calendarId"`
 	Email        nullableText `json:"email"`
 	Rules        struct {
-		Record          *calendarsync.Record `json:"record"`
-		TitleMatches    *string              `json:"titleMatches"`
-		MinParticipants *int                 `json:"minParticipants"`
-		OptOut          *string              `json:"optOut"`
+		Record          *[]calendarsync.Condition `json:"record"`
+		Aliases         *[]string                 `json:"aliases"`
+		TitleMatches    *string                   `json:"titleMatches"`
+		MinParticipants *int                      `json:"minParticipants"`
+		OptOut          *string                   `json:"optOut"`
 	} `json:"rules"`
 	Job         *calendarJob `json:"job"`
 	PollSeconds *int         `json:"pollSeconds"`
@@ -118,6 +119,7 @@ type calendarBody struct {
 }
 
 func newCalendarBody(c calendarsync.Calendar) calendarBody {
+	c.Rules.Record = c.Rules.Conditions(c.Email)
 	return calendarBody{
 		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job,
 		PollSeconds: int(c.Poll / time.Second),
@@ -217,7 +219,7 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 			CalendarID: request.CalendarID,
 		},
 		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants,
-		OptOut: request.Rules.OptOut,
+		OptOut: request.Rules.OptOut, Aliases: request.Rules.Aliases,
 	}
 	if request.Name != nil {
 		*patch.Name = title(*request.Name)

@@ -34,7 +34,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 			start.Format("20060102T150405Z"))
 	}))
 	t.Cleanup(feed.Close)
-	created := h.call(t, 201, h.ada, "createCalendar", `{"name":"Ada","icsUrl":"`+feed.URL+`/secret.ics","email":"Ada@example.com","rules":{"record":"external"},"job":{"displayName":"Notes","autoLeave":{"afterSoloSeconds":7},"transcript":{"enabled":false},"streams":[{"url":"wss://agent.example.com/"}],"output":{"camera":{"nameCard":true}}}}`)
+	created := h.call(t, 201, h.ada, "createCalendar", `{"name":"Ada","icsUrl":"`+feed.URL+`/secret.ics","email":"Ada@example.com","rules":{"record":["external"]},"job":{"displayName":"Notes","autoLeave":{"afterSoloSeconds":7},"transcript":{"enabled":false},"streams":[{"url":"wss://agent.example.com/"}],"output":{"camera":{"nameCard":true}}}}`)
 	id := created.text(t, "id")
 	if ignored := created.header.Get("X-Ignored-Fields"); ignored != "" {
 		t.Errorf("the service ignores %s", ignored)
@@ -55,7 +55,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 		!strings.Contains(text, `"jobId":null`) {
 		t.Errorf("the event: %s", text)
 	}
-	h.call(t, 200, h.ada, "patchCalendar", `{"rules":{"record":"all"}}`, in...)
+	h.call(t, 200, h.ada, "patchCalendar", `{"rules":{"record":["all"]}}`, in...)
 	h.call(t, 200, h.ada, "syncCalendar", "", in...)
 	text, eventID := event()
 	_, rest, _ := strings.Cut(text, `"jobId":"`)
@@ -85,13 +85,14 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	for _, body := range []string{
 		`{}`, `{"name":"x","icsUrl":"ftp://example.com/"}`, `{"name":"x","icsUrl":"https:///x"}`,
 		`{"name":"x","icsUrl":"https://example.com/","pollSeconds":59}`,
-		`{"name":"x","icsUrl":"https://example.com/","rules":{"record":"accepted"}}`,
+		`{"name":"x","icsUrl":"https://example.com/","rules":{"record":["accepted"]}}`,
+		`{"name":"x","icsUrl":"https://example.com/","rules":{"record":[]}}`,
 		`{"name":"x","icsUrl":"https://example.com/","rules":{"titleMatches":"("}}`,
 		`{"name":"x","icsUrl":"https://example.com/","job":{"output":{"camera":{}}}}`,
 	} {
 		h.call(t, 400, h.ada, "createCalendar", body)
 	}
-	h.call(t, 400, h.ada, "patchCalendar", `{"email":null,"rules":{"record":"organized"}}`, in...)
+	h.call(t, 400, h.ada, "patchCalendar", `{"email":null,"rules":{"record":["organized"]}}`, in...)
 	h.call(t, 400, h.ada, "patchCalendar", `{"job":{"output":{"onJoin":{}}}}`, in...)
 	h.call(t, 400, h.ada, "patchCalendarEvent", `{}`, id, eventID)
 	h.call(t, 400, h.ada, "listCalendarEvents?from=yesterday", "", in...)

@@ -54,6 +54,8 @@ type Event struct {
 	Series      string    // ID of the series, of an occurrence
 	Original    time.Time // of an occurrence
 	Cancelled   bool
+	Private     bool
+	Alias       string // the attendee or organizer who is the owner, at Google; Owner if empty
 }
 
 // stored is an event with the version of the calendar that has changed it.

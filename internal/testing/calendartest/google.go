@@ -112,6 +112,11 @@ func (s *Server) googleEvent(e stored) map[string]any {
 	if e.Cancelled {
 		resource["status"] = "cancelled"
 	}
+	if e.Private {
+		resource["visibility"] = "private"
+	}
+	// self: "Whether this entry represents the calendar on which this copy of the event appears."
+	self := cmp.Or(e.Alias, Owner)
 	if e.Series != "" {
 		resource["recurringEventId"], resource["originalStartTime"] = e.Series, googleTime(e.Event, e.Original)
 	}
@@ -126,11 +131,11 @@ func (s *Server) googleEvent(e stored) map[string]any {
 		}}
 	}
 	if e.Organizer != "" {
-		resource["organizer"] = map[string]any{"email": e.Organizer, "self": e.Organizer == Owner}
+		resource["organizer"] = map[string]any{"email": e.Organizer, "self": e.Organizer == self}
 	}
 	var attendees []map[string]any
 	for address, response := range e.Attendees {
-		attendees = append(attendees, map[string]any{"email": address, "responseStatus": response, "self": address == Owner})
+		attendees = append(attendees, map[string]any{"email": address, "responseStatus": response, "self": address == self})
 	}
 	if attendees != nil {
 		attendees = append(attendees, map[string]any{

@@ -176,7 +176,7 @@ func (s *Server) graphEvent(e stored) map[string]any {
 		"responseStatus": map[string]string{
 			"response": response, "time": "0001-01-01T00:00:00Z",
 		}, "location": map[string]string{"displayName": e.Location},
-		"onlineMeeting": nil, "onlineMeetingUrl": nil,
+		"onlineMeeting": nil, "onlineMeetingUrl": nil, "sensitivity": map[bool]string{false: "normal", true: "private"}[e.Private],
 	}
 	if e.Conference != "" {
 		resource["onlineMeeting"] = map[string]string{"joinUrl": e.Conference}
