@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"standin/internal/base/retry"
+	"standin/internal/base/zoneinfo"
 	"standin/internal/bot/notetaker"
 	"standin/internal/operation/host"
 )
@@ -163,11 +164,6 @@ func (r clockReading) String() string {
 func checkClock(ctx context.Context, others []clockReading) Check {
 	const name = checkName("clock")
 	const fix = "keep the clock by NTP (timedatectl set-ntp true, or chrony)"
-	zone := "Europe/Berlin" // any that has summer time
-	if _, err := time.LoadLocation(zone); err != nil {
-		return name.fail("install the time zone database (tzdata)",
-			"the time zone %s is unknown: %v", zone, err)
-	}
 	now := time.Now().UTC()
 	list, err := notetaker.Embedded()
 	if err != nil {
@@ -181,7 +177,11 @@ func checkClock(ctx context.Context, others []clockReading) Check {
 	if drift := drift(ctx); drift > maxDrift {
 		return name.warn(fix, "it was adjusted by %v within %v", drift, driftInterval)
 	}
-	found := now.Format(time.RFC3339) + "; time zone data found; "
+	zones, origin := zoneinfo.Current(), "the program's"
+	if zones.System {
+		origin = "the system's"
+	}
+	found := fmt.Sprintf("%s; time zones of %s (%s); ", now.Format(time.RFC3339), zones.Version, origin)
 	if len(others) == 0 {
 		return name.ok("%s", found+"no remote clock to compare with")
 	}
