@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,8 @@ import (
 
 const (
 	maxLength    = 8192 // bytes
-	maxRedirects = 5    // nested redirectors
+	maxRedirects = 5    // links around a link
+	maxTries     = 50   // links within a link that are examined
 	maxEncodings = 3    // repeated percent-encodings
 )
 
@@ -38,7 +40,6 @@ var (
 	ErrTooLong  = errors.New("it is too long")
 	ErrNoURL    = errors.New("it is not an http or https URL with a host")
 	ErrManyURLs = errors.New("it contains more than one URL")
-	ErrRedirect = errors.New("it has too many redirects, or a redirect without a target")
 )
 
 // Resolve resolves a link. allowedHosts are the operator's meeting hosts, as in
@@ -47,25 +48,28 @@ func Resolve(text string, allowedHosts ...string) (Link, error) {
 	if len(text) > maxLength {
 		return Link{}, ErrTooLong
 	}
-	text = Clean(text)
-	for range maxRedirects {
-		parsed, err := parse(text)
-		if err != nil {
-			return Link{}, err
-		}
-		target, isRedirector := redirectTarget(parsed)
-		if !isRedirector || target == "" && InDomain(HostOf(parsed), mimecastHosts...) { // whose links usually contain only a token
-			link := Link{URL: parsed, Platform: platformOf(parsed)}
-			repair(&link)
-			link.Warning, link.Unsure = warning(link, allowedHosts)
+	tries := maxTries
+	return resolve(Clean(text), allowedHosts, maxRedirects, &tries)
+}
+
+// resolve resolves a link of which up to depth levels of others are around the meeting's.
+func resolve(text string, allowedHosts []string, depth int, tries *int) (Link, error) {
+	parsed, err := parse(text)
+	if err != nil {
+		return Link{}, err
+	}
+	if !IsPlatform(parsed) && !HostAllowed(parsed, allowedHosts) {
+		if link, ok := unwrapped(parsed, allowedHosts, depth, tries); ok {
 			return link, nil
 		}
-		if target == "" {
-			return Link{}, ErrRedirect
-		}
-		text = Clean(target)
 	}
-	return Link{}, ErrRedirect
+	if ContainsURL(parsed.Path) {
+		return Link{}, ErrManyURLs
+	}
+	link := Link{URL: parsed, Platform: platformOf(parsed)}
+	repair(&link)
+	link.Warning, link.Unsure = warning(link, allowedHosts)
+	return link, nil
 }
 
 // invisible removes characters that editors and chats insert into links.
@@ -99,6 +103,9 @@ func Clean(text string) string {
 	}
 }
 
+// desktopScheme begins the links that open Zoom's app.
+var desktopScheme = regexp.MustCompile(`^(?i)(zoommtg|zoomus)://`)
+
 // parse parses one absolute http or https URL. It removes percent-encodings that
 // hide the scheme, and adds a missing scheme if the host is a platform's.
 func parse(text string) (*url.URL, error) {
@@ -112,6 +119,7 @@ func parse(text string) (*url.URL, error) {
 		}
 		text = decoded
 	}
+	text = desktopScheme.ReplaceAllString(text, "https://")
 	if host, _, _ := strings.Cut(text, "/"); !strings.Contains(text, "://") && isPlatformHost(strings.ToLower(host)) {
 		text = "https://" + text
 	}
@@ -122,9 +130,6 @@ func parse(text string) (*url.URL, error) {
 	parsed, err := url.Parse(text)
 	if err != nil || !hasWebScheme(text) || parsed.Hostname() == "" || !isASCIIHost(parsed.Hostname()) {
 		return nil, ErrNoURL
-	}
-	if _, isRedirector := redirectTarget(parsed); ContainsURL(parsed.Path) && !isRedirector {
-		return nil, ErrManyURLs
 	}
 	return parsed, nil
 }

@@ -108,6 +108,8 @@ func TestResolveKeepsParameters(t *testing.T) {
 		"https://urldefense.proofpoint.com/v2/url?u=https-3A__zoom.us_j_81234567890-3Fpwd-3DQUJD&d=DwMF": "https://zoom.us/j/81234567890?pwd=QUJD",
 		"https://urldefense.com/v3/__https://zoom.us/j/81234567890?pwd=QUJD__;!!Abc!xyz$":                "https://zoom.us/j/81234567890?pwd=QUJD",
 		"https://teams.microsoft.com/l/meetup-join/19:x@thread.v2/0?context={\"Tid\":\"t\"}":             "https://teams.microsoft.com/l/meetup-join/19:x@thread.v2/0?context=%7B%22Tid%22%3A%22t%22%7D",
+		"https://gateway.example/?u=https%3A%2F%2Fzoom.us%2Fj%2F81234567890%3Fpwd%3DQUJD&data=05":        "https://zoom.us/j/81234567890?pwd=QUJD",
+		"https://gateway.example/https%3A%2F%2Fzoom.us%2Fj%2F81234567890%3Fpwd%3DQUJD":                   "https://zoom.us/j/81234567890?pwd=QUJD",
 		"https://zoom.us/w/81234567890?tk=abc.DEF&pwd=x":                                                 "https://zoom.us/w/81234567890?tk=abc.DEF&pwd=x",
 	} {
 		got, err := meetinglink.Resolve(text)

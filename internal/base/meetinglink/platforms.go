@@ -135,7 +135,12 @@ func warning(link Link, allowedHosts []string) (text string, unsure bool) {
 			return "This Google Meet link has no meeting code, as in https://meet.google.com/abc-defg-hij.", !meetPage.MatchString(path)
 		}
 	case InDomain(host, teamsHosts...):
-		if !isTeamsMeeting(link.URL, path) {
+		switch {
+		case InDomain(host, "events.teams.microsoft.com"), strings.HasPrefix(path, "/registration/"):
+			return "This Microsoft Teams" + registration, false
+		case InDomain(host, "dialin.teams.microsoft.com"):
+			return phoneList, false
+		case !isTeamsMeeting(link.URL, path):
 			return "This Microsoft Teams link is not a link to join a meeting.", false
 		}
 	case InDomain(host, zoomHosts...):
@@ -143,17 +148,67 @@ func warning(link Link, allowedHosts []string) (text string, unsure bool) {
 		case strings.HasPrefix(path, "/u/"):
 			return "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it.", false
 		case strings.Contains(path, "/register/"):
-			return "This Zoom link is a registration page. Register, and use the link in the confirmation.", false
+			return "This Zoom" + registration, false
 		case host != "events.zoom.us" && !zoomMeeting.MatchString(path), strings.Trim(path, "/") == "":
 			return "This Zoom link is not a link to join a meeting.", false
 		case zoomByNumber.MatchString(path) && !zoomNumber.MatchString(path):
 			return "This Zoom link has no meeting number, as in https://zoom.us/j/1234567890.", false
+		case hasPartOfNumber(path):
+			return "The meeting number in this Zoom link does not have 9 to 11 digits, as in https://zoom.us/j/1234567890.", true
 		}
 	default:
+		if reason := unsupported(host); reason != "" {
+			return reason, false
+		}
 		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.",
 			host), false
 	}
 	return "", false
+}
+
+const (
+	phoneList    = "This link lists telephone numbers. A bot needs the link to join by video."
+	isHidden     = "The mail filter hides the address of this link. Use the original link, or exempt meeting links from the filter."
+	notSupported = " is not supported."
+	registration = " link is a registration page. Register, and use the link in the confirmation."
+)
+
+// unsupportedDomains are other meeting services, and pages that hide the link to a meeting,
+// with why no bot can join by them.
+var unsupportedDomains = map[string]string{
+	"8x8.vc": "8x8" + notSupported, "adobeconnect.com": "Adobe Connect" + notSupported, "bluejeans.com": "BlueJeans" + notSupported,
+	"chime.aws": "Amazon Chime" + notSupported, "dingtalk.com": "DingTalk" + notSupported, "discord.gg": "Discord" + notSupported,
+	"facetime.apple.com": "FaceTime" + notSupported, "goto.com": "GoTo" + notSupported, "gotomeet.me": "GoTo" + notSupported,
+	"gotomeeting.com": "GoTo" + notSupported, "gotowebinar.com": "GoTo" + notSupported, "join.skype.com": "Skype" + notSupported,
+	"larksuite.com": "Lark" + notSupported, "livestorm.co": "Livestorm" + notSupported, "meet.jit.si": "Jitsi Meet" + notSupported,
+	"meeting.tencent.com": "Tencent Meeting" + notSupported, "ringcentral.com": "RingCentral" + notSupported,
+	"vc.feishu.cn": "Feishu" + notSupported, "voovmeeting.com": "VooV Meeting" + notSupported, "webex.com": "Webex" + notSupported,
+	"whereby.com": "Whereby" + notSupported, "zoho.com": "Zoho" + notSupported,
+	"zoho.eu": "Zoho" + notSupported, "zoho.in": "Zoho" + notSupported,
+
+	"calendly.com": "Calendly hides the link to the meeting behind its own page. Use the link that this page opens.", "tel.meet": phoneList,
+	"cloud-security.net": isHidden, "defend.egress.com": isHidden, "hornetsecurity.com": isHidden, "mimecast.com": isHidden,
+	"mimecastprotect.com": isHidden,
+}
+
+// unsupported returns why no bot can join by the links of a host; empty if the host is not
+// known.
+func unsupported(host string) (reason string) {
+	for name := host; name != "" && reason == ""; _, name, _ = strings.Cut(name, ".") {
+		reason = unsupportedDomains[name]
+	}
+	return reason
+}
+
+// IsKnown reports whether a URL is on a host of a meeting platform or of what bots do not
+// support, so that the Warning of its Link tells more than that.
+func IsKnown(address *url.URL) bool { return IsPlatform(address) || unsupported(HostOf(address)) != "" }
+
+// hasPartOfNumber reports whether a path has a number that a program has cut off, or that
+// is too long for the 9 to 11 digits of Zoom's.
+func hasPartOfNumber(path string) bool {
+	parts := zoomNumber.FindStringSubmatch(path)
+	return parts != nil && (len(parts[2]) < 9 || len(parts[2]) > 11)
 }
 
 func isTeamsMeeting(address *url.URL, path string) bool {

@@ -1,63 +1,91 @@
 package meetinglink
 
 import (
-	"cmp"
 	"encoding/base64"
+	"iter"
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
-var (
-	googleHost     = regexp.MustCompile(`^(www\.)?google\.[a-z]{2,3}(\.[a-z]{2})?$`)
-	proofpointPath = regexp.MustCompile(`^/v[123]/`)
-	mimecastHosts  = []string{"mimecast.com", "mimecastprotect.com"}
-)
+// scheme begins a link within another one.
+var scheme = regexp.MustCompile(`(?i)(https?|zoommtg|zoomus)(:/|%(25)*3a)`)
 
-// redirectTarget returns the target of a redirector, which is a service that mail programs,
-// calendars and chats put around links. It is empty if the link does not contain it.
-func redirectTarget(address *url.URL) (target string, isRedirector bool) {
-	host, path, query := HostOf(address), address.Path, address.Query()
-	switch {
-	case path == "/url" && googleHost.MatchString(host): // Google Calendar and Gmail
-		return cmp.Or(query.Get("q"), query.Get("url")), true
-	case InDomain(host, "safelinks.protection.outlook.com", "safelinks.protection.office365.us", "safelinks.protection.partner.outlook.cn"),
-		InDomain(host, "statics.teams.cdn.office.net", "teams.public.onecdn.static.microsoft") &&
-			strings.Contains(strings.ToLower(path), "safelinks"), // Safe Links in Outlook and Teams
-		host == "slack-redir.net" && path == "/link":
-		return query.Get("url"), true
-	case InDomain(host, "urldefense.proofpoint.com", "urldefense.com", "urldefense.us") && proofpointPath.MatchString(path):
-		return proofpointTarget(address), true
-	case host == "linkprotect.cudasvc.com" && path == "/url": // Barracuda
-		return query.Get("a"), true
-	case InDomain(host, mimecastHosts...):
-		return cmp.Or(query.Get("url"), query.Get("u")), true
+// unwrapped returns the link to a meeting that a URL on another host contains. Mail filters,
+// calendars and chats put their own address around links, and new ones appear each year, so
+// their hosts are not known. A link on a platform's host that nobody can join is the second
+// choice. tries limits the links that are examined.
+func unwrapped(address *url.URL, allowedHosts []string, depth int, tries *int) (found Link, ok bool) {
+	if depth == 0 {
+		return Link{}, false
 	}
-	return "", false
+	for target := range targets(address) {
+		if *tries--; *tries < 0 {
+			break
+		}
+		link, err := resolve(Clean(target), allowedHosts, depth-1, tries)
+		switch {
+		case err != nil:
+		case link.Warning == "":
+			return link, true
+		case !ok && IsKnown(link.URL):
+			found, ok = link, true
+		}
+	}
+	return found, ok
 }
 
-// proofpointTarget decodes the three versions of URL Defense: v1 is a query
-// parameter, v2 replaces % by - and / by _, and v3 replaces some characters by *
-// and appends them in base64.
-func proofpointTarget(address *url.URL) string {
-	switch {
-	case strings.HasPrefix(address.Path, "/v1/"):
-		return address.Query().Get("u")
-	case strings.HasPrefix(address.Path, "/v2/"):
-		encoded := strings.NewReplacer("-", "%", "_", "/").Replace(address.Query().Get("u"))
-		if decoded, err := url.PathUnescape(encoded); err == nil {
-			return decoded
+// targets yields what may be links in the parameters and the path of a URL.
+func targets(address *url.URL) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		values := []string{wrappedPath(address), address.Fragment}
+		for parameter := range strings.SplitSeq(address.RawQuery, "&") {
+			_, value, _ := strings.Cut(parameter, "=")
+			if decoded, err := url.QueryUnescape(value); err == nil {
+				values = append(values, decoded)
+			}
 		}
+		for _, value := range values {
+			// Version 2 of Proofpoint's URL Defense replaces % by - and / by _.
+			if strings.Contains(value, "-3A__") {
+				value = strings.NewReplacer("-", "%", "_", "/").Replace(value)
+			}
+			if at := scheme.FindStringIndex(value); at != nil && !yield(value[at[0]:]) {
+				return
+			}
+		}
+		for _, value := range append(values, strings.Split(address.Path, "/")...) {
+			value = strings.NewReplacer("-", "+", "_", "/", " ", "+").Replace(strings.TrimRight(value, "="))
+			decoded, err := base64.RawStdEncoding.DecodeString(value)
+			if err != nil || !utf8.Valid(decoded) {
+				continue
+			}
+			if at := scheme.FindIndex(decoded); at != nil {
+				if link, _, _ := strings.Cut(string(decoded[at[0]:]), `"`); !yield(link) { // in JSON
+					return
+				}
+			}
+		}
+	}
+}
+
+// wrappedPath returns the path and query of a URL, in which a link may end with ___, or with
+// __; and the characters that version 3 of Proofpoint's URL Defense has replaced by *.
+func wrappedPath(address *url.URL) string {
+	at := scheme.FindStringIndex(address.Path)
+	if at == nil {
 		return ""
 	}
-	whole := address.String()
-	_, rest, found := strings.Cut(whole, "/v3/__")
-	target, suffix, ended := strings.Cut(rest, "__;")
-	if !found || !ended {
-		return ""
+	text := singleSlash.ReplaceAllString(address.Path[at[0]:], "$1://")
+	if address.RawQuery != "" && !strings.Contains(text, "?") {
+		text += "?" + address.RawQuery
 	}
-	// Path cleaning turns the slashes of the target into one.
-	target = singleSlash.ReplaceAllString(target, "$1://")
+	target, suffix, ended := strings.Cut(text, "__;")
+	if !ended {
+		target, _, _ = strings.Cut(target, "___")
+		return target
+	}
 	encoded, _, _ := strings.Cut(suffix, "!")
 	replaced, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(encoded, "="))
 	if err != nil {
@@ -66,7 +94,8 @@ func proofpointTarget(address *url.URL) string {
 	return restoreStars(target, replaced)
 }
 
-var singleSlash = regexp.MustCompile(`^(https?):/+`)
+// singleSlash is what cleaning a path makes of the slashes of a link in it.
+var singleSlash = regexp.MustCompile(`^(?i)(https?):/+`)
 
 // restoreStars replaces each * of a v3 target by the next replaced character, and
 // each **X by a run of them, whose length X encodes.

@@ -96,7 +96,7 @@ func TestConsumerSurface(t *testing.T) {
 	notFound := []string{`"error":"not_found"`}
 	create := func(body string) request { return request{"POST", jobsPath, adasKey, nil, body} }
 	s.run(t, []surfaceCase{
-		{"create", create(`{"externalId":"all","meetingUrl":"https://us02web.zoom.us/j/20","platform":"meet","displayName":" \t\n","METADATA":{"no":1},"metadata":{"big":12345678901234567890123,"html":"<&>"},"autoLeave":{"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2}}`), jobsPath, 201,
+		{"create", create(`{"externalId":"all","meetingUrl":"https://us02web.zoom.us/j/81200000020","platform":"meet","displayName":" \t\n","METADATA":{"no":1},"metadata":{"big":12345678901234567890123,"html":"<&>"},"autoLeave":{"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2}}`), jobsPath, 201,
 			[]string{
 				`"platform":"meet"`, `"big":12345678901234567890123`, `"html":"<&>"`, `"afterSilenceSeconds":60,"afterSoloSeconds":600`,
 			}, []string{`"no"`},
@@ -117,7 +117,7 @@ func TestConsumerSurface(t *testing.T) {
 				`metadata.recordingPermission is not "required" or false, so the bot asks for permission. ` +
 				"This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
 		{"create with another job for the meeting",
-			create(`{"externalId":"second","meetingUrl":"https://zoom.us/j/777","joinAt":"2999-01-01T00:01:00Z"}`), jobsPath, 201,
+			create(`{"externalId":"second","meetingUrl":"https://zoom.us/j/81200000777","joinAt":"2999-01-01T00:01:00Z"}`), jobsPath, 201,
 			nil, nil, map[string]string{"X-Standin-Warning": "Job " + newAdaJob.String() +
 				" is for the same meeting at this time: both send a bot."}},
 		{"list by two metadata values", request{
