@@ -21,7 +21,7 @@ const (
 // meeting, it returns the most complete one. allowedHosts are meeting hosts beside
 // those of the platforms.
 func FindMeeting(text string, allowedHosts ...string) (address string, platform job.Platform, found bool) {
-	links := linksIn(text, allowedHosts)
+	links, _ := linksIn(text, allowedHosts)
 	if len(links) == 0 {
 		return "", "", false
 	}
@@ -30,13 +30,13 @@ func FindMeeting(text string, allowedHosts ...string) (address string, platform 
 }
 
 // FindMeetings returns the URLs of the different meetings in a text or HTML, in the
-// form of FindMeeting.
-func FindMeetings(text string, allowedHosts ...string) []string {
-	var addresses []string
-	for _, link := range linksIn(text, allowedHosts) {
+// form of FindMeeting. If there are none, problem is as Event.LinkProblem.
+func FindMeetings(text string, allowedHosts ...string) (addresses []string, problem string) {
+	links, problem := linksIn(text, allowedHosts)
+	for _, link := range links {
 		addresses = AddMeeting(addresses, link.URL.String())
 	}
-	return addresses
+	return addresses, problem
 }
 
 // AddMeeting adds a meeting URL to those of different meetings. It replaces a less
@@ -63,14 +63,20 @@ func bestOf(links []meetinglink.Link) meetinglink.Link {
 	return best
 }
 
-// linksIn returns the meeting links in a text or HTML. If there are none, it looks for
-// them in the text without percent-encodings.
-func linksIn(text string, allowedHosts []string) (links []meetinglink.Link) {
+// linksIn returns the meeting links in a text or HTML, or else why no bot can join by the
+// first known one, as Event.LinkProblem. If there are no links, it looks for them in the text
+// without percent-encodings.
+func linksIn(text string, allowedHosts []string) (links []meetinglink.Link, problem string) {
 	text = plainText(text)
 	for range 1 + maxEncodings {
 		for candidate := range candidates(text) {
-			if link, ok := resolve(candidate, allowedHosts); ok {
+			link, err := resolve(candidate, allowedHosts)
+			switch {
+			case err != nil:
+			case link.Warning == "":
 				links = append(links, link)
+			case problem == "" && meetinglink.IsKnown(link.URL):
+				problem = link.Warning
 			}
 		}
 		decoded, err := url.PathUnescape(text)
@@ -79,36 +85,41 @@ func linksIn(text string, allowedHosts []string) (links []meetinglink.Link) {
 		}
 		text = decoded
 	}
-	return links
+	if len(links) > 0 {
+		problem = ""
+	}
+	return links, problem
 }
 
-// resolve returns the meeting link that begins a text without spaces. People write
-// further locations after a comma or semicolon; redirectors have these in links.
-func resolve(text string, allowedHosts []string) (meetinglink.Link, bool) {
+// resolve resolves the link that begins a text without spaces. People write further
+// locations after a comma or semicolon; redirectors have these in links.
+func resolve(text string, allowedHosts []string) (meetinglink.Link, error) {
 	if end := strings.IndexAny(text, ",;"); end >= 0 {
 		if link, err := meetinglink.Resolve(text[:end], allowedHosts...); err == nil && link.Warning == "" {
-			return link, true
+			return link, nil
 		}
 	}
-	link, err := meetinglink.Resolve(text, allowedHosts...)
-	return link, err == nil && link.Warning == ""
+	return meetinglink.Resolve(text, allowedHosts...)
 }
 
 // entity is an HTML entity. Those without a semicolon are kept: &copy may be a query
 // parameter.
 var entity = regexp.MustCompile(`&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31});`)
 
-// plainText decodes HTML entities, and separates the text and the address of a
-// Markdown link.
+// spacedNumber is the number of a Zoom meeting as people write it, in a link.
+var spacedNumber = regexp.MustCompile(`(?i)(zoom[a-z.]*/(?:j|w|s|wc/join)/\d{3}) (\d{3,4}) (\d{3,4})\b`)
+
+// plainText decodes HTML entities, separates the text and the address of a Markdown link,
+// and joins the number in a link.
 func plainText(text string) string {
 	if strings.Contains(text, "&") {
 		text = entity.ReplaceAllStringFunc(text, html.UnescapeString)
 	}
-	return strings.ReplaceAll(text, "](", " ")
+	return spacedNumber.ReplaceAllString(strings.ReplaceAll(text, "](", " "), "$1$2$3")
 }
 
-// candidates yields what may be a URL in a text: the first one with the scheme http or
-// https in each run of characters of URLs, or a run that has a slash but no scheme.
+// candidates yields what may be a URL in a text: the first one with the scheme http, https
+// or zoommtg in each run of characters of URLs, or a run that has a slash but no scheme.
 func candidates(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		count := 0
@@ -128,7 +139,7 @@ func candidates(text string) func(yield func(string) bool) {
 func addressIn(run string) string {
 	lower := strings.ToLower(run)
 	begin := -1
-	for _, scheme := range []string{"https://", "http://"} {
+	for _, scheme := range []string{"https://", "http://", "zoommtg://"} {
 		if at := strings.Index(lower, scheme); at >= 0 && (begin < 0 || at < begin) {
 			begin = at
 		}

@@ -55,40 +55,45 @@ func TestFindMeeting(t *testing.T) {
 		"Teams, at home":   {"https://teams.live.com/meet/9312345678", "https://teams.live.com/meet/9312345678", job.Teams},
 		"Teams, US clouds": {"https://gov.teams.microsoft.us/l/meetup-join/19", "https://gov.teams.microsoft.us/l/meetup-join/19", job.Teams},
 		"Teams' options":   {"https://teams.microsoft.com/meetingOptions/?organizerId=1", "", ""},
-		"Zoom":             {"https://zoom.us/j/123?pwd=a.1", "https://zoom.us/j/123?pwd=a.1", job.ZoomWeb},
+		"Zoom":             {"https://zoom.us/j/81200000123?pwd=a.1", "https://zoom.us/j/81200000123?pwd=a.1", job.ZoomWeb},
 		"Zoom, a vanity":   {"https://acme.zoom.us/my/room", "https://acme.zoom.us/my/room", job.ZoomWeb},
-		"Zoom, webinar":    {"https://us02web.zoom.us/w/123?tk=x", "https://us02web.zoom.us/w/123?tk=x", job.ZoomWeb},
-		"Zoom, web client": {"https://app.zoom.us/wc/123/join?pwd=x", "https://app.zoom.us/wc/123/join?pwd=x", job.ZoomWeb},
+		"Zoom, webinar":    {"https://us02web.zoom.us/w/81200000123?tk=x", "https://us02web.zoom.us/w/81200000123?tk=x", job.ZoomWeb},
+		"Zoom, web client": {"https://app.zoom.us/wc/81200000123/join?pwd=x", "https://app.zoom.us/wc/81200000123/join?pwd=x", job.ZoomWeb},
 		"Zoom, events":     {"https://events.zoom.us/ev/abc", "https://events.zoom.us/ev/abc", job.ZoomWeb},
 		"Zoom's numbers":   {"https://zoom.us/u/abc", "", ""},
-		"the first of two": {"https://zoom.us/u/abc or https://zoom.us/j/1 or https://zoom.us/j/2", "https://zoom.us/j/1", job.ZoomWeb},
-		"in a sentence":    {"Come (https://zoom.us/j/1). Or not.", "https://zoom.us/j/1", job.ZoomWeb},
-		"in brackets":      {"Join<https://zoom.us/j/1>", "https://zoom.us/j/1", job.ZoomWeb},
-		"brackets inside":  {"https://zoom.us/j/1?x=(y)", "https://zoom.us/j/1?x=(y)", job.ZoomWeb},
-		"glued to a word":  {"Link:https://zoom.us/j/1", "https://zoom.us/j/1", job.ZoomWeb},
-		"all encoded":      {"https%253A%252F%252Fzoom.us%252Fj%252F1", "https://zoom.us/j/1", job.ZoomWeb},
-		"another scheme":   {"zoommtg://zoom.us/join?confno=1 ftp://zoom.us/j/1", "", ""},
-		"no scheme":        {"Room 3, us02web.zoom.us/j/123?pwd=x", "https://us02web.zoom.us/j/123?pwd=x", job.ZoomWeb},
-		"no scheme, Meet":  {"Ort:meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"a mail address":   {"ann@zoom.us/j/1", "", ""},
-		"another's host":   {"zoom.us.evil.test/j/1", "", ""},
+		"the first of two": {"https://zoom.us/u/abc or https://zoom.us/j/81200000001 or https://zoom.us/j/81200000002", "https://zoom.us/j/81200000001", job.ZoomWeb},
+		"in a sentence":    {"Come (https://zoom.us/j/81200000001). Or not.", "https://zoom.us/j/81200000001", job.ZoomWeb},
+		"in brackets":      {"Join<https://zoom.us/j/81200000001>", "https://zoom.us/j/81200000001", job.ZoomWeb},
+		"brackets inside":  {"https://zoom.us/j/81200000001?x=(y)", "https://zoom.us/j/81200000001?x=(y)", job.ZoomWeb},
+		"glued to a word":  {"Link:https://zoom.us/j/81200000001", "https://zoom.us/j/81200000001", job.ZoomWeb},
+		"all encoded":      {"https%253A%252F%252Fzoom.us%252Fj%252F81200000001", "https://zoom.us/j/81200000001", job.ZoomWeb},
+		"another scheme":   {"ftp://zoom.us/j/81234567890", "", ""},
+		"Zoom's app": {
+			"Join:zoommtg://zoom.us/join?action=join&confno=83920174655&pwd=x", "https://zoom.us/j/83920174655?pwd=x", job.ZoomWeb,
+		},
+		"a spaced number": {"https://us06web.zoom.us/j/839 2017 4655?pwd=x", "https://us06web.zoom.us/j/83920174655?pwd=x", job.ZoomWeb},
+		"a short number":  {"https://us06web.zoom.us/j/839 or", "", ""},
+		"no scheme":       {"Room 3, us02web.zoom.us/j/81200000123?pwd=x", "https://us02web.zoom.us/j/81200000123?pwd=x", job.ZoomWeb},
+		"no scheme, Meet": {"Ort:meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"a mail address":  {"ann@zoom.us/j/1", "", ""},
+		"another's host":  {"zoom.us.evil.test/j/1", "", ""},
 		"Chinese brackets": {
 			"会议链接：https://us02web.zoom.us/j/86012345678?pwd=QWxh.1（密码：123456）", "https://us02web.zoom.us/j/86012345678?pwd=QWxh.1", job.ZoomWeb,
 		},
 		"Chinese comma":   {"链接 https://meet.google.com/abc-defg-hij，请准时参加", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Japanese stop":   {"https://us02web.zoom.us/j/1?pwd=a.1。よろしく", "https://us02web.zoom.us/j/1?pwd=a.1", job.ZoomWeb},
+		"Japanese stop":   {"https://us02web.zoom.us/j/81200000001?pwd=a.1。よろしく", "https://us02web.zoom.us/j/81200000001?pwd=a.1", job.ZoomWeb},
 		"Japanese quotes": {"「https://meet.google.com/abc-defg-hij」", "https://meet.google.com/abc-defg-hij", job.Meet},
 		"Chinese letters": {"加入https://meet.google.com/abc-defg-hij会议", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"Arabic":          {"https://zoom.us/j/1، غرفة", "https://zoom.us/j/1", job.ZoomWeb},
+		"Arabic":          {"https://zoom.us/j/81200000001، غرفة", "https://zoom.us/j/81200000001", job.ZoomWeb},
 		"an ellipsis":     {"https://meet.google.com/abc-defg-hij…", "https://meet.google.com/abc-defg-hij", job.Meet},
-		"a comma":         {"https://zoom.us/j/1?pwd=a.1,Conference Room 3", "https://zoom.us/j/1?pwd=a.1", job.ZoomWeb},
+		"a comma":         {"https://zoom.us/j/81200000001?pwd=a.1,Conference Room 3", "https://zoom.us/j/81200000001?pwd=a.1", job.ZoomWeb},
 		"a semicolon":     {"https://meet.google.com/abc-defg-hij;Room 3", "https://meet.google.com/abc-defg-hij", job.Meet},
 		"soft hyphens":    {"https://meet.google.com/abc-\u00addefg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
 		"Markdown": {
 			"[https://meet.google.com/abc-defg-hij](https://meet.google.com/abc-defg-hij)", "https://meet.google.com/abc-defg-hij", job.Meet,
 		},
-		"numeric entities": {"https:&#47;&#x2F;zoom.us&#47;j&#47;1?pwd&#61;x&amp;tk=y", "https://zoom.us/j/1?pwd=x&tk=y", job.ZoomWeb},
-		"a copyright sign": {"https://zoom.us/j/1?pwd=x&copy=1", "https://zoom.us/j/1?pwd=x&copy=1", job.ZoomWeb},
+		"numeric entities": {"https:&#47;&#x2F;zoom.us&#47;j&#47;81200000001?pwd&#61;x&amp;tk=y", "https://zoom.us/j/81200000001?pwd=x&tk=y", job.ZoomWeb},
+		"a copyright sign": {"https://zoom.us/j/81200000001?pwd=x&copy=1", "https://zoom.us/j/81200000001?pwd=x&copy=1", job.ZoomWeb},
 		"no passcode first": {
 			"https://zoom.us/j/123456789 or https://us02web.zoom.us/j/123456789?pwd=x", "https://us02web.zoom.us/j/123456789?pwd=x", job.ZoomWeb,
 		},
@@ -100,9 +105,9 @@ func TestFindMeeting(t *testing.T) {
 		"Safe Links of Teams": {
 			"https://teams.public.onecdn.static.microsoft/evergreen-assets/safelinks/2/atp-safelinks.html?url=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&locale=en", "https://meet.google.com/abc-defg-hij", job.Meet,
 		},
-		"Proofpoint":     {"https://urldefense.com/v3/__https://zoom.us/j/1?pwd=x__;!!A!x$", "https://zoom.us/j/1?pwd=x", job.ZoomWeb},
+		"Proofpoint":     {"https://urldefense.com/v3/__https://zoom.us/j/81200000001?pwd=x__;!!A!x$", "https://zoom.us/j/81200000001?pwd=x", job.ZoomWeb},
 		"nothing":        {"", "", ""},
-		"a percent sign": {"100% https://zoom.us/j/1", "https://zoom.us/j/1", job.ZoomWeb},
+		"a percent sign": {"100% https://zoom.us/j/81200000001", "https://zoom.us/j/81200000001", job.ZoomWeb},
 	}
 	for name, test := range tests {
 		address, platform, found := calendar.FindMeeting(test.text)
@@ -128,13 +133,13 @@ func TestAllowedHosts(t *testing.T) {
 func TestMeetingSources(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{
-		{"SUMMARY:Weekly https://zoom.us/j/123?pwd=x"}, {
-			"COMMENT:https://zoom.us/j/123?pwd=x",
-		}, {"ATTACH:https://zoom.us/j/123?pwd=x"}, {"LOCATION:zoom.us/j/123?pwd=x"},
-		{"LOCATION:https://zoom.us/j/123", "DESCRIPTION:https://zoom.us/j/99\\nhttps://zoom.us/j/123?pwd=x"},
+		{"SUMMARY:Weekly https://zoom.us/j/81200000123?pwd=x"}, {
+			"COMMENT:https://zoom.us/j/81200000123?pwd=x",
+		}, {"ATTACH:https://zoom.us/j/81200000123?pwd=x"}, {"LOCATION:zoom.us/j/81200000123?pwd=x"},
+		{"LOCATION:https://zoom.us/j/81200000123", "DESCRIPTION:https://zoom.us/j/81200000099\\nhttps://zoom.us/j/81200000123?pwd=x"},
 	} {
 		parsed, err := calendar.ParseICS([]byte(inEvent(append(lines, "DTSTART:20261120T100000Z")...)), nil)
-		if err != nil || parsed.Events[0].MeetingURL != "https://zoom.us/j/123?pwd=x" {
+		if err != nil || parsed.Events[0].MeetingURL != "https://zoom.us/j/81200000123?pwd=x" {
 			t.Errorf("%q: %+v, %v", lines, parsed.Events, err)
 		}
 	}

@@ -56,10 +56,10 @@ func FuzzParseICS(f *testing.F) {
 // the same.
 func FuzzFindMeeting(f *testing.F) {
 	for _, text := range []string{
-		"https://meet.google.com/abc-defg-hij", "(https://zoom.us/j/1?pwd=x).",
+		"https://meet.google.com/abc-defg-hij", "(https://zoom.us/j/81200000001?pwd=x).",
 		"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D",
 		"https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fteams.live.com%2Fmeet%2F1&data=x",
-		"https%253A%252F%252Fzoom.us%252Fj%252F1", "https://teams.microsoft.com/_#/l/meetup-join/19",
+		"https%253A%252F%252Fzoom.us%252Fj%252F81200000001", "https://teams.microsoft.com/_#/l/meetup-join/19",
 	} {
 		f.Add(text)
 	}

@@ -43,8 +43,9 @@ type Event struct {
 	AllDay      bool              // Start is a date's first moment
 	Floating    bool              // Start has no zone; Zone, from X-WR-TIMEZONE, or else UTC was assumed
 
-	MeetingURL string // empty if no meeting of a known platform was found
-	Platform   job.Platform
+	MeetingURL  string // empty if no meeting of a known platform was found
+	Platform    job.Platform
+	LinkProblem string // a sentence that says why the link that was found instead cannot be used; may be empty
 
 	// Problem says why the event cannot be read completely, such as "DTSTART is in an
 	// unknown time zone"; empty if it can.
@@ -159,13 +160,15 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 	if n, ok := number(strings.TrimSpace(c.text("SEQUENCE")), 0, 1<<31-1); ok {
 		event.Sequence = n
 	}
+	zones.written = time.Time{}
 	if p := c.first("DTSTAMP"); p != nil {
 		event.Stamp, _, _, _ = zones.moment(p) // an unreadable stamp is as none
 	}
+	zones.written = event.Stamp
 	if p := c.first("LAST-MODIFIED"); p != nil {
 		event.Modified, _, _, _ = zones.moment(p)
 	}
-	if event.MeetingURL, event.Platform, err = meetingOf(c, budget, allowedHosts); err != nil {
+	if err = event.readMeeting(c, budget, allowedHosts); err != nil {
 		return event, err
 	}
 	start := c.first("DTSTART")
@@ -185,8 +188,10 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 	if event.Start.IsZero() { // the start of year 1
 		return event, &ICSError{Reason: "DTSTART is not the time of a meeting"}
 	}
-	event.Zone = zones.shown(start)
+	event.Zone = zones.shown(start, event.Start)
 	event.End = endOf(c, zones, event.Start)
+	// Exchange writes an all-day event from midnight to midnight.
+	event.AllDay = event.AllDay || strings.EqualFold(strings.TrimSpace(c.text("X-MICROSOFT-CDO-ALLDAYEVENT")), "TRUE")
 	if !event.AllDay {
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
@@ -293,16 +298,21 @@ func mailAddress(p *property) string {
 }
 
 // meetingSources are the properties that may contain the meeting URL, most
-// specific first.
+// specific first. What a person writes into the location goes before the meeting that
+// Google and Outlook add to every event.
 var meetingSources = [...]string{
-	"X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGINFORMATION",
-	"CONFERENCE", "LOCATION", "URL", "X-ALT-DESC", "DESCRIPTION", "SUMMARY", "COMMENT", "ATTACH",
+	"LOCATION", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGINFORMATION",
+	"CONFERENCE", "URL", "X-ALT-DESC", "DESCRIPTION", "SUMMARY", "COMMENT", "ATTACH",
 }
 
-// meetingOf finds the meeting URL of an event: the first one, in the most complete
+// readMeeting finds the meeting URL of an event: the first one, in the most complete
 // form.
-func meetingOf(c *component, budget *Budget, allowedHosts []string) (string, job.Platform, error) {
+func (e *Event) readMeeting(c *component, budget *Budget, allowedHosts []string) error {
 	var links []meetinglink.Link
+	add := func(text string) {
+		found, problem := linksIn(text, allowedHosts)
+		links, e.LinkProblem = append(links, found...), cmp.Or(e.LinkProblem, problem)
+	}
 	for _, source := range meetingSources {
 		for i := range c.properties {
 			p := &c.properties[i]
@@ -310,17 +320,37 @@ func meetingOf(c *component, budget *Budget, allowedHosts []string) (string, job
 				continue
 			}
 			if err := budget.Spend(1 + len(p.value)/16); err != nil {
-				return "", "", err
+				return err
 			}
-			links = append(links, linksIn(p.text(), allowedHosts)...)
+			add(p.text())
 			if p.value != p.text() {
-				links = append(links, linksIn(p.value, allowedHosts)...) // a URI, which has no escapes
+				add(p.value) // a URI, which has no escapes
 			}
 		}
 	}
-	if len(links) == 0 {
-		return "", "", nil
+	if len(links) > 0 {
+		best := bestOf(links)
+		e.MeetingURL, e.Platform, e.LinkProblem = best.URL.String(), best.Platform, ""
 	}
-	best := bestOf(links)
-	return best.URL.String(), best.Platform, nil
+	return nil
+}
+
+// Obstacle returns why an event that is not cancelled can get no bot, such as "lasts all
+// day"; empty if it can. It has no period at its end.
+func (e Event) Obstacle() string {
+	switch {
+	case e.Problem != "":
+		return "cannot be scheduled: " + e.Problem
+	case e.AllDay:
+		return "lasts all day"
+	case e.Floating && e.Zone == "":
+		return "has no time zone, so its start is uncertain"
+	case e.MeetingURL != "":
+		return ""
+	}
+	_, problem := linksIn(e.Description, nil) // of an event that a calendar's API has returned
+	if problem = cmp.Or(e.LinkProblem, problem); problem != "" {
+		return "has no link that a bot can use: " + strings.TrimSuffix(problem, ".")
+	}
+	return "has no link to a meeting of a known platform"
 }

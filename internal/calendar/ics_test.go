@@ -357,6 +357,13 @@ func TestOccurrences(t *testing.T) {
 			},
 			"10-26 13:30, 10-29 13:30",
 		},
+		"without the first and an added day": {
+			[]string{
+				"DTSTART" + zone + "20261026T203000", "RRULE:FREQ=DAILY;COUNT=2", "RDATE" + zone + "20261030T203000", "RDATE" + zone + "20261031T203000",
+				"EXDATE;VALUE=DATE:20261026,20261030",
+			},
+			"10-28 00:30, 11-01 00:30",
+		},
 		"exclusions in UTC": {
 			[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=2", "EXDATE:20261026T133000Z"}, "10-27 13:30",
 		},

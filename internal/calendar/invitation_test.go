@@ -25,8 +25,8 @@ func TestParseInvitation(t *testing.T) {
 			"meet.google.com/abc-defg-hij", calendar.Invitation{MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet},
 		},
 		"a wrapped URL": {
-			"https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fj%2F1",
-			calendar.Invitation{MeetingURL: "https://zoom.us/j/1", Platform: job.ZoomWeb},
+			"https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fj%2F81200000001",
+			calendar.Invitation{MeetingURL: "https://zoom.us/j/81200000001", Platform: job.ZoomWeb},
 		},
 		"the text of an invitation": {
 			"Ada invites you to a meeting.\nHelp: https://support.example.test/join\nJoin: <https://us02web.zoom.us/j/81234567890?pwd=QUJD.1>\n",

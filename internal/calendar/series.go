@@ -268,19 +268,36 @@ func (s *Series) starts(from, to time.Time, withExcluded bool, budget *Budget) (
 	found := slices.Clone(s.dates)
 	for _, rule := range s.rules {
 		var err error
-		if found, err = s.appendRule(found, rule, from, to, withExcluded, budget); err != nil {
+		if found, err = s.appendRule(found, rule, from, to, budget); err != nil {
 			return nil, err
 		}
 	}
 	found = slices.DeleteFunc(found, func(at time.Time) bool {
-		return at.Before(from) || !at.Before(to) || !withExcluded && s.excluded[at]
+		return at.Before(from) || !at.Before(to) || !withExcluded && s.excludes(at)
 	})
 	slices.SortFunc(found, time.Time.Compare)
 	return slices.CompactFunc(found, time.Time.Equal), nil
 }
 
+// excludes reports whether EXDATE names a start or its day.
+func (s *Series) excludes(at time.Time) bool {
+	if s.excluded[at] || len(s.excludedDays) == 0 {
+		return s.excluded[at]
+	}
+	for offset := -1; offset <= 1; offset++ { // local times are less than a day from UTC
+		day := at.AddDate(0, 0, offset).Truncate(24 * time.Hour)
+		if s.excludedDays[day.Format("20060102")] {
+			begin, _ := s.utc(day)
+			if end, ok := s.utc(day.AddDate(0, 0, 1)); ok && !at.Before(begin) && at.Before(end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // appendRule appends the starts in [from, to) that a rule has, and some others.
-func (s *Series) appendRule(found []time.Time, r seriesRule, from, to time.Time, withExcluded bool, budget *Budget) ([]time.Time, error) {
+func (s *Series) appendRule(found []time.Time, r seriesRule, from, to time.Time, budget *Budget) ([]time.Time, error) {
 	if err := budget.Spend(expandSteps); err != nil {
 		return nil, err
 	}
@@ -303,7 +320,7 @@ func (s *Series) appendRule(found []time.Time, r seriesRule, from, to time.Time,
 		if !r.until.IsZero() && at.After(r.until) || !r.last.IsZero() && local.After(r.last) {
 			break
 		}
-		if ok && (withExcluded || !s.excludedDays[local.Format("20060102")]) {
+		if ok {
 			found = append(found, at)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // the same zones on every machine
+
+	"standin/internal/base/zoneinfo"
 )
 
 // maxZoneName limits the name of a time zone, in bytes.
@@ -16,10 +17,11 @@ type zones struct {
 	unnamed *time.Location          // zone of times without one
 	display string                  // IANA name of the zone for times in UTC; may be empty
 	located map[string]*time.Location
+	written time.Time // when the event was written that is being read; may be zero
 }
 
-// newZones reads the VTIMEZONE components of a calendar that have no unambiguous name.
-// Malformed ones are ignored until they are needed.
+// newZones reads the VTIMEZONE components of a calendar. Malformed ones are ignored until
+// they are needed.
 func newZones(calendar *component, budget *Budget) (*zones, error) {
 	z := &zones{defined: make(map[string]*definedZone), unnamed: time.UTC, located: make(map[string]*time.Location)}
 	for _, child := range calendar.children {
@@ -30,9 +32,6 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 		location := z.locate(name)
 		if location != nil && z.display == "" {
 			z.display = location.String()
-		}
-		if isUnambiguous(location) {
-			continue
 		}
 		zone, err := readZone(child, budget)
 		if err != nil {
@@ -50,7 +49,7 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 
 // isUnambiguous reports whether a location was found by a Windows name or an IANA name
 // with a slash. These take precedence over the calendar's own definition, which programs
-// shorten. Abbreviations, which are ambiguous, come last.
+// shorten, unless it is newer. Abbreviations, which are ambiguous, come last.
 func isUnambiguous(location *time.Location) bool {
 	return location != nil && strings.Contains(location.String(), "/")
 }
@@ -83,10 +82,25 @@ func Location(name string) *time.Location {
 	return time.UTC
 }
 
-// shown returns the IANA name of the zone in which people see a time; empty if
-// it is unknown.
-func (z *zones) shown(p *property) string {
-	if location := z.locate(strings.TrimSpace(p.parameters["TZID"])); location != nil {
+// find returns the location of a zone name and the calendar's own definition; nil if there
+// is none. Calendars that Outlook publishes may have a number after a name that they do not
+// define.
+func (z *zones) find(name string) (*time.Location, *definedZone) {
+	location, defined := z.locate(name), z.defined[name]
+	if location == nil && defined == nil {
+		location = z.locate(strings.TrimRight(name, " 0123456789"))
+	}
+	return location, defined
+}
+
+// shown returns the IANA name of the zone in which people see a time that is at a UTC time;
+// empty if it is unknown, or has other clocks than the calendar's own definition.
+func (z *zones) shown(p *property, at time.Time) string {
+	if location, _ := z.find(strings.TrimSpace(p.parameters["TZID"])); location != nil {
+		local, inUTC, err := localOf(strings.TrimSpace(p.value))
+		if err == nil && !inUTC && !in(local, location).Equal(at) {
+			return ""
+		}
 		return location.String()
 	}
 	if p.parameters["TZID"] == "" && !strings.HasSuffix(strings.TrimSpace(p.value), "Z") && z.unnamed == time.UTC {
@@ -148,15 +162,43 @@ func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
 	}
 	location, defined := z.unnamed, (*definedZone)(nil)
 	if name != "" {
-		location, defined = z.locate(name), z.defined[name]
+		location, defined = z.find(name)
 	}
+	isNewer := defined != nil && z.written.After(zoneinfo.Current().Released)
 	switch {
 	case defined != nil && !isUnambiguous(location):
 		return func(local time.Time) (time.Time, bool) { return defined.moment(local), true }
 	case location == nil:
 		return func(time.Time) (time.Time, bool) { return time.Time{}, false }
 	}
-	return func(local time.Time) (time.Time, bool) { return in(local, location), true }
+	return func(local time.Time) (time.Time, bool) {
+		at := in(local, location)
+		if isNewer && defined.hasNews(local, at, location) {
+			at = defined.moment(local)
+		}
+		return at, true
+	}
+}
+
+// memory is for how many years programs write rules of a zone that no longer hold.
+const memory = 10
+
+// hasNews reports whether the offset that a definition gives a local time, other than the
+// location's, can be a rule that the time zone database does not have yet: not if it is one
+// of the past, as Exchange writes for Mexico, or if the definition lacks summer time.
+func (z *definedZone) hasNews(local, at time.Time, location *time.Location) bool {
+	shown := at.In(location)
+	if shown.IsDST() && len(z.onsets) == 1 || shown.Format(time.DateTime) != local.Format(time.DateTime) { // clocks are set forward
+		return false
+	}
+	offset := local.Sub(z.moment(local))
+	for years := range memory {
+		past := local.AddDate(-1-years, 0, 0)
+		if past.Sub(in(past, location)) == offset {
+			return false
+		}
+	}
+	return true
 }
 
 // in returns the UTC time of a local time. Of two times, when clocks are set
@@ -203,6 +245,6 @@ func load(name string) (*time.Location, bool) {
 	if !ianaName.MatchString(name) || name == "Local" {
 		return nil, false
 	}
-	location, err := time.LoadLocation(name)
+	location, err := zoneinfo.Load(name)
 	return location, err == nil
 }

@@ -41,6 +41,8 @@ func TestZones(t *testing.T) {
 		"Windows, summer":        {"DTSTART;TZID=Pacific Standard Time:20260715T100000", utc(2026, 7, 15, 17, 0)},
 		"Windows, winter":        {"DTSTART;TZID=Pacific Standard Time:20261215T100000", utc(2026, 12, 15, 18, 0)},
 		"Windows, quoted":        {`DTSTART;TZID="India Standard Time":20261215T100000`, utc(2026, 12, 15, 4, 30)},
+		"Windows, numbered":      {"DTSTART;TZID=W. Europe Standard Time 1:20261215T100000", utc(2026, 12, 15, 9, 0)},
+		"changed in 2026":        {"DTSTART;TZID=America/Vancouver:20261215T100000", utc(2026, 12, 15, 17, 0)},
 		"Outlook's UTC":          {"DTSTART;TZID=tzone://Microsoft/Utc:20261215T100000", utc(2026, 12, 15, 10, 0)},
 		"clocks are set back":    {"DTSTART;TZID=Europe/Berlin:20261025T023000", utc(2026, 10, 25, 0, 30)},
 		"by half an hour":        {"DTSTART;TZID=Australia/Lord_Howe:20270404T014500", utc(2027, 4, 3, 14, 45)},
@@ -109,6 +111,11 @@ func TestDefinedZones(t *testing.T) {
 		return "BEGIN:STANDARD\n" + strings.Join(lines, "\n") + "\nEND:STANDARD\n"
 	}
 	fixed := part("DTSTART:19700101T000000", "TZOFFSETFROM:+0130", "TZOFFSETTO:+0530")
+	const newer = "DTSTAMP:20990101T000000Z\r\n" // than every time zone database
+	mexico := []string{
+		part("DTSTART:16010101T020000", "TZOFFSETFROM:-0500", "TZOFFSETTO:-0600", "RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10"),
+		part("DTSTART:16010101T020000", "TZOFFSETFROM:-0600", "TZOFFSETTO:-0500", "RRULE:FREQ=YEARLY;BYDAY=1SU;BYMONTH=4"),
+	}
 	tests := map[string]struct {
 		before, dtstart string
 		want            time.Time // zero: refused
@@ -136,6 +143,15 @@ func TestDefinedZones(t *testing.T) {
 				part("DTSTART:19700601T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0200",
 					"RRULE:FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=1;UNTIL=20200531T230000Z")),
 			"DTSTART;TZID=Mine:20201120T100000", utc(2020, 11, 20, 8, 0),
+		},
+		"a newer file": {zone("Europe/Berlin", fixed), newer + "DTSTART;TZID=Europe/Berlin:20261120T100000", utc(2026, 11, 20, 4, 30)},
+		"a newer file with the rules of the past, as Exchange writes them": {
+			zone("Central Standard Time (Mexico)", mexico...), newer + "DTSTART;TZID=Central Standard Time (Mexico):20270615T100000",
+			utc(2027, 6, 15, 16, 0),
+		},
+		"a newer file without summer time": {
+			zone("Europe/Berlin", part("DTSTART:19700101T000000", "TZOFFSETFROM:+0100", "TZOFFSETTO:+0100")),
+			newer + "DTSTART;TZID=Europe/Berlin:20270615T100000", utc(2027, 6, 15, 8, 0),
 		},
 		"no parts": {zone("Mine"), "DTSTART;TZID=Mine:20261120T100000", time.Time{}},
 		"an offset that is none": {

@@ -145,17 +145,11 @@ func NewInvitation(e calendar.Event) Event {
 
 // problemOf returns why an event can get no bot, or "".
 func problemOf(e calendar.Event) string {
-	switch {
-	case e.Cancelled:
+	if e.Cancelled {
 		return IsCancelled
-	case e.Problem != "":
-		return "it cannot be read: " + e.Problem
-	case e.AllDay:
-		return "it lasts all day"
-	case e.Floating && e.Zone == "":
-		return "it has no time zone, so its start is uncertain"
-	case e.MeetingURL == "":
-		return "it has no link to a meeting of a known platform"
+	}
+	if obstacle := e.Obstacle(); obstacle != "" {
+		return "it " + obstacle
 	}
 	return ""
 }

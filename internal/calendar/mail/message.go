@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ type content struct {
 	hosts     []string       // of meetings, beside those of the platforms
 	calendars []calendarPart // without copies
 	links     []string       // of the different meetings in text and HTML parts
+	problem   string         // why a known link in these cannot be used; may be empty
 	closed    string         // what to do about a part in a format that hides the calendar; empty without one
 	framed    bool           // a multipart whose body begins with its boundary
 	unsealed  bool           // calendars are left out, because others may have written the structure of the body
@@ -161,6 +163,8 @@ func (c *content) read(entity *message.Entity, depth int) {
 		c.closed = "The message has an Outlook item (.msg), whose calendar only Outlook can read. Invite this address to the meeting, or attach the invitation as an .ics file."
 	case kind == "application/pkcs7-mime", kind == "application/x-pkcs7-mime", strings.HasSuffix(name, ".p7m"):
 		c.closed = "The message is encrypted, or its signature includes the text (S/MIME), so its calendar cannot be read. Send it without encryption and with a clear-text signature or none."
+	case kind == "application/pgp-encrypted":
+		c.closed = "The message is encrypted (PGP), so its calendar cannot be read. Send it without encryption."
 	case kind == "text/plain", kind == "text/html", kind == "":
 		c.addText(readAll(entity.Body, maxTextBytes-c.textBytes))
 	}
@@ -182,9 +186,11 @@ func (c *content) addText(text []byte) {
 		c.addCalendar(trimmed, "")
 		return
 	}
-	for _, address := range calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD"), c.hosts...) {
+	addresses, problem := calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD"), c.hosts...)
+	for _, address := range addresses {
 		c.links = calendar.AddMeeting(c.links, address)
 	}
+	c.problem = cmp.Or(c.problem, problem)
 }
 
 // addCalendar reads a calendar. Programs attach the calendar that they also send

@@ -156,17 +156,12 @@ func (c *content) complete(event *calendar.Event) (problem string) {
 			_, event.Platform, _ = calendar.FindMeeting(link, c.hosts...)
 		}
 	}
-	switch {
-	case event.Problem != "":
-		return "cannot be scheduled: " + event.Problem
-	case event.AllDay:
-		return "lasts all day"
-	case event.Floating && event.Zone == "":
-		return "has no time zone, so its start is uncertain"
-	case event.MeetingURL == "" && len(c.links) > 1:
-		return "has no meeting link, and the text of the message has several"
-	case event.MeetingURL == "":
-		return "has no link to a meeting of a known platform"
+	event.LinkProblem = cmp.Or(event.LinkProblem, c.problem)
+	if len(c.links) > 1 {
+		event.LinkProblem = "The text of the message has several meeting links."
+	}
+	if obstacle := event.Obstacle(); obstacle != "" {
+		return obstacle
 	}
 	invite := event.Invite()
 	invite.OrganizerEmail = cmp.Or(event.Organizer, c.from)

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // Sender is an entry of STANDIN_MAIL_SENDERS.
 type Sender struct {
 	From   string // address or domain of the From field in lower case, or *
-	Signer string // domain whose DKIM signature is accepted for it; empty if only its own is
+	Signer string // domain whose DKIM signature, and whose mail for its meetings, is accepted; empty if only its own is
 }
 
 // UnmarshalText parses an address, a domain or *, optionally with =domain.
@@ -44,7 +45,7 @@ func domainOf(address string) string { return address[strings.LastIndexByte(addr
 
 // Policy decides who may schedule meetings by mail.
 type Policy struct {
-	Senders        []Sender       `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * admits everyone for the meetings they organize. example.com=google.com also accepts DKIM signatures of google.com for example.com. Required to receive mail."`
+	Senders        []Sender       `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * admits everyone for the meetings they organize. example.com=google.com also accepts DKIM signatures of google.com for example.com, and its own mail for meetings that example.com organizes. Required to receive mail."`
 	DomainMeetings int            `env:"STANDIN_MAIL_DOMAIN_MEETINGS" default:"20" help:"Meetings per day for each sender domain that only * admits; 0 means no limit."`
 	Recipients     []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses that people invite to their meetings, or @ and a domain. The SMTP server accepts mail for them. Default: the user of the mailbox, if that is an address."`
 	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
@@ -92,11 +93,19 @@ func (p *Policy) admits(from string) (admitted, byName bool) {
 	return admitted, byName
 }
 
+// signs reports whether a domain is one that the operator accepts for an organizer, such as
+// that of a calendar service that sends its users' invitations.
+func (p *Policy) signs(domain, organizer string) bool {
+	return slices.ContainsFunc(p.Senders, func(s Sender) bool {
+		return s.Signer != "" && s.Signer == domain && (organizer == "" || s.matches(organizer))
+	})
+}
+
 // author returns what the author of a message may do.
 func (p *Policy) author(from string) author {
 	_, byName := p.admits(from)
 	by := author{address: from, named: byName}
-	if !byName && p.DomainMeetings > 0 {
+	if !byName && !p.signs(domainOf(from), "") && p.DomainMeetings > 0 {
 		by.quota = quota{domain: organizational(domainOf(from)), meetings: p.DomainMeetings}
 	}
 	return by
@@ -106,16 +115,18 @@ func (p *Policy) author(from string) author {
 // that do not invite a recipient.
 func (p *Policy) filter(c *content, auth authentication, found plan) plan {
 	admitted, byName := p.admits(c.from)
-	if !admitted {
+	service := domainOf(c.from)
+	if !admitted && !p.signs(service, "") {
 		return plan{
 			problems: []string{fmt.Sprintf("%s may not schedule meetings by mail. An operator can allow it with STANDIN_MAIL_SENDERS.", c.from)},
 			refused:  true,
 		}
 	}
 	found.events = slices.DeleteFunc(found.events, func(e calendar.Event) bool {
+		organizer := cmp.Or(e.Organizer, c.from)
 		switch {
-		case !byName && e.Organizer != "" && e.Organizer != c.from:
-			found.problem("%s is organized by %s. Invitations of others can be forwarded only by senders that the operator names in STANDIN_MAIL_SENDERS.", title(e), e.Organizer)
+		case !byName && !(admitted && organizer == c.from) && !p.signs(service, organizer):
+			found.problem("%s is organized by %s. Invitations of others can be forwarded only by senders that the operator names in STANDIN_MAIL_SENDERS.", title(e), organizer)
 		case !auth.addressed && !slices.ContainsFunc(e.Attendees, p.receives):
 			found.problem("%s does not invite this address: it is neither one of the attendees nor in a To or Cc field that the sender has signed.",
 				title(e))

@@ -151,6 +151,8 @@ func TestSenders(t *testing.T) {
 		"another's cancellation":          {"*", "google-single other-organizer", 1, refused},
 		"a listed person who forwards":    {"bob@example.test", "forwarded-by-gmail", 1, accepted},
 		"a listed domain":                 {"example.test", "forwarded-by-gmail", 1, accepted},
+		"a service for a listed person":   {"ada@example.test=example.test", "forwarded-by-gmail", 1, accepted},
+		"a service for another domain":    {"example.org=example.test", "google-single", 0, refused},
 		"an organizer who is not listed":  {"bob@example.test", "google-single", 0, refused},
 		"another domain's cancellation":   {"example.test", "google-single other-organizer", 1, refused},
 		"a domain that ends like another": {"ample.test", "google-single", 0, refused},

@@ -239,10 +239,17 @@ func kindText(kind string) string {
 	return strings.ToUpper(kind[:1]) + kind[1:]
 }
 
-// localTime returns a time in a zone, for people.
+// shortOffset shortens an offset, such as -07:00.
+var shortOffset = strings.NewReplacer("+0", "+", "-0", "-", ":00", "")
+
+// localTime returns a time in a zone and its offset, for people.
 func localTime(at time.Time, zone string) string {
 	location := calendar.Location(zone)
-	return at.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
+	name := location.String()
+	if location != time.UTC {
+		name += ", UTC" + shortOffset.Replace(at.In(location).Format("-07:00"))
+	}
+	return at.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + name + ")"
 }
 
 // deliver sends a message with an empty return path, so that it cannot bounce back. It gets an

@@ -64,7 +64,7 @@ func TestReply(t *testing.T) {
 	h.process(t, sample(t, "google-zone"))
 	header, text := lastReply(t, host)
 	link := "  https://standin.example.test/jobs/" + h.jobs(t)[0].ID.String()
-	if want := "Scheduled: Jour fixe, Monday, October 26, 2026 at 15:00 (Europe/Berlin)\r\n" + link; !strings.Contains(text, want) {
+	if want := "Scheduled: Jour fixe, Monday, October 26, 2026 at 15:00 (Europe/Berlin, UTC+1)\r\n" + link; !strings.Contains(text, want) {
 		t.Errorf("the reply is %q, want %q", text, want)
 	}
 	original, _ := parseMessage(sample(t, "google-zone"), nil)

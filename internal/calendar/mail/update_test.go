@@ -162,9 +162,9 @@ func TestExplainSeries(t *testing.T) {
 Schedule “Planning” for ann@example.test
   meeting:   https://meet.google.com/abc-defg-hij (meet)
   event:     ser@example.test, version 0
-  join at:   Friday, November 27, 2026 at 10:00 (Europe/Berlin)
-  join at:   Saturday, November 28, 2026 at 15:00 (Europe/Berlin)
-  join at:   Monday, November 30, 2026 at 10:00 (Europe/Berlin)
+  join at:   Friday, November 27, 2026 at 10:00 (Europe/Berlin, UTC+1)
+  join at:   Saturday, November 28, 2026 at 15:00 (Europe/Berlin, UTC+1)
+  join at:   Monday, November 30, 2026 at 10:00 (Europe/Berlin, UTC+1)
 
 Cancel “Planning cancelled” of ann@example.test (ser@example.test/20261129T090000Z)
 `
