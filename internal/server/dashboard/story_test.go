@@ -33,8 +33,8 @@ func TestFirstStart(t *testing.T) {
 	}
 
 	page.ClickText("Send a bot")
-	page.Fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/123?pwd=x at noon")
-	page.AwaitText("Zoom · https://us02web.zoom.us/j/123?pwd=x")
+	page.Fill("#meetingUrl", "Join us: https://us02web.zoom.us/j/81200000123?pwd=x at noon")
+	page.AwaitText("Zoom · https://us02web.zoom.us/j/81200000123?pwd=x")
 	page.Click(`input[name="mode"][value="test"]`)
 	page.ClickText("More options")
 	page.Fill(`textarea[name="metadata"]`, `{"simulate": {"seconds": 20, "speed": 10}}`)
