@@ -127,7 +127,7 @@ func TestDebianPackage(t *testing.T) {
 	checkManager(t, d)
 	d.shows("^600 root root\n700 standin standin\n$", "stat", "-c", "%a %U %G", "/etc/standin/standin.env", "/var/lib/standin")
 	service := d.mainPID("standin")
-	checkSandbox(t, d, service, "/var/lib/standin")
+	checkSandbox(t, d, service, noCapabilities)
 	key := strings.TrimSpace(d.do("standin", "keys", "create", "--team", "acme", "--email", organizer))
 	api, err := client.New("http://"+address, key)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	await(t, "the bot records", func() bool { return status().Status == "recording_started" })
 	bot := strings.Fields(d.do("pgrep", "--full", "standin bot"))[0]
-	checkSandbox(t, d, bot, "/var/lib/standin")
+	checkSandbox(t, d, bot, noCapabilities)
 	d.do("sh", "-c", "pgrep --full -- --type=renderer && ! pgrep --full -- '^[^ ]*chrom.*--no-sandbox'") // Chromium has its own sandbox
 
 	if printed := d.install("0.0.2"); strings.Contains(printed, "sudo standin setup") {
@@ -215,8 +215,7 @@ const (
 func checkMail(t *testing.T, d *debian, api *client.Client) {
 	t.Helper()
 	const listen = "127.0.0.25:25" // an address that no other mail server uses
-	d.configure("standin-mail", "STANDIN_URL="+api.BaseURL(), "STANDIN_INTAKE_SECRET=package-test", "STANDIN_MAIL_SMTP_LISTEN="+listen,
-		"STANDIN_MAIL_RECIPIENTS=notes@example.com", "STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_NETWORKS=127.0.0.0/8")
+	d.configure("standin-mail", "STANDIN_MAIL_SMTP_LISTEN="+listen, "STANDIN_MAIL_RECIPIENTS=notes@example.com", "STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_NETWORKS=127.0.0.0/8")
 	d.do("systemctl", "daemon-reload")
 	d.do("systemctl", "start", "standin-mail")
 	message := fmt.Appendf(nil, invitation, time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z"))
@@ -229,20 +228,23 @@ func checkMail(t *testing.T, d *debian, api *client.Client) {
 		}
 		return false
 	})
-	checkSandbox(t, d, d.mainPID("standin-mail"), "/var/lib/standin-mail")
+	checkSandbox(t, d, d.mainPID("standin-mail"), mailCapabilities)
 }
 
-// capabilities are the capabilities of the units' processes. That of the mail worker
-// is CAP_NET_BIND_SERVICE.
-var capabilities = map[string]string{"/var/lib/standin": "0000000000000000", "/var/lib/standin-mail": "0000000000000400"}
+// The capabilities of the units' processes. That of the mail worker is CAP_NET_BIND_SERVICE.
+const (
+	noCapabilities   = "0000000000000000"
+	mailCapabilities = "0000000000000400"
+)
 
-// checkSandbox checks the sandbox of a process of the unit with a state directory: no
+// checkSandbox checks the sandbox of a process of a unit: no
 // further capabilities, no new privileges, a system call filter, and a file system that
 // is read-only except for the unit's folders.
-func checkSandbox(t *testing.T, d *debian, process, state string) {
+func checkSandbox(t *testing.T, d *debian, process, capabilities string) {
 	t.Helper()
+	const state = "/var/lib/standin"
 	status := d.do("cat", "/proc/"+process+"/status")
-	for _, want := range []string{"CapBnd:\t" + capabilities[state], "NoNewPrivs:\t1", "Seccomp:\t2"} {
+	for _, want := range []string{"CapBnd:\t" + capabilities, "NoNewPrivs:\t1", "Seccomp:\t2"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("%s: not %q:\n%s", process, want, status)
 		}

@@ -44,7 +44,6 @@ fi
 file 644 deploy/systemd/standin.service /lib/systemd/system/standin.service
 file 644 deploy/systemd/standin-mail.service /lib/systemd/system/standin-mail.service
 file 600 deploy/systemd/standin.env /etc/standin/standin.env # secrets can be in it
-file 600 deploy/systemd/mail.env /etc/standin/mail.env
 file 644 README.md /usr/share/doc/standin/README.md
 for document in docs/*.md docs/reference/*.md docs/tutorials/*.md docs/pictures/*.svg docs/*.png; do
 	file 644 "$document" "/usr/share/doc/standin/$document"

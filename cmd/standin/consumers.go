@@ -92,12 +92,18 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 		if c.Secret {
 			shown.WebhookSecret = team.WebhookSecret
 		}
+		mail, err := s.ConsumerMail(ctx, team.ID)
+		if err != nil {
+			return err
+		}
+		shown.Mail = mail
 		own := func(setting string) string { return cmp.Or(setting, serviceDefault) }
 		return c.print(to, shown, func() error {
 			return to.properties([][2]string{
 				{"id", team.ID.String()},
 				{"name", team.Name},
 				{"e-mail", team.Email},
+				{"mail", strings.Join(mail, ", ")},
 				{"webhook endpoint", team.WebhookURL},
 				{"webhook version", strconv.Itoa(team.WebhookVersion)},
 				{"webhook secret", shown.WebhookSecret},
@@ -132,6 +138,7 @@ type consumersSetCommand struct {
 	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"Default of the team's jobs for what is recorded: video, audio, none, or default for the service's setting."`
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"Default of the team's jobs for what the video shows, in the same form: speaker, gallery, content, page or default."`
 	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Default of the team's jobs for the size of the video, in the same form: 720p, 1080p or default."`
+	Mail            string `placeholder:"example.com,…" help:"Mail addresses and domains of the team, beside its own address: invitations of these organizers are for it. none removes them."`
 	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after they end, in the same form. A job is kept at least as long as its recording."`
 	botOutputFlags  `embed:"" group:"Default of the team's jobs for what bots play and show:"`
 	NoOutput        bool `help:"Remove the team's default for what bots play and show."`
@@ -140,7 +147,7 @@ type consumersSetCommand struct {
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 	if *c == (consumersSetCommand{dataFlags: c.dataFlags, Name: c.Name}) {
-		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
+		return errors.New("give --retention, --job-retention, --mail, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}
 	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
 		var changes strings.Builder
@@ -166,6 +173,16 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		if err := c.setOutput(&team, &changes); err != nil {
 			return err
 		}
+		addresses, err := parseTeamMail(c.Mail)
+		if err != nil {
+			return err
+		}
+		if c.Mail != "" {
+			if err := s.SetConsumerMail(ctx, team.ID, addresses); err != nil {
+				return fmt.Errorf("team %q: %w", c.Name, err)
+			}
+			fmt.Fprintf(&changes, "mail of %s: %s\n", c.Name, cmp.Or(strings.Join(addresses, ", "), "none"))
+		}
 		for _, event := range []struct {
 			value *bool
 			name  string
@@ -183,6 +200,25 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		}
 		return to.printf("%s", changes.String())
 	})
+}
+
+// parseTeamMail returns mail addresses, and domains with an @ before them.
+func parseTeamMail(text string) (found []string, err error) {
+	for entry := range strings.SplitSeq(strings.ToLower(text), ",") {
+		entry = strings.TrimSpace(entry)
+		local, domain, hasAt := strings.Cut(entry, "@")
+		if !hasAt {
+			local, domain = "", entry
+		}
+		switch {
+		case entry == "" || entry == "none":
+			continue
+		case !strings.Contains(domain, ".") || len(entry) > 254 || strings.ContainsAny(entry, " <>\"/\\") || strings.Contains(domain, "@"):
+			return nil, fmt.Errorf("%q is not a mail address or a domain, such as ada@example.com or example.com", entry)
+		}
+		found = append(found, local+"@"+domain)
+	}
+	return found, nil
 }
 
 // setOutput sets or removes what the bots of the team's jobs play and show.

@@ -68,6 +68,7 @@ type shownConsumer struct {
 	Layout              string             `json:"layout"`                  // likewise
 	Resolution          string             `json:"resolution"`              // likewise
 	Output              *job.OutputOptions `json:"output"`                  // likewise; null: none
+	Mail                []string           `json:"mail,omitempty"`          // addresses and domains; only of show
 	WebhookSecret       string             `json:"webhookSecret,omitempty"` // only with --secret
 	RetentionSeconds    *float64           `json:"retentionSeconds"`        // null: service default; 0: forever
 	JobRetentionSeconds *float64           `json:"jobRetentionSeconds"`     // the same, of jobs

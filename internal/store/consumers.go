@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,10 +88,42 @@ func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (ac
 }
 
 // ConsumerByEmail returns the oldest consumer with the e-mail, given in lower
-// case, or a *job.Error with NotFound. It uses the index consumers_email.
+// case, or else the one that has its address or domain, or a *job.Error with NotFound. It uses the
+// index consumers_email.
 func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Consumer, error) {
-	return db.oneConsumer(ctx,
+	found, err := db.oneConsumer(ctx,
 		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
+	if !job.ErrorIs(err, job.NotFound) {
+		return found, err
+	}
+	return db.oneConsumer(ctx, `SELECT `+consumerColumns+` FROM consumers WHERE id = (SELECT consumer_id FROM consumer_mail
+		WHERE address IN ($1, $2) ORDER BY CASE address WHEN $1 THEN 0 ELSE 1 END LIMIT 1)`, email, email[max(0, strings.LastIndexByte(email, '@')):])
+}
+
+// ConsumerMail returns the mail addresses of a consumer beside its own, and its domains with an @ before them.
+func (db *Reader) ConsumerMail(ctx context.Context, id uuid.UUID) ([]string, error) {
+	return list(ctx, db, "read the mail addresses of a consumer", scanColumn[string], `SELECT address FROM consumer_mail WHERE consumer_id = $1
+		ORDER BY address`, id)
+}
+
+// SetConsumerMail replaces them. An address that another consumer has is a *job.Error with InvalidState.
+func (s *Store) SetConsumerMail(ctx context.Context, id uuid.UUID, addresses []string) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.exec(ctx, "replace the mail addresses of a consumer", `DELETE FROM consumer_mail WHERE consumer_id = $1`, id); err != nil {
+			return err
+		}
+		for _, address := range addresses {
+			n, err := tx.affected(ctx, "save a mail address of a consumer", `INSERT INTO consumer_mail (address, consumer_id) VALUES ($1, $2)
+				ON CONFLICT (address) DO NOTHING`, address, id)
+			if err == nil && n == 0 {
+				err = job.NewError(job.InvalidState, "another team has "+address)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 const lockConsumer = `SELECT id FROM consumers WHERE id = $1`

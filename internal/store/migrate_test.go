@@ -56,6 +56,7 @@ var exampleRows = map[string]string{
 	"mail_meetings": `(id, organizer, uid, domain, created_at, updated_at) VALUES ('meeting', 'ada@example.test', 'uid', '', 1, 1)`,
 	"mail_events":   `(organizer, uid, original, sequence, stamp, assumed, named, message) VALUES ('ada@example.test', 'uid', 0, 0, 1, 0, 0, 'mail')`,
 	"mail_changes":  `(message, job, kind, summary, starts_at, zone) VALUES ('mail', 'job', 'scheduled', '', 1, '')`,
+	"consumer_mail": `(address, consumer_id) VALUES ('@example.test', '` + rowConsumer + `')`,
 	"mailboxes":     `(name, uid_validity, uid, first_seen_at) VALUES ('box', 1, 1, 1)`,
 	"payment_events": `(id, type, created_at, received_at, effect, subscription_id, customer_id, consumer, email, plan, status)
 		VALUES ('evt_1', 'created', 1, 1, '', 'sub_1', 'cus_1', 'ada', '', 'pro', 'active')`,
@@ -181,7 +182,9 @@ func checkDeleted(t *testing.T, db *sql.DB, address string) {
 		s.DeleteConsumer(t.Context(), uuid.MustParse(rowConsumer))); err != nil {
 		t.Fatal(err)
 	}
-	kept := []string{"alerts", "device_flow_lock", "device_flows", "nodes"}
+	kept := []string{
+		"alerts", "device_flow_lock", "device_flows", "nodes", "mail_changes", "mail_events", "mail_meetings", "mail_messages", "mailboxes", // for 30 days
+	}
 	for table := range exampleRows {
 		if got := countRows(t, db, table); (got != 0) != slices.Contains(kept, table) {
 			t.Errorf("%s has %d rows", table, got)

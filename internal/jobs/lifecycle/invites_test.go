@@ -165,6 +165,16 @@ func TestScheduleForExistingConsumer(t *testing.T) {
 	if result := d.schedule(t, invitation(), calendar.Scheduled); result.ConsumerID != known.ID {
 		t.Errorf("scheduled for %s, want %s", result.ConsumerID, known.ID)
 	}
+	if err := h.Store.SetConsumerMail(t.Context(), known.ID, []string{"@acme.test", "cleo@elsewhere.test"}); err != nil {
+		t.Fatal(err)
+	}
+	for n, organizer := range []string{"dan@ACME.test", "cleo@elsewhere.test"} {
+		theirs := invitation()
+		theirs.OrganizerEmail, theirs.ICalUID, theirs.JoinAt = organizer, organizer, middle.Add(time.Duration(48+2*n)*time.Hour)
+		if result := d.schedule(t, theirs, calendar.Scheduled); result.ConsumerID != known.ID {
+			t.Errorf("an invite of %s is for %s, want the team with its address or domain", organizer, result.ConsumerID)
+		}
+	}
 	other := invitation()
 	other.OrganizerEmail = "bob@example.test"
 	result := d.schedule(t, other, calendar.Scheduled)

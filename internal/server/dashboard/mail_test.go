@@ -68,5 +68,5 @@ func TestMailPage(t *testing.T) {
 	for _, path := range []string{"/operator/mail/" + uuid.NewString() + "/retry", "/operator/mail/x/retry"} {
 		ada.submit("/operator/mail", path, nil).want(t, path, http.StatusNotFound)
 	}
-	ada.get("/operator/mail?before="+uuid.Nil.String()).want(t, "before the first message", http.StatusOK, "No messages.")
+	ada.get("/operator/mail?before="+id).want(t, "before the first message", http.StatusOK, "No messages.")
 }

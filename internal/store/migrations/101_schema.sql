@@ -338,6 +338,12 @@ CREATE INDEX calendar_events_start ON calendar_events (calendar_id, starts_at, i
 CREATE INDEX calendar_events_dirty ON calendar_events (calendar_id) WHERE dirty = 1;
 CREATE INDEX calendar_events_job ON calendar_events (job_id) WHERE job_id <> '';
 
+-- The mail addresses and domains of a consumer beside its own address: invitations of these organizers are for it.
+CREATE TABLE consumer_mail (
+    address     TEXT PRIMARY KEY, -- in lower case; of a domain, it begins with @
+    consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE
+);
+
 -- Messages that the mail worker has received.
 CREATE TABLE mail_messages (
     id            TEXT PRIMARY KEY,

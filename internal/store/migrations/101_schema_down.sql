@@ -12,6 +12,7 @@ DROP TABLE timeline;
 DROP TABLE job_tombstones;
 DROP TABLE share_links;
 DROP TABLE usage_days;
+DROP TABLE consumer_mail;
 DROP TABLE mailboxes;
 DROP TABLE mail_changes;
 DROP TABLE mail_events;
