@@ -276,11 +276,11 @@ func TestAPIFaults(t *testing.T) {
 }
 
 // TestAPIRevoked checks that a calendar whose owner has withdrawn the permission says so,
-// is tried once a day, and is read again with a new permission.
+// is tried once a day, has no bots, and is read again with a new permission.
 func TestAPIRevoked(t *testing.T) {
 	t.Parallel()
 	onEachAPI(t, func(t *testing.T, h *harness, p calendarapi.Provider) {
-		h.apis.Set(calendartest.Main, planningEvent(nil))
+		h.apis.Set(calendartest.Main, planningEvent(func(e *calendartest.Event) { e.Start = at(30, 9) }))
 		id := h.connectAPI(t, p, nil)
 		h.sync(t, id)
 		h.apis.Revoke()
@@ -300,6 +300,9 @@ func TestAPIRevoked(t *testing.T) {
 		if err != nil || c.State != calendarsync.Revoked || !strings.Contains(c.Error, "connect the calendar again") {
 			t.Errorf("the calendar is %s: %s, %v", c.State, c.Error, err)
 		}
+		expect(t, "jobs without permission", h.scheduled(t), nil)
+		expect(t, "decisions", h.decisions(t, id),
+			[]string{"11-30 09:00 Planning not recorded: the owner has withdrawn the permission to read the calendar"})
 		token := h.apis.RefreshToken()
 		if _, err := h.Change(t.Context(), h.caller, id, calendarsync.Patch{Access: calendarsync.AccessPatch{RefreshToken: &token}}); err != nil {
 			t.Fatal(err)
@@ -310,6 +313,7 @@ func TestAPIRevoked(t *testing.T) {
 		if c, err = h.Calendar(t.Context(), h.caller, id); err != nil || c.State != calendarsync.Active || c.Error != "" {
 			t.Errorf("the calendar is %s: %s, %v", c.State, c.Error, err)
 		}
+		expect(t, "jobs with permission", h.scheduled(t), []string{"11-30 09:00 abc-defg-hij Planning"})
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 
 const (
 	workers      = 4
-	pollInterval = 10 * time.Second
+	pollInterval = 3 * time.Second
 	lease        = time.Minute
 	maxSync      = 10 * time.Minute
 	maxPause     = time.Hour // between attempts to read a calendar
