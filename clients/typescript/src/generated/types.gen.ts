@@ -3164,12 +3164,17 @@ export type CalendarPatch = {
  */
 export type CalendarRules = {
     /**
-     * `all` meetings; `external`: with somebody whose email address is of another organization than the owner's;
-     * `internal`: with nobody of another one; `organized` by the owner; `accepted` or organized by the owner; `none`
-     * but those that are switched on. Default: `all`.
+     * The conditions, which must all hold. `accepted`: the owner has accepted or organizes the meeting; `organized`:
+     * the owner organizes it; `external`: somebody's email address is of another organization than the owner's;
+     * `internal`: nobody's is; `public`: the meeting is not private; `none`: it is switched on; `all`: it may be any
+     * meeting. By default `accepted` and `public`, or `public` alone while the email address of the owner is unknown.
      *
      */
-    record?: 'all' | 'external' | 'internal' | 'organized' | 'accepted' | 'none';
+    record?: Array<'all' | 'accepted' | 'organized' | 'external' | 'internal' | 'public' | 'none'>;
+    /**
+     * Further email addresses of the owner.
+     */
+    aliases?: Array<string>;
     /**
      * A regular expression (RE2) that must match a part of the title, ignoring case. Empty for any title, which is the default.
      */
@@ -3310,7 +3315,7 @@ export type CalendarEvent = {
      */
     originalStart: string | null;
     /**
-     * The title.
+     * The title. Empty for private meetings.
      */
     title: string;
     /**

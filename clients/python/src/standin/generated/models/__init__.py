@@ -29,7 +29,7 @@ from .calendar_page import CalendarPage
 from .calendar_patch import CalendarPatch
 from .calendar_provider import CalendarProvider
 from .calendar_rules import CalendarRules
-from .calendar_rules_record import CalendarRulesRecord
+from .calendar_rules_record_item import CalendarRulesRecordItem
 from .calendar_state import CalendarState
 from .calendar_state_changed import CalendarStateChanged
 from .calendar_state_changed_data import CalendarStateChangedData
@@ -314,7 +314,7 @@ __all__ = (
     "CalendarPatch",
     "CalendarProvider",
     "CalendarRules",
-    "CalendarRulesRecord",
+    "CalendarRulesRecordItem",
     "CalendarState",
     "CalendarStateChanged",
     "CalendarStateChangedData",

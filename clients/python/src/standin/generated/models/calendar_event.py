@@ -23,7 +23,7 @@ class CalendarEvent:
         ical_uid (str): The UID of the event in the calendar.
         original_start (datetime.datetime | None): When the occurrence of a series originally started, or null for other
             events.
-        title (str): The title.
+        title (str): The title. Empty for private meetings.
         organizer (None | str): The email address of the organizer, or null.
         starts_at (datetime.datetime): When the meeting starts.
         ends_at (datetime.datetime): When the meeting ends.

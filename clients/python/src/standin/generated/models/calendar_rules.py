@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.calendar_rules_record import CalendarRulesRecord
+from ..models.calendar_rules_record_item import CalendarRulesRecordItem
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="CalendarRules")
@@ -17,10 +17,12 @@ class CalendarRules:
     """Which meetings get a bot. All rules must be met. A meeting that the owner has declined gets none.
 
     Attributes:
-        record (CalendarRulesRecord | Unset): `all` meetings; `external`: with somebody whose email address is of
-            another organization than the owner's;
-            `internal`: with nobody of another one; `organized` by the owner; `accepted` or organized by the owner; `none`
-            but those that are switched on. Default: `all`.
+        record (list[CalendarRulesRecordItem] | Unset): The conditions, which must all hold. `accepted`: the owner has
+            accepted or organizes the meeting; `organized`:
+            the owner organizes it; `external`: somebody's email address is of another organization than the owner's;
+            `internal`: nobody's is; `public`: the meeting is not private; `none`: it is switched on; `all`: it may be any
+            meeting. By default `accepted` and `public`, or `public` alone while the email address of the owner is unknown.
+        aliases (list[str] | Unset): Further email addresses of the owner.
         title_matches (str | Unset): A regular expression (RE2) that must match a part of the title, ignoring case.
             Empty for any title, which is the default.
         min_participants (int | Unset): The number of participants that a meeting needs, with the organizer and without
@@ -29,16 +31,24 @@ class CalendarRules:
             for none. Default: #nobot.
     """
 
-    record: CalendarRulesRecord | Unset = UNSET
+    record: list[CalendarRulesRecordItem] | Unset = UNSET
+    aliases: list[str] | Unset = UNSET
     title_matches: str | Unset = UNSET
     min_participants: int | Unset = UNSET
     opt_out: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        record: str | Unset = UNSET
+        record: list[str] | Unset = UNSET
         if not isinstance(self.record, Unset):
-            record = self.record.value
+            record = []
+            for record_item_data in self.record:
+                record_item = record_item_data.value
+                record.append(record_item)
+
+        aliases: list[str] | Unset = UNSET
+        if not isinstance(self.aliases, Unset):
+            aliases = self.aliases
 
         title_matches = self.title_matches
 
@@ -51,6 +61,8 @@ class CalendarRules:
         field_dict.update({})
         if record is not UNSET:
             field_dict["record"] = record
+        if aliases is not UNSET:
+            field_dict["aliases"] = aliases
         if title_matches is not UNSET:
             field_dict["titleMatches"] = title_matches
         if min_participants is not UNSET:
@@ -64,11 +76,15 @@ class CalendarRules:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
         _record = d.pop("record", UNSET)
-        record: CalendarRulesRecord | Unset
-        if isinstance(_record, Unset):
-            record = UNSET
-        else:
-            record = CalendarRulesRecord(_record)
+        record: list[CalendarRulesRecordItem] | Unset = UNSET
+        if _record is not UNSET:
+            record = []
+            for record_item_data in _record:
+                record_item = CalendarRulesRecordItem(record_item_data)
+
+                record.append(record_item)
+
+        aliases = cast(list[str], d.pop("aliases", UNSET))
 
         title_matches = d.pop("titleMatches", UNSET)
 
@@ -78,6 +94,7 @@ class CalendarRules:
 
         calendar_rules = cls(
             record=record,
+            aliases=aliases,
             title_matches=title_matches,
             min_participants=min_participants,
             opt_out=opt_out,

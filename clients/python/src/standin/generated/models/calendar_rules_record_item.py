@@ -1,13 +1,14 @@
 from enum import Enum
 
 
-class CalendarRulesRecord(str, Enum):
+class CalendarRulesRecordItem(str, Enum):
     ACCEPTED = "accepted"
     ALL = "all"
     EXTERNAL = "external"
     INTERNAL = "internal"
     NONE = "none"
     ORGANIZED = "organized"
+    PUBLIC = "public"
 
     def __str__(self) -> str:
         return str(self.value)
