@@ -96,8 +96,9 @@ func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Co
 	if !job.ErrorIs(err, job.NotFound) {
 		return found, err
 	}
+	domain := email[max(0, strings.LastIndexByte(email, '@')):]
 	return db.oneConsumer(ctx, `SELECT `+consumerColumns+` FROM consumers WHERE id = (SELECT consumer_id FROM consumer_mail
-		WHERE address IN ($1, $2) ORDER BY CASE address WHEN $1 THEN 0 ELSE 1 END LIMIT 1)`, email, email[max(0, strings.LastIndexByte(email, '@')):])
+		WHERE address IN ($1, $2) ORDER BY CASE address WHEN $1 THEN 0 ELSE 1 END LIMIT 1)`, email, domain)
 }
 
 // ConsumerMail returns the mail addresses of a consumer beside its own, and its domains with an @ before them.

@@ -407,6 +407,3 @@ func (c jsonColumn) Scan(value any) error {
 	}
 	return json.Unmarshal(encoded, c.into)
 }
-
-// nullText returns NULL for an empty text.
-func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }

@@ -59,7 +59,10 @@ func (w *Worker) authenticate(ctx context.Context, id uuid.UUID) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := w.store.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return saveJudgment(ctx, tx, id, j, w.settings.Now()) }); err != nil {
+	err = w.store.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return saveJudgment(ctx, tx, id, j, w.settings.Now())
+	})
+	if err != nil {
 		return err
 	}
 	if judgeErr != nil {

@@ -48,7 +48,8 @@ type applied struct {
 // apply saves the events of a message that are newer than those that are known. A
 // meeting may have changed its organizer; that of an author who may schedule the
 // meetings of others then replaces the one with the former organizer.
-func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.Event, by author, now time.Time) (found applied, err error) {
+func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.Event, by author,
+	now time.Time) (found applied, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found = applied{}
 		for _, e := range events {
@@ -225,7 +226,8 @@ type reading struct {
 
 // newReading returns a reading that ends after readTime.
 func (w *Worker) newReading() *reading {
-	return &reading{budget: calendar.NewBudget(time.Now().Add(readTime)), hosts: w.settings.Policy.MeetingHosts, plans: make(map[uuid.UUID]plan)}
+	budget := calendar.NewBudget(time.Now().Add(readTime))
+	return &reading{budget: budget, hosts: w.settings.Policy.MeetingHosts, plans: make(map[uuid.UUID]plan)}
 }
 
 // plan returns the plan of a message whose events were accepted before.

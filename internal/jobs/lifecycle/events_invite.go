@@ -150,7 +150,8 @@ func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite ca
 
 // eventOf returns the event of an invite as it is known from a source; without an ID if it is not. It reports
 // whether the invite has told its UID or its occurrence.
-func eventOf(ctx context.Context, tx *store.Tx, source uuid.UUID, invite calendar.Invite, now time.Time) (found calendarsync.Event, adopted bool, err error) {
+func eventOf(ctx context.Context, tx *store.Tx, source uuid.UUID, invite calendar.Invite,
+	now time.Time) (found calendarsync.Event, adopted bool, err error) {
 	uid, original := identityOf(invite)
 	var known []calendarsync.Event
 	if uid != "" {

@@ -111,7 +111,7 @@ func (m *meeting) current(ctx context.Context) (*Change, error) {
 
 // attend finds, moves or creates the job of a meeting that wants one.
 func (m *meeting) attend(ctx context.Context, current *Change) error {
-	e, now := m.newest, m.service.Now()
+	e := m.newest
 	var own job.Record
 	if current != nil {
 		own = current.Record
@@ -133,7 +133,7 @@ func (m *meeting) attend(ctx context.Context, current *Change) error {
 	if err != nil {
 		return err
 	}
-	chosen, what := choose(e, own, known, len(others) == 0, now)
+	chosen, what := choose(e, own, known, len(others) == 0)
 	for _, r := range known { // which become one
 		if what == follow && r.ID != chosen.ID && r.ID != own.ID && r.ByEvent && undispatched(r.Status) {
 			if err := m.markOthers(ctx, r.ID); err != nil {
@@ -226,7 +226,7 @@ const (
 // A bot in the meeting is joined, then one at its door, then the oldest job that waits. A waiting job of the
 // event's own is moved. A meeting whose bot has ended gets another one if it was moved to a later
 // time, or if the bot has failed at another link.
-func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool, now time.Time) (job.Record, action) {
+func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool) (job.Record, action) {
 	rank := func(r job.Record) int {
 		switch {
 		case inside(r.Status):
@@ -260,7 +260,7 @@ func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool,
 			return own, follow
 		case own.Status == job.Cancelled || own.FailureCode == job.QuotaExceeded:
 			return own, stay
-		case isOver && unmoved && !(own.Status == job.Failed && relinked):
+		case isOver && unmoved && (own.Status != job.Failed || !relinked):
 			return own, stay
 		}
 	}
@@ -413,7 +413,7 @@ func (m *meeting) stayAway(ctx context.Context, current *Change, isOver bool) er
 		}
 	}
 	for _, r := range known {
-		if (current == nil || r.ID != current.ID || !current.Status.Terminal()) && !r.Status.Terminal() && !(off && r.ByEvent) {
+		if (current == nil || r.ID != current.ID || !current.Status.Terminal()) && !r.Status.Terminal() && (!off || !r.ByEvent) {
 			m.decided = decision{true, calendarsync.ReasonOtherSource, r.ID}
 			return nil
 		}
