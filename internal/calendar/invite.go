@@ -1,8 +1,6 @@
 package calendar
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/mail"
 	"net/url"
 	"strconv"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/base/meetinglink"
 	"standin/internal/jobs/job"
 )
 
@@ -41,9 +38,8 @@ type Invite struct {
 // Source is how a bot was asked for.
 type Source string
 
-// The sources of invites, and FromAPI for a request for a job.
+// The sources of invites.
 const (
-	FromAPI    Source = "api"
 	FromIntake Source = "intake" // an invite by the API
 	FromMail   Source = "mail"
 )
@@ -124,56 +120,4 @@ func parseMeetingURL(text string) (*url.URL, bool) {
 		ok = portErr == nil
 	}
 	return parsed, ok
-}
-
-// EventID identifies the event of a canonical invite: by its iCalendar UID, or for an
-// occurrence of a recurring event by that and its recurrence ID. If the latter is a time,
-// the result is that of Event.ID. It is empty without a UID.
-func (i Invite) EventID() string {
-	if i.ICalUID == "" || i.RecurrenceID == "" {
-		return i.ICalUID
-	}
-	for _, layout := range []string{OriginalLayout, time.RFC3339} {
-		if original, err := time.Parse(layout, i.RecurrenceID); err == nil {
-			return occurrenceID(i.ICalUID, original)
-		}
-	}
-	return i.ICalUID + "\n" + i.RecurrenceID // neither has line breaks
-}
-
-// Event returns the UID of the event of a canonical invite and, for an occurrence of a
-// recurring event, what identifies it in the EventID.
-func (i Invite) Event() (uid, occurrence string) { return splitEventID(i.EventID()) }
-
-func splitEventID(id string) (uid, occurrence string) {
-	if uid, occurrence, found := strings.Cut(id, "\n"); found {
-		return uid, occurrence
-	}
-	if at := strings.LastIndexByte(id, '/'); at > 0 {
-		if _, err := time.Parse(OriginalLayout, id[at+1:]); err == nil {
-			return id[:at], id[at+1:]
-		}
-	}
-	return id, ""
-}
-
-// SameEvent reports whether the invite can be for the event with an EventID: one of both
-// may lack the recurrence ID.
-func (i Invite) SameEvent(eventID string) bool {
-	uid, occurrence := i.Event()
-	otherUID, other := splitEventID(eventID)
-	return uid == otherUID && (occurrence == other || occurrence == "" || other == "")
-}
-
-// Key identifies a canonical invite by its EventID and time, or without
-// a UID by its meeting, however its URL is written, and time. Invites of a consumer with the same key
-// request the same job.
-func (i Invite) Key() string {
-	kind, name := "uid", i.EventID()
-	if name == "" {
-		kind, name = "url", meetinglink.Key(i.MeetingURL)
-	}
-	// The time is last and has no line break, so different invites have different texts.
-	sum := sha256.Sum256([]byte(kind + "\n" + name + "\n" + strconv.FormatInt(i.JoinAt.UnixMilli(), 10)))
-	return hex.EncodeToString(sum[:])
 }

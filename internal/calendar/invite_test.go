@@ -65,35 +65,3 @@ func TestNormal(t *testing.T) {
 		}
 	}
 }
-
-func TestKey(t *testing.T) {
-	t.Parallel()
-	bare := invite()
-	bare.ICalUID = ""
-	alike := []func(*calendar.Invite){
-		func(i *calendar.Invite) { i.Subject = "Other" },
-		func(i *calendar.Invite) { i.MeetingURL = "https://zoom.us/j/2" },
-		func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" },
-	}
-	for n, change := range alike {
-		i := invite()
-		if change(&i); i.Key() != invite().Key() {
-			t.Errorf("change %d made another invite", n)
-		}
-	}
-	keys := map[string]string{invite().Key(): "itself"}
-	for name, change := range map[string]func() calendar.Invite{
-		"another time":           func() calendar.Invite { i := invite(); i.JoinAt = i.JoinAt.Add(time.Millisecond); return i },
-		"another icalUid":        func() calendar.Invite { i := invite(); i.ICalUID = "UID"; return i },
-		"no icalUid":             func() calendar.Invite { return bare },
-		"its meeting as icalUid": func() calendar.Invite { i := invite(); i.ICalUID = i.MeetingURL; return i },
-		"no icalUid, another":    func() calendar.Invite { i := bare; i.MeetingURL = "https://zoom.us/j/2"; return i },
-		"its time in icalUid":    func() calendar.Invite { i := invite(); i.ICalUID = "uid\n1"; return i },
-	} {
-		key := change().Key()
-		if keys[key] != "" {
-			t.Errorf("%s has the key of %s", name, keys[key])
-		}
-		keys[key] = name
-	}
-}

@@ -203,13 +203,14 @@ func eventOf(ctx context.Context, tx *store.Tx, source uuid.UUID, invite calenda
 // identityOf returns the UID of an invite as it is stored, and when its occurrence originally started;
 // zero if it does not say so.
 func identityOf(invite calendar.Invite) (uid string, original time.Time) {
-	uid, occurrence := invite.Event()
-	if occurrence != "" {
-		at, err := time.Parse(calendar.OriginalLayout, occurrence)
-		if err != nil {
-			uid += " " + occurrence
+	uid = invite.ICalUID
+	for _, layout := range []string{calendar.OriginalLayout, time.RFC3339} {
+		if at, err := time.Parse(layout, invite.RecurrenceID); err == nil && uid != "" {
+			return cleanUID(uid), at.UTC().Truncate(time.Millisecond)
 		}
-		original = at
+	}
+	if uid != "" && invite.RecurrenceID != "" {
+		uid += " " + invite.RecurrenceID
 	}
 	return cleanUID(uid), original
 }
