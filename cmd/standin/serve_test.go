@@ -72,11 +72,11 @@ func TestServe(t *testing.T) {
 		strings.NewReader(invitation("meet.google.com"))); err != nil {
 		t.Fatal(err)
 	}
-	const accepted = `REASON\n1 [^\n]*ada@example\.test  Review   accepted  1 [^\n]*\n$`
+	const accepted = `REASON\n(?P<ID>[0-9a-f-]{36}) [^\n]*ada@example\.test  Review   accepted  1 [^\n]*\n$`
 	c.await("mail list", accepted)
-	c.rows(row{"mail list --json", 0, `"kind": "scheduled"`, ``}, row{"mail retry 1", 0, ``, ``})
+	c.rows(row{"mail list --json", 0, `"kind": "scheduled"`, ``}, row{"mail retry $ID", 0, ``, ``})
 	c.await("mail list", accepted)
-	c.rows(row{"mail retry 2", exitFailed, ``, ``})
+	c.rows(row{"mail retry 01900000-0000-7000-8000-000000000000", exitFailed, ``, ``})
 	for _, want := range []string{"name=STANDIN_LISEN did_you_mean=STANDIN_LISTEN\n", "name=STANDIN_UNHEARD_OF\n"} {
 		if !strings.Contains(output.String(), want) {
 			t.Errorf("the service does not log %q", want)

@@ -130,3 +130,17 @@ func FuzzResolve(f *testing.F) {
 		}
 	})
 }
+
+// TestRefusedWrappers checks that no bot opens a link around nothing that is a meeting.
+func TestRefusedWrappers(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{
+		"https://www.google.com/url?sa=D", "https://www.google.com/url?q=javascript:alert(1)",
+		"https://nam12.safelinks.protection.outlook.com/?url=file:///etc/passwd", "https://filter.example.org/?url=https://example.org/",
+		strings.Repeat("https://google.com/url?q=", 9) + "https://meet.google.com/abc-defg-hij",
+	} {
+		if meetinglink.Refusal(link) == "" {
+			t.Errorf("a bot opens %s", link)
+		}
+	}
+}
