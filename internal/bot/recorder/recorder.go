@@ -37,6 +37,9 @@ const (
 	// checked.
 	checkInterval = 500 * time.Millisecond
 
+	// maxChunkDelay is how long a browser that runs again may take to send the next chunk.
+	maxChunkDelay = 3 * time.Second
+
 	// shutdownTimeout limits the shutdown of the chunk server. Its requests are
 	// short, and the recorder tab is closed by then.
 	shutdownTimeout = 5 * time.Second
@@ -386,6 +389,7 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	pageCrashed := r.meeting.Crashed()
+	var silentAt time.Time // when the browser last did not answer
 	for {
 		select {
 		case report := <-r.server.ended:
@@ -402,12 +406,24 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 		case <-r.abandoned:
 			return ErrStopTimeout
 		case now := <-ticker.C:
-			if err := r.server.checkStall(now, r.settings.ChunkTimeout); err != nil {
+			// A browser that does not run sends its chunks when it runs again.
+			if !r.browserAnswers(ctx) {
+				silentAt = time.Now()
+			}
+			if err := r.server.checkStall(now, r.settings.ChunkTimeout); err != nil && now.Sub(silentAt) > maxChunkDelay {
 				return err
 			}
 			r.restoreSize(ctx)
 		}
 	}
+}
+
+// browserAnswers reports whether the browser runs, even if its pages do not.
+func (r *Recorder) browserAnswers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, checkInterval)
+	defer cancel()
+	_, err := r.tab.Title(ctx)
+	return !errors.Is(err, context.DeadlineExceeded)
 }
 
 // request runs a script in the recorder tab and ignores errors.

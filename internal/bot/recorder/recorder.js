@@ -6,7 +6,7 @@ const standin = (() => {
 	const levelIntervalMs = 250;
 	const minSoundMs = 50;   // shorter sounds are clicks
 	const minQuietMs = 200;  // shorter pauses are part of speech
-	const maxBufferedSound = 1000; // buffers of 10 ms, while this tab is blocked
+	const maxBufferedSound = 4000; // buffers of 10 ms, while this tab is blocked; it records meanwhile
 	const maxSoundChanges = 30; // per status, and as many gaps
 	const minLostMs = 20;    // between buffers; their times vary by less
 	const minGapMs = 500;    // of sound that is missing; a shorter gap is not told

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -488,6 +489,52 @@ func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
 	checkSeconds(t, report)
 	if lost := killed.Sub(r.StartedAt()).Seconds()*1000 - report.VideoEndMs; exact() && lost > 3000 {
 		t.Errorf("%.0f ms were lost, want at most 3000", lost)
+	}
+}
+
+// TestBrowserStops stops the browser, and in another recording its pages too, for longer than the
+// chunk timeout. The recording goes on, with a gap of its sound only if the pages did not run.
+func TestBrowserStops(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		group bool // the process group: all processes of the browser
+		gaps  int
+	}{"the browser alone": {false, 0}, "all its processes": {true, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, f := prepareIn(t, browser.Headless, "", testTimeout)
+			r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+			sink.await(t, ctx, r, 2*time.Second)
+			signal := func(signal syscall.Signal) {
+				pid := f.browser.PID()
+				if test.group {
+					pid = -pid
+				}
+				if err := syscall.Kill(pid, signal); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const length = 14 * time.Second
+			signal(syscall.SIGSTOP)
+			select {
+			case <-time.After(length): // of the stop
+			case <-r.Done():
+				t.Errorf("the recording ended: %v", r.Err())
+			}
+			signal(syscall.SIGCONT)
+			sink.await(t, ctx, r, length+4*time.Second)
+			if err := r.Stop(ctx); err != nil {
+				t.Fatal(err)
+			}
+			gaps := slices.DeleteFunc(slices.Clone(r.Stats().SoundGaps), func(gap recorder.SoundGap) bool {
+				return gap.Blank || gap.To.Sub(gap.From) < 2*time.Second // of a busy machine
+			})
+			report := decode(t, ctx, sink)
+			missing := time.Duration(int(report.AudioEndMs)/1000-len(report.BeepsMs)) * time.Second
+			if wrong := missing - time.Duration(test.gaps)*length; len(gaps) != test.gaps || wrong.Abs() > 3*time.Second {
+				t.Errorf("%v of beeps are missing, with the gaps %v; want %d of %v", missing, gaps, test.gaps, length)
+			}
+		})
 	}
 }
 

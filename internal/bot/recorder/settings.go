@@ -19,7 +19,7 @@ type Settings struct {
 	// VideoBitsPerSecond is the encoder's target [1,200,000].
 	VideoBitsPerSecond int
 	// ChunkTimeout is how long a running recording may produce no chunk before
-	// it ends with a *StallError [15 s].
+	// it ends with a *StallError, unless the browser does not answer [15 s].
 	ChunkTimeout time.Duration
 	// Voice makes the recording contain the sound that MixBotAudio adds [only what is captured].
 	Voice bool
