@@ -214,7 +214,7 @@ func (r *recordingSession) endPart(err error, reason string) {
 	if ended.IsZero() || ended.After(now) {
 		ended = now
 	}
-	r.gaps.endPart(r, stats.LastReportAt, ended)
+	tellLastGap(r, stats, ended)
 	r.state.recorded += length
 	if length >= steadyRecording {
 		r.state.failures = 0

@@ -33,8 +33,6 @@ type soundGaps struct {
 	measuredAt time.Time
 	rates      [2]packetRates // that were measured last
 	cutAt      time.Time      // since when nothing arrives; zero while something does
-	reportedAt time.Time      // when the capture last reported
-	unreported soundGap       // the last time in which it did not
 }
 
 // packetRates are packets per second, and those of audio.
@@ -72,10 +70,6 @@ type soundGap struct {
 
 // update tells the gaps of the capture that have ended since the last call.
 func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
-	if !g.reportedAt.IsZero() && stats.LastReportAt.Sub(g.reportedAt) > maxReportAge {
-		g.unreported = soundGap{from: g.reportedAt, to: stats.LastReportAt}
-	}
-	g.reportedAt = stats.LastReportAt
 	for _, gap := range stats.SoundGaps {
 		told := &g.told[0]
 		if gap.Blank {
@@ -97,16 +91,13 @@ func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
 	}
 }
 
-// endPart tells the gap of a capture that ended before it could tell itself.
-func (g *soundGaps) endPart(report gapReport, reportedAt, ended time.Time) {
-	last := g.unreported
-	if !reportedAt.IsZero() && ended.Sub(reportedAt) > maxReportAge {
-		last = soundGap{from: reportedAt, to: ended}
+// tellLastGap tells the gap of a capture that did not report its end, and with it its last gaps. One that
+// only could not send its reports for a while has sent them all.
+func tellLastGap(report gapReport, stats recorder.Stats, ended time.Time) {
+	last := stats.LastReportAt
+	if stats.EndedAt.IsZero() && !last.IsZero() && ended.Sub(last) > maxReportAge {
+		report.AddGap(last, ended, recording.GapStalled)
 	}
-	if !last.from.IsZero() && ended.Sub(last.to) < maxReportAge && !g.told[0].After(last.from) {
-		report.AddGap(last.from, last.to, recording.GapStalled)
-	}
-	g.reportedAt, g.unreported = time.Time{}, soundGap{}
 }
 
 // end uses that the page did not answer at the end of a part.

@@ -82,3 +82,28 @@ func TestSoundGaps(t *testing.T) {
 		}
 	}
 }
+
+// TestTellLastGap: a capture that ended without a report has a gap since its last one; one that
+// reported its end has told its gaps, even if its reports arrived late.
+func TestTellLastGap(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	second := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	for name, test := range map[string]struct {
+		stats recorder.Stats
+		ended float64
+		want  []string
+	}{
+		"it never reported":     {recorder.Stats{}, 30, nil},
+		"it reported just now":  {recorder.Stats{LastReportAt: second(28)}, 30, nil},
+		"it was killed":         {recorder.Stats{LastReportAt: second(6)}, 22, []string{"6.0-22.0 stalled"}},
+		"it reported its end":   {recorder.Stats{LastReportAt: second(6), EndedAt: second(22)}, 22, nil},
+		"its reports were late": {recorder.Stats{LastReportAt: second(22)}, 22.5, nil},
+	} {
+		var told toldGaps
+		tellLastGap(&told, test.stats, second(test.ended))
+		if !slices.Equal(told, test.want) {
+			t.Errorf("%s: told %q, want %q", name, told, test.want)
+		}
+	}
+}
