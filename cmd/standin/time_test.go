@@ -40,7 +40,7 @@ func timeFaults() (faults []timeFault) {
 		add(fmt.Sprintf("renderer %d stopped", which), stop("--type=renderer", which), 0.4, 0.7, 1.4, 2, 3.5, 5, 8, 12, 20, 30)
 	}
 	add("audio service stopped", stop("audio.mojom.AudioService", 0), 0.3, 1, 3, 5, 8, 20)
-	add("everything stopped", stop("*", 0), 0.3, 1, 2, 4, 10, 16)
+	add("everything stopped", stop("*", 0), 0.3, 1, 2, 4, 10, 16, 25)
 	add("everything stopped and continued", (*timeCase).stutter, 6, 10, 15)
 	add("busy machine", (*timeCase).load, 10, 20, 30)
 	add("network cut", (*timeCase).cutNetwork, 3, 6, 8, 12)
