@@ -199,8 +199,9 @@ const (
 	maxBeepDifference   = 100 // ms
 	gapBorder           = 500 // ms by which the border of a gap may be wrong
 	// filled is when the page's jitter buffers are filled after it was admitted, in ms: the sound
-	// before is early.
-	filled = 2000
+	// before is early. After a gap of emptied they are filled anew.
+	filled  = 2000
+	emptied = 12_000
 )
 
 // check compares the beeps with the manifest.
@@ -226,7 +227,7 @@ func (c *timeCase) check(result *timeResult) {
 	found := map[int]bool{}
 	filling := func(at float64) bool {
 		return at < filled || slices.ContainsFunc(manifest.Gaps, func(g recording.Gap) bool {
-			return !g.WithinMedia() && at >= float64(g.StartMs) && at < float64(g.EndMs+filled)
+			return (!g.WithinMedia() || g.EndMs-g.StartMs > emptied) && at >= float64(g.StartMs) && at < float64(g.EndMs+filled)
 		})
 	}
 	for _, beep := range report.BeepsMs {
