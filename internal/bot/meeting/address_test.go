@@ -231,12 +231,12 @@ func TestZoomAddress(t *testing.T) {
 		"replica": {
 			given: "http://127.0.0.1:4000/j/12345678901?pwd=k3", want: "http://127.0.0.1:4000/j/12345678901?pwd=k3", passcode: "k3",
 		},
-		"not Zoom's":                {given: "https://zoom.us.example.org/j/12345678901", want: "https://zoom.us.example.org/j/12345678901"},
-		"another page":              {given: "https://zoom.us/pricing", want: "https://zoom.us/pricing"},
-		"nothing":                   {given: "https://zoom.us"},
-		"two":                       {given: "https://zoom.us/j/12345678901\nhttps://zoom.us/j/12345678902"},
-		"two, glued":                {given: "https://zoom.us/j/12345678901https://zoom.us/j/12345678902"},
-		"two, glued to a passcode":  {given: "https://zoom.us/j/12345678901?pwd=aB3.1https://zoom.us/j/12345678902"},
+		"not Zoom's":               {given: "https://zoom.us.example.org/j/12345678901", want: "https://zoom.us.example.org/j/12345678901"},
+		"another page":             {given: "https://zoom.us/pricing", want: "https://zoom.us/pricing"},
+		"nothing":                  {given: "https://zoom.us"},
+		"two":                      {given: "https://zoom.us/j/12345678901\nhttps://zoom.us/j/12345678902"},
+		"two, glued":               {given: "https://zoom.us/j/12345678901https://zoom.us/j/12345678902"},
+		"two, glued to a passcode": {given: "https://zoom.us/j/12345678901?pwd=aB3.1https://zoom.us/j/12345678902"},
 		"the program's own address": {
 			given: "zoommtg://zoom.us/join?confno=12345678901", want: "https://app.zoom.us/wc/12345678901/join",
 		},

@@ -181,20 +181,22 @@ func (m *meeting) attend(ctx context.Context, current *Change) error {
 	return m.create(ctx, allowed)
 }
 
-// jobsInRoom returns the jobs of the team for the meeting at its time, and those that its consumer has
-// cancelled. Others that were cancelled count as none.
-func (m *meeting) jobsInRoom(ctx context.Context) ([]job.Record, error) {
+// jobsInRoom returns the jobs of the team for the meeting at its time, newest first. Of those that were
+// cancelled, it returns the newest job if its consumer has cancelled it: later ones came because a person wanted
+// one again.
+func (m *meeting) jobsInRoom(ctx context.Context) (known []job.Record, err error) {
 	e := m.newest
 	found, err := m.tx.JobsOfMeeting(ctx, m.ConsumerID, e.MeetingURL, e.Start.Add(-longestMeeting), job.Latest(e.End, e.Start.Add(sameTime)))
-	known := found[:0]
+	hasNewer := false
 	for _, r := range found {
-		if err == nil && r.Status == job.Cancelled {
-			var byConsumer bool
-			if byConsumer, err = m.tx.CancelledByConsumer(ctx, r.ID); !byConsumer {
-				continue
-			}
+		if err != nil || !isSameTime(e, r, m.service.Now()) {
+			continue
 		}
-		if isSameTime(e, r, m.service.Now()) {
+		isKnown := r.Status != job.Cancelled
+		if !isKnown && !hasNewer {
+			isKnown, err = m.tx.CancelledByConsumer(ctx, r.ID)
+		}
+		if hasNewer = true; isKnown {
 			known = append(known, r)
 		}
 	}
