@@ -43,10 +43,12 @@ func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode jo
 	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), from, to, mode, except))
 }
 
-const selectBotInMeeting = `SELECT id FROM jobs
-	WHERE consumer_id = $1 AND mode = $2 AND meeting_key = $3 AND join_at BETWEEN $4 AND $5 AND id <> $6 AND status NOT IN
-		('scheduled', 'pending', 'finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
-	ORDER BY join_at LIMIT 1`
+const (
+	hasBot = `status NOT IN ('scheduled', 'pending', 'finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')`
+
+	selectBotInMeeting = `SELECT id FROM jobs WHERE consumer_id = $1 AND mode = $2 AND meeting_key = $3 AND join_at BETWEEN $4 AND $5
+		AND id <> $6 AND ` + hasBot + ` ORDER BY join_at LIMIT 1`
+)
 
 // BotInMeeting returns the ID of another job of the same consumer whose bot is in the meeting of a job, or at
 // its door; false if there is none. It uses the index jobs_meeting.

@@ -173,7 +173,7 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 		WITH waiting AS (
 			SELECT id, consumer_id, CASE WHEN join_at > $1 THEN 1 ELSE 0 END AS early,
 				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
-			FROM jobs WHERE `+where+`
+			FROM jobs WHERE `+where+roomIsFree+`
 		), ranked AS (
 			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
 			FROM waiting
@@ -198,6 +198,14 @@ func waitingCondition(claim job.Claim) (string, []any) {
 			AND (prelaunch = '' AND (join_at <= $1 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $1)`,
 		[]any{claim.Now, claim.Now.Add(claim.Prelaunch)}
 }
+
+// roomIsFree excludes jobs of events while their team has a bot in the meeting, or a due job for it that goes first.
+// It uses the index jobs_meeting, and $2 of waitingCondition.
+const roomIsFree = ` AND (by_event = 0 OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.consumer_id = jobs.consumer_id
+			AND other.mode = 'live' AND other.meeting_key = jobs.meeting_key AND other.id <> jobs.id
+			AND other.join_at BETWEEN jobs.join_at - 93600000 AND jobs.join_at + 93600000 AND (other.` + hasBot + ` OR
+				other.status IN ('scheduled', 'pending') AND other.join_at <= $2
+				AND (other.by_event, other.join_at, other.id) < (1, jobs.join_at, jobs.id))))`
 
 // needsNoAdmission excludes live jobs that wait for their first bot, with the words
 // of the index jobs_wake_others.
@@ -273,7 +281,7 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 	}
 	if claim.Capacity > 0 {
 		where, args := waitingCondition(claim)
-		if found, err := exists("join_at", where, args); found || err != nil {
+		if found, err := exists("join_at", where+roomIsFree, args); found || err != nil {
 			return found, err
 		}
 	}

@@ -171,6 +171,8 @@ func (s situation) decidePrelaunched() decision {
 		return decision{action: stopPrelaunched, detail: "the node that was to launch the bot is gone"}
 	case !early && !s.now.Before(s.startBy()):
 		return decision{action: stopPrelaunched, detail: s.missed("").detail}
+	case !early && s.otherBot != "":
+		return decision{action: stopPrelaunched, detail: "the team has a bot in this meeting, of job " + s.otherBot}
 	case !early:
 		return decision{action: startPrelaunched}
 	case launched:
