@@ -79,7 +79,7 @@ func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, det
 		replyAt, state = w.settings.Now(), waiting
 	}
 	if err := w.store.exec(ctx, `UPDATE mail_messages SET verdict = $2, detail = $3, next_at = NULL,
-		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END
+		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 ELSE reply_at END
 		WHERE id = $1`, p.id, verdict, detail, state, replyAt); err != nil {
 		return err
 	}
