@@ -5,7 +5,11 @@ import (
 	"testing"
 
 	"standin/internal/testing/mailhost"
+	"standin/internal/testing/storetest"
 )
+
+// Cluster is the PostgreSQL server that the tests share; nil if it is not installed.
+var Cluster *storetest.Cluster
 
 // SetStep sets a function that is called between the steps of receiving.
 func (w *Worker) SetStep(step func(name string)) { w.step = step }

@@ -131,7 +131,7 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	if change != nil {
 		change(&settings)
 	}
-	settings.Jobs = newScheduler(database, settings.Now)
+	settings.Jobs = newScheduler(settings.Store, settings.Now)
 	w, err := Open(t.Context(), settings)
 	if err != nil {
 		t.Fatal(err)

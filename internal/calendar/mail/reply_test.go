@@ -13,6 +13,7 @@ import (
 	"github.com/emersion/go-message/mail"
 
 	"standin/internal/testing/mailhost"
+	"standin/internal/testing/storetest"
 )
 
 // replySettings returns the settings of replies that a host sends.
@@ -129,23 +130,28 @@ func TestNoReply(t *testing.T) {
 	}
 }
 
-// TestReplyIsRetried checks that a reply that is refused for now is sent later.
+// TestReplyIsRetried checks that a reply that is refused for now is sent later, also if its message was processed
+// again, on both databases.
 func TestReplyIsRetried(t *testing.T) {
 	t.Parallel()
-	h, host := replying(t)
-	host.Refuse = 2
-	for range 4 {
-		if len(host.Messages()) == 0 {
-			h.process(t, sample(t, "outlook-single"))
+	storetest.OnBoth(t, Cluster, func(t *testing.T, address string) {
+		host := mailhost.NewSMTP(t, "secret")
+		h := newHarness(t, func(s *Settings) {
+			s.Store, s.Reply = storetest.Open(t, address), replySettings(host, "notes@bots.example.test")
+		})
+		host.Refuse = 2
+		r := h.process(t, sample(t, "outlook-single"))
+		if err := h.store.Retry(t.Context(), r.ID, h.now); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			r = h.run(t)
 			h.now = h.now.Add(time.Minute)
 		}
-	}
-	if len(host.Messages()) != 1 {
-		t.Fatalf("%d replies", len(host.Messages()))
-	}
-	if records, err := h.store.Records(t.Context(), uuid.Nil, 1); err != nil || records[0].Reply != "sent" || len(h.jobs(t)) != 1 {
-		t.Errorf("%+v, %v", records, err)
-	}
+		if sent := len(host.Messages()); sent != 1 || r.Verdict != accepted || r.Reply != "sent" || len(h.jobs(t)) != 1 {
+			t.Errorf("%d replies to %+v", sent, r)
+		}
+	})
 }
 
 // TestReplyLimit checks that one address gets a bounded number of replies a day.

@@ -31,6 +31,7 @@ import (
 	"standin/internal/store"
 	"standin/internal/testing/await"
 	"standin/internal/testing/mailhost"
+	"standin/internal/testing/storetest"
 )
 
 // These environment variables make the test binary run a mail worker, which kills
@@ -43,7 +44,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(workerDir) == "" {
-		os.Exit(m.Run())
+		os.Exit(storetest.Main(m, func(c *storetest.Cluster) { mail.Cluster = c }))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

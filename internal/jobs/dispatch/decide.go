@@ -172,7 +172,7 @@ func (s situation) decidePrelaunched() decision {
 	case !early && !s.now.Before(s.startBy()):
 		return decision{action: stopPrelaunched, detail: s.missed("").detail}
 	case !early && s.otherBot != "":
-		return decision{action: stopPrelaunched, detail: "the team has a bot in this meeting, of job " + s.otherBot}
+		return decision{action: stopPrelaunched, detail: "the team has another bot in the meeting"}
 	case !early:
 		return decision{action: startPrelaunched}
 	case launched:

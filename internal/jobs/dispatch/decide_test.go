@@ -109,6 +109,8 @@ func parseSituation(t *testing.T, words, bot string) situation {
 			s.otherNode = true
 		case "full":
 			s.noCapacity = word
+		case "otherBot":
+			s.otherBot = word
 		case "badLink":
 			s.badLink = word
 		default:
