@@ -29,6 +29,12 @@ func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (boo
 		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested))
 }
 
+// HasOwnEnd reports whether the consumer has changed startBefore of a job. It uses the primary key of timeline.
+func (db *Reader) HasOwnEnd(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	return scanColumn[bool](db.queryRow(ctx, "find who changed a job", `SELECT EXISTS (SELECT 1 FROM timeline
+		WHERE job_id = $1 AND data LIKE '{"by":"consumer"%"startBefore"%')`, jobID))
+}
+
 const selectJobForMeeting = `
 	SELECT id FROM jobs
 	WHERE consumer_id = $1 AND mode = $5 AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 AND id <> $6

@@ -121,7 +121,7 @@ func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite ca
 	if err != nil {
 		return nil, err
 	}
-	m := &meeting{Meeting: calendarsync.Meeting{ConsumerID: consumer, UID: e.UID, Original: e.Original}, asked: !invite.Cancelled}
+	m := &meeting{Meeting: calendarsync.Meeting{ConsumerID: consumer, UID: e.UID, Original: e.Original}, asked: true}
 	facts := calendarsync.Facts{
 		Sequence: calendarsync.Unversioned, Title: text.CleanLine(invite.Subject, maxTitle), Organizer: invite.OrganizerEmail,
 		Start: invite.JoinAt, End: job.Latest(invite.EndsAt.UTC().Truncate(time.Millisecond), invite.JoinAt), MeetingURL: invite.MeetingURL,

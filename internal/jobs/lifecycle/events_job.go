@@ -53,7 +53,11 @@ func (m *meeting) change(ctx context.Context, c *Change, e calendarsync.Event, o
 			changed = append(changed, "platform")
 		}
 	}
-	if before := startBefore(c.JoinAt, start, end); !before.IsZero() && replace(&c.Options.StartBefore, &before) {
+	own, err := m.tx.HasOwnEnd(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if before := startBefore(c.JoinAt, start, end); !own && !before.IsZero() && replace(&c.Options.StartBefore, &before) {
 		changed = append(changed, "startBefore")
 	}
 	if len(others) == 0 && rename(c, e.Title) {

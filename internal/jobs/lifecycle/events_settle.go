@@ -61,6 +61,9 @@ func (m *meeting) settle(ctx context.Context) error {
 	now := m.service.Now()
 	isOver := !m.asked && !last.End.After(now) && !last.Start.After(now)
 	if isOver && !slices.ContainsFunc(m.events, func(e calendarsync.Event) bool { return !e.Job.Terminal() && e.JobAt.After(now) }) {
+		for n := range m.events {
+			m.events[n].Reason = cmp.Or(m.events[n].Reason, reasonOver)
+		}
 		return nil
 	}
 	current, err := m.current(ctx)
@@ -226,7 +229,7 @@ const (
 // free says that no other event wants the event's own job. It is pure.
 //
 // A bot in the meeting is joined, then one at its door, then the oldest job that waits. A waiting job of the
-// event's own is moved. A meeting whose bot has ended gets another one if it was moved to a later
+// event's own is moved, and stays where its consumer has moved it. A meeting whose bot has ended gets another one if it was moved to a later
 // time, or if the bot has failed at another link.
 func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool) (job.Record, action) {
 	rank := func(r job.Record) int {
@@ -258,7 +261,7 @@ func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool)
 		isOver := own.Status == job.Completed || own.Status == job.Failed || left(own.Status)
 		unmoved := own.JoinAt.Equal(e.Start) || !e.Start.After(own.StatusSince)
 		switch {
-		case undispatched(own.Status) && own.ByEvent && free:
+		case undispatched(own.Status) && own.ByEvent && (free || !relinked && e.DecidedStart.Equal(e.Start)):
 			return own, follow
 		case own.Status == job.Cancelled || own.FailureCode == job.QuotaExceeded:
 			return own, stay

@@ -753,3 +753,41 @@ func TestScheduleRejectsInvalidInvites(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
+
+// TestInviteKeepsChanges checks that invites leave what a consumer has changed in the job of two events as it is, and that
+// a cancellation counts after the start of a meeting whose end is not known.
+func TestInviteKeepsChanges(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newInviteHarness(t, h)
+		hold, review := invitation(), invitation()
+		hold.EndsAt, review.EndsAt = hold.JoinAt.Add(time.Hour), hold.JoinAt.Add(time.Hour)
+		review.ICalUID, review.JoinAt = "uid-2@example.test", review.JoinAt.Add(5*time.Minute)
+		result := d.schedule(t, hold, calendar.Scheduled)
+		d.schedule(t, review, calendar.Deduped)
+		at, until, name := hold.JoinAt.Add(5*time.Hour), hold.JoinAt.Add(6*time.Hour), "Own"
+		patch := lifecycle.Patch{JoinAt: &at, StartBefore: &until, DisplayName: &name, Title: &name}
+		if _, err := d.Jobs.Patch(t.Context(), owner(result), result.JobID, patch); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			for _, invite := range []calendar.Invite{hold, review} {
+				if again := d.schedule(t, invite, calendar.Deduped); again.JobID != result.JobID {
+					t.Errorf("%s has the job %s, want %s", invite.ICalUID, again.JobID, result.JobID)
+				}
+			}
+		}
+		r := h.Record(t, result.JobID)
+		if !r.JoinAt.Equal(at) || !r.Options.StartBefore.Time().Equal(until) || r.DisplayName != name || r.Options.Title != name {
+			t.Errorf("the job is %q, %q at %s until %s", r.DisplayName, r.Options.Title, r.JoinAt, r.Options.StartBefore.Time())
+		}
+		started := invitation()
+		started.ICalUID, started.MeetingURL, started.JoinAt = "started", "https://meet.google.com/xyz-uvwx-rst", middle.Add(-time.Minute)
+		result = d.schedule(t, started, calendar.Scheduled)
+		started.Cancelled = true
+		d.schedule(t, started, calendar.Deduped)
+		if r := h.Record(t, result.JobID); r.Status != job.Cancelled {
+			t.Errorf("the job of a cancelled meeting is %s", r.Status)
+		}
+	})
+}
