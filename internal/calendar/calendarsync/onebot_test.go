@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"standin/internal/calendar/calendarapi"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/testing/calendartest"
 )
 
@@ -110,14 +112,24 @@ func (o *oneBot) step() {
 	case 4:
 		o.sync(o.t, o.calendars[o.random.IntN(3)])
 	case 5, 6:
-		_, err := o.invites.Schedule(o.t.Context(), calendar.Invite{
+		invite := calendar.Invite{
 			OrganizerEmail: "crew@example.test", Subject: uid, MeetingURL: link, Platform: job.Meet, JoinAt: start, EndsAt: end,
 			ICalUID: o.pick(uid+"0", uid+"1", ""), Cancelled: o.random.IntN(4) == 0,
 			Source: []calendar.Source{calendar.FromMail, calendar.FromIntake}[o.random.IntN(2)],
-		})
-		if err != nil && !job.ErrorIs(err, job.NotFound) {
-			o.t.Fatal(err)
 		}
+		var nodes sync.WaitGroup
+		for n := range 1 + len(o.log)%2 { // it comes to two nodes at once, and one reads a calendar
+			nodes.Go(func() {
+				node := &lifecycle.EventScheduler{Jobs: o.jobs, Plans: o.store}
+				if _, err := node.Schedule(o.t.Context(), invite); err != nil && !job.ErrorIs(err, job.NotFound) {
+					o.t.Error(err)
+				}
+				if _, _, err := o.SyncNow(o.t.Context(), o.caller, o.calendars[n]); err != nil {
+					o.t.Error(err)
+				}
+			})
+		}
+		nodes.Wait()
 	case 7: // bots come to their meetings, and some leave
 		for _, j := range o.all(o.t) {
 			switch {
