@@ -37,6 +37,9 @@ func (m *meeting) change(ctx context.Context, c *Change, e calendarsync.Event, o
 	var changed []string
 	start, end := e.Start, job.Latest(e.End, e.Start)
 	for _, other := range others {
+		if !other.DecidedStart.Equal(other.Start) { // it was moved, and may leave
+			continue
+		}
 		end = job.Latest(end, other.End)
 		if other.Start.Before(start) {
 			start = other.Start

@@ -61,9 +61,6 @@ func (m *meeting) settle(ctx context.Context) error {
 	now := m.service.Now()
 	isOver := !m.asked && !last.End.After(now) && !last.Start.After(now)
 	if isOver && !slices.ContainsFunc(m.events, func(e calendarsync.Event) bool { return !e.Job.Terminal() && e.JobAt.After(now) }) {
-		for n := range m.events {
-			m.events[n].Reason = cmp.Or(m.events[n].Reason, reasonOver)
-		}
 		return nil
 	}
 	current, err := m.current(ctx)
