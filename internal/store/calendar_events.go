@@ -109,7 +109,8 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, sequence, modified, title, organizer, starts_at,
 		ends_at, zone, meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, missing_since, dirty,
 		wanted, record, reason, job_id)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, 0, 'not recorded yet', '')
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, 0,
+		'not decided yet', '')
 	ON CONFLICT (id) DO UPDATE SET uid = $4, original = $5, sequence = $6, modified = $7, title = $8, organizer = $9, starts_at = $10,
 		ends_at = $11, zone = $12, meeting_url = $13, platform = $14, attendees = $15, response = $16, problem = $17, rule_record = $18,
 		rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, dirty = 1`

@@ -237,10 +237,7 @@ func (w *Service) Override(ctx context.Context, caller account.Caller, calendar,
 
 // current returns the event with what has become of its job since it was decided.
 func (e Event) current() Event {
-	switch {
-	case e.Reason == "":
-		e.Reason = "not decided yet"
-	case e.Record && e.Job == job.Cancelled:
+	if e.Record && e.Job == job.Cancelled {
 		e.Record, e.Reason = false, "not recorded: its bot was cancelled"
 	}
 	return e

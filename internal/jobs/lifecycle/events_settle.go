@@ -226,8 +226,8 @@ const (
 // free says that no other event wants the event's own job. It is pure.
 //
 // A bot in the meeting is joined, then one at its door, then the oldest job that waits. A waiting job of the
-// event's own is moved, and stays where its consumer has moved it. A meeting whose bot has ended gets another one if it was moved to a later
-// time, or if the bot has failed at another link.
+// event's own is moved, and stays where its consumer has moved it. A meeting whose bot has ended gets another
+// one if it was moved to a later time, or if the bot has failed at another link.
 func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool) (job.Record, action) {
 	rank := func(r job.Record) int {
 		switch {
