@@ -62,7 +62,7 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id uuid.UUI
 		}
 		id = newID()
 		err := exec(ctx, tx, `INSERT INTO mail_messages (id, message_key, source, remote, received_at, raw, size, verdict, since, next_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5)`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5) ON CONFLICT (message_key) DO NOTHING`,
 			id, key, m.source, m.remote, now, encoded(m.raw), len(m.raw), waiting)
 		if err != nil || m.judgment == nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,7 +132,7 @@ func TestNoReply(t *testing.T) {
 }
 
 // TestReplyIsRetried checks that a reply that is refused for now is sent later, also if its message was processed
-// again, on both databases.
+// again, or received by several nodes at once, on both databases.
 func TestReplyIsRetried(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, Cluster, func(t *testing.T, address string) {
@@ -140,6 +141,16 @@ func TestReplyIsRetried(t *testing.T) {
 			s.Store, s.Reply = storetest.Open(t, address), replySettings(host, "notes@bots.example.test")
 		})
 		host.Refuse = 2
+		var nodes sync.WaitGroup
+		for range 10 { // that read one mailbox
+			nodes.Go(func() {
+				m := received{source: "smtp", remote: "192.0.2.1", raw: sample(t, "outlook-single")}
+				if err := h.receive(t.Context(), m); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		nodes.Wait()
 		r := h.process(t, sample(t, "outlook-single"))
 		if err := h.store.Retry(t.Context(), r.ID, h.now); err != nil {
 			t.Fatal(err)
