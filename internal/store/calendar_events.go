@@ -155,9 +155,9 @@ func (db *Reader) EventsAt(ctx context.Context, calendarID uuid.UUID, start time
 	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.starts_at = $2 ORDER BY e.id`, calendarID, start)
 }
 
-// EventsOfJob returns the events that have a job. It uses the index calendar_events_job.
+// EventsOfJob returns the first 50 events that have a job. It uses the index calendar_events_job.
 func (db *Reader) EventsOfJob(ctx context.Context, jobID uuid.UUID) ([]calendarsync.Event, error) {
-	return db.events(ctx, `WHERE e.job_id = $1 AND e.job_id <> '' ORDER BY e.starts_at, e.id`, jobID.String())
+	return db.events(ctx, `WHERE e.job_id = $1 AND e.job_id <> '' AND e.wanted = 1 ORDER BY e.starts_at, e.id LIMIT 50`, jobID.String())
 }
 
 // scanMeeting scans the UID and the original start of a meeting of a consumer.

@@ -14,9 +14,10 @@ import (
 func hashMeeting(meetingURL string) string { return hashText(meetinglink.Key(meetingURL)) }
 
 const selectJobsOfMeeting = `SELECT ` + jobColumns + ` FROM jobs
-	WHERE consumer_id = $1 AND mode = 'live' AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 ORDER BY created_at DESC, id DESC LIMIT 100`
+	WHERE consumer_id = $1 AND mode = 'live' AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 
+	ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 100`
 
-// JobsOfMeeting returns the consumer's newest live jobs for the meeting of this URL whose joinAt is in a
+// JobsOfMeeting returns the consumer's live jobs that have not ended, and then the newest that have, for the meeting of this URL whose joinAt is in a
 // range. It uses the index jobs_meeting.
 func (db *Reader) JobsOfMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, from, to time.Time) ([]job.Record, error) {
 	return list(ctx, db, "find the jobs of a meeting", scanJob, selectJobsOfMeeting, consumer, hashMeeting(meetingURL), from, to)
@@ -29,10 +30,10 @@ func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (boo
 		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested))
 }
 
-// HasOwnEnd reports whether the consumer has changed startBefore of a job. It uses the primary key of timeline.
-func (db *Reader) HasOwnEnd(ctx context.Context, jobID uuid.UUID) (bool, error) {
+// ChangedByConsumer reports whether the consumer has changed a field of a job. It uses the primary key of timeline.
+func (db *Reader) ChangedByConsumer(ctx context.Context, jobID uuid.UUID, field string) (bool, error) {
 	return scanColumn[bool](db.queryRow(ctx, "find who changed a job", `SELECT EXISTS (SELECT 1 FROM timeline
-		WHERE job_id = $1 AND data LIKE '{"by":"consumer"%"startBefore"%')`, jobID))
+		WHERE job_id = $1 AND data LIKE $2)`, jobID, `{"by":"consumer"%"`+field+`"%`))
 }
 
 const selectJobForMeeting = `

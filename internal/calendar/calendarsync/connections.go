@@ -237,8 +237,11 @@ func (w *Service) Override(ctx context.Context, caller account.Caller, calendar,
 
 // current returns the event with what has become of its job since it was decided.
 func (e Event) current() Event {
-	if e.Record && e.Job == job.Cancelled {
+	switch {
+	case e.Record && e.Job == job.Cancelled:
 		e.Record, e.Reason = false, "not recorded: its bot was cancelled"
+	case e.Record && e.Job == job.Failed:
+		e.Record, e.Reason = false, "not recorded: its bot has failed"
 	}
 	return e
 }

@@ -201,6 +201,10 @@ func TestDismissedByHand(t *testing.T) {
 		if switched, err = h.Override(t.Context(), h.caller, id, e.ID, nil); err != nil || !switched.Record || switched.Override != nil {
 			t.Errorf("as the rules say: %+v, %v", switched, err)
 		}
+		h.setStatus(t, switched.JobID, job.Failed)
+		if e := h.events(t, id)[0]; e.Record || e.Reason != "not recorded: its bot has failed" {
+			t.Errorf("after the bot has failed: %+v", e)
+		}
 	})
 }
 

@@ -56,14 +56,18 @@ func (m *meeting) change(ctx context.Context, c *Change, e calendarsync.Event, o
 			changed = append(changed, "platform")
 		}
 	}
-	own, err := m.tx.HasOwnEnd(ctx, c.ID)
+	ownEnd, err := m.tx.ChangedByConsumer(ctx, c.ID, "startBefore")
 	if err != nil {
 		return err
 	}
-	if before := startBefore(c.JoinAt, start, end); !own && !before.IsZero() && replace(&c.Options.StartBefore, &before) {
+	ownMetadata, err := m.tx.ChangedByConsumer(ctx, c.ID, "metadata")
+	if err != nil {
+		return err
+	}
+	if before := startBefore(c.JoinAt, start, end); !ownEnd && !before.IsZero() && replace(&c.Options.StartBefore, &before) {
 		changed = append(changed, "startBefore")
 	}
-	if len(others) == 0 && rename(c, e.Title) {
+	if len(others) == 0 && !ownMetadata && rename(c, e.Title) {
 		changed = append(changed, "metadata")
 	}
 	if len(changed) == 0 {
@@ -87,7 +91,6 @@ func startBefore(joinAt, start, end time.Time) job.Timestamp {
 }
 
 // rename sets the subject in the metadata of a job, and reports whether it changed.
-// A consumer that has removed it from the metadata keeps them.
 func rename(c *Change, title string) bool {
 	var metadata map[string]json.RawMessage
 	var subject string

@@ -365,7 +365,7 @@ func TestInviteMovesJob(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(t, h)
 		first := d.schedule(t, invitation(), calendar.Scheduled)
-		_, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
+		_, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1,"subject":"Own"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +378,7 @@ func TestInviteMovesJob(t *testing.T) {
 		}
 		r := h.Record(t, first.JobID)
 		if !r.JoinAt.Equal(moved.JoinAt) || !r.WakeAt.Equal(moved.JoinAt) || r.MeetingURL != moved.MeetingURL || r.Platform != job.ZoomWeb ||
-			string(r.Metadata) != `{"mine":1}` || r.Status != job.Scheduled || h.woken.Load() == woken {
+			string(r.Metadata) != `{"mine":1,"subject":"Own"}` || r.Status != job.Scheduled || h.woken.Load() == woken {
 			t.Errorf("after the move: %+v", r)
 		}
 		changes := h.Data(t, first.JobID, lifecycle.JobChanged)
