@@ -78,8 +78,11 @@ func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (
 		return calendar.Result{}, errNoEvent
 	case invite.Cancelled:
 		result.JobID = m.had
-	default:
-		result.Dismissed = !m.decided.record
+	case !m.decided.record:
+		result.Dismissed = true
+		if result.JobID == uuid.Nil {
+			result.JobID = m.had
+		}
 	}
 	return result, nil
 }
