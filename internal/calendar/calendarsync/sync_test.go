@@ -271,6 +271,10 @@ func TestOtherSources(t *testing.T) {
 	if j, err := h.jobs.Job(t.Context(), h.caller, own.ID); err != nil || j.Status != job.Scheduled || len(h.all(t)) != 1 {
 		t.Errorf("the team's own job: %+v, %v", j, err)
 	}
+	h.set("/ann.ics", planning+"DTSTART:20261127T082000Z|DURATION:PT1H|"+meet)
+	h.sync(t, id)
+	expect(t, "jobs of an event for which the team's own job is too late", h.scheduled(t),
+		[]string{"11-27 08:20 abc-defg-hij Planning", "11-27 09:00 abc-defg-hij?hs=1 "})
 }
 
 // TestFailingFeed checks that jobs stay while a feed cannot be read, and that the

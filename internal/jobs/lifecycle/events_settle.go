@@ -203,8 +203,12 @@ func (m *meeting) jobsInRoom(ctx context.Context) (known []job.Record, err error
 	return known, err
 }
 
-// isSameTime reports whether a bot of a job would be in its meeting during an event.
+// isSameTime reports whether a bot of a job would be in its meeting during an event. One that its consumer has asked
+// for comes when that says, which must not be late for the event.
 func isSameTime(e calendarsync.Event, r job.Record, now time.Time) bool {
+	if undispatched(r.Status) && !r.ByEvent && r.JoinAt.After(e.Start.Add(sameTime)) {
+		return false
+	}
 	from, to := r.JoinAt, job.Latest(r.Options.StartBefore.Time(), r.JoinAt.Add(sameTime))
 	if inside(r.Status) || outside(r.Status) {
 		to = job.Latest(to, now)
