@@ -262,13 +262,24 @@ func (c *killCase) check() {
 	if want := map[string]string{killBot: recording.GapBotLost}[c.part]; want != "" && gap.Reason != want && recorded > 0 {
 		t.Errorf("the gap's reason is %q, want %q", gap.Reason, want)
 	}
-	want := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time) // with silence in the gap
+	whole := manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time)
+	want := whole - fileStart(manifest) // with silence in the gap
 	if (want - duration).Abs() > time.Second {
 		t.Errorf("the recording lasts %s, according to the manifest %s", duration, want)
 	}
 	checkSpan(t, report, 0, float64(gap.StartMs)-500)
 	checkSpan(t, report, float64(gap.EndMs)+1500, math.Inf(1))
 	c.checkParticipantFiles(manifest, report)
+}
+
+// fileStart returns where in a recording its file begins: after a gap of which nothing was recorded before.
+func fileStart(manifest recording.Manifest) time.Duration {
+	for _, media := range manifest.Media {
+		if media.Name == "recording.mp4" {
+			return time.Duration(media.StartOffsetMs) * time.Millisecond
+		}
+	}
+	return 0
 }
 
 // maxSoundOffset is the largest median offset between the beeps of a participant
@@ -296,6 +307,7 @@ func (c *killCase) checkParticipantFiles(manifest recording.Manifest, report med
 			if at >= float64(gap.StartMs) && at < float64(gap.EndMs) {
 				continue // only the participant's file may have this part
 			}
+			at -= float64(fileStart(manifest).Milliseconds())
 			nearest := slices.MinFunc(beeps, func(a, b float64) int { return cmp.Compare(math.Abs(at-a), math.Abs(at-b)) })
 			offsets = append(offsets, at-nearest)
 		}
