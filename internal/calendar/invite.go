@@ -32,17 +32,7 @@ type Invite struct {
 	ICalUID        string       `json:"icalUid,omitempty"`      // UID of the calendar event; empty if unknown
 	RecurrenceID   string       `json:"recurrenceId,omitempty"` // of an occurrence of a recurring event; empty for other events
 	Cancelled      bool         `json:"cancelled,omitempty"`    // the meeting does not take place
-	Source         Source       `json:"source,omitempty"`       // FromIntake when empty
 }
-
-// Source is how a bot was asked for.
-type Source string
-
-// The sources of invites.
-const (
-	FromIntake Source = "intake" // an invite by the API
-	FromMail   Source = "mail"
-)
 
 // Kind is the result of an invite.
 type Kind string

@@ -42,11 +42,13 @@ func (s *insideSource) say(uid string, start time.Time, link string) {
 		if uid == "" {
 			return
 		}
-		_, err := s.invites.Schedule(s.t.Context(), calendar.Invite{
+		invite := calendar.Invite{
 			OrganizerEmail: "crew@example.test", Subject: "Planning", MeetingURL: link, Platform: job.Meet, JoinAt: start,
-			EndsAt: start.Add(time.Hour), ICalUID: uid, Source: calendar.Source(s.provider),
-		})
-		if err != nil {
+			EndsAt: start.Add(time.Hour), ICalUID: uid,
+		}
+		if s.provider == calendarsync.Mail {
+			s.mail(s.t, s.invites, invite)
+		} else if _, err := s.invites.Schedule(s.t.Context(), invite); err != nil {
 			s.t.Fatal(err)
 		}
 		return

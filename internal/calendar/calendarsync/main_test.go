@@ -18,6 +18,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/base/dialguard"
+	"standin/internal/calendar"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
@@ -289,4 +290,29 @@ func newJob(address string, at time.Time) lifecycle.NewJob {
 		ExternalID: "own", MeetingURL: address, Platform: job.Meet, JoinAt: at, DisplayName: job.DefaultDisplayName,
 		Metadata: []byte("{}"), AutoLeave: job.DefaultAutoLeave(),
 	}
+}
+
+// mail tells a node by mail of an event, which takes place as an invite says or is cancelled. It returns what became of
+// it, as lifecycle.Outcome has it; empty if nothing did.
+func (h *harness) mail(t *testing.T, node *lifecycle.EventScheduler, invite calendar.Invite) (kind string) {
+	t.Helper()
+	told := lifecycle.Invitation{
+		Organizer: invite.OrganizerEmail, UID: invite.ICalUID,
+		IsNewest: func(context.Context, *store.Tx) (bool, error) { return true, nil },
+		Admit:    func(context.Context, *store.Tx, calendarsync.Event) (bool, error) { return true, nil },
+		Note: func(_ context.Context, _ *store.Tx, o lifecycle.Outcome) error {
+			kind = o.Kind
+			return nil
+		},
+	}
+	if !invite.Cancelled {
+		told.Occurrences = []calendarsync.Event{calendarsync.NewInvitation(calendar.Event{
+			UID: invite.ICalUID, Organizer: invite.OrganizerEmail, Summary: invite.Subject, Start: invite.JoinAt,
+			End: job.Latest(invite.EndsAt, invite.JoinAt), MeetingURL: invite.MeetingURL, Platform: invite.Platform,
+		})}
+	}
+	if err := node.SyncInvitation(t.Context(), told); err != nil {
+		t.Error(err)
+	}
+	return kind
 }

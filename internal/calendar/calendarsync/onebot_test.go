@@ -115,13 +115,15 @@ func (o *oneBot) step() {
 		invite := calendar.Invite{
 			OrganizerEmail: "crew@example.test", Subject: uid, MeetingURL: link, Platform: job.Meet, JoinAt: start, EndsAt: end,
 			ICalUID: o.pick(uid+"0", uid+"1", ""), Cancelled: o.random.IntN(4) == 0,
-			Source: []calendar.Source{calendar.FromMail, calendar.FromIntake}[o.random.IntN(2)],
 		}
+		byMail := o.random.IntN(2) == 0 && invite.ICalUID != ""
 		var nodes sync.WaitGroup
 		for n := range 1 + len(o.log)%2 { // it comes to two nodes at once, and one reads a calendar
 			nodes.Go(func() {
 				node := &lifecycle.EventScheduler{Jobs: o.jobs, Plans: o.store}
-				if _, err := node.Schedule(o.t.Context(), invite); err != nil && !job.ErrorIs(err, job.NotFound) {
+				if byMail {
+					o.mail(o.t, node, invite)
+				} else if _, err := node.Schedule(o.t.Context(), invite); err != nil && !job.ErrorIs(err, job.NotFound) {
 					o.t.Error(err)
 				}
 				if _, _, err := o.SyncNow(o.t.Context(), o.caller, o.calendars[n]); err != nil {

@@ -46,7 +46,7 @@ func TestAnyOrder(t *testing.T) {
 					invites[m] = append(invites[m], calendar.Invite{
 						OrganizerEmail: "crew@example.test", MeetingURL: strings.TrimPrefix(ending, "LOCATION:"), Platform: job.Meet, JoinAt: wanted[start],
 						ICalUID: []string{"planning", "review"}[m], Cancelled: wanted[start].IsZero() ||
-							ending != meet && ending != meet2, Source: calendar.FromMail,
+							ending != meet && ending != meet2,
 					})
 				}
 				if at := wanted[start]; !at.IsZero() && (ending == meet || ending == meet2) {

@@ -112,11 +112,7 @@ func (i *EventScheduler) consumer(ctx context.Context, organizer string, create 
 
 // saveInvite saves what an invite says about its event, and returns its meeting.
 func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite calendar.Invite, now time.Time) (*meeting, error) {
-	provider := calendarsync.Intake
-	if invite.Source == calendar.FromMail {
-		provider = calendarsync.Mail
-	}
-	source, err := tx.Invitations(ctx, consumer, provider, now)
+	source, err := tx.Invitations(ctx, consumer, calendarsync.Intake, now)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +136,7 @@ func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite ca
 		facts.Problem = calendarsync.IsCancelled
 	}
 	if e.ID == uuid.Nil {
-		e.ID, e.Provider = uuid.Must(uuid.NewV7()), provider
+		e.ID = uuid.Must(uuid.NewV7())
 		if known, err := tx.MeetingEvents(ctx, m.Meeting); invite.Cancelled && len(known) == 0 || err != nil {
 			return nil, cmp.Or(err, error(errNoEvent))
 		}

@@ -535,7 +535,7 @@ func TestSharedJob(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(t, h)
 		first, second := invitation(), invitation()
-		second.ICalUID, second.Source = "uid-2", calendar.FromMail
+		second.ICalUID = "uid-2"
 		shared := d.schedule(t, first, calendar.Scheduled)
 		if again := d.schedule(t, second, calendar.Deduped); again.JobID != shared.JobID {
 			t.Fatalf("the second event has job %s", again.JobID)
