@@ -201,11 +201,11 @@ func waitingCondition(claim job.Claim) (string, []any) {
 
 // roomIsFree excludes jobs of events while their team has a bot in the meeting, or a due job for it that goes first.
 // It uses the index jobs_meeting, and $2 of waitingCondition.
-const roomIsFree = ` AND (by_event = 0 OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.consumer_id = jobs.consumer_id
+const roomIsFree = ` AND (by_event = 0 OR requested = 1 OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.consumer_id = jobs.consumer_id
 			AND other.mode = 'live' AND other.meeting_key = jobs.meeting_key AND other.id <> jobs.id
 			AND other.join_at BETWEEN jobs.join_at - 93600000 AND jobs.join_at + 93600000 AND (other.` + hasBot + ` OR
 				other.status IN ('scheduled', 'pending') AND other.join_at <= $2
-				AND (other.by_event, other.join_at, other.id) < (1, jobs.join_at, jobs.id))))`
+				AND (other.by_event - other.requested, other.join_at, other.id) < (1, jobs.join_at, jobs.id))))`
 
 // needsNoAdmission excludes live jobs that wait for their first bot, with the words
 // of the index jobs_wake_others.

@@ -175,8 +175,8 @@ const confirmTime = 30 * time.Second
 
 // unsure reports whether an event that was not read is to be looked for once more.
 func (e Event) unsure(now time.Time) bool {
-	hasBot := e.Job.Dispatched() && !e.Job.Terminal() || e.Job == job.Scheduled && e.Start.Before(now.Add(15*time.Minute))
-	return hasBot && e.End.After(now) && (e.MissingSince.IsZero() || now.Before(e.MissingSince.Add(confirmTime)))
+	hasBot := e.Job.Dispatched() || e.Job != "" && e.Start.Before(now.Add(15*time.Minute))
+	return hasBot && !e.Job.Terminal() && e.End.After(now) && (e.MissingSince.IsZero() || now.Before(e.MissingSince.Add(confirmTime)))
 }
 
 // compare returns the events to save so that those of a calendar are as read. It reports whether

@@ -38,6 +38,8 @@ type decision struct {
 	until  time.Time       // of wait and queue
 	code   job.FailureCode // of giveUp
 	detail string          // the reason, for people; empty for wait
+
+	otherJob string // of joinOther
 }
 
 // situation is everything that a decision depends on.
@@ -143,7 +145,7 @@ func (s situation) decideDue() decision {
 		return decision{action: giveUp, code: job.InternalError,
 			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}
 	case !s.now.Before(end) && s.otherBot != "":
-		return decision{action: joinOther, detail: "the bot of another job was in the meeting until it was over"}
+		return decision{action: joinOther, otherJob: s.otherBot, detail: "the bot of another job was in the meeting until it was over"}
 	case !s.now.Before(end):
 		return s.missed("")
 	case s.otherBot != "": // it goes in once that has left

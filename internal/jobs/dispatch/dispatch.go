@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/base/retry"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
@@ -277,4 +279,14 @@ func (t Timeouts) simulated() Timeouts {
 	t.Leaving = min(t.Leaving, 30*time.Second)
 	t.MaxAttempts = max(t.MaxAttempts, 3)
 	return t
+}
+
+// BotStateChanged makes the dispatcher look at a job whose bot has started or
+// ended.
+func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
+	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
+	if err != nil {
+		d.Log.Error("cannot wake a job whose bot changed; processing it when it is due", "job", jobID, "error", err)
+	}
+	d.Wake()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 )
@@ -41,6 +42,40 @@ func TestOtherBotInside(t *testing.T) {
 		h.untilLaunched(t, h.NewJob(t, func(r *lifecycle.NewJob) { r.MeetingURL = otherRoom }).ID, 0)
 		if r := h.Record(t, second); r.Status != job.Pending {
 			t.Errorf("the second job is %s beside the first", r.Status)
+		}
+	})
+}
+
+// TestOtherBotStays checks that the events of a job have the job whose bot was in the room until they were over.
+func TestOtherBotStays(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.run(t)
+		now := h.clock.Now()
+		inside := h.launched(t)
+		h.sendEvent(t, inside, 0, job.BotJoined, "")
+		h.sendEvent(t, inside, 0, job.BotInMeeting, "")
+		r := h.Record(t, inside)
+		if err := h.Store.SetConsumerMail(t.Context(), r.ConsumerID, []string{"ada@example.test"}); err != nil {
+			t.Fatal(err)
+		}
+		later := calendar.Invite{
+			OrganizerEmail: "ada@example.test", MeetingURL: r.MeetingURL, Platform: r.Platform, JoinAt: now.Add(16 * time.Minute),
+			EndsAt: now.Add(18 * time.Minute), ICalUID: "later",
+		}
+		scheduler := &lifecycle.EventScheduler{Jobs: h.Service}
+		invited, err := scheduler.Schedule(t.Context(), later)
+		if err != nil || invited.JobID == inside {
+			t.Fatalf("a meeting that begins later: %+v, %v", invited, err)
+		}
+		h.exec(t, `UPDATE jobs SET heartbeat_at = $2, wake_at = $2 WHERE id = $1`, inside, now.Add(time.Hour).UnixMilli())
+		h.at(later.JoinAt)
+		h.untilPending(t, invited.JobID)
+		h.at(later.EndsAt)
+		h.until(t, invited.JobID, "cancelled", func(r job.Record) bool { return r.Status == job.Cancelled })
+		events, err := h.Store.EventsOfJob(t.Context(), inside)
+		if err != nil || len(events) != 1 || events[0].UID != "later" {
+			t.Errorf("the events of the job whose bot was there: %+v, %v", events, err)
 		}
 	})
 }

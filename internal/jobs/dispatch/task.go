@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/account"
 	"standin/internal/base/meetinglink"
 	"standin/internal/base/retry"
@@ -57,7 +55,7 @@ func (t *task) process(ctx context.Context, lease *runner.Lease) error {
 	if !loaded.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
 		t.d.releaseSlot(loaded.ID)
 	}
-	err = t.apply(ctx, s, next)
+	err = t.apply(ctx, next)
 	if (next.action == wait || next.action == reportDelay) && t.botState() != s.bot {
 		t.botStateChanged(ctx)
 	}
@@ -96,7 +94,7 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 	if waiting && r.Mode == job.Live && !t.claimed.Admitted {
 		s.noCapacity = d.notAdmitted(ctx)
 	}
-	if waiting && r.ByEvent {
+	if waiting && r.ByEvent && !r.Requested {
 		other, ok, err := d.Store.BotInMeeting(ctx, r.Job)
 		if err != nil {
 			return s, err
@@ -135,7 +133,7 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 }
 
 // apply does what was decided.
-func (t *task) apply(ctx context.Context, s situation, next decision) error {
+func (t *task) apply(ctx context.Context, next decision) error {
 	d := t.d
 	switch next.action {
 	case wait:
@@ -203,7 +201,7 @@ func (t *task) apply(ctx context.Context, s situation, next decision) error {
 	case joinOther:
 		return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 			c.Lease = ""
-			return c.JoinOther(ctx, s.otherBot)
+			return c.JoinOther(ctx, next.otherJob)
 		})
 	case cleanUp:
 		return t.call(ctx, func() error { return t.cleanUp(ctx) })
@@ -468,28 +466,6 @@ func (t *task) botStateChanged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.d.Lease)
 	defer cancel()
 	t.d.BotStateChanged(ctx, t.claimed.ID)
-}
-
-// BotStateChanged makes the dispatcher look at a job whose bot has started or
-// ended.
-func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
-	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
-	if err != nil {
-		d.Log.Error("cannot wake a job whose bot changed; processing it when it is due", "job", jobID, "error", err)
-	}
-	d.Wake()
-}
-
-// notAdmitted returns why a due job was not admitted.
-func (d *Dispatcher) notAdmitted(ctx context.Context) string {
-	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
-		return reason
-	}
-	if d.MaxBotsPerConsumer > 0 {
-		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
-			d.MaxBotsPerConsumer)
-	}
-	return "other jobs are served first"
 }
 
 // wakeForLaunch returns when the job is looked at again after its bot was

@@ -197,18 +197,22 @@ func (m *meeting) report(ctx context.Context, before, after calendarsync.Event) 
 	case !after.Record || !m.moved:
 		return nil
 	}
+	return tellOfEvent(ctx, m.tx, m.ConsumerID, name, after, m.service.Now())
+}
+
+// tellOfEvent emits a webhook about an event of a calendar.
+func tellOfEvent(ctx context.Context, tx *store.Tx, consumer uuid.UUID, name string, e calendarsync.Event, now time.Time) error {
 	told := webhook.CalendarMeeting{
-		CalendarID: after.CalendarID, EventID: after.ID, ICalUID: after.UID, Title: after.Title, StartsAt: job.Timestamp(after.Start),
-		EndsAt: job.Timestamp(after.End),
-		Record: after.Record, Reason: cmp.Or(after.Reason, "not recorded: the calendar no longer has it"),
+		CalendarID: e.CalendarID, EventID: e.ID, ICalUID: e.UID, Title: e.Title, StartsAt: job.Timestamp(e.Start),
+		EndsAt: job.Timestamp(e.End), Record: e.Record, Reason: cmp.Or(e.Reason, "not recorded: the calendar no longer has it"),
 	}
-	if after.MeetingURL != "" {
-		told.MeetingURL = &after.MeetingURL
+	if e.MeetingURL != "" {
+		told.MeetingURL = &e.MeetingURL
 	}
-	if after.JobID != uuid.Nil {
-		told.JobID = &after.JobID
+	if e.JobID != uuid.Nil {
+		told.JobID = &e.JobID
 	}
-	return webhook.InsertForConsumer(ctx, m.tx, m.ConsumerID, webhook.CalendarChanged(name, told), m.service.Now())
+	return webhook.InsertForConsumer(ctx, tx, consumer, webhook.CalendarChanged(name, told), now)
 }
 
 // monthlyLimit returns how many jobs events may create for the consumer in a

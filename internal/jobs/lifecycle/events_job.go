@@ -15,6 +15,7 @@ import (
 	"standin/internal/calendar"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/webhook"
 )
 
 // pastInvite is how long after the time of an event its job's timeline records
@@ -212,6 +213,19 @@ func (m *meeting) newJob(ctx context.Context) (job.Record, error) {
 // JoinOther cancels a job whose meeting another job of the team has recorded, which its events then have.
 func (c *Change) JoinOther(ctx context.Context, other string) error {
 	if err := c.tx.MoveEvents(ctx, c.ID, other); err != nil {
+		return err
+	}
+	id, err := uuid.Parse(other)
+	if err != nil {
+		return fmt.Errorf("join another job: %w", err)
+	}
+	events, err := c.tx.EventsOfJob(ctx, id)
+	for _, e := range events {
+		if err == nil && !e.IsInvitation() {
+			err = tellOfEvent(ctx, c.tx, c.ConsumerID, webhook.CalendarEventUpdated, e, c.Now)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return c.cancel(ctx, map[string]string{"by": byCalendar, "job": other})
