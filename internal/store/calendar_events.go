@@ -160,23 +160,28 @@ func (db *Reader) EventsOfJob(ctx context.Context, jobID uuid.UUID) ([]calendars
 	return db.events(ctx, `WHERE e.job_id = $1 AND e.job_id <> '' AND e.wanted = 1 ORDER BY e.starts_at, e.id LIMIT 50`, jobID.String())
 }
 
-// scanMeeting scans the UID and the original start of a meeting of a consumer.
-func scanMeeting(consumer uuid.UUID) func(row) (calendarsync.Meeting, error) {
-	return func(r row) (calendarsync.Meeting, error) {
-		m := calendarsync.Meeting{ConsumerID: consumer}
-		var original int64
-		err := r.Scan(&m.UID, &original)
-		if original != 0 {
-			m.Original = fromMillis(original)
-		}
-		return m, err
+// scanMeeting scans the consumer, the UID and the original start of a meeting.
+func scanMeeting(r row) (m calendarsync.Meeting, err error) {
+	var original int64
+	err = r.Scan(&m.ConsumerID, &m.UID, &original)
+	if original != 0 {
+		m.Original = fromMillis(original)
 	}
+	return m, err
+}
+
+// DirtyInvitations returns up to limit meetings of which only invitations tell and whose jobs are to be checked: a change of
+// a job that many events share leaves some. It uses the index calendar_events_dirty.
+func (db *Reader) DirtyInvitations(ctx context.Context, limit int) ([]calendarsync.Meeting, error) {
+	return list(ctx, db, "find the changed events of invitations", scanMeeting, `SELECT DISTINCT e.consumer_id, e.uid, e.original
+		FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id WHERE e.dirty = 1 AND c.due_at IS NULL
+		ORDER BY e.consumer_id, e.uid, e.original LIMIT $1`, limit)
 }
 
 // DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
 // It uses the index calendar_events_dirty.
 func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
-	return list(ctx, db, "find the changed events of a calendar", scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events
+	return list(ctx, db, "find the changed events of a calendar", scanMeeting, `SELECT consumer_id, uid, original FROM calendar_events
 		WHERE calendar_id = $1 AND dirty = 1 ORDER BY removed, starts_at, id LIMIT $2`, c.ID, limit)
 }
 
@@ -229,6 +234,6 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 		originalMillis(m.Original)); err != nil {
 		return nil, err
 	}
-	return list(ctx, tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID),
-		`SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
+	return list(ctx, tx.Reader, "find other events of a job", scanMeeting,
+		`SELECT DISTINCT consumer_id, uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
 }

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Row is a row of a query.
 type Row interface{ Scan(columns ...any) error }
@@ -17,3 +20,6 @@ func (tx *Tx) Exec(ctx context.Context, action, query string, args ...any) (int6
 
 // SkipLocked ends a query for rows that no other transaction has locked, and locks them.
 func (tx *Tx) SkipLocked() string { return tx.dialect.SkipLocked }
+
+// NullTime is a time as stored, NULL if it is unset.
+func NullTime(t time.Time) any { return nullMillis(t) }

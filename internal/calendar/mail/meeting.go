@@ -321,5 +321,5 @@ func (s *Store) scheduleNext(ctx context.Context, m meeting, at time.Time, again
 		attempts = "attempts + 1"
 	}
 	return s.exec(ctx, `UPDATE mail_meetings SET next_at = $3, attempts = `+attempts+` WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid,
-		nullTime(at))
+		store.NullTime(at))
 }

@@ -90,7 +90,7 @@ func saveJudgment(ctx context.Context, tx *store.Tx, id uuid.UUID, j judgment, n
 	return exec(ctx, tx, `UPDATE mail_messages SET message_id = $2, subject = $3, sender = $4, domain = $5, auth = $6, sealed = $7,
 		addressed = $8, verdict = $9, detail = $10, next_at = $11
 		WHERE id = $1`, id, j.content.id, j.content.subject, j.content.from, j.domain(), j.auth.method, j.auth.sealed, j.auth.addressed,
-		j.verdict, j.detail, nullTime(next))
+		j.verdict, j.detail, store.NullTime(next))
 }
 
 // unused is the condition for messages that are processed and not the source of

@@ -58,14 +58,6 @@ func get(ctx context.Context, db *store.Reader, columns []any, query string, arg
 	return ok, err
 }
 
-// nullTime is a time as stored: NULL if it is unset.
-func nullTime(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return at
-}
-
 // encoded is a message as it is stored, and decode its inverse.
 func encoded(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
 

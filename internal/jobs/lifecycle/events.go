@@ -51,6 +51,8 @@ const (
 	maxOtherMeetings = 20
 
 	maxMeetings = 20 // meetings that are settled in one transaction
+
+	maxLeft = 1000 // meetings that SettleInvitations settles
 )
 
 // SyncMeetings implements calendarsync.Jobs. It decides about meetings, all of one consumer,
@@ -71,6 +73,20 @@ func (i *EventScheduler) SyncMeetings(ctx context.Context, meetings []calendarsy
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// SettleInvitations settles what invitations tell of and is left to be settled.
+func (i *EventScheduler) SettleInvitations(ctx context.Context) error {
+	meetings, err := i.Jobs.Store.DirtyInvitations(ctx, maxLeft)
+	for len(meetings) > 0 {
+		n := slices.IndexFunc(meetings, func(m calendarsync.Meeting) bool { return m.ConsumerID != meetings[0].ConsumerID })
+		if n < 0 {
+			n = len(meetings)
+		}
+		err = errors.Join(err, i.SyncMeetings(ctx, meetings[:n]))
+		meetings = meetings[n:]
+	}
+	return err
 }
 
 // OverrideEvent implements calendarsync.Jobs. It saves whether a person wants a bot for

@@ -572,6 +572,41 @@ func TestSharedJob(t *testing.T) {
 	})
 }
 
+// TestManyShareJob checks that a job that many events share follows those that remain, and that none is left to be settled.
+func TestManyShareJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newInviteHarness(t, h)
+		invites := make([]calendar.Invite, 30)
+		for n := range invites {
+			invites[n] = invitation()
+			invites[n].ICalUID = fmt.Sprint("uid-", n)
+			if _, err := d.Schedule(t.Context(), invites[n]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		moved := invites[0]
+		moved.JoinAt = moved.JoinAt.Add(-5 * time.Minute)
+		shared := d.schedule(t, moved, calendar.Deduped)
+		if err := d.SettleInvitations(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := h.Store.DirtyInvitations(t.Context(), 1); err != nil || len(left) > 0 {
+			t.Errorf("left to be settled: %+v, %v", left, err)
+		}
+		if r := h.Record(t, shared.JobID); !r.JoinAt.Equal(moved.JoinAt) {
+			t.Errorf("the bot comes at %s, and one of its meetings begins at %s", r.JoinAt, moved.JoinAt)
+		}
+		for _, invite := range append(invites[1:], moved) {
+			invite.Cancelled = true
+			d.schedule(t, invite, calendar.Deduped)
+		}
+		if r := h.Record(t, shared.JobID); r.Status != job.Cancelled {
+			t.Errorf("without events, the job is %s", r.Status)
+		}
+	})
+}
+
 // TestInviteMatchesConsumerJob checks that an invite to the same meeting at the same
 // time as a consumer's own job creates no second job and does not change the first.
 func TestInviteMatchesConsumerJob(t *testing.T) {

@@ -56,11 +56,11 @@ type calendarPatch struct {
 	CalendarID   *string      `json:"calendarId"`
 	Email        nullableText `json:"email"`
 	Rules        struct {
-		Record          *[]calendarsync.Condition `json:"record"`
-		Aliases         *[]string                 `json:"aliases"`
-		TitleMatches    *string                   `json:"titleMatches"`
-		MinParticipants *int                      `json:"minParticipants"`
-		OptOut          *string                   `json:"optOut"`
+		Record          nullable[[]calendarsync.Condition] `json:"record"`
+		Aliases         *[]string                          `json:"aliases"`
+		TitleMatches    *string                            `json:"titleMatches"`
+		MinParticipants *int                               `json:"minParticipants"`
+		OptOut          *string                            `json:"optOut"`
 	} `json:"rules"`
 	Job         *calendarJob `json:"job"`
 	PollSeconds *int         `json:"pollSeconds"`
@@ -218,7 +218,7 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant,
 			CalendarID: request.CalendarID,
 		},
-		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants,
+		Record: request.Rules.Record.value, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants,
 		OptOut: request.Rules.OptOut, Aliases: request.Rules.Aliases,
 	}
 	if request.Name != nil {

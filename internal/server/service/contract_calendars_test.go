@@ -69,6 +69,12 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 		!j.has(`"afterSoloSeconds":7`) || !j.has(`"afterMaxSeconds":14400`) {
 		t.Errorf("the job: %s %s", j.body, settings.body)
 	}
+	reset := h.call(t, 200, h.ada, "patchCalendar", `{"rules":{"record":null}}`, in...)
+	if !reset.has(`"record":["accepted","public"]`) {
+		t.Errorf("the rules by default: %s", reset.body)
+	}
+	h.call(t, 200, h.ada, "patchCalendar", `{"rules":{"record":["all"]}}`, in...)
+	h.call(t, 200, h.ada, "syncCalendar", "", in...)
 	again := h.call(t, 200, h.ada, "createJob", fmt.Sprintf(
 		`{"externalId":%q,"meetingUrl":"https://meet.google.com/cal-enda-rsx?authuser=1","joinAt":%q,"dedupe":true}`, uuid.NewString(), start.Format(time.RFC3339)))
 	details := h.call(t, 200, h.ada, "getJobDetails", "", jobID)
