@@ -17,10 +17,19 @@ const (
 
 // invite returns a message with an event, whose lines are separated by |, from an author.
 func invite(from, id, event string) []byte {
+	method := ""
+	if strings.HasPrefix(event, "METHOD:") {
+		method, event, _ = strings.Cut(event, "|")
+		method += "\r\n"
+	}
+	if !strings.HasPrefix(event, "UID:") {
+		event = "UID:planning|" + event
+	}
 	return fmt.Appendf(nil,
-		"From: %s@example.test\r\nTo: notes@bots.example.test\r\nSubject: Planning\r\nMessage-ID: <%s@example.test>\r\nDate: Wed, 25 Nov 2026 10:00:00 +0000\r\n"+
-			"Content-Type: text/calendar; charset=utf-8\r\n\r\nBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:planning\r\n%s\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-		from, id, strings.ReplaceAll(event, "|", "\r\n"))
+		"From: %s@example.test\r\nTo: notes@bots.example.test\r\nSubject: Planning\r\nMessage-ID: <%s@example.test>\r\n"+
+			"Date: Wed, 25 Nov 2026 10:00:00 +0000\r\nContent-Type: text/calendar; charset=utf-8\r\n\r\n"+
+			"BEGIN:VCALENDAR\r\n%sBEGIN:VEVENT\r\n%s\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		from, id, method, strings.ReplaceAll(event, "|", "\r\n"))
 }
 
 // TestUpdates checks the jobs after updates, which replace what was scheduled whatever
