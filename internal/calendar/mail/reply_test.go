@@ -25,13 +25,16 @@ func replySettings(host *mailhost.SMTP, from string) ReplySettings {
 	}
 }
 
-// replying returns a worker that sends replies.
+// replying returns a worker that sends replies, on PostgreSQL if it is installed: the other tests are on SQLite.
 func replying(t *testing.T) (*harness, *mailhost.SMTP) {
 	t.Helper()
 	host := mailhost.NewSMTP(t, "secret")
 	h := newHarness(t, func(s *Settings) {
 		s.Reply = replySettings(host, "notes@bots.example.test")
 		s.Reply.BaseURL = "https://standin.example.test"
+		if Cluster != nil {
+			s.Store = storetest.Open(t, Cluster.Fresh(t))
+		}
 	})
 	return h, host
 }
