@@ -90,8 +90,9 @@ func servedMetrics(t *testing.T) map[string]bool {
 	const secret = "the metrics secret"
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()},
-		LauncherSettings: service.LauncherSettings{Launcher: "manual"}, KeySettings: service.KeySettings{IngestSigningKey: "key"}, HTTP: httpapi.Options{MetricsSecret: secret},
-		Log: slog.New(slog.DiscardHandler),
+		LauncherSettings: service.LauncherSettings{Launcher: "manual"}, KeySettings: service.KeySettings{IngestSigningKey: "key"},
+		HTTP: httpapi.Options{MetricsSecret: secret},
+		Log:  slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

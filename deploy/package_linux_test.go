@@ -215,7 +215,8 @@ const (
 func checkMail(t *testing.T, d *debian, api *client.Client) {
 	t.Helper()
 	const listen = "127.0.0.25:25" // an address that no other mail server uses
-	d.configure("standin-mail", "STANDIN_MAIL_SMTP_LISTEN="+listen, "STANDIN_MAIL_RECIPIENTS=notes@example.com", "STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_NETWORKS=127.0.0.0/8")
+	d.configure("standin-mail", "STANDIN_MAIL_SMTP_LISTEN="+listen,
+		"STANDIN_MAIL_RECIPIENTS=notes@example.com", "STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_NETWORKS=127.0.0.0/8")
 	d.do("systemctl", "daemon-reload")
 	d.do("systemctl", "start", "standin-mail")
 	message := fmt.Appendf(nil, invitation, time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z"))

@@ -104,7 +104,8 @@ type calendarsListCommand struct{ apiFlags }
 func (c *calendarsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	return printList(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", api.Calendars(ctx), 0, func(calendar client.Calendar) []string {
 		return []string{
-			calendar.ID, calendar.Name, strings.Join(calendar.Rules.Record, ","), calendar.State, to.maybe(calendar.SyncedAt), deref(calendar.Error),
+			calendar.ID, calendar.Name, strings.Join(calendar.Rules.Record, ","), calendar.State,
+			to.maybe(calendar.SyncedAt), deref(calendar.Error),
 		}
 	})
 }

@@ -138,7 +138,7 @@ type consumersSetCommand struct {
 	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"Default of the team's jobs for what is recorded: video, audio, none, or default for the service's setting."`
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"Default of the team's jobs for what the video shows, in the same form: speaker, gallery, content, page or default."`
 	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Default of the team's jobs for the size of the video, in the same form: 720p, 1080p or default."`
-	Mail            string `placeholder:"example.com,…" help:"Mail addresses and domains of the team, beside its own address: invitations of these organizers are for it. none removes them."`
+	Mail            string `placeholder:"example.com,…" help:"Addresses and domains whose invitations are for the team. none removes them."`
 	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after they end, in the same form. A job is kept at least as long as its recording."`
 	botOutputFlags  `embed:"" group:"Default of the team's jobs for what bots play and show:"`
 	NoOutput        bool `help:"Remove the team's default for what bots play and show."`
@@ -147,7 +147,7 @@ type consumersSetCommand struct {
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 	if *c == (consumersSetCommand{dataFlags: c.dataFlags, Name: c.Name}) {
-		return errors.New("give --retention, --job-retention, --mail, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
+		return errors.New("give at least one of the settings that standin teams set --help lists")
 	}
 	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
 		var changes strings.Builder

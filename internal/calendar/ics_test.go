@@ -359,7 +359,8 @@ func TestOccurrences(t *testing.T) {
 		},
 		"without the first and an added day": {
 			[]string{
-				"DTSTART" + zone + "20261026T203000", "RRULE:FREQ=DAILY;COUNT=2", "RDATE" + zone + "20261030T203000", "RDATE" + zone + "20261031T203000",
+				"DTSTART" + zone + "20261026T203000", "RRULE:FREQ=DAILY;COUNT=2",
+				"RDATE" + zone + "20261030T203000", "RDATE" + zone + "20261031T203000",
 				"EXDATE;VALUE=DATE:20261026,20261030",
 			},
 			"10-28 00:30, 11-01 00:30",

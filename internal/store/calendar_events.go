@@ -11,11 +11,12 @@ import (
 	"standin/internal/calendar/calendarsync"
 )
 
-const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer, e.starts_at, e.ends_at, e.zone,
-	e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason, e.updated_at, e.overridden, e.removed,
+const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer,
+	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason, e.updated_at, e.overridden, e.removed,
 	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
 
-const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id LEFT JOIN jobs j ON j.id = e.job_id `
+const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e
+	JOIN calendars c ON c.id = e.calendar_id LEFT JOIN jobs j ON j.id = e.job_id `
 
 func scanEvent(r row) (e calendarsync.Event, err error) {
 	var original int64
@@ -127,8 +128,8 @@ func (tx *Tx) SaveEvent(ctx context.Context, calendarID, consumer uuid.UUID, e c
 // the API. The caller has locked the consumer.
 func (tx *Tx) Invitations(ctx context.Context, consumer uuid.UUID, provider calendarapi.Provider, now time.Time) (uuid.UUID, error) {
 	id := InvitationsID(consumer, provider)
-	return id, tx.exec(ctx, "insert what tells of invitations", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job,
-			poll_ms, created_at, state, error, failures, validators, lease, revision, deleted, provider)
+	return id, tx.exec(ctx, "insert what tells of invitations", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules,
+			job, poll_ms, created_at, state, error, failures, validators, lease, revision, deleted, provider)
 		VALUES ($1, $2, '', '', '', '', '{}', '{}', 0, $3, 'active', '', 0, '{}', '', 0, 0, $4) ON CONFLICT (id) DO NOTHING`,
 		id, consumer, now, provider)
 }
@@ -222,8 +223,9 @@ func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) 
 // WithdrawEvents notes that the owner of a calendar has withdrawn the permission to read it: its events that are
 // not over no longer ask for a bot.
 func (s *Store) WithdrawEvents(ctx context.Context, c calendarsync.Calendar, now time.Time) error {
+	const reason = "the owner has withdrawn the permission to read the calendar"
 	return s.exec(ctx, "withdraw the events of a calendar", `UPDATE calendar_events SET rule_record = 0, rule_reason = $3, dirty = 1
-		WHERE calendar_id = $1 AND ends_at > $2 AND rule_reason <> $3`, c.ID, now, "the owner has withdrawn the permission to read the calendar")
+		WHERE calendar_id = $1 AND ends_at > $2 AND rule_reason <> $3`, c.ID, now, reason)
 }
 
 // MarkOtherEvents makes other meetings due that have the same job, and returns them. It

@@ -52,9 +52,11 @@ var exampleRows = map[string]string{
 		meeting_url, platform, attendees, response, problem,
 		rule_record, rule_reason, updated_at, removed, dirty, wanted, record, reason, job_id)
 		VALUES ('event', 'calendar', '` + rowConsumer + `', 'uid', 0, 0, '', '', 1, 1, '', '', '', 0, '', '', 0, '', 1, 0, 0, 0, 0, '', '')`,
-	"mail_messages": `(id, message_key, source, remote, received_at, raw, size, verdict, since) VALUES ('mail', 'key', 'smtp', '', 1, '', 0, 'accepted', 1)`,
+	"mail_messages": `(id, message_key, source, remote, received_at, raw, size, verdict, since)
+		VALUES ('mail', 'key', 'smtp', '', 1, '', 0, 'accepted', 1)`,
 	"mail_meetings": `(id, organizer, uid, domain, created_at, updated_at) VALUES ('meeting', 'ada@example.test', 'uid', '', 1, 1)`,
-	"mail_events":   `(organizer, uid, original, sequence, stamp, assumed, named, message) VALUES ('ada@example.test', 'uid', 0, 0, 1, 0, 0, 'mail')`,
+	"mail_events": `(organizer, uid, original, sequence, stamp, assumed, named, message)
+		VALUES ('ada@example.test', 'uid', 0, 0, 1, 0, 0, 'mail')`,
 	"mail_changes":  `(message, job, kind, summary, starts_at, zone) VALUES ('mail', 'job', 'scheduled', '', 1, '')`,
 	"consumer_mail": `(address, consumer_id) VALUES ('@example.test', '` + rowConsumer + `')`,
 	"mailboxes":     `(name, uid_validity, uid, first_seen_at) VALUES ('box', 1, 1, 1)`,
@@ -183,7 +185,8 @@ func checkDeleted(t *testing.T, db *sql.DB, address string) {
 		t.Fatal(err)
 	}
 	kept := []string{
-		"alerts", "device_flow_lock", "device_flows", "nodes", "mail_changes", "mail_events", "mail_meetings", "mail_messages", "mailboxes", // for 30 days
+		"alerts", "device_flow_lock", "device_flows", "nodes", "mail_changes", "mail_events", "mail_meetings", "mail_messages",
+		"mailboxes", // for 30 days
 	}
 	for table := range exampleRows {
 		if got := countRows(t, db, table); (got != 0) != slices.Contains(kept, table) {

@@ -55,7 +55,8 @@ func privateSite(t *testing.T) (address string, roots []byte) {
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // browsers refuse the certificate
 	server.TLS = &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{signed(2, leaf, &key.PublicKey)}, PrivateKey: key}}, MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{signed(2, leaf, &key.PublicKey)}, PrivateKey: key}},
+		MinVersion:   tls.VersionTLS12,
 	}
 	server.StartTLS()
 	t.Cleanup(server.Close)

@@ -42,7 +42,8 @@ type microsoftEvent struct {
 }
 
 // microsoftFields are those of microsoftEvent.
-const microsoftFields = "iCalUId,subject,body,lastModifiedDateTime,start,end,originalStartTimeZone,isAllDay,isCancelled,sensitivity,organizer,attendees,responseStatus,location,onlineMeeting,onlineMeetingUrl"
+const microsoftFields = "iCalUId,subject,body,lastModifiedDateTime,start,end,originalStartTimeZone,isAllDay,isCancelled,sensitivity," +
+	"organizer,attendees,responseStatus,location,onlineMeeting,onlineMeetingUrl"
 
 type microsoftPerson struct {
 	Type         string // required, optional, resource

@@ -252,9 +252,9 @@ func TestAPIFaults(t *testing.T) {
 		}{
 			{http.StatusTooManyRequests, "{}", "1200", "accepts no more requests for a while", 20 * time.Minute},
 			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"userRateLimitExceeded"}]}}`, "", "accepts no more requests for a while", time.Minute},
-			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"dailyLimitExceeded"}]}}`, "", "accepts no more requests for a while", time.Minute},
-			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"calendarUsageLimitsExceeded"}]}}`, "", "accepts no more requests for a while", time.Minute},
-			{http.StatusForbidden, `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"accessNotConfigured"}]}}`, "", "its operator must enable it", time.Minute},
+			{http.StatusForbidden, limited("dailyLimitExceeded"), "", "accepts no more requests for a while", time.Minute},
+			{http.StatusForbidden, limited("calendarUsageLimitsExceeded"), "", "accepts no more requests for a while", time.Minute},
+			{http.StatusForbidden, limited("accessNotConfigured"), "", "its operator must enable it", time.Minute},
 			{http.StatusForbidden, `{"error":{"code":"ErrorAccessDenied","message":"x"}}`, "", "does not permit to read this calendar", time.Minute},
 			{http.StatusServiceUnavailable, "busy", "90000", "responded with 503", time.Hour},
 			{http.StatusOK, "<html>", "", "a response that cannot be read", time.Minute},
@@ -422,4 +422,9 @@ func TestLastMoment(t *testing.T) {
 		t.Error("the calendar is not read once shortly before the meeting")
 	}
 	expect(t, "jobs", h.scheduled(t), []string{"11-26 09:00 abc-defg-hij Planning"})
+}
+
+// limited is Google's error with a reason.
+func limited(reason string) string {
+	return `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"` + reason + `"}]}}`
 }

@@ -44,7 +44,8 @@ func FuzzParseAddress(f *testing.F) {
 			return
 		}
 		parsed, err := url.Parse(address)
-		if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" && parsed.Scheme != webcal || parsed.Hostname() == "" || parsed.Fragment != "" {
+		if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" && parsed.Scheme != webcal ||
+			parsed.Hostname() == "" || parsed.Fragment != "" {
 			t.Errorf("%q is the address %q (%v)", text, address, err)
 		}
 		if _, err := http.NewRequest(http.MethodGet, address, nil); err != nil {

@@ -2,6 +2,7 @@ package calendarsync_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,8 @@ func (s *insideSource) say(uid string, start time.Time, link string) {
 	case calendarsync.Feed:
 		s.set("/ann.ics")
 		if uid != "" {
-			s.set("/ann.ics", fmt.Sprintf("UID:%s|SUMMARY:Planning|ORGANIZER:mailto:ann@example.test|SEQUENCE:%d|DTSTART:%s|DURATION:PT1H|LOCATION:%s",
+			s.set("/ann.ics", fmt.Sprintf(
+				"UID:%s|SUMMARY:Planning|ORGANIZER:mailto:ann@example.test|SEQUENCE:%d|DTSTART:%s|DURATION:PT1H|LOCATION:%s",
 				uid, s.version, start.Format("20060102T150405Z"), link))
 		}
 	case calendarsync.Mail, calendarsync.Intake:
@@ -69,7 +71,8 @@ func (s *insideSource) bots(what string, want ...string) {
 	found := []string{}
 	for _, j := range s.all(s.t) {
 		if !j.Status.Terminal() {
-			found = append(found, fmt.Sprintf("%s %s %s", j.Status, j.JoinAt.Format("15:04"), j.MeetingURL[len("https://meet.google.com/"):][:3]))
+			room := strings.TrimPrefix(j.MeetingURL, "https://meet.google.com/")[:3]
+			found = append(found, fmt.Sprintf("%s %s %s", j.Status, j.JoinAt.Format("15:04"), room))
 		}
 	}
 	expect(s.t, what, found, want)

@@ -96,8 +96,9 @@ func (o *oneBot) step() {
 			o.feed = nil
 		}
 		if o.random.IntN(6) > 0 {
-			o.feed = append(o.feed, fmt.Sprintf("UID:%s%d|SUMMARY:%s|SEQUENCE:%d|STATUS:%s|DTSTART:%s|DTEND:%s|LOCATION:%s", uid, o.random.IntN(2), uid, len(o.log),
-				o.pick("CONFIRMED", "CONFIRMED", "CANCELLED"), start.UTC().Format("20060102T150405Z"), end.UTC().Format("20060102T150405Z"), link))
+			o.feed = append(o.feed, fmt.Sprintf("UID:%s%d|SUMMARY:%s|SEQUENCE:%d|STATUS:%s|DTSTART:%s|DTEND:%s|LOCATION:%s",
+				uid, o.random.IntN(2), uid, len(o.log), o.pick("CONFIRMED", "CONFIRMED", "CANCELLED"),
+				start.UTC().Format(calendar.OriginalLayout), end.UTC().Format(calendar.OriginalLayout), link))
 		}
 		o.set("/ann.ics", o.feed...)
 		o.sync(o.t, o.calendars[0])
@@ -199,7 +200,8 @@ func (o *oneBot) check(before []job.Job) {
 				continue
 			}
 			if a.JoinAt.Before(b.Options.StartBefore.Time()) && b.JoinAt.Before(a.Options.StartBefore.Time()) {
-				o.t.Errorf("two bots at %s and %s in %s: %s and %s", a.JoinAt.Format("15:04"), b.JoinAt.Format("15:04"), a.MeetingURL, a.Status, b.Status)
+				o.t.Errorf("two bots at %s and %s in %s: %s and %s",
+					a.JoinAt.Format("15:04"), b.JoinAt.Format("15:04"), a.MeetingURL, a.Status, b.Status)
 			}
 		}
 	}
@@ -209,7 +211,8 @@ func (o *oneBot) check(before []job.Job) {
 				continue
 			}
 			for _, e := range wanted {
-				if e.JobID == is.ID && meetinglink.Key(e.MeetingURL) == meetinglink.Key(is.MeetingURL) && !e.Start.After(now) && e.End.After(now) {
+				inRoom := e.JobID == is.ID && meetinglink.Key(e.MeetingURL) == meetinglink.Key(is.MeetingURL)
+				if inRoom && !e.Start.After(now) && e.End.After(now) {
 					o.t.Errorf("the bot of %s was cut, which event %s still wants", is.JoinAt.Format("15:04"), e.UID)
 				}
 			}

@@ -433,7 +433,8 @@ func TestManyMeetings(t *testing.T) {
 	h := newSQLiteHarness(t)
 	var events []string
 	for n := range 1100 {
-		events = append(events, fmt.Sprintf("UID:%d|DTSTART:%s|%s", n, november.Add(time.Duration(n+1)*time.Minute).Format("20060102T150405Z"), meet))
+		events = append(events, fmt.Sprintf("UID:%d|DTSTART:%s|%s", n,
+			november.Add(time.Duration(n+1)*time.Minute).Format("20060102T150405Z"), meet))
 	}
 	h.set("/ann.ics", events...)
 	none := []calendarsync.Condition{calendarsync.RecordNone}

@@ -299,7 +299,8 @@ func TestAttackStrangersStartBots(t *testing.T) {
 		calendar.WriteString("BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n")
 		for i := range events {
 			fmt.Fprintf(&calendar,
-				"BEGIN:VEVENT\r\nUID:%s-%d\r\nSEQUENCE:%d\r\nORGANIZER:mailto:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://zoom.us/j/81234567%03d\r\nEND:VEVENT\r\n",
+				"BEGIN:VEVENT\r\nUID:%s-%d\r\nSEQUENCE:%d\r\nORGANIZER:mailto:%s\r\nDTSTART:%s\r\n"+
+					"DURATION:PT1H\r\nLOCATION:https://zoom.us/j/81234567%03d\r\nEND:VEVENT\r\n",
 				from, i, day.YearDay(), from, day.Add(time.Duration(i)*time.Minute).Format("20060102T150405Z"), i)
 		}
 		calendar.WriteString("END:VCALENDAR\r\n")

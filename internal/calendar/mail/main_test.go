@@ -46,7 +46,8 @@ func (h *harness) jobs(t testing.TB) []scheduledJob {
 		var options []byte
 		err = row.Scan(&j.ID, &j.JoinAt, &j.Meeting, &j.Email, &j.Status, &options, &j.CreatedAt)
 		return j, errors.Join(err, json.Unmarshal(options, &j.Options))
-	}, `SELECT j.id, join_at, meeting_url, email, status, options, j.created_at FROM jobs j JOIN consumers c ON c.id = j.consumer_id ORDER BY j.id`)
+	}, `SELECT j.id, join_at, meeting_url, email, status, options, j.created_at FROM jobs j
+		JOIN consumers c ON c.id = j.consumer_id ORDER BY j.id`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,8 @@ func saveEvent(ctx context.Context, tx *store.Tx, m meeting, e calendar.Event, n
 			}
 		}
 	}
-	if err := exec(ctx, tx, `UPDATE mail_meetings SET revision = revision + 1 WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid); err != nil {
+	if err := exec(ctx, tx, `UPDATE mail_meetings SET revision = revision + 1 WHERE organizer = $1 AND uid = $2`,
+		m.organizer, m.uid); err != nil {
 		return false, err
 	}
 	return false, exec(ctx, tx, `INSERT INTO mail_events (organizer, uid, original, sequence, stamp, assumed, named, message)

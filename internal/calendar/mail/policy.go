@@ -126,7 +126,8 @@ func (p *Policy) filter(c *content, auth authentication, found plan) plan {
 		organizer := cmp.Or(e.Organizer, c.from)
 		switch {
 		case !byName && (!admitted || organizer != c.from) && !p.signs(service, organizer):
-			found.problem("%s is organized by %s. Invitations of others can be forwarded only by senders that the operator names in STANDIN_MAIL_SENDERS.", title(e), organizer)
+			found.problem("%s is organized by %s. Invitations of others can be forwarded only by senders that the operator names in "+
+				"STANDIN_MAIL_SENDERS.", title(e), organizer)
 		case !auth.addressed && !slices.ContainsFunc(e.Attendees, p.receives):
 			found.problem("%s does not invite this address: it is neither one of the attendees nor in a To or Cc field that the sender has signed.",
 				title(e))

@@ -55,7 +55,8 @@ func start(t *testing.T, dir, database, key string) *node {
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
 			DataDir: dir, DatabaseURL: database,
 		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
-		KeySettings: service.KeySettings{IngestSigningKey: "the ingest signing key"}, Dispatch: dispatch.Options{Lease: time.Second}, Log: slog.New(slog.DiscardHandler),
+		KeySettings: service.KeySettings{IngestSigningKey: "the ingest signing key"}, Dispatch: dispatch.Options{Lease: time.Second},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,9 @@ func TestCalendars(t *testing.T) {
 	for problem, values := range map[string]url.Values{
 		"Enter a name.": form("name", " "), "The address must be an https, http or webcal URL with a host.": form("address", "calendar"),
 		"The rule “external” needs the email address of the calendar": form("email",
-			""), "The email address is not valid.": form("email", "ada@example.test, bob"), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
-		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record",
+			""), "The email address is not valid.": form("email", "ada@example.test, bob"),
+		"The pattern for titles is not a regular expression.": form("titleMatches", "("),
+		"The number of participants must be between":          form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record",
 			"some"),
 	} {
 		ada.submit("/calendars", "/calendars", values).want(t, problem, http.StatusBadRequest, problem)

@@ -46,7 +46,8 @@ func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	settings := service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
 			DataDir: storetest.FreshDataDir(t),
-		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, KeySettings: service.KeySettings{IngestSigningKey: "key"}, Log: slog.New(slog.DiscardHandler),
+		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, KeySettings: service.KeySettings{IngestSigningKey: "key"},
+		Log: slog.New(slog.DiscardHandler),
 	}
 	for _, one := range change {
 		one(&settings)

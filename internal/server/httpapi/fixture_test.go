@@ -150,7 +150,8 @@ func newCaller(t testing.TB, keys *account.Keys, name, secret string) account.Ca
 func (s *surface) insert(id uuid.UUID, caller account.Caller, externalID string) {
 	s.t.Helper()
 	r := job.Record{Job: job.Job{
-		ID: id, ConsumerID: caller.ConsumerID, Mode: job.Live, ExternalID: externalID, MeetingURL: "https://zoom.us/j/81200000777", Platform: job.ZoomWeb,
+		ID: id, ConsumerID: caller.ConsumerID, Mode: job.Live, ExternalID: externalID, MeetingURL: "https://zoom.us/j/81200000777",
+		Platform:    job.ZoomWeb,
 		DisplayName: "Bot", Metadata: []byte(`{"a":1}`), AutoLeave: job.DefaultAutoLeave(), JoinAt: far, CreatedAt: time.UnixMilli(0),
 		State: job.New(),
 	}, StatusSince: time.Now(), WakeAt: far}

@@ -79,7 +79,8 @@ func contractSettings(t *testing.T) service.Settings {
 	return service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{
 			DataDir: storetest.FreshDataDir(t),
-		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, KeySettings: service.KeySettings{IngestSigningKey: contractSigningKey},
+		}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
+		KeySettings:          service.KeySettings{IngestSigningKey: contractSigningKey},
 		HTTP:                 httpapi.Options{IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret},
 		PaymentWebhookSecret: contractPaymentSecret, EventSettings: service.EventSettings{WebhookSecret: contractHookSecret},
 		Transcriber: transcript.Config{URL: "https://transcriber.invalid"},

@@ -94,7 +94,8 @@ func newWorld(t *testing.T) world {
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()},
 		LauncherSettings: service.LauncherSettings{Launcher: "manual"}, KeySettings: service.KeySettings{IngestSigningKey: signingKey},
-		EventSettings: service.EventSettings{WebhookSecret: w.secret}, Speech: speech.Config{URL: speaker.URL}, Log: slog.New(slog.DiscardHandler),
+		EventSettings: service.EventSettings{WebhookSecret: w.secret}, Speech: speech.Config{URL: speaker.URL},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -158,7 +158,8 @@ func calendars(t *testing.T, w world) {
 	}
 	name, rules := "Ada Lovelace", client.CalendarRules{Record: []string{"none"}}
 	changed, err := w.live.PatchCalendar(t.Context(), connected.ID, client.CalendarPatch{Name: &name, Rules: &rules})
-	if err != nil || changed.Name != name || !slices.Equal(changed.Rules.Record, []string{"none"}) || changed.PollSeconds != connected.PollSeconds {
+	if err != nil || changed.Name != name || !slices.Equal(changed.Rules.Record, []string{"none"}) ||
+		changed.PollSeconds != connected.PollSeconds {
 		t.Errorf("changed to %+v (%v)", changed, err)
 	}
 	if err := find(w.live.Calendars(t.Context()), func(listed client.Calendar) bool { return listed.Name == name }); err != nil {
