@@ -2,6 +2,7 @@ package calendarsync
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,11 +94,7 @@ func (w *Service) Calendars(ctx context.Context, caller account.Caller) ([]Calen
 type Patch struct {
 	Name, Address, Email *string
 	Access               AccessPatch
-	Record               *[]Condition
-	Aliases              *[]string
-	TitleMatches         *string
-	MinParticipants      *int
-	OptOut               *string
+	Rules                json.RawMessage // with those of Rules that change
 	Job                  *JobOptions
 	Poll                 *time.Duration
 }
@@ -121,11 +118,11 @@ func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUI
 			c.Email = strings.ToLower(*patch.Email)
 		}
 		set(&c.Name, patch.Name)
-		set(&c.Rules.Record, patch.Record)
-		set(&c.Rules.Aliases, patch.Aliases)
-		set(&c.Rules.TitleMatches, patch.TitleMatches)
-		set(&c.Rules.MinParticipants, patch.MinParticipants)
-		set(&c.Rules.OptOut, patch.OptOut)
+		if patch.Rules != nil {
+			if err := json.Unmarshal(patch.Rules, &c.Rules); err != nil {
+				return fmt.Errorf("change the rules of a calendar: %w", err)
+			}
+		}
 		set(&c.Job, patch.Job)
 		set(&c.Poll, patch.Poll)
 		return c.check(caller)

@@ -35,7 +35,7 @@ const DefaultOptOut = "#nobot"
 // meeting that its owner has declined gets none.
 type Rules struct {
 	Record          []Condition `json:"record"`            // all must hold; nil for the default, see Conditions
-	Aliases         []string    `json:"aliases,omitempty"` // further mail addresses of the owner
+	Aliases         []string    `json:"aliases,omitzero"` // further mail addresses of the owner
 	TitleMatches    string      `json:"titleMatches"`      // regular expression (RE2), ignoring case; empty for any title
 	MinParticipants int         `json:"minParticipants"`   // organizer included; 0 for any number
 	OptOut          string      `json:"optOut"`            // in a title or description, ignoring case; empty for none

@@ -166,8 +166,8 @@ func TestTwoSources(t *testing.T) {
 			s.bots("cancelled by mail")
 		},
 		"the rules want no bot": func(s *twoSources) {
-			none := []calendarsync.Condition{calendarsync.RecordNone}
-			if _, err := s.Change(s.t.Context(), s.caller, s.calendar, calendarsync.Patch{Record: &none}); err != nil {
+			none := calendarsync.Patch{Rules: []byte(`{"record":["none"]}`)}
+			if _, err := s.Change(s.t.Context(), s.caller, s.calendar, none); err != nil {
 				s.t.Fatal(err)
 			}
 			s.read()

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -186,14 +187,15 @@ func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as
 	form := readCalendarForm(req.PostForm)
 	rules, owner, problem := form.rules()
 	if problem == "" {
-		patch := calendarsync.Patch{
-			Name: &form.Name, Email: &owner, Record: &rules.Record, Aliases: &rules.Aliases, TitleMatches: &rules.TitleMatches,
-			MinParticipants: &rules.MinParticipants, OptOut: &rules.OptOut,
+		encoded, err := json.Marshal(rules)
+		if err != nil {
+			return err
 		}
+		patch := calendarsync.Patch{Name: &form.Name, Email: &owner, Rules: encoded}
 		if form.Address != "" {
 			patch.Address = &form.Address
 		}
-		_, err := d.Calendars.Change(req.Context(), as, c.ID, patch)
+		_, err = d.Calendars.Change(req.Context(), as, c.ID, patch)
 		if problem, err = calendarProblem(err); err != nil {
 			return err
 		}

@@ -47,23 +47,17 @@ type calendarRequest struct {
 // calendarPatch is the CalendarPatch schema of api/openapi.yaml. A nil field does not
 // change. An empty email, null in JSON, removes it.
 type calendarPatch struct {
-	Name         *string      `json:"name"`
-	ICSURL       *string      `json:"icsUrl"`
-	RefreshToken *string      `json:"refreshToken"`
-	ClientID     *string      `json:"clientId"`
-	ClientSecret *string      `json:"clientSecret"`
-	Tenant       *string      `json:"tenant"`
-	CalendarID   *string      `json:"calendarId"`
-	Email        nullableText `json:"email"`
-	Rules        struct {
-		Record          nullable[[]calendarsync.Condition] `json:"record"`
-		Aliases         *[]string                          `json:"aliases"`
-		TitleMatches    *string                            `json:"titleMatches"`
-		MinParticipants *int                               `json:"minParticipants"`
-		OptOut          *string                            `json:"optOut"`
-	} `json:"rules"`
-	Job         *calendarJob `json:"job"`
-	PollSeconds *int         `json:"pollSeconds"`
+	Name         *string         `json:"name"`
+	ICSURL       *string         `json:"icsUrl"`
+	RefreshToken *string         `json:"refreshToken"`
+	ClientID     *string         `json:"clientId"`
+	ClientSecret *string         `json:"clientSecret"`
+	Tenant       *string         `json:"tenant"`
+	CalendarID   *string         `json:"calendarId"`
+	Email        nullableText    `json:"email"`
+	Rules        json.RawMessage `json:"rules"`
+	Job          *calendarJob    `json:"job"`
+	PollSeconds  *int            `json:"pollSeconds"`
 }
 
 // calendarJob is the CalendarJob schema of api/openapi.yaml.
@@ -218,8 +212,7 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant,
 			CalendarID: request.CalendarID,
 		},
-		Record: request.Rules.Record.value, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants,
-		OptOut: request.Rules.OptOut, Aliases: request.Rules.Aliases,
+		Rules: request.Rules,
 	}
 	if request.Name != nil {
 		*patch.Name = title(*request.Name)
