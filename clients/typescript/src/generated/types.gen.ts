@@ -3167,10 +3167,10 @@ export type CalendarRules = {
      * The conditions, which must all hold. `accepted`: the owner has accepted or organizes the meeting; `organized`:
      * the owner organizes it; `external`: somebody's email address is of another organization than the owner's;
      * `internal`: nobody's is; `public`: the meeting is not private; `none`: it is switched on; `all`: it may be any
-     * meeting. By default `accepted` and `public`, or `public` alone while the email address of the owner is unknown.
+     * meeting. By default, or with null, `accepted` and `public`, or `public` alone while the email address of the owner is unknown.
      *
      */
-    record?: Array<'all' | 'accepted' | 'organized' | 'external' | 'internal' | 'public' | 'none'>;
+    record?: Array<'all' | 'accepted' | 'organized' | 'external' | 'internal' | 'public' | 'none'> | null;
     /**
      * Further email addresses of the owner.
      */
@@ -3440,10 +3440,6 @@ export type CalendarInvite = {
      * Whether the meeting was cancelled. Default: false.
      */
     cancelled?: boolean;
-    /**
-     * How the invite came, as the `sources` of calendar events list it. Default: `intake`.
-     */
-    source?: 'intake' | 'mail';
 };
 
 /**

@@ -23,13 +23,12 @@ from .calendar_event_patch import CalendarEventPatch
 from .calendar_event_sources_item import CalendarEventSourcesItem
 from .calendar_invite import CalendarInvite
 from .calendar_invite_platform import CalendarInvitePlatform
-from .calendar_invite_source import CalendarInviteSource
 from .calendar_job import CalendarJob
 from .calendar_page import CalendarPage
 from .calendar_patch import CalendarPatch
 from .calendar_provider import CalendarProvider
 from .calendar_rules import CalendarRules
-from .calendar_rules_record_item import CalendarRulesRecordItem
+from .calendar_rules_record_type_0_item import CalendarRulesRecordType0Item
 from .calendar_state import CalendarState
 from .calendar_state_changed import CalendarStateChanged
 from .calendar_state_changed_data import CalendarStateChangedData
@@ -308,13 +307,12 @@ __all__ = (
     "CalendarEventSourcesItem",
     "CalendarInvite",
     "CalendarInvitePlatform",
-    "CalendarInviteSource",
     "CalendarJob",
     "CalendarPage",
     "CalendarPatch",
     "CalendarProvider",
     "CalendarRules",
-    "CalendarRulesRecordItem",
+    "CalendarRulesRecordType0Item",
     "CalendarState",
     "CalendarStateChanged",
     "CalendarStateChangedData",

@@ -9,7 +9,6 @@ from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
 from ..models.calendar_invite_platform import CalendarInvitePlatform
-from ..models.calendar_invite_source import CalendarInviteSource
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="CalendarInvite")
@@ -34,8 +33,6 @@ class CalendarInvite:
             `2026-11-27T10:00:00+01:00`, by which calendars and mail know it too. All
             occurrences of a series have the same UID: without this, the next occurrence moves the job of the one before.
         cancelled (bool | Unset): Whether the meeting was cancelled. Default: false.
-        source (CalendarInviteSource | Unset): How the invite came, as the `sources` of calendar events list it.
-            Default: `intake`.
     """
 
     organizer_email: str
@@ -47,7 +44,6 @@ class CalendarInvite:
     ical_uid: None | str | Unset = UNSET
     recurrence_id: None | str | Unset = UNSET
     cancelled: bool | Unset = UNSET
-    source: CalendarInviteSource | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,10 +75,6 @@ class CalendarInvite:
 
         cancelled = self.cancelled
 
-        source: str | Unset = UNSET
-        if not isinstance(self.source, Unset):
-            source = self.source.value
-
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -103,8 +95,6 @@ class CalendarInvite:
             field_dict["recurrenceId"] = recurrence_id
         if cancelled is not UNSET:
             field_dict["cancelled"] = cancelled
-        if source is not UNSET:
-            field_dict["source"] = source
 
         return field_dict
 
@@ -148,13 +138,6 @@ class CalendarInvite:
 
         cancelled = d.pop("cancelled", UNSET)
 
-        _source = d.pop("source", UNSET)
-        source: CalendarInviteSource | Unset
-        if isinstance(_source, Unset):
-            source = UNSET
-        else:
-            source = CalendarInviteSource(_source)
-
         calendar_invite = cls(
             organizer_email=organizer_email,
             meeting_url=meeting_url,
@@ -165,7 +148,6 @@ class CalendarInvite:
             ical_uid=ical_uid,
             recurrence_id=recurrence_id,
             cancelled=cancelled,
-            source=source,
         )
 
         calendar_invite.additional_properties = d

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.calendar_rules_record_item import CalendarRulesRecordItem
+from ..models.calendar_rules_record_type_0_item import CalendarRulesRecordType0Item
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="CalendarRules")
@@ -17,11 +17,12 @@ class CalendarRules:
     """Which meetings get a bot. All rules must be met. A meeting that the owner has declined gets none.
 
     Attributes:
-        record (list[CalendarRulesRecordItem] | Unset): The conditions, which must all hold. `accepted`: the owner has
-            accepted or organizes the meeting; `organized`:
+        record (list[CalendarRulesRecordType0Item] | None | Unset): The conditions, which must all hold. `accepted`: the
+            owner has accepted or organizes the meeting; `organized`:
             the owner organizes it; `external`: somebody's email address is of another organization than the owner's;
             `internal`: nobody's is; `public`: the meeting is not private; `none`: it is switched on; `all`: it may be any
-            meeting. By default `accepted` and `public`, or `public` alone while the email address of the owner is unknown.
+            meeting. By default, or with null, `accepted` and `public`, or `public` alone while the email address of the
+            owner is unknown.
         aliases (list[str] | Unset): Further email addresses of the owner.
         title_matches (str | Unset): A regular expression (RE2) that must match a part of the title, ignoring case.
             Empty for any title, which is the default.
@@ -31,7 +32,7 @@ class CalendarRules:
             for none. Default: #nobot.
     """
 
-    record: list[CalendarRulesRecordItem] | Unset = UNSET
+    record: list[CalendarRulesRecordType0Item] | None | Unset = UNSET
     aliases: list[str] | Unset = UNSET
     title_matches: str | Unset = UNSET
     min_participants: int | Unset = UNSET
@@ -39,12 +40,17 @@ class CalendarRules:
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        record: list[str] | Unset = UNSET
-        if not isinstance(self.record, Unset):
+        record: list[str] | None | Unset
+        if isinstance(self.record, Unset):
+            record = UNSET
+        elif isinstance(self.record, list):
             record = []
-            for record_item_data in self.record:
-                record_item = record_item_data.value
-                record.append(record_item)
+            for record_type_0_item_data in self.record:
+                record_type_0_item = record_type_0_item_data.value
+                record.append(record_type_0_item)
+
+        else:
+            record = self.record
 
         aliases: list[str] | Unset = UNSET
         if not isinstance(self.aliases, Unset):
@@ -75,14 +81,28 @@ class CalendarRules:
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
-        _record = d.pop("record", UNSET)
-        record: list[CalendarRulesRecordItem] | Unset = UNSET
-        if _record is not UNSET:
-            record = []
-            for record_item_data in _record:
-                record_item = CalendarRulesRecordItem(record_item_data)
 
-                record.append(record_item)
+        def _parse_record(data: object) -> list[CalendarRulesRecordType0Item] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                record_type_0 = []
+                _record_type_0 = data
+                for record_type_0_item_data in _record_type_0:
+                    record_type_0_item = CalendarRulesRecordType0Item(record_type_0_item_data)
+
+                    record_type_0.append(record_type_0_item)
+
+                return record_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[CalendarRulesRecordType0Item] | None | Unset, data)
+
+        record = _parse_record(d.pop("record", UNSET))
 
         aliases = cast(list[str], d.pop("aliases", UNSET))
 

@@ -1,7 +1,7 @@
 from enum import Enum
 
 
-class CalendarRulesRecordItem(str, Enum):
+class CalendarRulesRecordType0Item(str, Enum):
     ACCEPTED = "accepted"
     ALL = "all"
     EXTERNAL = "external"

@@ -1,9 +1,0 @@
-from enum import Enum
-
-
-class CalendarInviteSource(str, Enum):
-    INTAKE = "intake"
-    MAIL = "mail"
-
-    def __str__(self) -> str:
-        return str(self.value)
