@@ -34,11 +34,11 @@ const DefaultOptOut = "#nobot"
 // Rules decide which meetings of a calendar get a bot. All that are set must be met. A
 // meeting that its owner has declined gets none.
 type Rules struct {
-	Record          []Condition `json:"record"`            // all must hold; nil for the default, see Conditions
+	Record          []Condition `json:"record"`           // all must hold; nil for the default, see Conditions
 	Aliases         []string    `json:"aliases,omitzero"` // further mail addresses of the owner
-	TitleMatches    string      `json:"titleMatches"`      // regular expression (RE2), ignoring case; empty for any title
-	MinParticipants int         `json:"minParticipants"`   // organizer included; 0 for any number
-	OptOut          string      `json:"optOut"`            // in a title or description, ignoring case; empty for none
+	TitleMatches    string      `json:"titleMatches"`     // regular expression (RE2), ignoring case; empty for any title
+	MinParticipants int         `json:"minParticipants"`  // organizer included; 0 for any number
+	OptOut          string      `json:"optOut"`           // in a title or description, ignoring case; empty for none
 }
 
 // DefaultRules returns the rules of a calendar that sets none.
