@@ -12,7 +12,8 @@ import (
 )
 
 const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer,
-	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason, e.updated_at, e.overridden, e.removed,
+	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason,
+	e.updated_at, e.overridden, e.removed,
 	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
 
 const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e
