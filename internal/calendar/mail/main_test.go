@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
@@ -98,15 +99,6 @@ func prefixes(texts ...string) (found []netip.Prefix) {
 	return found
 }
 
-// sealer encrypts nothing.
-type sealer struct{}
-
-// Seal implements Sealer.
-func (sealer) Seal(_, text string) string { return text }
-
-// Open implements Sealer.
-func (sealer) Open(_, sealed string) (string, error) { return sealed, nil }
-
 // newScheduler returns what keeps the jobs of events in a database.
 func newScheduler(s *store.Store, now func() time.Time) *lifecycle.EventScheduler {
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, BaseURL: "https://standin.test", Now: now, Events: new(event.Publisher)})
@@ -120,8 +112,12 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
+	key, err := calendarsync.NewKey([]byte("a secret of this test"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	settings := Settings{
-		Store: database, Sealer: sealer{}, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler), MaxMessage: 64 << 10,
+		Store: database, Sealer: key, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler), MaxMessage: 64 << 10,
 		Policy: Policy{
 			Senders: []Sender{
 				{From: "example.test"}, {From: "example.org"}, {From: "calendly.com"}, {From: "zoom.us"}, {From: "*"},

@@ -141,6 +141,11 @@ func TestOAuth(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.awaitOpened(t, host)
+			var sealed string
+			if ok, err := get(t.Context(), h.store.DB.Reader, []any{&sealed}, `SELECT refresh_token FROM mailboxes`); !ok || err != nil ||
+				sealed == "" || strings.Contains(sealed, "refresh-") {
+				t.Errorf("the database has the permission as %q, %v", sealed, err)
+			}
 			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"),
 				sample(t, "google-single")...)
 			var last uuid.UUID

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/store"
 )
 
@@ -17,18 +18,12 @@ const keepTime = 30 * 24 * time.Hour
 // errFull is returned when there is no space for a message.
 var errFull = errors.New("received mail has reached its maximum size")
 
-// Sealer encrypts the permission to read a mailbox. It is implemented by calendarsync.Key.
-type Sealer interface {
-	Seal(id, text string) string
-	Open(id, sealed string) (string, error)
-}
-
 // Store keeps received messages and the meetings in them. A message is on disk when add
 // returns. Its methods may be called from any goroutine.
 type Store struct {
 	DB       *store.Store
-	Sealer   Sealer
-	maxBytes int64 // limit of the size of all messages
+	Sealer   calendarsync.Key // of permissions to read a mailbox
+	maxBytes int64            // limit of the size of all messages
 }
 
 // exec runs one statement in its own transaction.

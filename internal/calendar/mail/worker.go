@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/runner"
 	"standin/internal/store"
@@ -55,7 +56,7 @@ func (e *RejectedError) Error() string { return e.Reason }
 type Settings struct {
 	Store      *store.Store
 	Jobs       *lifecycle.EventScheduler
-	Sealer     Sealer
+	Sealer     calendarsync.Key
 	MaxMessage int64 // limit of the size of a message in bytes; DefaultMaxMessage when 0
 	MaxBytes   int64 // limit of the size of all messages; DefaultMaxBytes when 0
 	Policy     Policy
