@@ -57,14 +57,22 @@ type Settings struct {
 	GoogleURLs    GoogleURLs    `kong:"-"` // those of Google when zero; set by tests
 }
 
+// MicrosoftEndpoint returns where users of a Microsoft tenant sign in.
+func MicrosoftEndpoint(login, tenant string) oauth2.Endpoint {
+	base := login + "/" + tenant + "/oauth2/v2.0/"
+	return oauth2.Endpoint{
+		AuthURL: base + "authorize", TokenURL: base + "token", DeviceAuthURL: base + "devicecode", AuthStyle: oauth2.AuthStyleInParams,
+	}
+}
+
 // GoogleURLs are the addresses of Google's services.
 type GoogleURLs struct{ Authorize, Token, Calendar string }
 
 // MicrosoftURLs are the addresses of a Microsoft cloud.
 type MicrosoftURLs struct{ Login, Graph string }
 
-// microsoftClouds are the clouds in learn.microsoft.com/graph/deployments.
-var microsoftClouds = map[string]MicrosoftURLs{
+// MicrosoftClouds are the clouds in learn.microsoft.com/graph/deployments.
+var MicrosoftClouds = map[string]MicrosoftURLs{
 	"global":    {"https://login.microsoftonline.com", "https://graph.microsoft.com"},
 	"usgov":     {"https://login.microsoftonline.us", "https://graph.microsoft.us"},
 	"usgov-dod": {"https://login.microsoftonline.us", "https://dod-graph.microsoft.us"},
@@ -73,7 +81,7 @@ var microsoftClouds = map[string]MicrosoftURLs{
 
 func (s Settings) orDefaults() Settings {
 	s.MicrosoftTenant = cmp.Or(s.MicrosoftTenant, "common")
-	s.MicrosoftURLs = cmp.Or(s.MicrosoftURLs, microsoftClouds[cmp.Or(s.MicrosoftCloud, "global")])
+	s.MicrosoftURLs = cmp.Or(s.MicrosoftURLs, MicrosoftClouds[cmp.Or(s.MicrosoftCloud, "global")])
 	s.GoogleURLs = cmp.Or(s.GoogleURLs, GoogleURLs{
 		Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
 		Calendar: "https://www.googleapis.com/calendar/v3",
@@ -151,10 +159,9 @@ func (a *API) Providers() (found []Provider) {
 func (a *API) config(access Access) *oauth2.Config {
 	s := a.settings
 	if access.Provider == Microsoft {
-		login := s.MicrosoftURLs.Login + "/" + cmp.Or(access.Tenant, s.MicrosoftTenant) + "/oauth2/v2.0/"
 		return &oauth2.Config{
 			ClientID: cmp.Or(access.ClientID, s.MicrosoftClientID), ClientSecret: secretOf(access, s.MicrosoftClientSecret),
-			Endpoint: oauth2.Endpoint{AuthURL: login + "authorize", TokenURL: login + "token", AuthStyle: oauth2.AuthStyleInParams},
+			Endpoint: MicrosoftEndpoint(s.MicrosoftURLs.Login, cmp.Or(access.Tenant, s.MicrosoftTenant)),
 			Scopes:   []string{s.MicrosoftURLs.Graph + "/Calendars.Read", "offline_access"},
 		}
 	}

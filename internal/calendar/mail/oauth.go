@@ -7,12 +7,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
 	"github.com/emersion/go-sasl"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/endpoints"
+
+	"standin/internal/calendar/calendarapi"
 )
 
 // OAuthSettings configure the sign-in to the mailbox with OAuth 2.0.
@@ -43,23 +46,28 @@ func (s OAuthSettings) check() error {
 	return nil
 }
 
-// config returns the application at the provider, with the scopes that IMAP and SMTP need.
-func (s OAuthSettings) config() *oauth2.Config {
-	c := &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.ClientSecret, Endpoint: s.Endpoint}
+// config returns the application at the provider of a mail host, with the scopes that IMAP and SMTP
+// need. The host says which of Microsoft's clouds it is in.
+func (s OAuthSettings) config(host string) *oauth2.Config {
+	c := &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.ClientSecret, Endpoint: endpoints.Google}
 	if s.Provider == Microsoft {
-		c.Scopes = []string{"https://outlook.office.com/IMAP.AccessAsUser.All", "offline_access"}
+		cloud, outlook := "global", "https://outlook.office.com"
+		switch strings.ToLower(host[strings.LastIndexByte(host, '.')+1:]) {
+		case "us", "mil":
+			cloud, outlook = "usgov", "https://outlook.office365.us"
+		case "cn":
+			cloud, outlook = "china", "https://partner.outlook.cn"
+		}
+		c.Endpoint = calendarapi.MicrosoftEndpoint(calendarapi.MicrosoftClouds[cloud].Login, s.Tenant)
+		c.Scopes = []string{outlook + "/IMAP.AccessAsUser.All", "offline_access"}
 		if s.Send {
-			c.Scopes = append(c.Scopes, "https://outlook.office.com/SMTP.Send")
+			c.Scopes = append(c.Scopes, outlook+"/SMTP.Send")
 		}
 	} else {
 		c.Scopes = []string{"https://mail.google.com/"}
 	}
-	switch {
-	case s.Endpoint.TokenURL != "":
-	case s.Provider == Microsoft:
-		c.Endpoint = endpoints.AzureAD(s.Tenant)
-	default:
-		c.Endpoint = endpoints.Google
+	if s.Endpoint.TokenURL != "" {
+		c.Endpoint = s.Endpoint
 	}
 	return c
 }
@@ -82,7 +90,7 @@ func (s *Store) Login(ctx context.Context, settings IMAPSettings, show func(inst
 	if settings.OAuth.Provider == Microsoft {
 		request = requestByDevice
 	}
-	token, err := request(ctx, settings.OAuth.config(), show)
+	token, err := request(ctx, settings.OAuth.config(settings.URL.Hostname()), show)
 	if err != nil {
 		return err
 	}
@@ -201,7 +209,7 @@ func (w *Worker) accessToken(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, err := mailbox.OAuth.config().TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+	token, err := mailbox.OAuth.config(mailbox.URL.Hostname()).TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
 	if err != nil {
 		return "", fmt.Errorf("get an access token: %w", err)
 	}

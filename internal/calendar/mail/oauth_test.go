@@ -172,6 +172,22 @@ func TestOAuth(t *testing.T) {
 	}
 }
 
+// TestClouds checks where users of the clouds of Microsoft sign in, and for what.
+func TestClouds(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string][2]string{
+		"outlook.office365.com": {"https://login.microsoftonline.com/example.com/oauth2/v2.0/devicecode", "https://outlook.office.com/SMTP.Send"},
+		"outlook.office365.us":  {"https://login.microsoftonline.us/example.com/oauth2/v2.0/devicecode", "https://outlook.office365.us/SMTP.Send"},
+		"webmail.apps.mil":      {"https://login.microsoftonline.us/example.com/oauth2/v2.0/devicecode", "https://outlook.office365.us/SMTP.Send"},
+		"partner.outlook.cn":    {"https://login.chinacloudapi.cn/example.com/oauth2/v2.0/devicecode", "https://partner.outlook.cn/SMTP.Send"},
+	} {
+		c := OAuthSettings{Provider: Microsoft, Tenant: "example.com", Send: true}.config(host)
+		if got := [2]string{c.Endpoint.DeviceAuthURL, c.Scopes[2]}; got != want {
+			t.Errorf("%s: %v, want %v", host, got, want)
+		}
+	}
+}
+
 // TestOAuthReplies sends replies with the permission of the mailbox, and with both
 // mechanisms.
 func TestOAuthReplies(t *testing.T) {
