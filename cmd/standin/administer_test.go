@@ -130,7 +130,7 @@ func TestTeams(t *testing.T) {
 		row{"consumers show acme", 0, `output               \{"onJoin"`, ``},
 		row{"consumers set acme --no-output", 0, `^output of acme: none\n$`, ``},
 		row{"consumers set acme --camera-page ftp://example.com/", exitFailed, ``, `camera page uri`},
-		row{"consumers set acme", exitFailed, ``, `--job-retention`},
+		row{"consumers set acme", exitFailed, ``, `teams set --help`},
 		row{"consumers set acme --retention soon", exitFailed, ``, `30d`},
 		row{"consumers set unknown --retention 1d", exitFailed, ``, `no such consumer`},
 		row{"teams create other", 0, ``, ``},
