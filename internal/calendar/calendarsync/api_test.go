@@ -185,7 +185,7 @@ func TestAPIOwner(t *testing.T) {
 		}
 		want := []string{
 			"11-27 01:00 Declined not recorded: you declined", "11-27 02:00 Accepted recorded: you have accepted it",
-			"11-27 03:00 Organized recorded: you have accepted it", "11-27 04:00 Ignored not recorded: you have not accepted it",
+			"11-27 03:00 Organized recorded: you organize it", "11-27 04:00 Ignored not recorded: you have not accepted it",
 			"11-27 05:00  not recorded: it is private",
 		}
 		for n := range events {

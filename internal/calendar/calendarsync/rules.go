@@ -107,6 +107,10 @@ func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, pe
 		case owner == "" && r.needsEmail() != "":
 			return no("the rule “%s” needs the email address of the calendar's owner", r.needsEmail())
 		}
+		accepted := "you have accepted it"
+		if organizes {
+			accepted = organized
+		}
 		var met []string
 		for _, c := range conditions {
 			rule := map[Condition]struct {
@@ -114,8 +118,8 @@ func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, pe
 				yes, no string
 			}{
 				RecordAll:       {true, "", ""},
-				RecordAccepted:  {organizes || response == "accepted", "you have accepted it", "you have not accepted it"},
-				RecordOrganized: {organizes, "you organize it", "you do not organize it"},
+				RecordAccepted:  {organizes || response == "accepted", accepted, "you have not accepted it"},
+				RecordOrganized: {organizes, organized, "you do not organize it"},
 				RecordExternal:  {outside, someoneElse, nobodyElse},
 				RecordInternal:  {!outside, nobodyElse, someoneElse},
 				RecordPublic:    {!e.Private, "", "it is private"},
@@ -135,6 +139,7 @@ func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, pe
 const (
 	someoneElse = "somebody of another organization takes part"
 	nobodyElse  = "nobody of another organization takes part"
+	organized   = "you organize it"
 )
 
 // isOwner reports whether a mail address is one of the calendar's owner.
