@@ -105,6 +105,10 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 	if err != nil {
 		return pagecheck.CanarySettings{}, err
 	}
+	signedIn, err := browser.ReadAccount(c.SignIn, string(platform))
+	if err != nil {
+		return pagecheck.CanarySettings{}, err
+	}
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
 	log := c.Logger(to.Err)
@@ -116,10 +120,10 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 					LoopbackPeers: c.LoopbackPeers,
 				},
 				BotSettings: launch.BotSettings{
-					Browser: c.Browser, BrowserMode: c.BrowserMode, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn,
+					Browser: c.Browser, BrowserMode: c.BrowserMode, NoSandbox: c.NoSandbox, Profiles: c.Profiles,
 				},
 			},
-			Version: version(), Log: log,
+			Version: version(), Account: signedIn, Log: log,
 		},
 		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Mail: send, Log: log,
 		Visited: func(report *pagecheck.Report) {

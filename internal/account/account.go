@@ -30,6 +30,7 @@ type Consumer struct {
 	CommandEvent          bool                 // receives the webhook event bot.command_outcome
 	Recording             job.RecordingOptions // of jobs that do not set their own
 	Output                *job.OutputOptions   // likewise; nil: their bots neither play nor show anything
+	SignIn                job.SignIn           // likewise; empty: if required
 	CreatedAt             time.Time
 	Retention             *time.Duration // how long recordings are kept; nil means the default, 0 forever
 	JobRetention          *time.Duration // how long ended jobs are kept, likewise

@@ -47,6 +47,7 @@ type Assignment struct {
 	AllowedHosts      []string      `json:"allowedHosts,omitempty"`      // besides the platforms' own
 	OwnHosts          []string      `json:"ownHosts,omitempty"`          // names of the service's machine, which no page may reach
 	LoopbackPeers     bool          `json:"loopbackPeers,omitempty"`     // accept the meeting's media from this machine: replicas only
+	SignIn            job.SignIn    `json:"signIn,omitempty"`            // whether the bot asks the service for an account; empty: never
 	RequirePermission bool          `json:"requirePermission,omitempty"` // record nothing without the host's permission
 
 	Mode     job.Mode        `json:"-"`
@@ -67,7 +68,6 @@ type BotSettings struct {
 	NoSandbox    bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its sandbox, on systems that do not support it. Required as root."`
 	MediaOverTCP bool    `json:"mediaOverTCP,omitempty" name:"media-over-tcp" env:"STANDIN_MEDIA_OVER_TCP" help:"Send the media of meetings over TCP through the bot's proxy, so that pages cannot send UDP packets. Quality is lower on a lossy connection, and platforms without media over TCP cannot be recorded."`
 	Profiles     string  `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
-	SignIn       string  `json:"signIn,omitempty" env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require signing in. If unset, bots join as guests."`
 	ZoomSDK      ZoomSDK `json:"zoomSdk" embed:"" prefix:"zoom-sdk-"`
 
 	Recording Recording `json:"recording" embed:""`

@@ -12,7 +12,7 @@ import (
 )
 
 const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer,
-	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason,
+	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.guests, e.response, e.problem, e.rule_record, e.rule_reason,
 	e.updated_at, e.overridden, e.removed,
 	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
 
@@ -25,7 +25,7 @@ func scanEvent(r row) (e calendarsync.Event, err error) {
 	var jobID string
 	err = r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
 		&e.Start, &e.End, &e.Zone,
-		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
+		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Guests, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
 		&overridden, &e.Removed,
 		&e.MissingSince, &e.DecidedStart, &e.Wanted, &e.Record, &e.Reason, &jobID, &e.Job, &e.JobAt)
 	if original != 0 {
@@ -109,20 +109,20 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 }
 
 const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, sequence, modified, title, organizer, starts_at,
-		ends_at, zone, meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, missing_since, dirty,
-		wanted, record, reason, job_id)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, 0,
+		ends_at, zone, meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, missing_since, guests,
+		dirty, wanted, record, reason, job_id)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, 1, 0, 0,
 		'not decided yet', '')
 	ON CONFLICT (id) DO UPDATE SET uid = $4, original = $5, sequence = $6, modified = $7, title = $8, organizer = $9, starts_at = $10,
 		ends_at = $11, zone = $12, meeting_url = $13, platform = $14, attendees = $15, response = $16, problem = $17, rule_record = $18,
-		rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, dirty = 1`
+		rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, guests = $23, dirty = 1`
 
 // SaveEvent saves what is known of an event, whose job is then to be checked.
 func (tx *Tx) SaveEvent(ctx context.Context, calendarID, consumer uuid.UUID, e calendarsync.Event) error {
 	return tx.exec(ctx, "save an event of a calendar", saveEvent,
 		e.ID, calendarID, consumer, e.UID, originalMillis(e.Original), e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, e.Start,
 		e.End, e.Zone, e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, e.ByRules.Record, e.ByRules.Reason, e.UpdatedAt,
-		e.Removed, nullMillis(e.MissingSince))
+		e.Removed, nullMillis(e.MissingSince), e.Guests)
 }
 
 // Invitations returns the ID of the row for the invitations of a consumer that come by mail or by

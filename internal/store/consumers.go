@@ -14,7 +14,7 @@ import (
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording, output`
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording, output, sign_in`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -147,7 +147,7 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 func scanConsumer(r row) (c account.Consumer, err error) {
 	err = r.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, &c.PreviousSecretExpires,
 		&c.WebhookURL, &c.WebhookVersion, &c.CreatedAt, &c.Retention, &c.JobRetention, &c.TranscriptEvent, &c.CommandEvent,
-		jsonColumn{&c.Recording}, jsonColumn{&c.Output})
+		jsonColumn{&c.Recording}, jsonColumn{&c.Output}, &c.SignIn)
 	return c, err
 }
 
@@ -161,9 +161,9 @@ func (s *Store) ChangeConsumer(ctx context.Context, id uuid.UUID, change func(*a
 		}
 		change(&c)
 		return tx.exec(ctx, "change a consumer", `UPDATE consumers SET webhook_url = $2, webhook_version = $3, transcript_event = $4,
-			command_event = $5, recording = $6, output = $7, retention_ms = $8, job_retention_ms = $9 WHERE id = $1`,
+			command_event = $5, recording = $6, output = $7, retention_ms = $8, job_retention_ms = $9, sign_in = $10 WHERE id = $1`,
 			id, c.WebhookURL, c.WebhookVersion, c.TranscriptEvent, c.CommandEvent, jsonValue{c.Recording}, jsonValue{c.Output}, c.Retention,
-			c.JobRetention)
+			c.JobRetention, c.SignIn)
 	})
 }
 

@@ -104,7 +104,7 @@ func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 			metadata = $7, auto_leave = $8, meeting_key = $9, options = $10, join_at = $11, requested = $12
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		r.Metadata, jsonValue{r.AutoLeave}, hashMeeting(r.MeetingURL), jsonValue{r.Options}, r.JoinAt, r.Requested)
+		r.Metadata, jsonValue{r.AutoLeave}, MeetingKey(r.MeetingURL), jsonValue{r.Options}, r.JoinAt, r.Requested)
 }
 
 // WakeJob makes a job due now unless it is leased.
@@ -163,7 +163,7 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 			r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
 			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
 			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ByEvent,
-			hashMeeting(r.MeetingURL), jsonValue{r.Options},
+			MeetingKey(r.MeetingURL), jsonValue{r.Options},
 		}},
 		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
 	return err == nil && affected[0] == 1 && affected[1] == 0, err

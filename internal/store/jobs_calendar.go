@@ -10,8 +10,8 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// hashMeeting returns the column meeting_key of a meeting URL.
-func hashMeeting(meetingURL string) string { return hashText(meetinglink.Key(meetingURL)) }
+// MeetingKey returns what identifies a meeting, however its URL is written: the column meeting_key.
+func MeetingKey(meetingURL string) string { return hashText(meetinglink.Key(meetingURL)) }
 
 const selectJobsOfMeeting = `SELECT ` + jobColumns + ` FROM jobs
 	WHERE consumer_id = $1 AND mode = 'live' AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 
@@ -20,7 +20,7 @@ const selectJobsOfMeeting = `SELECT ` + jobColumns + ` FROM jobs
 // JobsOfMeeting returns the consumer's live jobs for the meeting of this URL whose joinAt is in a range: those that have
 // not ended, and then the newest that have. It uses the index jobs_meeting.
 func (db *Reader) JobsOfMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, from, to time.Time) ([]job.Record, error) {
-	return list(ctx, db, "find the jobs of a meeting", scanJob, selectJobsOfMeeting, consumer, hashMeeting(meetingURL), from, to)
+	return list(ctx, db, "find the jobs of a meeting", scanJob, selectJobsOfMeeting, consumer, MeetingKey(meetingURL), from, to)
 }
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
@@ -47,7 +47,7 @@ const selectJobForMeeting = `
 // the job with the ID except, and uses the index jobs_meeting.
 func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
 	except uuid.UUID) (uuid.UUID, bool, error) {
-	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), from, to, mode, except))
+	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, MeetingKey(meetingURL), from, to, mode, except))
 }
 
 const (
@@ -61,7 +61,7 @@ const (
 // its door; false if there is none. It uses the index jobs_meeting.
 func (db *Reader) BotInMeeting(ctx context.Context, j job.Job) (uuid.UUID, bool, error) {
 	const longest = 26 * time.Hour // a job can have a bot
-	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectBotInMeeting, j.ConsumerID, j.Mode, hashMeeting(j.MeetingURL),
+	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectBotInMeeting, j.ConsumerID, j.Mode, MeetingKey(j.MeetingURL),
 		j.JoinAt.Add(-longest), j.JoinAt.Add(longest), j.ID))
 }
 

@@ -37,30 +37,38 @@ func checkPrivate(path string, info os.FileInfo) error {
 		path, info.Mode().Perm(), private, path)
 }
 
-// LoadCookies reads the cookies of a signed-in user from a file: the JSON that
-// browser extensions and automation tools export, or a Netscape cookies.txt.
-// Other users must not be able to read the file. Expired cookies are skipped. Errors contain
-// no cookie value.
+// LoadCookies reads the cookies of a signed-in user from a file, which other users must not be able
+// to read. See ParseCookies.
 func LoadCookies(path string) ([]Cookie, error) {
 	content, err := readPrivateFile(path)
 	if err != nil {
 		return nil, err
 	}
+	cookies, err := ParseCookies(content)
+	if err != nil {
+		return nil, fmt.Errorf("read cookies from %s: %w", path, err)
+	}
+	return cookies, nil
+}
+
+// ParseCookies parses the cookies of a signed-in user: the JSON that browser extensions and automation
+// tools export, or a Netscape cookies.txt. Expired cookies are skipped. Errors contain no cookie value.
+func ParseCookies(content []byte) ([]Cookie, error) {
 	parse := parseNetscapeCookies
 	if start := bytes.TrimSpace(content); len(start) > 0 && (start[0] == '[' || start[0] == '{') {
 		parse = parseJSONCookies
 	}
 	cookies, err := parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("read cookies from %s: %w", path, err)
+		return nil, err
 	}
 	if len(cookies) > maxCookies {
-		return nil, fmt.Errorf("read cookies from %s: it contains more than %d cookies", path, maxCookies)
+		return nil, fmt.Errorf("it contains more than %d cookies", maxCookies)
 	}
 	now := time.Now()
 	fresh := slices.DeleteFunc(cookies, func(c Cookie) bool { return !c.Expires.IsZero() && !c.Expires.After(now) })
 	if len(fresh) == 0 {
-		return nil, fmt.Errorf("read cookies from %s: it contains no cookie that has not expired", path)
+		return nil, errors.New("it contains no cookie that has not expired")
 	}
 	return fresh, nil
 }
@@ -125,6 +133,19 @@ func parseJSONCookies(content []byte) ([]Cookie, error) {
 		cookies = append(cookies, cookie)
 	}
 	return cookies, nil
+}
+
+// export returns the exported form.
+func (c Cookie) export() exportedCookie {
+	e := exportedCookie{
+		Name: c.Name, Value: c.value, Domain: c.Domain, Path: c.Path, HostOnly: &c.HostOnly, Secure: c.Secure, HTTPOnly: c.HTTPOnly,
+		SameSite: &c.SameSite,
+	}
+	if !c.Expires.IsZero() {
+		seconds := float64(c.Expires.UnixMilli()) / 1000
+		e.Expires = &seconds
+	}
+	return e
 }
 
 // cookie converts the exported form.

@@ -15,10 +15,11 @@ import (
 
 	"standin/internal/base/retry"
 	"standin/internal/bot/ingest"
+	"standin/internal/jobs/signin"
 )
 
 const (
-	maxResponse   = 1 << 20
+	maxResponse   = 2 * signin.MaxStateBytes // of an account, in base64
 	maxRetryAfter = time.Minute
 )
 
@@ -80,6 +81,38 @@ func (c *Client) post(ctx context.Context, path, query string, message, response
 		return &unavailableError{err: fmt.Errorf("decode the response of %s: %w", path, err)}
 	}
 	return nil
+}
+
+// BorrowAccount asks the service for an account to sign in with. refusal says why the page refused the bot as a
+// guest. It tries for some seconds.
+func (c *Client) BorrowAccount(ctx context.Context, refusal string) (response ingest.AccountResponse, err error) {
+	backoff := c.newBackoff()
+	for try := range 3 {
+		if try > 0 && retry.Sleep(ctx, pauseAfter(err, &backoff)) != nil {
+			break
+		}
+		err = c.post(ctx, ingest.AccountPath, "", ingest.AccountRequest{JobID: c.settings.JobID, Attempt: c.settings.Attempt, Refusal: refusal},
+			&response)
+		if _, unavailable := errors.AsType[*unavailableError](err); !unavailable {
+			break
+		}
+	}
+	return response, err
+}
+
+// ReturnAccount returns the account that the bot has borrowed, with what has changed.
+func (c *Client) ReturnAccount(ctx context.Context, state signin.State) error {
+	body, err := json.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("encode an account: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, c.base.JoinPath(ingest.AccountPath, c.own).String(), bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("create the request with an account: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	_, err = c.do(request)
+	return err
 }
 
 // DialSound connects to the service for live sound.

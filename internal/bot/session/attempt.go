@@ -58,7 +58,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 	observed := report.New(settings.Attempt, settings.Version, settings.withoutRecording(), store, clock)
 	events := events{report.NewEmitter(log, client)}
 	texts := captions.New(log, client, settings.DisplayName, settings.Recording.CaptionsLanguage)
-	opener := newOpener(settings, log)
+	opener := newOpener(settings, client.BorrowAccount, log)
 	diagnostics := &diagnostics{log: log, spool: store, clock: clock, opener: opener}
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
@@ -108,8 +108,9 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		}
 		return *end
 	}
-	started := time.Now()
-	for number := 0; ; number++ {
+	started, number := time.Now(), 0
+	defer func() { a.opener.returnAccount(ctx, !a.policy.firstAdmitted.IsZero(), number, a.client.ReturnAccount) }()
+	for ; ; number++ {
 		page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
 		if page.layout = a.settings.Recording.Layout; a.settings.audioOnly() {
 			page.layout = job.LayoutPage // nothing is seen of another one
@@ -125,6 +126,9 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
 		s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
 		end := s.run(ctx)
+		if a.mayJoinSignedIn(ctx, &end) {
+			continue
+		}
 		if !end.retry || end.final || ctx.Err() != nil {
 			return a.conclude(end)
 		}
@@ -137,6 +141,21 @@ func (a *attempt) run(ctx context.Context) exitResult {
 			return a.conclude(*other)
 		}
 	}
+}
+
+// mayJoinSignedIn reports whether a bot that was refused as a guest has an account now, to join with a new
+// browser. It adds to end why it has none.
+func (a *attempt) mayJoinSignedIn(ctx context.Context, end *exitResult) bool {
+	if end.code != job.AuthFailure || a.opener.account != "" || ctx.Err() != nil || !a.policy.firstAdmitted.IsZero() {
+		return false
+	}
+	reason := a.opener.signInAs(ctx, end.detail)
+	if a.opener.account == "" {
+		end.detail = strings.TrimSpace(end.detail + " " + reason)
+		return false
+	}
+	a.joining.requestedAt, a.joining.waited = time.Time{}, meeting.Observation{}
+	return true
 }
 
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {

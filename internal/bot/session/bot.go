@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
@@ -36,7 +37,8 @@ const deliveryTimeout = 24 * time.Hour
 // Settings configure a bot: its configuration, and limits that tests change.
 type Settings struct {
 	launch.BotConfig
-	Version string // version of the program, for the manifest
+	Version string          // version of the program, for the manifest
+	Account browser.Account // with which the bot signs in without asking the service
 	Log     *slog.Logger
 
 	Timeouts          Timeouts

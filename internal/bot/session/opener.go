@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
@@ -20,6 +22,7 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
 )
 
 // opener opens browsers on the meeting's page. It owns everything that several
@@ -34,14 +37,20 @@ type opener struct {
 	address meeting.Address
 	browser string // path of the executable
 	mode    browser.Mode
-	signIn  browser.Account
 	egress  *network.Proxy // the browsers' only way out
+
+	borrow  borrowAccount
+	signIn  browser.Account
+	account string // label of the borrowed account; empty for a guest
 
 	sentHome retry.Signal // the page was sent to the platform's home page, which is blocked
 }
 
-func newOpener(settings Settings, log *slog.Logger) *opener {
-	return &opener{settings: settings, log: log, sentHome: retry.NewSignal()}
+// borrowAccount asks the service for an account; see serviceclient.Client.BorrowAccount.
+type borrowAccount func(ctx context.Context, refusal string) (ingest.AccountResponse, error)
+
+func newOpener(settings Settings, borrow borrowAccount, log *slog.Logger) *opener {
+	return &opener{settings: settings, log: log, borrow: borrow, signIn: settings.Account, sentHome: retry.NewSignal()}
 }
 
 // prepare checks that the meeting may and can be opened.
@@ -59,16 +68,83 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if err := o.chooseMode(); err != nil {
 		return internalError(err)
 	}
-	if o.signIn, err = browser.ReadAccount(o.settings.SignIn, o.settings.Platform); err != nil {
-		return internalError(err)
-	}
-	if !o.signIn.Anonymous() {
-		o.log.Info("joining signed in", "profile", o.signIn.Profile != "", "cookies", len(o.signIn.Cookies))
+	if reason := o.signInAs(ctx, ""); o.account == "" && o.settings.SignIn == job.SignInAlways {
+		return failed(job.AuthFailure, cmp.Or(reason, "The service has no account for the bot."))
 	}
 	if err := o.startEgress(ctx); err != nil {
 		return internalError(err)
 	}
 	return nil
+}
+
+// signInAs borrows an account for the next browser, unless the bot never signs in or has one. It returns
+// why there is none, for people; empty for a guest who needs none. refusal says why the page refused the guest.
+func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
+	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" || o.sdk != nil {
+		return ""
+	}
+	lent, err := o.borrow(ctx, refusal)
+	if err == nil && lent.Account != "" {
+		dir := filepath.Join(o.settings.Dir, "account")
+		if err = os.RemoveAll(dir); err == nil {
+			o.signIn, err = browser.Unpack(lent.State, dir)
+		}
+	}
+	if err != nil {
+		o.log.Warn("cannot sign in; the bot is a guest", "error", err)
+		return "The bot could not sign in: " + err.Error()
+	}
+	if lent.Account != "" {
+		o.account = lent.Account
+		o.log.Info("signing in", "account", lent.Account, "reason", lent.Reason)
+	}
+	return lent.Reason
+}
+
+// keepAccount keeps what the meeting has changed in the account of a browser, before it is closed.
+func (o *opener) keepAccount(ctx context.Context, chromium *browser.Browser) {
+	if o.account == "" {
+		return
+	}
+	cookies, err := chromium.Cookies(ctx)
+	if err != nil {
+		o.log.Warn("cannot read the cookies of the account", "error", err)
+		return
+	}
+	o.signIn.Cookies = cookies
+}
+
+// returnAccount returns the borrowed account after the last browser was closed, with what has changed if the
+// bot was in the meeting.
+func (o *opener) returnAccount(ctx context.Context, admitted bool, last int, send func(context.Context, signin.State) error) {
+	if o.account == "" {
+		return
+	}
+	var state signin.State
+	if admitted {
+		used := browser.Account{Cookies: o.signIn.Cookies}
+		if o.signIn.Profile != "" {
+			used.Profile = o.profileDir(last)
+		}
+		var err error
+		if state, err = used.Pack(); err != nil {
+			o.log.Warn("what the meeting has changed in the account is not kept", "error", err)
+			state = signin.State{}
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTimeout)
+	defer cancel()
+	if err := send(ctx, state); err != nil {
+		o.log.Warn("cannot return the account; the service takes it back when the job is done", "error", err)
+	}
+}
+
+// returnTimeout is how long returning an account may take.
+const returnTimeout = 15 * time.Second
+
+// profileDir returns the profile of the browser with a number.
+func (o *opener) profileDir(number int) string {
+	return filepath.Join(o.settings.Dir, fmt.Sprintf("browser-%d", number))
 }
 
 // chooseMode sets the mode of the browsers.
@@ -144,7 +220,7 @@ func (o *opener) close() {
 // open starts a browser with a new profile, prepares a page in it, calls ready
 // and then loads the meeting's page.
 func (o *opener) open(ctx context.Context, number int, ready func(context.Context) error) (*browser.Browser, *browser.Page, error) {
-	profile := filepath.Join(o.settings.Dir, fmt.Sprintf("browser-%d", number))
+	profile := o.profileDir(number)
 	if err := os.RemoveAll(profile); err != nil {
 		return nil, nil, fmt.Errorf("clear the browser's folder: %w", err)
 	}

@@ -361,6 +361,9 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 				s.interrupted = end
 			}
 		}
+		if s.wasAdmitted {
+			s.joining.opener.keepAccount(ctx, s.page.browser)
+		}
 		if err := s.page.browser.Close(); err != nil {
 			s.log.Warn("cannot close the browser", "error", err)
 		}

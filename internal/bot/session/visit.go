@@ -33,7 +33,7 @@ type Visit struct {
 // reason. The error is of this machine, not of the page.
 func VisitMeeting(ctx context.Context, settings Settings, wantCapture func(Visit) (reason string)) (_ Visit, err error) {
 	settings = settings.withDefaults()
-	o := newOpener(settings, settings.Log)
+	o := newOpener(settings, nil, settings.Log)
 	defer o.close()
 	if end := o.prepare(ctx); end != nil {
 		return Visit{}, errors.New(end.detail)

@@ -38,8 +38,8 @@ func TestVisits(t *testing.T) {
 
 // scenarios begins with those that take the longest with -short.
 func scenarios() []scenario {
-	return slices.Concat(commandScenarios(), leaveScenarios(), mediaFaultScenarios(), recoveryScenarios(), []scenario{hostilePage()},
-		failureScenarios())
+	return slices.Concat(commandScenarios(), leaveScenarios(), mediaFaultScenarios(), recoveryScenarios(),
+		[]scenario{hostilePage(), guestRefused(), noAccount(job.SignInIfRequired), noAccount(job.SignInAlways)}, failureScenarios())
 }
 
 // TestLane checks what runs with -short: few visits, which record, speak and leave on each

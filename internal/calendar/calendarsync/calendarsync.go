@@ -137,6 +137,7 @@ type Facts struct {
 	MeetingURL string // empty if it has none
 	Platform   job.Platform
 	Attendees  int
+	Guests     string // signin.GuestKeys of the first attendees
 	Response   string // of the calendar's owner: PARTSTAT in lower case; empty if unknown
 	Problem    string // why it can get no bot, such as "it has no link to a meeting"; empty if it can
 	ByRules    Verdict

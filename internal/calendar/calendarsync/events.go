@@ -15,6 +15,7 @@ import (
 	"standin/internal/base/text"
 	"standin/internal/calendar"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
 )
 
 const (
@@ -24,6 +25,7 @@ const (
 	readTime  = 20 * time.Second
 
 	maxAttendees = 2000 // of a meeting that are counted
+	maxGuests    = 200  // of a meeting among whom accounts are found
 )
 
 // meetingsOf returns the meetings of a calendar file from shortly before now until the
@@ -131,7 +133,7 @@ func newEvent(e calendar.Event, c Calendar, decide func(calendar.Event) (Verdict
 	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: people, Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problemOf(e), ByRules: verdict,
+		Attendees: people, Guests: guestsOf(e), Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problemOf(e), ByRules: verdict,
 	}}
 }
 
@@ -139,8 +141,17 @@ func newEvent(e calendar.Event, c Calendar, decide func(calendar.Event) (Verdict
 func NewInvitation(e calendar.Event) Event {
 	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
 		Sequence: Unversioned, Title: text.CleanLine(e.Summary, maxTitle), Organizer: e.Organizer, Start: exact(e.Start), End: exact(e.End),
-		Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform, ByRules: Invited,
+		Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform, Guests: guestsOf(e), ByRules: Invited,
 	}}
+}
+
+// guestsOf returns the signin.GuestKeys of the first attendees.
+func guestsOf(e calendar.Event) string {
+	var keys []string
+	for _, address := range e.Attendees[:min(len(e.Attendees), maxGuests)] {
+		keys = append(keys, signin.GuestKey(address))
+	}
+	return strings.Join(keys, " ")
 }
 
 // problemOf returns why an event can get no bot, or "".

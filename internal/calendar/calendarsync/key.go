@@ -13,7 +13,7 @@ import (
 	"standin/internal/account"
 )
 
-// Key encrypts what gives access to calendars and mailboxes.
+// Key encrypts what gives access to calendars, mailboxes and accounts.
 type Key struct {
 	aead cipher.AEAD
 	mac  []byte
@@ -26,7 +26,7 @@ const (
 )
 
 // errSealed is the error of Open for a text that was encrypted with another key.
-var errSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar or mailbox was connected; or connect it again")
+var errSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar, mailbox or account was added; or add it again")
 
 // NewKey returns a key that is derived from a secret.
 func NewKey(secret []byte) (Key, error) {

@@ -7,6 +7,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 
@@ -32,6 +33,7 @@ func (t *task) assignment(consumer account.Consumer) launch.Assignment {
 		AllowedHosts:      settings.AllowedMeetingHosts,
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
+		SignIn:            cmp.Or(options.SignIn, consumer.SignIn, job.SignInIfRequired),
 		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
 	}
 }

@@ -347,13 +347,13 @@ func (t *task) stopPrelaunched(ctx context.Context) error {
 		return err
 	}
 	t.d.releaseSlot(t.job.ID)
-	return t.change(ctx, func(_ context.Context, c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Lease = ""
-		c.EndPrelaunch()
+		err := c.EndPrelaunch(ctx)
 		if failed {
 			c.Prelaunch = job.PrelaunchSkipped
 		}
-		return nil
+		return err
 	})
 }
 

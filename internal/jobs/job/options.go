@@ -20,8 +20,20 @@ type Options struct {
 	Consent     ConsentOptions    `json:"consent,omitzero"`
 	Streams     []StreamOptions   `json:"streams,omitempty"`
 	Output      *OutputOptions    `json:"output,omitempty"`
+	SignIn      SignIn            `json:"signIn,omitempty"`
+	Account     string            `json:"account,omitempty"`  // ID, label or group of accounts
 	Simulate    *Simulation       `json:"simulate,omitempty"` // of test jobs
 }
+
+// SignIn is when a bot signs in to the platform with an account.
+type SignIn string
+
+// When bots sign in.
+const (
+	SignInNever      SignIn = "never"
+	SignInIfRequired SignIn = "ifRequired" // if an account is on the invitation, or a guest is refused
+	SignInAlways     SignIn = "always"
+)
 
 // TextOptions are the options of captions.
 type TextOptions struct {
@@ -71,6 +83,8 @@ func (o Options) Or(other Options) Options {
 		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
 		Streams:  listOr(o.Streams, other.Streams),
 		Output:   cmp.Or(o.Output, other.Output),
+		SignIn:   cmp.Or(o.SignIn, other.SignIn),
+		Account:  cmp.Or(o.Account, other.Account),
 		Simulate: cmp.Or(o.Simulate, other.Simulate),
 	}
 }

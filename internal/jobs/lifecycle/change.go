@@ -319,7 +319,7 @@ func (c *Change) StartPrelaunched(ctx context.Context) (bool, error) {
 }
 
 // EndPrelaunch records that the bot of a withdrawn prelaunch was stopped.
-func (c *Change) EndPrelaunch() {
+func (c *Change) EndPrelaunch(ctx context.Context) error {
 	c.Prelaunch = job.NotPrelaunched
 	c.resetBot("")
 	c.AttemptStartedAt = time.Time{}
@@ -327,6 +327,7 @@ func (c *Change) EndPrelaunch() {
 	if undispatched(c.Status) {
 		c.WakeAt = job.Latest(c.JoinAt, c.Now)
 	}
+	return c.tx.TakeBackAccount(ctx, c.ID, c.Now)
 }
 
 // WithdrawPrelaunch takes a prelaunched bot back because the job has changed. The

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
 	"standin/internal/store"
@@ -43,6 +44,9 @@ type Settings struct {
 	BaseURL    string        // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
 	Now        func() time.Time
+
+	Sealer       calendarsync.Key // encrypts accounts
+	SignInFolder string           // of the operator's accounts; may be empty
 
 	Transcribe bool // recordings are transcribed once they are finalized
 

@@ -121,6 +121,8 @@ func (p Patch) applyOptions(c *Change) (changed []string) {
 		{"consent", c.Options.Consent, options.Consent},
 		{"streams", c.Options.Streams, options.Streams},
 		{"output", c.Options.Output, options.Output},
+		{"signIn", c.Options.SignIn, options.SignIn},
+		{"account", c.Options.Account, options.Account},
 		{"simulate", c.Options.Simulate, options.Simulate},
 	} {
 		if !reflect.DeepEqual(one.was, one.is) {

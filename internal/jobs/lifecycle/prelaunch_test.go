@@ -61,20 +61,21 @@ func (m *prelaunchModel) step(t *rapid.T) {
 			return nil
 		})
 	case "stop":
-		m.change(t, func(_ context.Context, c *lifecycle.Change) error {
+		m.change(t, func(ctx context.Context, c *lifecycle.Change) error {
 			if c.Prelaunch == job.PrelaunchWithdrawn {
 				m.void[c.Attempt-1] = true
-				c.EndPrelaunch()
+				return c.EndPrelaunch(ctx)
 			}
 			return nil
 		})
 	case "fail":
-		m.change(t, func(_ context.Context, c *lifecycle.Change) error {
+		m.change(t, func(ctx context.Context, c *lifecycle.Change) error {
 			if c.Prelaunch == job.Prelaunched {
 				m.void[c.Attempt] = true
 				c.WithdrawPrelaunch()
-				c.EndPrelaunch()
+				err := c.EndPrelaunch(ctx)
 				c.Prelaunch = job.PrelaunchSkipped
+				return err
 			}
 			return nil
 		})

@@ -11,6 +11,7 @@ const (
 	InviteTimePassed job.Trigger = "invite_time_passed" // data: joinAt, lateMs (when the invite arrived)
 	RecordingDeleted job.Trigger = "recording_deleted"  // data: by
 	BotLaunched      job.Trigger = "bot_launched"       // data: node, lateMs (after joinAt; of a first attempt)
+	SignIn           job.Trigger = "sign_in"            // data: reason, and accountId, account and address if the bot has one
 	LaunchFailed     job.Trigger = "launch_failed"      // data: node, detail
 	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 

@@ -77,7 +77,7 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 	mounts := []mount.Mount{{
 		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.settings.Labels(key)},
 	}}
-	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir} {
+	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.ZoomSDK.Dir} {
 		if folder != "" {
 			mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})
 		}

@@ -61,7 +61,7 @@ func TestContainer(t *testing.T) {
 	}
 	h, engine := newFakeHarness(t, func(s *docker.Settings) {
 		s.Instance, s.Network, s.ExtraHosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, profile
-		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
+		s.Bot = launch.BotSettings{ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
 	})
 	a := launchtest.Assignment()
 	h.launch(t, a)

@@ -78,7 +78,7 @@ spec:
 	}
 	h, cluster := newFakeHarness(t, func(s *kubernetes.Settings) {
 		s.Instance, s.Template, s.Seccomp = "i1", template, "profiles/standin.json"
-		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Key: "sdk key", Secret: "sdk secret"}}
+		s.Bot = launch.BotSettings{ZoomSDK: launch.ZoomSDK{Key: "sdk key", Secret: "sdk secret"}}
 	})
 	a := launchtest.Assignment()
 	h.launch(t, a)

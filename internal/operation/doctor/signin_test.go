@@ -35,7 +35,7 @@ func signInFolder(t *testing.T, meet, teams time.Time) string {
 	defer db.Close()
 	_, err = db.Exec(`CREATE TABLE cookies (host_key TEXT, name TEXT, value TEXT, expires_utc INTEGER);
 		INSERT INTO cookies VALUES ('login.microsoftonline.com', 'ESTSAUTHPERSISTENT', '', ?), ('.teams.microsoft.com', 'session', '', 0)`,
-		teams.UnixMicro()+unixEpochIn1601Microseconds)
+		teams.UnixMicro()+11_644_473_600_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,6 +135,9 @@ func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, caller account.C
 var auditActions = map[string]string{
 	"POST /api/v1/keys":                                        "created an API key",
 	"DELETE /api/v1/keys/{id}":                                 "revoked an API key",
+	"POST /api/v1/accounts":                                    "added an account",
+	"PATCH /api/v1/accounts/{id}":                              "changed an account",
+	"DELETE /api/v1/accounts/{id}":                             "removed an account",
 	"POST /api/v1/webhook-secret/rotate":                       "rotated the webhook secret",
 	"POST /api/v1/webhook-endpoints":                           "added a webhook endpoint",
 	"PATCH /api/v1/webhook-endpoints/{id}":                     "changed a webhook endpoint",

@@ -54,6 +54,8 @@ func (a *API) teamHandlers() map[string]consumerHandler {
 		"redeliverFailed":      a.redeliverFailed,
 		"createCalendar":       a.createCalendar,
 		"listCalendars":        a.listCalendars,
+		"listAccounts":         a.listAccounts,
+		"getAccount":           named("account", a.getAccount),
 	}
 }
 
@@ -106,6 +108,9 @@ func (a *API) adminHandlers() map[string]consumerHandler {
 		"patchWebhookEndpoint":  named("webhook endpoint", a.patchWebhookEndpoint),
 		"deleteWebhookEndpoint": named("webhook endpoint", changing(a.Jobs.DeleteEndpoint)),
 		"rotateWebhookSecret":   a.rotateWebhookSecret,
+		"createAccount":         a.createAccount,
+		"patchAccount":          named("account", a.patchAccount),
+		"deleteAccount":         named("account", a.deleteAccount),
 	}
 }
 
@@ -119,6 +124,8 @@ func (a *API) botHandlers() map[string]handler {
 		"ingestScreenshot": a.ingestScreenshot,
 		"uploadMedia":      a.uploadMedia,
 		"readOutput":       a.readOutput,
+		"borrowAccount":    a.borrowAccount,
+		"returnAccount":    a.returnAccount,
 	}
 }
 

@@ -188,6 +188,9 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.notifier.Run(ctx) })
 	s.parts.Go(func() { s.sender.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
+	s.parts.Go(func() {
+		runner.Repeat(ctx, time.Now, s.Log, runner.Task{Name: "sign-in folder", Every: time.Minute, Run: s.jobs.ReadAccountFiles})
+	})
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
 	if s.meetings != nil {
 		s.parts.Go(func() { s.meetings.Run(ctx) })

@@ -64,6 +64,7 @@ type Settings struct {
 	KeySettings
 	EventSettings
 	Bots    launch.BotSettings `embed:"" group:"Bots:"` // of all bots
+	SignIn  string             `env:"STANDIN_SIGN_IN" placeholder:"DIR" group:"Bots:" help:"Folder of cookies and browser profiles, which become accounts of the operator with which bots sign in. Accounts can also be added with standin accounts add."`
 	Listen  string             `aliases:"port" env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
 	BaseURL string             `env:"STANDIN_BASE_URL" help:"Public URL of the service. Default: http://<listen>."`
 	StorageSettings

@@ -91,9 +91,14 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	files.Volumes, _ = launcher.(jobfiles.Volumes) // of the Docker launcher
 	finisher := &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log}
 	finalizer := &dispatch.Finalizer{Store: s.store, Finisher: finisher, Files: files}
+	sealer, err := s.Sealer(s.DataSettings)
+	if err != nil {
+		return err
+	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
+		Sealer: sealer, SignInFolder: settings.SignIn,
 	})
 	s.cleaner = retention.New(retention.Settings{
 		Store: s.store, Recordings: s.jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,

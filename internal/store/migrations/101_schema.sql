@@ -17,6 +17,7 @@ CREATE TABLE consumers (
     command_event           BIGINT NOT NULL DEFAULT 0 CHECK (command_event IN (0, 1)), -- receives bot.command_outcome
     recording               TEXT NOT NULL DEFAULT '{}', -- options of jobs that do not set their own
     output                  TEXT NOT NULL DEFAULT 'null', -- likewise
+    sign_in                 TEXT NOT NULL DEFAULT '', -- likewise
     event_sequence          BIGINT NOT NULL DEFAULT 0 -- of its last event without a job
 );
 CREATE INDEX consumers_email ON consumers (lower(email));
@@ -261,6 +262,39 @@ CREATE INDEX jobs_erasing ON jobs (recording_deleted_at)
 CREATE INDEX jobs_erasable ON jobs (consumer_id, status_since, id)
     WHERE wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL);
 
+-- With which bots sign in to meeting platforms.
+CREATE TABLE accounts (
+    id              TEXT PRIMARY KEY,
+    consumer_id     TEXT REFERENCES consumers (id) ON DELETE CASCADE, -- NULL: of the operator
+    teams           TEXT NOT NULL DEFAULT '[]', -- names of the consumers that may use one of the operator; empty: all
+    platform        TEXT NOT NULL,
+    label           TEXT NOT NULL,
+    address         TEXT NOT NULL DEFAULT '', -- mail address, lower case
+    account_group   TEXT NOT NULL DEFAULT '',
+    max_meetings    BIGINT NOT NULL,
+    file            TEXT NOT NULL DEFAULT '', -- name in the operator's folder
+    sealed          TEXT NOT NULL, -- cookies and browser profile, encrypted
+    signed_in_until BIGINT,
+    renewed_at      BIGINT NOT NULL, -- when its owner last signed in
+    rests_until     BIGINT,
+    last_used_at    BIGINT,
+    created_at      BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX accounts_label ON accounts (COALESCE(consumer_id, ''), platform, lower(label));
+CREATE INDEX accounts_consumer ON accounts (consumer_id);
+
+-- An account is lent to a job until ended_at is set, or nothing is left to do for the job.
+CREATE TABLE account_uses (
+    account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    reason     TEXT NOT NULL,
+    at         BIGINT NOT NULL,
+    ended_at   BIGINT,
+    PRIMARY KEY (account_id, job_id)
+);
+CREATE INDEX account_uses_job ON account_uses (job_id);
+CREATE INDEX account_uses_at ON account_uses (account_id, at);
+
 -- The newest picture of the page of a running job's bot, while somebody watches it.
 CREATE TABLE screenshots (
     job_id        TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
@@ -317,6 +351,7 @@ CREATE TABLE calendar_events (
     meeting_url  TEXT NOT NULL,
     platform     TEXT NOT NULL,
     attendees    BIGINT NOT NULL,
+    guests       TEXT NOT NULL DEFAULT '', -- hashes of their mail addresses, to find accounts among them
     response     TEXT NOT NULL,
     problem      TEXT NOT NULL, -- why it can get no bot; empty if it can
     rule_record  BIGINT NOT NULL, -- what the rules of the calendar say

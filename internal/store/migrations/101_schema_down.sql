@@ -1,3 +1,5 @@
+DROP TABLE account_uses;
+DROP TABLE accounts;
 DROP TABLE search_texts;
 DROP TABLE transcription_pieces;
 DROP TABLE transcriptions;

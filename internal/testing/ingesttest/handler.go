@@ -14,6 +14,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
 )
 
 // handler calls Intercept first, and then checks the token.
@@ -44,6 +45,8 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("POST "+ingest.HeartbeatPath, s.heartbeat)
 	mux.HandleFunc("GET "+ingest.OutputPath+"/{job}/{attempt}/{command}", s.sound)
 	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", s.upload)
+	mux.HandleFunc("POST "+ingest.AccountPath, s.lend)
+	mux.HandleFunc("PUT "+ingest.AccountPath+"/{job}/{attempt}", s.takeBack)
 	mux.HandleFunc("PUT "+ingest.ScreenshotPath+"/{job}/{attempt}", s.screenshot)
 	return mux
 }
@@ -120,6 +123,33 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	WriteJSON(w, response)
+}
+
+// lend lends Account, if a guest was refused or there is no need for that.
+func (s *Service) lend(w http.ResponseWriter, r *http.Request) {
+	var request ingest.AccountRequest
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || request.JobID != s.jobID {
+		WriteError(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	var response ingest.AccountResponse
+	s.Set(func() {
+		s.Refusals = append(s.Refusals, request.Refusal)
+		if request.Refusal != "" || s.Account.Reason == "" {
+			response = s.Account
+		}
+	})
+	WriteJSON(w, response)
+}
+
+func (s *Service) takeBack(w http.ResponseWriter, r *http.Request) {
+	var state signin.State
+	if err := json.NewDecoder(r.Body).Decode(&state); err != nil {
+		WriteError(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	s.Set(func() { s.Returned = append(s.Returned, state) })
+	WriteJSON(w, map[string]bool{"ok": true})
 }
 
 // commandsWithout returns the commands that the bot is not executing.

@@ -20,6 +20,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
 )
 
 // Service is the fake service for one attempt of a job.
@@ -56,8 +57,11 @@ type Service struct {
 	HoldHeartbeats     bool // hold heartbeats that ask for it
 	NextSeconds        int
 	Stats              ingest.Stats
-	Watched            bool     // pictures of the page are wanted
-	Screenshots        [][]byte // received
+	Account            ingest.AccountResponse // that the service lends
+	Refusals           []string               // of guests, for which bots asked for an account
+	Returned           []signin.State         // of the account
+	Watched            bool                   // pictures of the page are wanted
+	Screenshots        [][]byte               // received
 }
 
 // New returns a service that does not listen; use its Handler.

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
@@ -111,8 +112,12 @@ func NewIn(t *testing.T, database, folder string, now func() time.Time) *World {
 // NewService returns another service, such as that of another node, with a clock.
 func (w *World) NewService(t *testing.T, now func() time.Time) *lifecycle.Service {
 	t.Helper()
+	key, err := calendarsync.NewKey([]byte("the key of all services"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := lifecycle.New(lifecycle.Settings{
-		Store: w.Store, Finalizer: w.Finalizer, Recordings: w.Files, BaseURL: BaseURL, Now: now, Events: w.Events,
+		Store: w.Store, Finalizer: w.Finalizer, Recordings: w.Files, BaseURL: BaseURL, Now: now, Events: w.Events, Sealer: key,
 	})
 	t.Cleanup(s.Close)
 	return s

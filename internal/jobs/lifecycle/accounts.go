@@ -1,0 +1,308 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/base/text"
+	"standin/internal/bot/browser"
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
+	"standin/internal/store"
+)
+
+// ShownUses is how many uses of an account are shown.
+const ShownUses = 10
+
+// maxAccountMeetings is the most meetings that an account can be in at once.
+const maxAccountMeetings = 100
+
+// Accounts returns the accounts that a team's bots may use; with uuid.Nil, all of the service.
+func (s *Service) Accounts(ctx context.Context, consumer uuid.UUID) ([]signin.Account, error) {
+	return s.Store.SignInAccounts(ctx, consumer, s.Now())
+}
+
+// Account returns an account of a team, or of the operator with uuid.Nil, or a *job.Error with NotFound.
+func (s *Service) Account(ctx context.Context, owner, id uuid.UUID) (signin.Account, error) {
+	accounts, err := s.Accounts(ctx, owner)
+	if err != nil {
+		return signin.Account{}, err
+	}
+	i := slices.IndexFunc(accounts, func(a signin.Account) bool { return a.ID == id && (owner == uuid.Nil || a.ConsumerID == owner) })
+	if i < 0 {
+		return signin.Account{}, job.NewError(job.NotFound, "no such account")
+	}
+	return accounts[i], nil
+}
+
+// AccountPatch has the changes of an account. A nil field does not change.
+type AccountPatch struct {
+	Label, Address, Group *string
+	MaxMeetings           *int
+	Teams                 []string
+	RestsUntil            *time.Time    // the zero time ends a rest, also after refusals
+	State                 *signin.State // its owner has signed in again
+}
+
+// AddAccount adds an account of a team, or of the operator. The error is a *job.Error with InvalidInput if
+// it cannot be used.
+func (s *Service) AddAccount(ctx context.Context, a signin.Account, state signin.State) (signin.Account, error) {
+	a.ID, a.CreatedAt = uuid.Must(uuid.NewV7()), s.Now()
+	patch := AccountPatch{
+		Label: &a.Label, Address: &a.Address, Group: &a.Group, MaxMeetings: &a.MaxMeetings, Teams: a.Teams, State: &state, RestsUntil: &a.RestsUntil,
+	}
+	a.MaxMeetings = cmp.Or(a.MaxMeetings, 1)
+	if !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb}, a.Platform) {
+		return a, job.NewError(job.InvalidInput, "bots can sign in on meet, teams and zoom-web", "platform")
+	}
+	if err := s.changeAccount(ctx, &a, patch); err != nil {
+		return a, err
+	}
+	return a, s.Store.AddAccount(ctx, a)
+}
+
+// ChangeAccount changes an account of a team, or any with uuid.Nil.
+func (s *Service) ChangeAccount(ctx context.Context, owner, id uuid.UUID, patch AccountPatch) (signin.Account, error) {
+	if _, err := s.Account(ctx, owner, id); err != nil {
+		return signin.Account{}, err
+	}
+	err := s.Store.ChangeAccount(ctx, id, func(a *signin.Account) error { return s.changeAccount(ctx, a, patch) })
+	if err != nil {
+		return signin.Account{}, err
+	}
+	return s.Account(ctx, owner, id)
+}
+
+// changeAccount applies a patch to an account.
+func (s *Service) changeAccount(ctx context.Context, a *signin.Account, patch AccountPatch) error {
+	for _, field := range []struct {
+		name  string
+		value *string
+		own   *string
+		most  int
+	}{{"label", patch.Label, &a.Label, 100}, {"group", patch.Group, &a.Group, 100}, {"address", patch.Address, &a.Address, 254}} {
+		if field.value == nil {
+			continue
+		}
+		if err := text.CheckLine(*field.value, field.most); err != nil {
+			return job.NewError(job.InvalidInput, field.name+" "+err.Error(), field.name)
+		}
+		*field.own = strings.TrimSpace(*field.value)
+	}
+	if a.Label == "" {
+		return job.NewError(job.InvalidInput, "the label is empty", "label")
+	}
+	if a.Address != "" {
+		parsed, err := mail.ParseAddress(a.Address)
+		if err != nil || parsed.Name != "" {
+			return job.NewError(job.InvalidInput, "address is not a mail address", "address")
+		}
+		a.Address = strings.ToLower(parsed.Address)
+	}
+	if patch.MaxMeetings != nil {
+		a.MaxMeetings = *patch.MaxMeetings
+	}
+	if a.MaxMeetings < 1 || a.MaxMeetings > maxAccountMeetings {
+		return job.NewError(job.InvalidInput, fmt.Sprintf("maxMeetings must be from 1 to %d", maxAccountMeetings), "maxMeetings")
+	}
+	if patch.Teams != nil {
+		a.Teams = patch.Teams
+	}
+	if patch.RestsUntil != nil {
+		if a.RestsUntil = *patch.RestsUntil; a.RestsUntil.IsZero() {
+			a.RenewedAt = s.Now()
+		}
+	}
+	if patch.State == nil {
+		return nil
+	}
+	a.RenewedAt = s.Now()
+	return s.setState(ctx, a, *patch.State)
+}
+
+// setState stores what signs an account in, encrypted. The error is a *job.Error with InvalidInput if it signs
+// nobody in.
+func (s *Service) setState(ctx context.Context, a *signin.Account, state signin.State) error {
+	dir, err := os.MkdirTemp("", "standin-account-")
+	if err != nil {
+		return fmt.Errorf("read an account: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	unpacked, err := browser.Unpack(state, filepath.Join(dir, "profile"))
+	if err == nil && unpacked.Anonymous() {
+		err = errors.New("give cookies or a browser profile")
+	}
+	if err == nil {
+		a.SignedInUntil, err = unpacked.SignedInUntil(ctx, a.Platform, s.Now())
+	}
+	if err != nil {
+		return job.NewError(job.InvalidInput, "the account cannot be used: "+err.Error(), "cookies")
+	}
+	encoded, err := json.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("encode an account: %w", err)
+	}
+	if len(encoded) > signin.MaxStateBytes {
+		return job.NewError(job.InvalidInput, fmt.Sprintf("cookies and profile are larger than %d MiB", signin.MaxStateBytes>>20), "profile")
+	}
+	a.Sealed = s.Sealer.Seal(a.ID.String(), string(encoded))
+	return nil
+}
+
+// DeleteAccount deletes an account of a team, or any with uuid.Nil. A bot that uses it stays in its meeting.
+func (s *Service) DeleteAccount(ctx context.Context, owner, id uuid.UUID) error {
+	if _, err := s.Account(ctx, owner, id); err != nil {
+		return err
+	}
+	return s.Store.DeleteAccount(ctx, id)
+}
+
+// LendAccount lends an account to a job's bot, until the bot returns it or has ended.
+func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, refusal string) (response ingest.AccountResponse, err error) {
+	var chosen *signin.Account
+	_, err = s.Change(ctx, bot.JobID(), func(ctx context.Context, c *Change) error {
+		chosen, response.Reason = nil, ""
+		from, err := s.admit(bot, store.BotJobOf(c.Record))
+		if err == nil {
+			_, err = from.current()
+		}
+		if err != nil {
+			return err
+		}
+		team, err := c.readTeam(ctx)
+		if err != nil {
+			return err
+		}
+		options := c.Resolved()
+		wish := signin.Wish{
+			JobID: c.ID, Platform: c.Platform, Meeting: store.MeetingKey(c.MeetingURL), Account: options.Account,
+			Mode: cmp.Or(options.SignIn, team.SignIn, job.SignInIfRequired), Refusal: text.Clean(refusal, maxRefusal),
+		}
+		if wish.Mode == job.SignInNever {
+			return nil
+		}
+		if wish.Guests, err = c.tx.GuestsOfJob(ctx, c.ID); err != nil {
+			return err
+		}
+		accounts, err := c.tx.LockSignInAccounts(ctx, c.ConsumerID, c.Now)
+		if err != nil {
+			return err
+		}
+		chosen, response.Reason = signin.Choose(accounts, wish, c.Now)
+		switch {
+		case response.Reason == "":
+			return nil
+		case chosen == nil:
+			return c.addEntry(SignIn, map[string]string{"reason": response.Reason})
+		case slices.ContainsFunc(chosen.Uses, func(u signin.Use) bool { return u.Active && u.JobID == c.ID }):
+			return nil // it has it already
+		}
+		if err := c.tx.LendAccount(ctx, chosen.ID, signin.Use{JobID: c.ID, Reason: response.Reason, At: c.Now}); err != nil {
+			return err
+		}
+		return c.addEntry(SignIn, map[string]string{
+			"accountId": chosen.ID.String(), "account": chosen.Label, "address": chosen.Address, "reason": response.Reason,
+		})
+	})
+	if err != nil || chosen == nil {
+		return response, ingestError(err)
+	}
+	response.Account = chosen.Label
+	opened, err := s.Sealer.Open(chosen.ID.String(), chosen.Sealed)
+	if err == nil {
+		err = json.Unmarshal([]byte(opened), &response.State)
+	}
+	if err != nil {
+		return response, fmt.Errorf("read the account %s: %w", chosen.Label, err)
+	}
+	return response, nil
+}
+
+// maxRefusal limits the reason why a guest was refused, in characters.
+const maxRefusal = 500
+
+// ReturnAccount takes back the account that a job's bot has used. A state that is not empty replaces the
+// account's, unless its owner has signed in again meanwhile.
+func (s *Service) ReturnAccount(ctx context.Context, bot ingest.Bot, state signin.State) error {
+	if _, _, err := s.readBot(ctx, bot); err != nil {
+		return err
+	}
+	a, since, err := s.Store.AccountOf(ctx, bot.JobID())
+	if job.ErrorIs(err, job.NotFound) {
+		return nil // it was deleted, or taken back
+	}
+	if err == nil && (len(state.Cookies) > 0 || len(state.Profile) > 0) {
+		err = s.Store.ChangeAccount(ctx, a.ID, func(a *signin.Account) error {
+			if a.RenewedAt.After(since) {
+				return nil
+			}
+			return s.setState(ctx, a, state)
+		})
+		if job.ErrorIs(err, job.InvalidInput) { // the platform has signed it out, or a page has filled the profile
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.TakeBackAccount(ctx, bot.JobID(), s.Now()) })
+}
+
+// ReadAccountFiles makes the files in the operator's folder accounts of the operator, and reads those again
+// that have changed. Accounts whose files are gone are deleted.
+func (s *Service) ReadAccountFiles(ctx context.Context) error {
+	if s.SignInFolder == "" {
+		return nil
+	}
+	files, err := browser.AccountFiles(s.SignInFolder)
+	if err != nil {
+		return err
+	}
+	known, err := s.Accounts(ctx, uuid.Nil)
+	if err != nil {
+		return err
+	}
+	for _, a := range known {
+		changed, ok := files[a.File]
+		switch {
+		case a.File == "":
+			continue
+		case !ok:
+			err = errors.Join(err, s.Store.DeleteAccount(ctx, a.ID))
+		case !changed.After(a.RenewedAt):
+			delete(files, a.File)
+		}
+	}
+	for file := range files {
+		platform, label, _ := strings.Cut(file, ".")
+		found, readErr := browser.ReadAccount(s.SignInFolder, file)
+		var state signin.State
+		if readErr == nil {
+			state, readErr = found.Pack()
+		}
+		i := slices.IndexFunc(known, func(a signin.Account) bool { return a.File == file })
+		switch {
+		case readErr != nil:
+		case i >= 0:
+			_, readErr = s.ChangeAccount(ctx, uuid.Nil, known[i].ID, AccountPatch{State: &state})
+		default:
+			_, readErr = s.AddAccount(ctx, signin.Account{Platform: job.Platform(platform), Label: cmp.Or(label, platform), File: file}, state)
+		}
+		if readErr != nil {
+			err = errors.Join(err, fmt.Errorf("account %s of the sign-in folder: %w", file, readErr))
+		}
+	}
+	return err
+}

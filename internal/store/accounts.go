@@ -1,0 +1,173 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
+)
+
+// MaxAccounts is how many accounts a team, or the operator, can keep.
+const MaxAccounts = 200
+
+// recentUse is how long the uses of an account that have ended are read.
+const recentUse = 72 * time.Hour
+
+const selectAccounts = `SELECT id, COALESCE(consumer_id, ''), teams, platform, label, address, account_group, max_meetings, file, sealed,
+	signed_in_until, renewed_at, rests_until, last_used_at, created_at FROM accounts `
+
+func scanAccount(r row) (a signin.Account, err error) {
+	var owner string
+	err = r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.Sealed,
+		&a.SignedInUntil, &a.RenewedAt, &a.RestsUntil, &a.LastUsedAt, &a.CreatedAt)
+	if err == nil && owner != "" {
+		a.ConsumerID, err = uuid.Parse(owner)
+	}
+	return a, err
+}
+
+// SignInAccounts returns the accounts that the bots of a consumer may use: its own, and those of the
+// operator; with uuid.Nil, all accounts. They are in the order of their platforms and labels, and have
+// their uses.
+func (db *Reader) SignInAccounts(ctx context.Context, consumer uuid.UUID, now time.Time) ([]signin.Account, error) {
+	return db.signInAccounts(ctx, consumer, now, `ORDER BY platform, lower(label), id`)
+}
+
+// LockSignInAccounts is SignInAccounts for a transaction that lends one: others that do wait.
+func (tx *Tx) LockSignInAccounts(ctx context.Context, consumer uuid.UUID, now time.Time) ([]signin.Account, error) {
+	return tx.signInAccounts(ctx, consumer, now, `ORDER BY id`+tx.dialect.ForUpdate)
+}
+
+func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now time.Time, order string) ([]signin.Account, error) {
+	accounts, err := list(ctx, db, "read accounts", scanAccount, selectAccounts+`WHERE $1 = $2 OR consumer_id = $1 OR consumer_id IS NULL `+order,
+		consumer, uuid.Nil)
+	if err != nil || len(accounts) == 0 {
+		return nil, err
+	}
+	if consumer != uuid.Nil {
+		team, err := db.Consumer(ctx, consumer)
+		if err != nil {
+			return nil, err
+		}
+		accounts = slices.DeleteFunc(accounts, func(a signin.Account) bool {
+			return a.ConsumerID == uuid.Nil && len(a.Teams) > 0 && !slices.Contains(a.Teams, team.Name)
+		})
+	}
+	err = db.forEach(ctx, "read the uses of accounts", func(r row) error {
+		var id uuid.UUID
+		var use signin.Use
+		err := r.Scan(&id, &use.JobID, &use.ConsumerID, &use.Meeting, &use.Reason, &use.At, &use.Active, &use.Status, &use.FailureCode, &use.EndedAt)
+		if i := slices.IndexFunc(accounts, func(a signin.Account) bool { return a.ID == id }); i >= 0 {
+			accounts[i].Uses = append(accounts[i].Uses, use)
+		}
+		return err
+	}, `SELECT u.account_id, u.job_id, j.consumer_id, j.meeting_key, u.reason, u.at, CASE WHEN u.ended_at IS NULL AND j.wake_at IS NOT NULL THEN 1 ELSE 0 END,
+			j.status, j.failure_code, j.status_since
+		FROM accounts a JOIN account_uses u ON u.account_id = a.id JOIN jobs j ON j.id = u.job_id
+		WHERE ($1 = $2 OR a.consumer_id = $1 OR a.consumer_id IS NULL) AND (u.at > $3 OR u.ended_at IS NULL AND j.wake_at IS NOT NULL)
+		ORDER BY u.at DESC`, consumer, uuid.Nil, now.Add(-recentUse))
+	return accounts, err
+}
+
+// AddAccount adds an account. A label that its owner uses for the platform already, or too many
+// accounts, are a *job.Error with InvalidState.
+func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		var kept int
+		if err := tx.queryRow(ctx, "count accounts", `SELECT COUNT(*) FROM accounts WHERE COALESCE(consumer_id, '') = $1`,
+			cmp.Or(ownerOf(a), "")).Scan(&kept); err != nil {
+			return err
+		}
+		if kept >= MaxAccounts {
+			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d accounts, which is the maximum", MaxAccounts))
+		}
+		n, err := tx.affected(ctx, "add an account", `
+			INSERT INTO accounts (id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, sealed, signed_in_until,
+				renewed_at, rests_until, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`,
+			a.ID, ownerOf(a), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.Sealed,
+			nullMillis(a.SignedInUntil), a.RenewedAt, nullMillis(a.RestsUntil), a.CreatedAt)
+		if err == nil && n == 0 {
+			err = job.NewError(job.InvalidState, fmt.Sprintf("there is an account %q for this platform already", a.Label))
+		}
+		return err
+	})
+}
+
+// ownerOf returns the owner of an account as stored.
+func ownerOf(a signin.Account) any {
+	if a.ConsumerID == uuid.Nil {
+		return nil
+	}
+	return a.ConsumerID.String()
+}
+
+// ChangeAccount changes an account, which change gets without its uses. One that does not exist is a
+// *job.Error with NotFound.
+func (s *Store) ChangeAccount(ctx context.Context, id uuid.UUID, change func(*signin.Account) error) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		a, err := queryOne(ctx, tx.Reader, "account", scanAccount, selectAccounts+`WHERE id = $1`+tx.dialect.ForUpdate, id)
+		if err != nil {
+			return err
+		}
+		if err := change(&a); err != nil {
+			return err
+		}
+		return tx.exec(ctx, "change an account", `UPDATE accounts SET teams = $2, label = $3, address = $4, account_group = $5,
+			max_meetings = $6, sealed = $7, signed_in_until = $8, renewed_at = $9, rests_until = $10 WHERE id = $1`,
+			a.ID, jsonValue{a.Teams}, a.Label, a.Address, a.Group, a.MaxMeetings, a.Sealed, nullMillis(a.SignedInUntil), a.RenewedAt,
+			nullMillis(a.RestsUntil))
+	})
+}
+
+// DeleteAccount deletes an account, or returns a *job.Error with NotFound.
+func (s *Store) DeleteAccount(ctx context.Context, id uuid.UUID) error {
+	return s.change(ctx, "account", `DELETE FROM accounts WHERE id = $1`, id)
+}
+
+// GuestsOfJob returns the signin.GuestKeys of the people on the invitations of a job's meeting. It uses the index
+// calendar_events_job.
+func (db *Reader) GuestsOfJob(ctx context.Context, jobID uuid.UUID) (string, error) {
+	guests, err := list(ctx, db, "read the guests of a meeting", scanColumn[string],
+		`SELECT guests FROM calendar_events WHERE job_id = $1 AND job_id <> '' AND removed = 0 LIMIT 50`, jobID.String())
+	return strings.Join(guests, " "), err
+}
+
+// LendAccount lends an account to a job.
+func (tx *Tx) LendAccount(ctx context.Context, account uuid.UUID, use signin.Use) error {
+	if err := tx.exec(ctx, "note the use of an account", `UPDATE accounts SET last_used_at = $2 WHERE id = $1`, account, use.At); err != nil {
+		return err
+	}
+	return tx.exec(ctx, "lend an account", `INSERT INTO account_uses (account_id, job_id, reason, at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (account_id, job_id) DO UPDATE SET reason = excluded.reason, at = excluded.at, ended_at = NULL`,
+		account, use.JobID, use.Reason, use.At)
+}
+
+// TakeBackAccount ends the use of accounts by a job, whose bot is no longer signed in.
+func (tx *Tx) TakeBackAccount(ctx context.Context, jobID uuid.UUID, now time.Time) error {
+	return tx.exec(ctx, "take back an account", `UPDATE account_uses SET ended_at = $2 WHERE job_id = $1 AND ended_at IS NULL`, jobID, now)
+}
+
+// AccountOf returns the account that a job's bot uses, or a *job.Error with NotFound.
+func (db *Reader) AccountOf(ctx context.Context, jobID uuid.UUID) (signin.Account, time.Time, error) {
+	type lent struct {
+		account uuid.UUID
+		at      time.Time
+	}
+	use, err := queryOne(ctx, db, "account", func(r row) (l lent, err error) {
+		err = r.Scan(&l.account, &l.at)
+		return l, err
+	}, `SELECT account_id, at FROM account_uses WHERE job_id = $1 AND ended_at IS NULL ORDER BY at DESC LIMIT 1`, jobID)
+	if err != nil {
+		return signin.Account{}, time.Time{}, err
+	}
+	a, err := queryOne(ctx, db, "account", scanAccount, selectAccounts+`WHERE id = $1`, use.account)
+	return a, use.at, err
+}
