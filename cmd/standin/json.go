@@ -68,6 +68,7 @@ type shownConsumer struct {
 	Layout              string             `json:"layout"`                  // likewise
 	Resolution          string             `json:"resolution"`              // likewise
 	Output              *job.OutputOptions `json:"output"`                  // likewise; null: none
+	SignIn              job.SignIn         `json:"signIn"`                  // likewise; empty: ifRequired
 	Mail                []string           `json:"mail,omitempty"`          // addresses and domains; only of show
 	WebhookSecret       string             `json:"webhookSecret,omitempty"` // only with --secret
 	RetentionSeconds    *float64           `json:"retentionSeconds"`        // null: service default; 0: forever
@@ -82,7 +83,7 @@ func showConsumer(consumer account.Consumer) shownConsumer {
 		TranscriptEvent: consumer.TranscriptEvent, CommandEvent: consumer.CommandEvent, CreatedAt: consumer.CreatedAt,
 		RecordingMode: string(consumer.Recording.Mode), Layout: string(consumer.Recording.Layout),
 		Resolution: string(consumer.Recording.Resolution),
-		Output:     consumer.Output, RetentionSeconds: secondsOrNull(consumer.Retention),
+		SignIn:     consumer.SignIn, Output: consumer.Output, RetentionSeconds: secondsOrNull(consumer.Retention),
 		JobRetentionSeconds: secondsOrNull(consumer.JobRetention),
 	}
 }

@@ -56,9 +56,10 @@ type commands struct {
 	API        apiCommand        `cmd:"" name:"api" group:"use" help:"Send a request to the API."`
 	Mcp        mcpCommand        `cmd:"" group:"use" help:"Give agents the API as tools (Model Context Protocol)."`
 
-	Keys  keysCommand      `cmd:"" group:"administer" help:"Create, list and revoke API keys."`
-	Teams consumersCommand `cmd:"" group:"administer" help:"Create, list, change and delete teams, which own keys, jobs and recordings."`
-	Users usersCommand     `cmd:"" group:"administer" help:"Invite, list and remove dashboard users, and recover their accounts."`
+	Keys     keysCommand      `cmd:"" group:"administer" help:"Create, list and revoke API keys."`
+	Teams    consumersCommand `cmd:"" group:"administer" help:"Create, list, change and delete teams, which own keys, jobs and recordings."`
+	Accounts accountsCommand  `cmd:"" group:"administer" help:"Add, list, change and remove the accounts with which bots sign in to meeting platforms."`
+	Users    usersCommand     `cmd:"" group:"administer" help:"Invite, list and remove dashboard users, and recover their accounts."`
 
 	Doctor  doctorCommand  `cmd:"" group:"operate" help:"Check that this machine has what Standin needs, or inspect a meeting page."`
 	Backup  backupCommand  `cmd:"" group:"operate" help:"Copy the database to a folder while the service runs, and check the recordings."`

@@ -181,6 +181,7 @@ const (
 
 	KeyList           = 'k'
 	CalendarList      = 'c'
+	AccountList       = 'x'
 	CalendarEventList = 'm'
 )
 

@@ -67,10 +67,21 @@ func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 }
 
 func (a *API) listAccounts(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listAccounts", &query); err != nil {
+		return err
+	}
 	accounts, err := a.Jobs.Accounts(r.Context(), caller.ConsumerID)
+	if err != nil {
+		return err
+	}
+	accounts, next, err := lifecycle.PageOf(query.page(), lifecycle.AccountList, accounts, func(found signin.Account) (int64, uuid.UUID) {
+		return found.CreatedAt.UnixMilli(), found.ID
+	})
 	return a.respond(w, http.StatusOK, struct {
 		Accounts []accountBody `json:"accounts"`
-	}{bodiesOf(accounts, func(found signin.Account) accountBody { return newAccountBody(found, caller.ConsumerID) })}, err)
+		Next     *string       `json:"nextCursor"`
+	}{bodiesOf(accounts, func(found signin.Account) accountBody { return newAccountBody(found, caller.ConsumerID) }), nullText(next)}, err)
 }
 
 func (a *API) createAccount(w http.ResponseWriter, r *http.Request, caller account.Caller) error {

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+
+	"standin/internal/bot/browser"
+	"standin/internal/jobs/event"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/signin"
+	"standin/internal/server/service"
+	"standin/internal/store"
+)
+
+type accountsCommand struct {
+	Add    accountsAddCommand    `cmd:"" help:"Add an account of the operator, or of a team."`
+	List   accountsListCommand   `cmd:"" help:"List accounts: which can be used, in how many meetings they are, and until when they are signed in."`
+	Check  accountsListCommand   `cmd:"" help:"List accounts, and exit with code 1 if a bot cannot sign in with one, or in 14 days no longer."`
+	Set    accountsSetCommand    `cmd:"" help:"Change an account, let it rest, or sign it in again."`
+	Remove accountsRemoveCommand `cmd:"" help:"Remove an account. A bot that uses it stays in its meeting."`
+}
+
+// accountsFlags are the flags of commands for accounts.
+type accountsFlags struct {
+	dataFlags
+	service.KeySettings
+}
+
+// with runs fn with the database open.
+func (f accountsFlags) with(ctx context.Context, fn func(*store.Store, *lifecycle.Service) error) error {
+	return f.withStore(ctx, func(s *store.Store) error {
+		sealer, err := f.Sealer(f.DataSettings)
+		if err != nil {
+			return err
+		}
+		return fn(s, lifecycle.New(lifecycle.Settings{Store: s, Sealer: sealer, Now: time.Now, Events: new(event.Publisher)}))
+	})
+}
+
+// withAccount runs fn with the account that an ID or a label names.
+func (f accountsFlags) withAccount(ctx context.Context, name string, fn func(*lifecycle.Service, signin.Account) error) error {
+	return f.with(ctx, func(_ *store.Store, jobs *lifecycle.Service) error {
+		accounts, err := jobs.Accounts(ctx, uuid.Nil)
+		if err != nil {
+			return err
+		}
+		var found []signin.Account
+		for _, a := range accounts {
+			if a.ID.String() == name || strings.EqualFold(a.Label, name) {
+				found = append(found, a)
+			}
+		}
+		if len(found) != 1 {
+			return fmt.Errorf("%d accounts are called %q; standin accounts list shows their IDs", len(found), name)
+		}
+		return fn(jobs, found[0])
+	})
+}
+
+// accountSettings are the settings of an account.
+type accountSettings struct {
+	Address     string   `help:"Its email address. Invite it to meetings: Google Meet then lets the bot in without waiting."`
+	Group       string   `help:"Name for several accounts, which jobs can use."`
+	MaxMeetings int      `help:"In how many meetings at once it may be. Default: 1."`
+	For         []string `placeholder:"TEAM,…" help:"Teams that may use an account of the operator. Default: all."`
+	Cookies     string   `type:"existingfile" placeholder:"FILE" help:"Cookies of the signed-in user, as a browser extension exports them."`
+	Profile     string   `type:"existingdir" placeholder:"DIR" help:"Browser profile of the signed-in user."`
+}
+
+// state reads the cookies and the browser profile.
+func (s accountSettings) state() (*signin.State, error) {
+	found := browser.Account{Profile: s.Profile}
+	var err error
+	if s.Cookies != "" {
+		if found.Cookies, err = browser.LoadCookies(s.Cookies); err != nil {
+			return nil, err
+		}
+	}
+	if found.Anonymous() {
+		return nil, nil
+	}
+	state, err := found.Pack()
+	return &state, err
+}
+
+type accountsAddCommand struct {
+	accountsFlags
+	outputFlags
+	accountSettings
+	Platform job.Platform `arg:"" enum:"meet,teams,zoom-web" help:"Platform: meet, teams or zoom-web."`
+	Label    string       `arg:"" help:"What you call the account."`
+	Team     string       `predictor:"team" help:"Team that owns the account. Default: none; it is the operator's."`
+}
+
+// Run adds the account.
+func (c *accountsAddCommand) Run(ctx context.Context, to terminal) error {
+	return c.with(ctx, func(s *store.Store, jobs *lifecycle.Service) error {
+		a := signin.Account{
+			Platform: c.Platform, Label: c.Label, Address: c.Address, Group: c.Group, MaxMeetings: c.MaxMeetings, Teams: c.For,
+		}
+		if c.Team != "" {
+			team, err := s.ConsumerByName(ctx, c.Team)
+			if err != nil {
+				return fmt.Errorf("team %q: %w", c.Team, err)
+			}
+			a.ConsumerID = team.ID
+		}
+		state, err := c.state()
+		if err == nil && state == nil {
+			err = errors.New("give --cookies or --profile")
+		}
+		if err != nil {
+			return err
+		}
+		added, err := jobs.AddAccount(ctx, a, *state)
+		if err != nil {
+			return err
+		}
+		return c.printLine(to, showAccount(added), added.ID)
+	})
+}
+
+// shownAccount is the JSON form of an account.
+type shownAccount struct {
+	ID            uuid.UUID        `json:"id"`
+	Owner         string           `json:"owner"` // ID of the team; empty for the operator
+	Teams         []string         `json:"teams"` // that may use one of the operator; empty: all
+	Platform      job.Platform     `json:"platform"`
+	Label         string           `json:"label"`
+	Address       string           `json:"address"`
+	Group         string           `json:"group"`
+	Meetings      int              `json:"meetings"`
+	MaxMeetings   int              `json:"maxMeetings"`
+	Condition     signin.Condition `json:"condition"`
+	Reason        string           `json:"reason"`
+	SignedInUntil *time.Time       `json:"signedInUntil"` // null if unknown
+	LastUsedAt    *time.Time       `json:"lastUsedAt"`
+}
+
+func showAccount(a signin.Account) shownAccount {
+	condition, reason := a.Condition(time.Now())
+	shown := shownAccount{
+		ID: a.ID, Teams: a.Teams, Platform: a.Platform, Label: a.Label, Address: a.Address, Group: a.Group, Meetings: a.Meetings(),
+		MaxMeetings: a.MaxMeetings, Condition: condition, Reason: reason, SignedInUntil: timeOrNull(a.SignedInUntil),
+		LastUsedAt: timeOrNull(a.LastUsedAt),
+	}
+	if a.ConsumerID != uuid.Nil {
+		shown.Owner = a.ConsumerID.String()
+	}
+	return shown
+}
+
+type accountsListCommand struct {
+	accountsFlags
+	outputFlags
+}
+
+// Run prints the accounts.
+func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
+	return c.with(ctx, func(_ *store.Store, jobs *lifecycle.Service) error {
+		accounts, err := jobs.Accounts(ctx, uuid.Nil)
+		if err != nil {
+			return err
+		}
+		soon := time.Now().AddDate(0, 0, 14)
+		var unusable []string
+		for _, a := range accounts {
+			if condition, _ := a.Condition(soon); condition == signin.SignedOut {
+				unusable = append(unusable, a.Label)
+			}
+		}
+		err = printTable(c.outputFlags, to, "ID|PLATFORM|LABEL|ADDRESS|MEETINGS|CONDITION|SIGNED IN UNTIL", rows(accounts, showAccount),
+			func(a shownAccount) []string {
+				return []string{
+					a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),
+					strings.TrimSpace(string(a.Condition) + " " + a.Reason), to.maybe(a.SignedInUntil),
+				}
+			})
+		if err == nil && parsed.Selected().Name == "check" && len(unusable) > 0 {
+			err = fmt.Errorf("sign in again within 14 days: %s", strings.Join(unusable, ", "))
+		}
+		return err
+	})
+}
+
+type accountsSetCommand struct {
+	accountsFlags
+	accountSettings
+	Account   string    `arg:"" help:"ID or label of the account."`
+	Label     string    `help:"What you call the account."`
+	RestUntil time.Time `placeholder:"TIME" help:"Until when no bot uses it, such as +24h."`
+	EndRest   bool      `help:"End a rest, also one that followed refusals."`
+}
+
+// Run changes the account.
+func (c *accountsSetCommand) Run(ctx context.Context, to terminal) error {
+	return c.withAccount(ctx, c.Account, func(jobs *lifecycle.Service, a signin.Account) error {
+		state, err := c.state()
+		if err != nil {
+			return err
+		}
+		patch := lifecycle.AccountPatch{Teams: c.For, State: state}
+		for _, field := range []struct {
+			value string
+			to    **string
+		}{{c.Label, &patch.Label}, {c.Address, &patch.Address}, {c.Group, &patch.Group}} {
+			if field.value != "" {
+				*field.to = &field.value
+			}
+		}
+		if c.MaxMeetings != 0 {
+			patch.MaxMeetings = &c.MaxMeetings
+		}
+		if c.EndRest || !c.RestUntil.IsZero() {
+			patch.RestsUntil = &c.RestUntil
+		}
+		changed, err := jobs.ChangeAccount(ctx, uuid.Nil, a.ID, patch)
+		if err != nil {
+			return err
+		}
+		shown := showAccount(changed)
+		return to.println(shown.Label, strings.TrimSpace(string(shown.Condition)+" "+shown.Reason))
+	})
+}
+
+type accountsRemoveCommand struct {
+	accountsFlags
+	Account string `arg:"" help:"ID or label of the account."`
+}
+
+// Run removes the account.
+func (c *accountsRemoveCommand) Run(ctx context.Context, to terminal) error {
+	return c.withAccount(ctx, c.Account, func(jobs *lifecycle.Service, a signin.Account) error {
+		if err := jobs.DeleteAccount(ctx, uuid.Nil, a.ID); err != nil {
+			return err
+		}
+		return to.println("removed", a.Label)
+	})
+}
