@@ -35,6 +35,15 @@ func (f configFlags) dir() (string, error) {
 	return filepath.Join(dir, "standin"), nil
 }
 
+// contexts reads the services that the user signed in to. There is at least one.
+func (f configFlags) contexts() (contexts, error) {
+	dir, err := f.dir()
+	if err != nil {
+		return contexts{}, err
+	}
+	return loadContexts(dir)
+}
+
 // serviceFlags name a running service.
 type serviceFlags struct {
 	configFlags
@@ -57,14 +66,7 @@ func (f serviceFlags) access() (credentials, error) {
 	if key, err := secretOf(envAPIKey); key != "" || err != nil {
 		return credentials{URL: cmp.Or(f.URL, localURL), APIKey: key}, err
 	}
-	dir, err := f.dir()
-	if err != nil {
-		return credentials{}, err
-	}
-	stored, err := loadContexts(dir)
-	if errors.Is(err, errNoCredentials) {
-		return credentials{}, errNotSignedIn
-	}
+	stored, err := f.contexts()
 	if err != nil {
 		return credentials{}, err
 	}

@@ -39,13 +39,6 @@ type backupCommand struct {
 	Recordings backup.RecordingsMode `default:"auto" enum:"auto,copy,check,skip" help:"Recordings: copy them into the backup, check that storage has every file in their manifests, or skip them. auto: copy if storage is a folder, check if it is S3."`
 }
 
-// Help describes the content of a backup.
-func (backupCommand) Help() string {
-	return "Pass the same settings as to standin serve, which may be running. The backup contains the database, as it was at one " +
-		"moment after the start of the command, and the signing key in the data directory. It contains secrets: keep it as private " +
-		"as the data directory. Exit code 1 if files of recordings are missing; the backup is complete nevertheless."
-}
-
 // Run writes the backup.
 func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 	if err := c.requireDatabase(); err != nil {
@@ -79,13 +72,6 @@ type restoreCommand struct {
 	Dir        string `arg:"" help:"Folder of the backup."`
 	Force      bool   `help:"Replace a database that is not empty. A SQLite file is kept under another name; the content of a PostgreSQL database is deleted."`
 	Recordings bool   `default:"true" negatable:"" help:"Copy the recordings of the backup to storage, if it has any, and check that storage has every file in the manifests."`
-}
-
-// Help describes what is checked.
-func (restoreCommand) Help() string {
-	return "Stop all services first, and pass the same settings as to standin serve. The command checks the backup's checksums and its " +
-		"schema version, loads it, and migrates the schema to that of this version. Exit code 1 if files of recordings are missing; " +
-		"the database is restored nevertheless."
 }
 
 // Run restores the backup.

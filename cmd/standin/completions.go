@@ -43,14 +43,6 @@ type completionsCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help describes how to install the script.
-func (completionsCommand) Help() string {
-	return "Prints a script that makes the shell ask this binary for completions. " +
-		"bash: add source <(standin completions bash) to ~/.bashrc. " +
-		"zsh: add source <(standin completions zsh) to ~/.zshrc, after compinit. " +
-		"fish: standin completions fish > ~/.config/fish/completions/standin.fish."
-}
-
 // Run prints the script.
 func (c *completionsCommand) Run(to terminal) error {
 	return to.println(completionScripts[c.Shell])
@@ -100,14 +92,7 @@ func predictJobs(complete.Args) []string {
 
 // predictContexts offers the services that the user signed in to.
 func predictContexts(complete.Args) []string {
-	dir, err := configFlags{}.dir()
-	if err != nil {
-		return nil
-	}
-	stored, err := loadContexts(dir)
-	if err != nil {
-		return nil
-	}
+	stored, _ := configFlags{}.contexts()
 	return slices.Sorted(maps.Keys(stored.All))
 }
 

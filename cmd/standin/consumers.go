@@ -303,12 +303,6 @@ type consumersDeleteCommand struct {
 	Yes  bool   `required:"" help:"Confirm the deletion."`
 }
 
-// Help describes the effect.
-func (consumersDeleteCommand) Help() string {
-	return "Pass the same settings as to standin serve, which may be running. The command revokes the team's keys first. " +
-		"It refuses while jobs of the team have not ended, and when the only operators are its users. It can be repeated after an error."
-}
-
 // Run deletes the consumer.
 func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
 	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {

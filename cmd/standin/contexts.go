@@ -27,12 +27,8 @@ type shownContext struct {
 
 // Run lists the contexts.
 func (c *contextListCommand) Run(to terminal) error {
-	dir, err := c.dir()
-	if err != nil {
-		return err
-	}
-	stored, err := loadContexts(dir)
-	if err != nil && !errors.Is(err, errNoCredentials) {
+	stored, err := c.contexts()
+	if err != nil && !errors.Is(err, errNotSignedIn) {
 		return err
 	}
 	listed := []shownContext{}
@@ -56,14 +52,7 @@ type contextUseCommand struct {
 
 // Run makes the context current.
 func (c *contextUseCommand) Run(to terminal) error {
-	dir, err := c.dir()
-	if err != nil {
-		return err
-	}
-	stored, err := loadContexts(dir)
-	if errors.Is(err, errNoCredentials) {
-		return errNotSignedIn
-	}
+	stored, err := c.contexts()
 	if err != nil {
 		return err
 	}
@@ -72,7 +61,7 @@ func (c *contextUseCommand) Run(to terminal) error {
 		return &hint{fmt.Errorf("there is no context %q", c.Name), exitFailed, "Run standin context list to see the contexts."}
 	}
 	stored.Current = c.Name
-	if err := stored.save(dir); err != nil {
+	if err := stored.save(); err != nil {
 		return err
 	}
 	return to.printf("commands call %s\n", chosen.URL)

@@ -32,10 +32,9 @@ func (c credentials) GoString() string { return c.String() }
 type contexts struct {
 	Current string                 `json:"current"`
 	All     map[string]credentials `json:"contexts"`
-}
 
-// errNoCredentials is the error when there are no credentials.
-var errNoCredentials = errors.New("not signed in")
+	path string // of the file
+}
 
 // credentialsPath returns the path of the file in a folder.
 func credentialsPath(dir string) string { return filepath.Join(dir, "credentials.json") }
@@ -48,14 +47,15 @@ func contextName(serviceURL string) string {
 	return serviceURL
 }
 
-// loadContexts reads the contexts, or returns errNoCredentials. It refuses a file that other
+// loadContexts reads the contexts, or returns errNotSignedIn. It refuses a file that other
 // users can read.
 func loadContexts(dir string) (contexts, error) {
 	path := credentialsPath(dir)
+	stored := contexts{path: path}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return contexts{}, errNoCredentials
+		return stored, errNotSignedIn
 	case err != nil:
 		return contexts{}, fmt.Errorf("find the credentials: %w", err)
 	case info.Mode().Perm()&0o077 != 0:
@@ -65,7 +65,6 @@ func loadContexts(dir string) (contexts, error) {
 	if err != nil {
 		return contexts{}, fmt.Errorf("read the credentials: %w", err)
 	}
-	var stored contexts
 	if err := json.Unmarshal(text, &stored); err != nil || len(stored.All) == 0 {
 		return contexts{}, fmt.Errorf("%s is damaged; sign in again", path)
 	}
@@ -76,7 +75,7 @@ func loadContexts(dir string) (contexts, error) {
 // them current.
 func saveContext(dir, name string, c credentials) error {
 	stored, err := loadContexts(dir)
-	if err != nil && !errors.Is(err, errNoCredentials) {
+	if err != nil && !errors.Is(err, errNotSignedIn) {
 		return err
 	}
 	if stored.All == nil {
@@ -84,39 +83,38 @@ func saveContext(dir, name string, c credentials) error {
 	}
 	stored.Current = cmp.Or(name, contextName(c.URL))
 	stored.All[stored.Current] = c
-	return stored.save(dir)
+	return stored.save()
 }
 
 // save writes the file atomically, readable only by its owner.
-func (c contexts) save(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func (c contexts) save() error {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return fmt.Errorf("create the configuration folder: %w", err)
 	}
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the credentials: %w", err)
 	}
-	if err := fsutil.WriteFile(credentialsPath(dir), append(text, '\n')); err != nil {
+	if err := fsutil.WriteFile(c.path, append(text, '\n')); err != nil {
 		return fmt.Errorf("write the credentials: %w", err)
 	}
 	return nil
 }
 
-// removeCredentials deletes the current context, or returns errNoCredentials. Another context
-// is not current until it is used.
+// removeCredentials deletes the current context. Another context is not current until it is used.
 func removeCredentials(dir string) error {
 	stored, err := loadContexts(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, errNotSignedIn) {
 		return err
 	}
 	if _, found := stored.All[stored.Current]; !found {
-		return errNoCredentials
+		return errors.New("not signed in")
 	}
 	delete(stored.All, stored.Current)
 	if stored.Current = ""; len(stored.All) > 0 {
-		return stored.save(dir)
+		return stored.save()
 	}
-	if err := os.Remove(credentialsPath(dir)); err != nil {
+	if err := os.Remove(stored.path); err != nil {
 		return fmt.Errorf("remove the credentials: %w", err)
 	}
 	return nil

@@ -5,15 +5,22 @@ import (
 	"strings"
 )
 
+//go:embed details.txt
+var detailText string
+
 //go:embed examples.txt
 var exampleText string
 
-// examples are command lines in the help of each command, by its path.
-var examples = func() map[string][]string {
-	byCommand := make(map[string][]string)
-	for section := range strings.SplitSeq(strings.TrimSpace(exampleText), "\n\n") {
-		path, lines, _ := strings.Cut(strings.TrimPrefix(section, "# "), "\n")
-		byCommand[path] = strings.Split(lines, "\n")
+// details are the second paragraph of the help of commands, and examples are command lines in it, by
+// the path of the command.
+var details, examples = sections(detailText), sections(exampleText)
+
+// sections returns the lines of each section of a file by its title.
+func sections(file string) map[string][]string {
+	byTitle := make(map[string][]string)
+	for section := range strings.SplitSeq(strings.TrimSpace(file), "\n\n") {
+		title, lines, _ := strings.Cut(strings.TrimPrefix(section, "# "), "\n")
+		byTitle[title] = strings.Split(lines, "\n")
 	}
-	return byCommand
-}()
+	return byTitle
+}

@@ -84,8 +84,11 @@ func (f *jobFlags) ProvideClient(ctx context.Context) (*client.Client, error) {
 // jobLink returns the page of a job in the dashboard.
 func jobLink(api *client.Client, id string) string { return api.BaseURL() + "/jobs/" + id }
 
-// printJob prints a job. Its details may be those of a job only.
-func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobDetails) error {
+// printJob prints a job, unless reading it failed. Its details may be those of a job only.
+func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobDetails, err error) error {
+	if err != nil {
+		return err
+	}
 	attempts, duration, title := "", "", ""
 	if shown.Title != nil || shown.DisplayName != "" { // it has the details
 		title = job.NameOf(deref(shown.Title), shown.ExternalID, job.Platform(shown.Platform), shown.MeetingURL)
@@ -139,10 +142,7 @@ type jobsGetCommand struct{ jobFlags }
 // Run shows the job.
 func (c *jobsGetCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	found, err := api.JobDetails(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	return c.printJob(to, api, found)
+	return c.printJob(to, api, found, err)
 }
 
 type jobsOpenCommand struct{ jobFlags }
@@ -264,10 +264,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal, api *client.Cli
 		patch.Metadata = json.RawMessage(c.Metadata)
 	}
 	changed, err := api.PatchJob(ctx, c.ID, patch)
-	if err != nil {
-		return err
-	}
-	return c.printJob(to, api, client.JobDetails{Job: changed})
+	return c.printJob(to, api, client.JobDetails{Job: changed}, err)
 }
 
 type jobsCancelCommand struct{ jobFlags }
@@ -284,8 +281,5 @@ func (c *jobsCancelCommand) Run(ctx context.Context, to terminal, api *client.Cl
 		return err
 	}
 	cancelled, err := api.JobDetails(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	return c.printJob(to, api, cancelled)
+	return c.printJob(to, api, cancelled, err)
 }

@@ -119,7 +119,7 @@ func (f apiFlags) create(ctx context.Context, to terminal, api *client.Client, r
 	if replayed {
 		fmt.Fprintln(to.Err, "this job already exists")
 	}
-	if err := f.printJob(to, api, client.JobDetails{Job: created, Title: &request.Title}); err != nil || !watched {
+	if err := f.printJob(to, api, client.JobDetails{Job: created, Title: &request.Title}, nil); err != nil || !watched {
 		return err
 	}
 	return f.watch(ctx, to, api, created.ID)

@@ -19,11 +19,6 @@ type jobsListenCommand struct {
 	SampleRate int `default:"16000" enum:"8000,16000,24000,48000" help:"Samples per second."`
 }
 
-// Help describes the output.
-func (jobsListenCommand) Help() string {
-	return "The output is signed 16-bit little-endian mono. To hear it: standin jobs listen JOB | ffplay -f s16le -ar 16000 -i -"
-}
-
 // Run writes samples until the bot has left.
 func (c *jobsListenCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	access, err := c.access()

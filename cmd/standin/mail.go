@@ -37,11 +37,6 @@ type mailCommand struct {
 	Login mailLoginCommand `cmd:"" help:"Permit the worker to read a mailbox with OAuth 2.0."`
 }
 
-// Help says where the flags of the default command are.
-func (mailCommand) Help() string {
-	return "Without a command, standin mail receives mail as standin mail run does. standin mail run --help shows the flags."
-}
-
 // meetingHostFlags extend the hosts of meeting links, outside of standin serve, which
 // has them for all its parts.
 type meetingHostFlags struct {
@@ -144,12 +139,6 @@ type mailRunCommand struct {
 	mailFlags
 	meetingHostFlags
 	launch.LogSettings
-}
-
-// Help explains how the worker relates to the service.
-func (mailRunCommand) Help() string {
-	return "Receives calendar invitations by SMTP or from an IMAP mailbox, in a process of its own beside standin serve, with the same " +
-		"database and keys. standin serve --mail runs the same worker in the service's process. See the page Invitations by email of the guide."
 }
 
 // Run receives mail until a signal arrives.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -152,21 +153,22 @@ func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parser, kong.Visit(parser.Model, unsetEmpty)
+	return parser, kong.Visit(parser.Model, prepare)
 }
 
-// unsetEmpty removes the empty variables of a flag or an argument from the environment,
-// because an empty setting is an unset one: ${X:-} of Compose sets X to an empty text,
-// which Kong would take for the value.
-func unsetEmpty(node kong.Visitable, next kong.Next) error {
-	value, ok := node.(*kong.Value) // of a flag too
-	if !ok {
-		return next(nil)
-	}
-	for _, name := range value.Tag.Envs {
-		if text, set := os.LookupEnv(name); set && text == "" {
-			if err := os.Unsetenv(name); err != nil {
-				return err
+// prepare adds the details of a command. Of a flag or an argument, it removes the empty variables
+// from the environment, because an empty setting is an unset one: ${X:-} of Compose sets X to an
+// empty text, which Kong would take for the value.
+func prepare(node kong.Visitable, next kong.Next) error {
+	switch node := node.(type) {
+	case *kong.Command:
+		node.Detail = cmp.Or(strings.Join(details[node.Path()], " "), node.Detail)
+	case *kong.Value: // of a flag too
+		for _, name := range node.Tag.Envs {
+			if text, set := os.LookupEnv(name); set && text == "" {
+				if err := os.Unsetenv(name); err != nil {
+					return err
+				}
 			}
 		}
 	}

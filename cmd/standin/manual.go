@@ -14,11 +14,6 @@ type manualCommand struct {
 	Dir string `arg:"" help:"Folder for the pages. The command creates it if it does not exist."`
 }
 
-// Help describes the pages.
-func (manualCommand) Help() string {
-	return "Writes standin.1 and a page for each command, such as standin-jobs-create.1, for man. The Debian package contains them."
-}
-
 // Run writes the pages.
 func (c *manualCommand) Run(parsed *kong.Context) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil { //nolint:gosec // everyone may read manual pages

@@ -23,11 +23,6 @@ type apiCommand struct {
 	Input  string   `placeholder:"FILE" help:"File with the body; - is standard input."`
 }
 
-// Help describes the output.
-func (apiCommand) Help() string {
-	return "Sends a request with the stored key and prints the body of the response. The exit code is not 0 if the status is 400 or higher."
-}
-
 // Run sends the request.
 func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 	access, err := c.access()

@@ -56,13 +56,6 @@ type recordingsVerifyCommand struct {
 	JSON bool   `help:"Print one line of JSON per recording."`
 }
 
-// Help describes the checks and the exit code.
-func (recordingsVerifyCommand) Help() string {
-	return "Pass the same settings as to standin serve. The command changes nothing and copies nothing to disk. For each " +
-		"recording it checks that every file in the manifest exists, has the size and SHA-256 of the manifest, starts with a " +
-		"key frame at 0, decodes from start to end, and has the duration of the manifest. Exit code 1 if any check fails."
-}
-
 // Run verifies the recordings.
 func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	tools, err := recordingbuild.FindTools()
@@ -154,13 +147,6 @@ type recordingsSweepCommand struct {
 	service.StorageSettings
 	Delete bool `help:"Delete what is listed. This cannot be undone."`
 	JSON   bool `name:"json" help:"Print a line of JSON for each job."`
-}
-
-// Help tells what is listed.
-func (recordingsSweepCommand) Help() string {
-	return "Lists orphaned objects: leftovers of finished uploads, deletions and interrupted writes, and objects of jobs that this " +
-		"database does not know. Jobs that are running, or that were written to within a day, are left out. The service removes all " +
-		"but the last kind daily: before you delete those, be sure that this is the right database."
 }
 
 // Run lists the unused objects and deletes them with --delete.

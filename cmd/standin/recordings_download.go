@@ -22,13 +22,6 @@ type recordingsDownloadCommand struct {
 	Dir string `placeholder:"DIR" help:"Directory to write to, created if missing. Default: the job ID in the current directory."`
 }
 
-// Help describes how files are written.
-func (recordingsDownloadCommand) Help() string {
-	return "Downloads every file of a recording and the manifest. Each file is written with the suffix .part, verified against " +
-		"the size and SHA-256 in the manifest, and then renamed, so a file without the suffix is complete. Run the command " +
-		"again to resume an interrupted download; complete files are not downloaded again."
-}
-
 // downloaded describes one downloaded file.
 type downloaded struct {
 	Name    string `json:"name"`

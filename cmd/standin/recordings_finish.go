@@ -24,13 +24,6 @@ type recordingsFinishCommand struct {
 	Job     string `arg:"" help:"ID of the job."`
 }
 
-// Help describes when the command helps.
-func (recordingsFinishCommand) Help() string {
-	return "Pass the same settings as to standin serve, which may be running. A job fails when its recording cannot be finished, for example " +
-		"because the storage does not work for an hour. What its bots uploaded is kept for seven days. This command makes the recording from it. " +
-		"The job stays failed and gets a manifestUri. No webhook is sent."
-}
-
 // Run finishes the recording of a job that has ended.
 func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
 	id, err := uuid.Parse(c.Job)

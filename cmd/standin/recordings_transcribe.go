@@ -14,12 +14,6 @@ type recordingsTranscribeCommand struct {
 	Keyterm  []string `placeholder:"TEXT" sep:"none" help:"Word or name that is likely to be said. Can be given up to 100 times."`
 }
 
-// Help describes what happens to the current transcript.
-func (recordingsTranscribeCommand) Help() string {
-	return "Transcribes the recording again, for example with another model or in another language. The current transcript stays until the new one " +
-		"replaces it. The timeline of the job then has transcript_attached, or transcript_failed with the reason."
-}
-
 // Run queues the transcription.
 func (c *recordingsTranscribeCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if err := api.TranscribeAgain(ctx, c.ID, client.TranscriptionOptions{

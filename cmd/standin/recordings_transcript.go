@@ -13,11 +13,6 @@ type recordingsTranscriptCommand struct {
 	Format string `enum:"text,vtt,json" default:"text" help:"Format: text, vtt or json."`
 }
 
-// Help describes the sources.
-func (recordingsTranscriptCommand) Help() string {
-	return "Prints the transcript of a recording. If it has none, prints the captions of the meeting platform."
-}
-
 // Run prints the transcript.
 func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	format := c.Format

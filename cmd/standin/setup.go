@@ -26,11 +26,6 @@ type setupCommand struct {
 	Domain string `placeholder:"standin.example.com" help:"Public name of the service: prints the configuration of a reverse proxy with TLS."`
 }
 
-// Help describes where the password comes from.
-func (setupCommand) Help() string {
-	return "Creates the first user of the dashboard. The command asks for the password, or reads it from standard input. Further users are invited with standin users invite."
-}
-
 // Run creates the user and prints what to do next.
 func (c *setupCommand) Run(ctx context.Context, to terminal) error {
 	if c.Domain != "" {

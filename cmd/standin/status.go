@@ -19,11 +19,6 @@ type statusCommand struct {
 	Ready bool `help:"Check only whether the service is ready. This needs no key."`
 }
 
-// Help describes the exit code.
-func (statusCommand) Help() string {
-	return "Shows the service that commands call, whether it can do its work, and your team and key. Exit code 0 if the service is ready and the key works."
-}
-
 // serviceStatus is the JSON form of the status.
 type serviceStatus struct {
 	URL     string   `json:"url"`

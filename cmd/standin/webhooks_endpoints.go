@@ -50,6 +50,14 @@ func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
 		}))
 }
 
+// printEndpoint prints an endpoint, unless the request for it failed.
+func (f outputFlags) printEndpoint(to terminal, endpoint client.WebhookEndpoint, err error) error {
+	if err != nil {
+		return err
+	}
+	return f.print(to, endpoint, func() error { return printEndpoints(to, endpoint) })
+}
+
 // lastFailure describes the last failure of a failing endpoint.
 func lastFailure(endpoint client.WebhookEndpoint) string {
 	switch {
@@ -74,10 +82,7 @@ type endpointsAddCommand struct {
 func (c *endpointsAddCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	warnOfPrivate(to, c.Address)
 	created, err := api.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{URL: c.Address, Events: c.Events, Description: c.Description})
-	if err != nil {
-		return err
-	}
-	return c.print(to, created, func() error { return printEndpoints(to, created) })
+	return c.printEndpoint(to, created, err)
 }
 
 // endpointFlags name an endpoint.
@@ -101,10 +106,7 @@ func (c *endpointsSetCommand) Run(ctx context.Context, to terminal, api *client.
 	changed, err := api.PatchWebhookEndpoint(ctx, c.ID, client.WebhookEndpointPatch{
 		Events: c.Events, Description: c.Description, Enabled: c.Enabled,
 	})
-	if err != nil {
-		return err
-	}
-	return c.print(to, changed, func() error { return printEndpoints(to, changed) })
+	return c.printEndpoint(to, changed, err)
 }
 
 type endpointsRemoveCommand struct{ endpointFlags }
@@ -147,10 +149,7 @@ type endpointsRetryCommand struct{ endpointFlags }
 // Run requests the attempts.
 func (c *endpointsRetryCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	endpoint, err := api.RetryWebhookEndpoint(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	return c.print(to, endpoint, func() error { return printEndpoints(to, endpoint) })
+	return c.printEndpoint(to, endpoint, err)
 }
 
 type webhooksDeliveriesCommand struct {
