@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"standin/internal/base/brand"
-	"standin/internal/server/httpmw"
 )
 
 // asset is a file that pages load.
@@ -38,7 +37,7 @@ func (d *Dashboard) serveAsset(req *pageRequest) error {
 	if !ok {
 		return notFound("There is no such file.")
 	}
-	httpmw.RecordOf(req.Request).Level = slog.LevelDebug
+	req.Level = slog.LevelDebug
 	header := req.Header()
 	header.Set("Content-Type", found.contentType)
 	header.Set("Cache-Control", "no-cache")

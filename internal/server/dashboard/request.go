@@ -36,19 +36,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // pageRequest is a request for a page and the writer of its response.
 type pageRequest struct {
-	*httpmw.Record // the response
-	*http.Request
+	httpmw.Exchange
 	account.Session // of a signed-in user
 	d               *Dashboard
 	secret          string // of the session; empty when nobody is signed in
 	owned           bool   // the page is about something that has a mode
 }
-
-// Header implements http.ResponseWriter.
-func (req *pageRequest) Header() http.Header { return req.Record.Header() }
-
-// Write implements http.ResponseWriter.
-func (req *pageRequest) Write(data []byte) (int, error) { return req.Record.Write(data) }
 
 // handler serves a page. A returned error becomes an error page. A handler that
 // has started its response returns nil.
@@ -79,7 +72,7 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		record, r := httpmw.StartRecord(w, r)
-		req := &pageRequest{Record: record, Request: r, d: d}
+		req := &pageRequest{Exchange: httpmw.Exchange{Record: record, Request: r}, d: d}
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")

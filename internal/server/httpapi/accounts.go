@@ -1,9 +1,8 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,93 +65,86 @@ func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 	return body
 }
 
-func (a *API) listAccounts(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listAccounts", &query); err != nil {
-		return err
-	}
-	accounts, err := a.Jobs.Accounts(r.Context(), caller.ConsumerID)
+func (a *API) listAccounts(r *apiRequest, in pageQuery) error {
+	accounts, err := a.Jobs.Accounts(r.Context(), r.caller.ConsumerID)
 	if err != nil {
 		return err
 	}
-	accounts, next, err := lifecycle.PageOf(query.page(), lifecycle.AccountList, accounts, func(found signin.Account) (int64, uuid.UUID) {
+	accounts, next, err := lifecycle.PageOf(in.page(), lifecycle.AccountList, accounts, func(found signin.Account) (int64, uuid.UUID) {
 		return found.CreatedAt.UnixMilli(), found.ID
 	})
-	return a.respond(w, http.StatusOK, struct {
-		Accounts []accountBody `json:"accounts"`
-		Next     *string       `json:"nextCursor"`
-	}{bodiesOf(accounts, func(found signin.Account) accountBody { return newAccountBody(found, caller.ConsumerID) }), nullText(next)}, err)
+	return respondPage(r, "accounts", accounts, func(found signin.Account) accountBody { return newAccountBody(found, r.caller.ConsumerID) },
+		next, err)
 }
 
-func (a *API) createAccount(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var request struct {
-		Platform    job.Platform `json:"platform"`
-		Label       string       `json:"label"`
-		Address     string       `json:"address"`
-		Group       string       `json:"group"`
-		MaxMeetings int          `json:"maxMeetings"`
-		Cookies     string       `json:"cookies"`
-	}
-	if err := a.readRequest(w, r, "createAccount", &request); err != nil {
-		return err
-	}
+// accountRequest is the AccountCreate schema of api/openapi.yaml.
+type accountRequest struct {
+	Platform    job.Platform `json:"platform"`
+	Label       string       `json:"label"`
+	Address     string       `json:"address"`
+	Group       string       `json:"group"`
+	MaxMeetings int          `json:"maxMeetings"`
+	Cookies     string       `json:"cookies"`
+}
+
+func (a *API) createAccount(r *apiRequest, in accountRequest) error {
 	added, err := a.Jobs.AddAccount(r.Context(), signin.Account{
-		ConsumerID: caller.ConsumerID, Platform: request.Platform, Label: request.Label, Address: request.Address, Group: request.Group,
-		MaxMeetings: request.MaxMeetings,
-	}, signin.State{Cookies: []byte(request.Cookies)})
-	return a.respond(w, http.StatusCreated, newAccountBody(added, caller.ConsumerID), err)
-}
-
-func (a *API) getAccount(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	found, err := a.Jobs.Account(r.Context(), caller.ConsumerID, id)
-	return a.respond(w, http.StatusOK, newAccountBody(found, caller.ConsumerID), err)
-}
-
-func (a *API) patchAccount(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request struct {
-		Label       *string             `json:"label"`
-		Address     nullableText        `json:"address"`
-		Group       nullableText        `json:"group"`
-		MaxMeetings *int                `json:"maxMeetings"`
-		RestsUntil  nullable[time.Time] `json:"restsUntil"`
-		Cookies     *string             `json:"cookies"`
-	}
-	if err := a.readRequest(w, r, "patchAccount", &request); err != nil {
+		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group, MaxMeetings: in.MaxMeetings,
+	}, signin.State{Cookies: []byte(in.Cookies)})
+	if err != nil {
 		return err
 	}
-	patch := lifecycle.AccountPatch{
-		Label: request.Label, Address: request.Address.value, Group: request.Group.value, MaxMeetings: request.MaxMeetings,
-		RestsUntil: request.RestsUntil.value,
-	}
-	if request.Cookies != nil {
-		patch.State = &signin.State{Cookies: []byte(*request.Cookies)}
-	}
-	changed, err := a.Jobs.ChangeAccount(r.Context(), caller.ConsumerID, id, patch)
-	return a.respond(w, http.StatusOK, newAccountBody(changed, caller.ConsumerID), err)
+	return r.respondCreated("accounts", added.ID, newAccountBody(added, r.caller.ConsumerID))
 }
 
-func (a *API) deleteAccount(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.Jobs.DeleteAccount(r.Context(), caller.ConsumerID, id))
+func (a *API) getAccount(r *apiRequest) error {
+	found, err := a.Jobs.Account(r.Context(), r.caller.ConsumerID, r.id)
+	return r.respond(newAccountBody(found, r.caller.ConsumerID), err)
+}
+
+// accountPatch is the AccountPatch schema of api/openapi.yaml.
+type accountPatch struct {
+	Label       *string             `json:"label"`
+	Address     nullableText        `json:"address"`
+	Group       nullableText        `json:"group"`
+	MaxMeetings *int                `json:"maxMeetings"`
+	RestsUntil  nullable[time.Time] `json:"restsUntil"`
+	Cookies     *string             `json:"cookies"`
+}
+
+func (a *API) patchAccount(r *apiRequest, in accountPatch) error {
+	patch := lifecycle.AccountPatch{
+		Label: in.Label, Address: in.Address.value, Group: in.Group.value, MaxMeetings: in.MaxMeetings, RestsUntil: in.RestsUntil.value,
+	}
+	if in.Cookies != nil {
+		patch.State = &signin.State{Cookies: []byte(*in.Cookies)}
+	}
+	changed, err := a.Jobs.ChangeAccount(r.Context(), r.caller.ConsumerID, r.id, patch)
+	return r.respond(newAccountBody(changed, r.caller.ConsumerID), err)
+}
+
+func (a *API) deleteAccount(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	return a.Jobs.DeleteAccount(ctx, caller.ConsumerID, id)
 }
 
 // borrowAccount lends an account to a bot.
-func (a *API) borrowAccount(w http.ResponseWriter, r *http.Request) error {
+func (a *API) borrowAccount(r *apiRequest) error {
 	var request ingest.AccountRequest
-	bot, err := a.readBotMessage(w, r, "borrowAccount", &request)
+	bot, err := r.readBotMessage(&request)
 	if err != nil {
 		return err
 	}
 	response, err := a.Jobs.LendAccount(r.Context(), bot, request.Refusal)
-	return a.respond(w, http.StatusOK, response, err)
+	return r.respond(response, err)
 }
 
 // returnAccount takes an account back from a bot.
-func (a *API) returnAccount(w http.ResponseWriter, r *http.Request) error {
-	bot, err := a.botInPath(r, nil)
+func (a *API) returnAccount(r *apiRequest) error {
+	bot, err := r.botInPath(nil)
 	if err != nil {
 		return err
 	}
-	body, done, err := a.readBody(w, r, signin.MaxStateBytes)
+	body, done, err := r.readBody(signin.MaxStateBytes)
 	if err != nil {
 		return err
 	}
@@ -161,9 +153,5 @@ func (a *API) returnAccount(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(body, &state); err != nil {
 		return invalid(issue("type", "must be an object with cookies and profile in base64"))
 	}
-	if err := a.Jobs.ReturnAccount(r.Context(), bot, state); err != nil {
-		return fmt.Errorf("take back an account: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, okBody{true})
-	return nil
+	return r.respond(okBody{true}, a.Jobs.ReturnAccount(r.Context(), bot, state))
 }

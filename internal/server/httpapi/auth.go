@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/base/text"
@@ -22,79 +20,77 @@ const (
 	AdminSecretHeader  = "x-service-admin-secret"
 )
 
-// consumerHandler serves an operation for the owner of an API key.
-type consumerHandler func(w http.ResponseWriter, r *http.Request, caller account.Caller) error
-
 // forConsumer authenticates the API key before anything else of the request is
 // read. Requests that change something need a key with the scope jobs.
-func (a *API) forConsumer(handle consumerHandler) handler {
+func (a *API) forConsumer(handle handler) handler {
 	reading, changing := a.forScope(account.ReadScope, handle), a.forScope(account.JobsScope, handle)
-	return func(w http.ResponseWriter, r *http.Request) error {
+	return func(r *apiRequest) error {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			return reading(w, r)
+			return reading(r)
 		}
-		return changing(w, r)
+		return changing(r)
 	}
 }
 
+// forAdmin authenticates an API key with the scope admin.
+func (a *API) forAdmin(handle handler) handler { return a.forScope(account.AdminScope, handle) }
+
 // forScope authenticates the API key, which must have a scope.
-func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		token, ok := bearer(r)
+func (a *API) forScope(needed account.Scope, handle handler) handler {
+	return func(r *apiRequest) error {
+		token, ok := r.bearer()
 		if !ok {
 			return unauthorized("Bearer", "Missing or invalid API key.")
 		}
 		caller, err := a.Keys.Authenticate(r.Context(), token)
-		if denied := (*job.Error)(nil); errors.As(err, &denied) && denied.Code == job.Unauthorized {
+		if denied, ok := errors.AsType[*job.Error](err); ok && denied.Code == job.Unauthorized {
 			return unauthorized("Bearer", text.Sentence(denied.Message))
 		}
 		if err != nil {
 			return fmt.Errorf("authenticate: %w", err)
 		}
-		record := httpmw.RecordOf(r)
-		record.ConsumerID, record.Caller = caller.ConsumerID, caller.ConsumerID.String()
+		r.caller, r.ConsumerID, r.Caller = caller, caller.ConsumerID, caller.ConsumerID.String()
 		if err := a.keys.Allow(caller.KeyID.String()); err != nil {
 			return err
 		}
 		if !caller.Scope.Allows(needed) {
 			return forbidden(caller.Scope, needed)
 		}
-		return a.once(w, r, caller, func(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-			if err := handle(w, r, caller); err != nil {
+		return a.once(r, func(r *apiRequest) error {
+			if err := handle(r); err != nil {
 				return err
 			}
-			a.audit(w, r, caller)
+			a.audit(r)
 			return nil
 		})
 	}
 }
 
-// idHandler serves an operation on what an ID in the path names.
-type idHandler func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error
-
 // named serves an operation on an entity, whose ID is in the path.
-func named(entity string, handle idHandler) consumerHandler {
-	return func(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-		id, err := pathID(r, "id", entity)
-		if err != nil {
+func named(entity string, handle handler) handler {
+	return func(r *apiRequest) (err error) {
+		if r.id, err = r.pathID("id", entity); err != nil {
 			return err
 		}
-		return handle(w, r, caller, id)
+		return handle(r)
 	}
 }
 
 // ofJob serves an operation on a job, which is logged.
-func ofJob(handle idHandler) consumerHandler {
-	return named("job", func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-		httpmw.RecordOf(r).JobID = id
-		return handle(w, r, caller, id)
+func ofJob(handle handler) handler {
+	return named("job", func(r *apiRequest) error {
+		r.JobID = r.id
+		return handle(r)
 	})
 }
 
+// ofCalendar serves an operation on a connected calendar.
+func ofCalendar(handle handler) handler { return named("calendar", handle) }
+
 // bearer returns the token of the Authorization header (RFC 6750, section 2.1;
 // RFC 9110, section 11.1: the scheme is case-insensitive).
-func bearer(r *http.Request) (string, bool) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+func (r *apiRequest) bearer() (string, bool) {
+	scheme, token, _ := strings.Cut(r.Request.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
@@ -104,13 +100,13 @@ func bearer(r *http.Request) (string, bool) {
 func (a *API) authenticated(scheme string, handle handler) handler {
 	switch scheme {
 	case "apiKey":
-		return a.forScope(account.ReadScope, func(w http.ResponseWriter, r *http.Request, _ account.Caller) error { return handle(w, r) })
+		return a.forScope(account.ReadScope, handle)
 	case "botToken":
-		return func(w http.ResponseWriter, r *http.Request) error {
-			if _, ok := bearer(r); !ok { // the handler checks the token, which is bound to the message
+		return func(r *apiRequest) error {
+			if _, ok := r.bearer(); !ok { // the handler checks the token, which is bound to the message
 				return invalidToken()
 			}
-			return handle(w, r)
+			return handle(r)
 		}
 	case "intakeSecret":
 		return a.withSecret(IntakeSecretHeader, a.IntakeSecret, handle)
@@ -124,18 +120,18 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 // refuses every request when the secret is empty. Wrong secrets are rate
 // limited; the right one is always accepted.
 func (a *API) withSecret(header, secret string, handle handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if secret != "" && account.SameSecret(r.Header.Get(header), secret) {
-			httpmw.RecordOf(r).Caller = header
-			return handle(w, r)
+	return func(r *apiRequest) error {
+		if secret != "" && account.SameSecret(r.Request.Header.Get(header), secret) {
+			r.Caller = header
+			return handle(r)
 		}
-		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header), "Missing or invalid secret in the header "+header+".")
+		return r.refuseSecret(fmt.Sprintf("Secret header=%q", header), "Missing or invalid secret in the header "+header+".")
 	}
 }
 
 // refuseSecret returns the error for a wrong shared secret.
-func (a *API) refuseSecret(r *http.Request, challenge, message string) error {
-	if err := a.guesses.Allow(a.addressKey(r)); err != nil {
+func (r *apiRequest) refuseSecret(challenge, message string) error {
+	if err := r.api.guesses.Allow(r.address()); err != nil {
 		return err
 	}
 	return unauthorized(challenge, message)
@@ -153,18 +149,18 @@ func newLimiter(rate httpmw.Rate) *httpmw.Limiter {
 
 // perAddress limits the rate of each client address. API keys, bot tokens and payment
 // signatures have 256 bits and cannot be guessed, so failures with them are not limited.
-func (a *API) perAddress(limiter *httpmw.Limiter, handle handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := limiter.Allow(a.addressKey(r)); err != nil {
+func perAddress(limiter *httpmw.Limiter, handle handler) handler {
+	return func(r *apiRequest) error {
+		if err := limiter.Allow(r.address()); err != nil {
 			return err
 		}
-		return handle(w, r)
+		return handle(r)
 	}
 }
 
-// addressKey returns the key by which the client of a request is counted.
-func (a *API) addressKey(r *http.Request) string {
-	return httpmw.AddressKey(a.TrustedProxies.ClientAddress(r))
+// address returns the key by which the client of a request is counted.
+func (r *apiRequest) address() string {
+	return httpmw.AddressKey(r.api.TrustedProxies.ClientAddress(r.Request))
 }
 
 // flowBody is the response of the initLogin operation.
@@ -181,52 +177,41 @@ type pollBody struct {
 	Email  string        `json:"email,omitempty"`
 }
 
-func (a *API) initLogin(w http.ResponseWriter, r *http.Request) error {
-	flow, err := a.Logins.Init(r.Context(), a.addressKey(r), r.UserAgent())
-	if err != nil {
-		return loginError(err)
-	}
-	a.writeJSON(w, http.StatusCreated, flowBody{flow.Nonce, flow.VerifyURL, job.Timestamp(flow.ExpiresAt)})
-	return nil
+func (a *API) initLogin(r *apiRequest) error {
+	flow, err := a.Logins.Init(r.Context(), r.address(), r.UserAgent())
+	return r.respondStatus(http.StatusCreated, flowBody{flow.Nonce, flow.VerifyURL, job.Timestamp(flow.ExpiresAt)}, loginError(err))
 }
 
-func (a *API) pollLogin(w http.ResponseWriter, r *http.Request) error {
+func (a *API) pollLogin(r *apiRequest) error {
 	answer, err := a.Logins.Poll(r.Context(), r.PathValue("nonce"))
-	if err != nil {
-		return loginError(err)
-	}
 	status := http.StatusOK
 	if answer.Status == device.Expired {
 		status = http.StatusGone
 	}
-	a.writeJSON(w, status, pollBody{answer.Status, answer.APIKey, answer.Email})
-	return nil
+	return r.respondStatus(status, pollBody{answer.Status, answer.APIKey, answer.Email}, loginError(err))
 }
 
-func (a *API) completeLogin(w http.ResponseWriter, r *http.Request) error {
-	var request struct {
-		Nonce  string `json:"nonce"`
-		APIKey string `json:"apiKey"`
-		Email  string `json:"email"`
-	}
-	if err := a.readRequest(w, r, "completeLogin", &request); err != nil {
-		return err
-	}
-	err := a.Logins.Complete(r.Context(), request.Nonce, request.APIKey, request.Email)
+type loginRequest struct {
+	Nonce  string `json:"nonce"`
+	APIKey string `json:"apiKey"`
+	Email  string `json:"email"`
+}
+
+func (a *API) completeLogin(r *apiRequest, in loginRequest) error {
+	err := a.Logins.Complete(r.Context(), in.Nonce, in.APIKey, in.Email)
 	if errors.Is(err, device.ErrExpired) {
-		return failWithoutBody(w, r, http.StatusGone, err)
+		return r.failWithoutBody(http.StatusGone, err)
 	}
-	if err != nil {
-		return loginError(err)
-	}
-	a.writeJSON(w, http.StatusOK, okBody{true})
-	return nil
+	return r.respond(okBody{true}, loginError(err))
 }
 
-// loginError returns the error for a failed device flow.
+// loginError returns the error for a failed device flow; nil if it did not fail.
 func loginError(err error) error {
-	if full := (*device.FullError)(nil); errors.As(err, &full) {
+	if full, ok := errors.AsType[*device.FullError](err); ok {
 		return &httpmw.LimitedError{Wait: full.RetryAfter}
 	}
-	return fmt.Errorf("run a device flow: %w", err)
+	if err != nil {
+		return fmt.Errorf("run a device flow: %w", err)
+	}
+	return nil
 }

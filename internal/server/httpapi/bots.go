@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,34 +23,34 @@ import (
 // maxWait bounds how long the response to a heartbeat is held.
 const maxWait = 60 * time.Second
 
-func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
+func (a *API) ingestEvent(r *apiRequest) error {
 	event := ingest.Event{Data: json.RawMessage("{}")}
-	bot, err := a.readBotMessage(w, r, "ingestEvent", &event)
+	bot, err := r.readBotMessage(&event)
 	if err != nil {
 		return err
 	}
 	response, err := a.Jobs.Ingest(r.Context(), bot, event)
-	return a.respond(w, http.StatusOK, response, err)
+	return r.respond(response, err)
 }
 
-func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
+func (a *API) ingestTexts(r *apiRequest) error {
 	var texts ingest.Texts
-	bot, err := a.readBotMessage(w, r, "ingestTexts", &texts)
+	bot, err := r.readBotMessage(&texts)
 	if err != nil {
 		return err
 	}
 	response, err := a.Jobs.IngestTexts(r.Context(), bot, texts)
-	return a.respond(w, http.StatusOK, response, err)
+	return r.respond(response, err)
 }
 
-func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
+func (a *API) heartbeat(r *apiRequest) error {
 	var query struct {
 		Wait float64 `json:"wait"` // seconds
 	}
-	httpmw.RecordOf(r).Level = slog.LevelDebug
+	r.Level = slog.LevelDebug
 	var beat ingest.Heartbeat
-	parameters := a.Description.CheckQuery("heartbeat", r.URL.Query())
-	bot, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)
+	parameters := a.Description.CheckQuery(r.operation, r.URL.Query())
+	bot, err := r.readBotMessage(&beat, parameters.Issues...)
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	}
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
 	response, err := a.holdHeartbeat(r.Context(), bot, beat, wait)
-	return a.respond(w, http.StatusOK, response, err)
+	return r.respond(response, err)
 }
 
 // maxUnidentified is the size of the largest message that is decoded to list all of its
@@ -75,25 +74,23 @@ const maxUnidentified = 64 << 10
 // checks is: no bearer 401; unreadable JSON, or jobId or attempt missing or malformed
 // 400; wrong token 401; other issues 400. The message is decoded after its token was
 // checked, because a decoded message takes much more memory.
-func (a *API) readBotMessage(
-	w http.ResponseWriter, r *http.Request, operationID string, into any, more ...api.Issue,
-) (bot ingest.Bot, err error) {
-	token, ok := bearer(r)
+func (r *apiRequest) readBotMessage(into any, more ...api.Issue) (bot ingest.Bot, err error) {
+	token, ok := r.bearer()
 	if !ok {
 		return bot, invalidToken()
 	}
 	// A bot that says who it is in a header does not compete with strangers.
-	id, number, _ := strings.Cut(r.Header.Get(ingest.AttemptHeader), ":")
+	id, number, _ := strings.Cut(r.Request.Header.Get(ingest.AttemptHeader), ":")
 	attempt, _ := strconv.Atoi(number)
 	if jobID, ok := parseID(id); ok {
-		_, _ = a.authenticateBot(r, jobID, attempt, token)
+		_, _ = r.authenticateBot(jobID, attempt, token)
 	}
-	body, done, err := a.readBody(w, r, maxBodyBytes)
+	body, done, err := r.readBody(maxBodyBytes)
 	if err != nil {
 		return bot, err
 	}
 	defer done()
-	identity := a.Description.FindIdentity(body)
+	identity := r.api.Description.FindIdentity(body)
 	identified := len(identity.Issues) == 0
 	if !identified && len(body) > maxUnidentified {
 		return bot, invalid(identity.Issues)
@@ -104,13 +101,13 @@ func (a *API) readBotMessage(
 			Attempt int       `json:"attempt"`
 		}
 		if err = identity.Decode(&sender); err == nil {
-			bot, err = a.authenticateBot(r, sender.JobID, sender.Attempt, token)
+			bot, err = r.authenticateBot(sender.JobID, sender.Attempt, token)
 		}
 		if err != nil {
 			return bot, err
 		}
 	}
-	checked := a.Description.CheckRequest(operationID, body)
+	checked := r.api.Description.CheckRequest(r.operation, body)
 	if !identified {
 		if len(checked.Issues) == 0 {
 			checked = identity
@@ -118,17 +115,17 @@ func (a *API) readBotMessage(
 		return bot, invalid(checked.Issues)
 	}
 	checked.Issues = append(checked.Issues, more...)
-	return bot, decode(w, checked, into)
+	return bot, r.decode(checked, into)
 }
 
 // authenticateBot returns the bot whose token this is.
-func (a *API) authenticateBot(r *http.Request, jobID uuid.UUID, attempt int, token string) (ingest.Bot, error) {
-	httpmw.RecordOf(r).JobID = jobID
-	bot, ok := ingest.Authenticate(a.SigningKey, jobID, attempt, token)
+func (r *apiRequest) authenticateBot(jobID uuid.UUID, attempt int, token string) (ingest.Bot, error) {
+	r.JobID = jobID
+	bot, ok := ingest.Authenticate(r.api.SigningKey, jobID, attempt, token)
 	if !ok {
 		return bot, invalidToken()
 	}
-	httpmw.RecordOf(r).Caller = jobID.String()
+	r.Caller = jobID.String()
 	return bot, nil
 }
 
@@ -149,8 +146,8 @@ func (a *API) holdHeartbeat(
 	return response, err
 }
 
-func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
-	bot, err := a.botInPath(r, uploadIssues(r))
+func (a *API) uploadMedia(r *apiRequest) error {
+	bot, err := r.botInPath(r.uploadIssues())
 	if err != nil {
 		return err
 	}
@@ -161,14 +158,14 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
-	done, err := a.reserveUpload(r, bot.JobID(), quota)
+	done, err := r.reserveUpload(bot.JobID(), quota)
 	if err != nil {
 		return err
 	}
 	stall := a.Timeouts.Stall
-	content := httpmw.NewPacedReader(w, r.Body, stall, stall, a.Timeouts.Upload)
+	content := httpmw.NewPacedReader(r, r.Body, stall, stall, a.Timeouts.Upload)
 	stored, err := a.Recordings.PutUpload(
-		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Header.Get(ingest.ChecksumHeader), a.MaxUploadBytes)
+		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Request.Header.Get(ingest.ChecksumHeader), a.MaxUploadBytes)
 	done(err == nil && stored.New)
 	if err != nil {
 		return uploadError(err, content.Err)
@@ -177,19 +174,18 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.Jobs.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
 		return errors.Join(err, a.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
 	}
-	a.writeJSON(w, http.StatusOK, okBody{true})
-	return nil
+	return r.respond(okBody{true}, nil)
 }
 
 // reserveUpload reserves an upload in its job's quota. One of unknown length
 // counts with the maximum.
-func (a *API) reserveUpload(r *http.Request, id uuid.UUID, quota recording.UploadQuota) (done func(stored bool), err error) {
+func (r *apiRequest) reserveUpload(id uuid.UUID, quota recording.UploadQuota) (done func(stored bool), err error) {
 	size := r.ContentLength
 	if size < 0 {
-		size = a.MaxUploadBytes
+		size = r.api.MaxUploadBytes
 	}
-	done, err = a.Recordings.ReserveUpload(r.Context(), id, size, quota)
-	if exceeded := (*recording.QuotaError)(nil); errors.As(err, &exceeded) {
+	done, err = r.api.Recordings.ReserveUpload(r.Context(), id, size, quota)
+	if exceeded, ok := errors.AsType[*recording.QuotaError](err); ok {
 		return nil, job.NewError(job.OverQuota, exceeded.Error())
 	}
 	return done, err
@@ -197,8 +193,8 @@ func (a *API) reserveUpload(r *http.Request, id uuid.UUID, quota recording.Uploa
 
 // botInPath returns the bot of the job and the attempt in the path, whose token it checks.
 // rest are the issues of the rest of the request.
-func (a *API) botInPath(r *http.Request, rest []api.Issue) (bot ingest.Bot, err error) {
-	token, ok := bearer(r)
+func (r *apiRequest) botInPath(rest []api.Issue) (bot ingest.Bot, err error) {
+	token, ok := r.bearer()
 	if !ok {
 		return bot, invalidToken()
 	}
@@ -214,7 +210,7 @@ func (a *API) botInPath(r *http.Request, rest []api.Issue) (bot ingest.Bot, err 
 	if len(issues) > 0 {
 		return bot, invalid(append(issues, rest...))
 	}
-	if bot, err = a.authenticateBot(r, jobID, int(attempt), token); err == nil && len(rest) > 0 {
+	if bot, err = r.authenticateBot(jobID, int(attempt), token); err == nil && len(rest) > 0 {
 		err = invalid(rest)
 	}
 	return bot, err
@@ -224,12 +220,12 @@ func (a *API) botInPath(r *http.Request, rest []api.Issue) (bot ingest.Bot, err 
 var checksumForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 // uploadIssues checks the other parameters of an upload.
-func uploadIssues(r *http.Request) []api.Issue {
+func (r *apiRequest) uploadIssues() []api.Issue {
 	var issues []api.Issue
 	if !ingest.ValidMediaName(r.PathValue("name")) {
 		issues = append(issues, issue("pattern", "must be a plain file name in lower case", "name")...)
 	}
-	switch sum := r.Header.Get(ingest.ChecksumHeader); {
+	switch sum := r.Request.Header.Get(ingest.ChecksumHeader); {
 	case sum == "":
 		issues = append(issues, issue("required", "is required", ingest.ChecksumHeader)...)
 	case !checksumForm.MatchString(sum):
@@ -241,19 +237,19 @@ func uploadIssues(r *http.Request) []api.Issue {
 // uploadError returns the error for an upload that was not stored. readErr is
 // the error of reading its body, if any.
 func uploadError(err, readErr error) error {
-	if large := (*recording.TooLargeError)(nil); errors.As(err, &large) {
+	if large, ok := errors.AsType[*recording.TooLargeError](err); ok {
 		return tooLarge(large.MaxBytes)
 	}
 	if readErr != nil {
 		return bodyError(readErr)
 	}
-	if sum := (*recording.ChecksumError)(nil); errors.As(err, &sum) {
+	if sum, ok := errors.AsType[*recording.ChecksumError](err); ok {
 		return invalid(issue(api.CodeChecksum, sum.Error(), ingest.ChecksumHeader))
 	}
-	if name := (*recording.NameError)(nil); errors.As(err, &name) {
+	if name, ok := errors.AsType[*recording.NameError](err); ok {
 		return invalid(issue("pattern", name.Error(), "name"))
 	}
-	if conflict := (*recording.ConflictError)(nil); errors.As(err, &conflict) {
+	if conflict, ok := errors.AsType[*recording.ConflictError](err); ok {
 		return job.NewError(job.InvalidState, conflict.Error())
 	}
 	return fmt.Errorf("store an upload: %w", err)

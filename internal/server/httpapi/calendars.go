@@ -14,7 +14,6 @@ import (
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
-	"standin/internal/server/httpmw"
 )
 
 // Calendars connects and reads the calendars of consumers. It is implemented by
@@ -157,15 +156,15 @@ func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
 	return body
 }
 
-func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+func (a *API) createCalendar(r *apiRequest) error {
 	request := calendarRequest{Rules: calendarsync.DefaultRules(), PollSeconds: int(calendarsync.DefaultPoll / time.Second)}
-	if err := a.readRequest(w, r, "createCalendar", &request); err != nil {
+	if err := r.read(&request); err != nil {
 		return err
 	}
 	if err := request.Job.check(); err != nil {
 		return err
 	}
-	c, err := a.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
+	c, err := a.Calendars.Connect(r.Context(), r.caller, calendarsync.Connection{
 		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules,
 		Job:  request.Job.options(),
 		Poll: time.Duration(request.PollSeconds) * time.Second,
@@ -173,39 +172,26 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 	if err != nil {
 		return fmt.Errorf("connect a calendar: %w", err)
 	}
-	w.Header().Set("Location", "/api/v1/calendars/"+c.ID.String())
-	a.writeJSON(w, http.StatusCreated, newCalendarBody(c))
-	return nil
+	return r.respondCreated("calendars", c.ID, newCalendarBody(c))
 }
 
-func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listCalendars", &query); err != nil {
-		return err
-	}
-	found, err := a.Calendars.Calendars(r.Context(), caller)
+func (a *API) listCalendars(r *apiRequest, in pageQuery) error {
+	found, err := a.Calendars.Calendars(r.Context(), r.caller)
 	if err != nil {
 		return err
 	}
-	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) {
+	found, next, err := lifecycle.PageOf(in.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) {
 		return c.CreatedAt.UnixMilli(), c.ID
 	})
-	return a.respond(w, http.StatusOK, struct {
-		Calendars []calendarBody `json:"calendars"`
-		Next      *string        `json:"nextCursor"`
-	}{bodiesOf(found, newCalendarBody), nullText(next)}, err)
+	return respondPage(r, "calendars", found, newCalendarBody, next, err)
 }
 
-func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	c, err := a.Calendars.Calendar(r.Context(), caller, id)
-	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
+func (a *API) getCalendar(r *apiRequest) error {
+	c, err := a.Calendars.Calendar(r.Context(), r.caller, r.id)
+	return r.respond(newCalendarBody(c), err)
 }
 
-func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request calendarPatch
-	if err := a.readRequest(w, r, "patchCalendar", &request); err != nil {
-		return err
-	}
+func (a *API) patchCalendar(r *apiRequest, request calendarPatch) error {
 	patch := calendarsync.Patch{
 		Name: request.Name, Address: request.ICSURL, Email: request.Email.value,
 		Access: calendarsync.AccessPatch{
@@ -228,63 +214,56 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 		poll := time.Duration(*request.PollSeconds) * time.Second
 		patch.Poll = &poll
 	}
-	c, err := a.Calendars.Change(r.Context(), caller, id, patch)
-	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
+	c, err := a.Calendars.Change(r.Context(), r.caller, r.id, patch)
+	return r.respond(newCalendarBody(c), err)
 }
 
-func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	return noContent(w, a.Calendars.Disconnect(r.Context(), caller, id))
+func (a *API) deleteCalendar(r *apiRequest) error {
+	return r.noContent(a.Calendars.Disconnect(r.Context(), r.caller, r.id))
 }
 
-func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	c, changes, err := a.Calendars.SyncNow(r.Context(), caller, id)
-	return a.respond(w, http.StatusOK, struct {
+func (a *API) syncCalendar(r *apiRequest) error {
+	c, changes, err := a.Calendars.SyncNow(r.Context(), r.caller, r.id)
+	return r.respond(struct {
 		calendarsync.Changes
 		Calendar calendarBody `json:"calendar"`
 	}{changes, newCalendarBody(c)}, err)
 }
 
-func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var query struct {
-		pageQuery
-		From time.Time `json:"from"`
-		To   time.Time `json:"to"`
-	}
-	if err := a.readQuery(w, r, "listCalendarEvents", &query); err != nil {
-		return err
-	}
-	if isUnset(query.From) {
-		query.From = time.Now()
-	}
-	if isUnset(query.To) {
-		query.To = time.Now().Add(2 * calendarsync.Window)
-	}
-	found, err := a.Calendars.Events(r.Context(), caller, id, query.From, query.To)
-	if err != nil {
-		return err
-	}
-	found, next, err := lifecycle.PageOf(query.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) {
-		return e.Start.UnixMilli(), e.ID
-	})
-	return a.respond(w, http.StatusOK, struct {
-		Events []calendarEventBody `json:"events"`
-		Next   *string             `json:"nextCursor"`
-	}{bodiesOf(found, newCalendarEventBody), nullText(next)}, err)
+type calendarEventsQuery struct {
+	pageQuery
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 }
 
-func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	event, err := pathID(r, "eventId", "event")
+func (a *API) listCalendarEvents(r *apiRequest, in calendarEventsQuery) error {
+	if isUnset(in.From) {
+		in.From = time.Now()
+	}
+	if isUnset(in.To) {
+		in.To = time.Now().Add(2 * calendarsync.Window)
+	}
+	found, err := a.Calendars.Events(r.Context(), r.caller, r.id, in.From, in.To)
 	if err != nil {
 		return err
 	}
-	var request struct {
-		Override *bool `json:"override"`
-	}
-	if err := a.readRequest(w, r, "patchCalendarEvent", &request); err != nil {
+	found, next, err := lifecycle.PageOf(in.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) {
+		return e.Start.UnixMilli(), e.ID
+	})
+	return respondPage(r, "events", found, newCalendarEventBody, next, err)
+}
+
+type calendarEventPatch struct {
+	Override *bool `json:"override"`
+}
+
+func (a *API) patchCalendarEvent(r *apiRequest, in calendarEventPatch) error {
+	event, err := r.pathID("eventId", "event")
+	if err != nil {
 		return err
 	}
-	e, err := a.Calendars.Override(r.Context(), caller, id, event, request.Override)
-	return a.respond(w, http.StatusOK, newCalendarEventBody(e), err)
+	e, err := a.Calendars.Override(r.Context(), r.caller, r.id, event, in.Override)
+	return r.respond(newCalendarEventBody(e), err)
 }
 
 // maxNotification bounds the notification of a provider in bytes.
@@ -293,36 +272,35 @@ const maxNotification = 64 << 10
 // calendarNotification receives the notifications of providers about changed calendars
 // (https://developers.google.com/workspace/calendar/api/guides/push,
 // https://learn.microsoft.com/graph/change-notifications-delivery-webhooks).
-func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error {
-	id, err := pathID(r, "id", "calendar")
+func (a *API) calendarNotification(r *apiRequest) error {
+	id, err := r.pathID("id", "calendar")
 	if err != nil {
 		return err
 	}
 	if !a.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
 		return job.NewError(job.NotFound, "no such calendar")
 	}
-	httpmw.RecordOf(r).Caller = id.String()
+	r.Caller = id.String()
 	if token := r.URL.Query().Get("validationToken"); token != "" { // Microsoft tests the URL
-		a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(token))
-		return nil
+		return r.respondContent("text/plain; charset=utf-8", []byte(token))
 	}
 	lapsed := false
-	if r.Header.Get("X-Goog-Channel-Id") == "" {
-		if lapsed, err = a.microsoftNotification(w, r); err != nil {
+	if r.Request.Header.Get("X-Goog-Channel-Id") == "" {
+		if lapsed, err = r.microsoftNotification(); err != nil {
 			return err
 		}
 	}
 	if err := a.Calendars.Notify(r.Context(), id, lapsed); err != nil {
 		return fmt.Errorf("note that a calendar has changed: %w", err)
 	}
-	w.WriteHeader(http.StatusAccepted)
+	r.WriteHeader(http.StatusAccepted)
 	return nil
 }
 
 // microsoftNotification reads from a notification of Microsoft whether the subscription has
 // lapsed, or notifications were missed.
-func (a *API) microsoftNotification(w http.ResponseWriter, r *http.Request) (lapsed bool, err error) {
-	body, done, err := a.readBody(w, r, maxNotification)
+func (r *apiRequest) microsoftNotification() (lapsed bool, err error) {
+	body, done, err := r.readBody(maxNotification)
 	if err != nil {
 		return false, err
 	}

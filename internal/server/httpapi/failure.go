@@ -74,8 +74,8 @@ func invalidToken() error { return unauthorized("Bearer", "Missing or invalid bo
 
 // methodNotAllowed refuses the methods of a path that has no operation for them.
 func methodNotAllowed(allowed []string) handler {
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return func(r *apiRequest) error {
+		r.Header().Set("Allow", strings.Join(allowed, ", "))
 		return &failure{
 			status: http.StatusMethodNotAllowed, code: "method_not_allowed",
 			message: "Method not allowed; use " + strings.Join(allowed, " or ") + ".",
@@ -83,7 +83,7 @@ func methodNotAllowed(allowed []string) handler {
 	}
 }
 
-func noSuchPath(http.ResponseWriter, *http.Request) error {
+func noSuchPath(*apiRequest) error {
 	return job.NewError(job.NotFound, "no such path")
 }
 
@@ -96,7 +96,7 @@ func tooLarge(limit int64) error {
 
 // bodyError returns the error for a body that could not be read to its end.
 func bodyError(err error) error {
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(large.Limit)
 	}
 	if errors.Is(err, budget.ErrFull) {
@@ -113,44 +113,43 @@ func bodyError(err error) error {
 
 // fail responds with an error. The response to an internal error has only the
 // id of the request.
-func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	record := httpmw.RecordOf(r)
-	if !record.Fail(r, err) {
+func (r *apiRequest) fail(err error) {
+	if !r.Fail(r.Request, err) {
 		return
 	}
-	status, body, wait := a.errorResponse(err, record)
+	status, body, wait := r.errorResponse(err)
 	if status == http.StatusUnauthorized {
 		own := new(failure)
 		errors.As(err, &own)
-		w.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
+		r.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
 	}
 	if wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(wait)))
+		r.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(wait)))
 	}
 	if status == http.StatusRequestTimeout {
-		w.Header().Set("Connection", "close") // the rest of the body may still come
+		r.Header().Set("Connection", "close") // the rest of the body may still come
 	} else {
-		discardBody(r)
+		discardBody(r.Request)
 	}
-	a.writeJSON(w, status, body)
+	r.writeJSON(status, body)
 }
 
 // failWithoutBody responds with an error where api/openapi.yaml describes no
 // body.
-func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err error) error {
-	httpmw.RecordOf(r).Err = err
-	discardBody(r)
-	w.WriteHeader(status)
+func (r *apiRequest) failWithoutBody(status int, err error) error {
+	r.Err = err
+	discardBody(r.Request)
+	r.WriteHeader(status)
 	return nil
 }
 
 // errorResponse returns what a caller reads of an error, and how long he should wait.
-func (a *API) errorResponse(err error, record *httpmw.Record) (int, errorBody, time.Duration) {
-	docURL := a.BaseURL + errorsPage
+func (r *apiRequest) errorResponse(err error) (int, errorBody, time.Duration) {
+	docURL := r.api.BaseURL + errorsPage
 	if own, ok := errors.AsType[*failure](err); ok {
 		return own.status, errorBody{own.code, own.message, own.issues, docURL}, 0
 	}
-	known := record.Explain(err, a.Unavailable)
+	known := r.Explain(err, r.api.Unavailable)
 	body := errorBody{Error: known.Code, Message: known.Message, DocURL: docURL}
 	if own, ok := errors.AsType[*job.Error](err); ok && own.Code == job.InvalidInput {
 		code := "format"

@@ -44,16 +44,9 @@ func newEntryBody(e job.TimelineEntry) entryBody {
 	return body
 }
 
-func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listTimeline", &query); err != nil {
-		return err
-	}
-	entries, next, err := a.Jobs.Timeline(r.Context(), caller, id, query.page())
-	return a.respond(w, http.StatusOK, struct {
-		Entries []entryBody `json:"entries"`
-		Next    *string     `json:"nextCursor"`
-	}{bodiesOf(entries, newEntryBody), nullText(next)}, err)
+func (a *API) listTimeline(r *apiRequest, in pageQuery) error {
+	entries, next, err := a.Jobs.Timeline(r.Context(), r.caller, r.id, in.page())
+	return respondPage(r, "entries", entries, newEntryBody, next, err)
 }
 
 // deliveryBody is the Delivery schema of api/openapi.yaml.
@@ -105,26 +98,14 @@ func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
 	return body
 }
 
-func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listDeliveries", &query); err != nil {
-		return err
-	}
-	deliveries, next, err := a.Jobs.Deliveries(r.Context(), caller, id, query.page())
-	return a.writeDeliveries(w, deliveries, next, err)
+func (a *API) listDeliveries(r *apiRequest, in pageQuery) error {
+	deliveries, next, err := a.Jobs.Deliveries(r.Context(), r.caller, r.id, in.page())
+	return respondPage(r, "deliveries", deliveries, newDeliveryBody, next, err)
 }
 
-// writeDeliveries responds with a page of deliveries.
-func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.DeliveryRecord, next string, err error) error {
-	return a.respond(w, http.StatusOK, struct {
-		Deliveries []deliveryBody `json:"deliveries"`
-		Next       *string        `json:"nextCursor"`
-	}{bodiesOf(deliveries, newDeliveryBody), nullText(next)}, err)
-}
-
-func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	delivery, err := a.Jobs.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
-	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
+func (a *API) redeliver(r *apiRequest) error {
+	delivery, err := a.Jobs.Redeliver(r.Context(), r.caller, r.id, r.PathValue("deliveryId"))
+	return r.respondStatus(http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
 // defaultMatches is the number of matches of a search that names no limit.
@@ -141,42 +122,36 @@ type matchBody struct {
 	Text         string        `json:"text"`
 }
 
-func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query struct {
-		Words       string    `json:"q"`
-		Speaker     string    `json:"speaker"`
-		CreatedFrom time.Time `json:"createdFrom"`
-		CreatedTo   time.Time `json:"createdTo"`
-		Limit       int       `json:"limit"`
+func newMatchBody(m job.SearchMatch) matchBody {
+	return matchBody{
+		JobID: m.JobID, JobCreatedAt: job.Timestamp(m.CreatedAt), MeetingURL: m.MeetingURL,
+		Kind: m.Kind, StartMs: max(0, m.StartMs), Speaker: m.Speaker, Text: m.Text,
 	}
-	if err := a.readQuery(w, r, "searchTexts", &query); err != nil {
-		return err
-	}
-	if query.Words == "" {
+}
+
+type searchQuery struct {
+	Words       string    `json:"q"`
+	Speaker     string    `json:"speaker"`
+	CreatedFrom time.Time `json:"createdFrom"`
+	CreatedTo   time.Time `json:"createdTo"`
+	Limit       int       `json:"limit"`
+}
+
+func (a *API) searchTexts(r *apiRequest, in searchQuery) error {
+	if in.Words == "" {
 		return invalid(issue("required", "is missing", "q"))
 	}
-	release, err := a.costlyRead(r, caller)
+	release, err := r.costlyRead()
 	if err != nil {
 		return err
 	}
-	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
-	matches, err := a.Texts.SearchTexts(r.Context(), caller, query.Words, filter,
-		cmp.Or(query.Limit, defaultMatches))
+	filter := job.TextFilter{Speaker: in.Speaker, From: in.CreatedFrom, To: in.CreatedTo}
+	matches, err := a.Texts.SearchTexts(r.Context(), r.caller, in.Words, filter, cmp.Or(in.Limit, defaultMatches))
 	release()
 	if err != nil {
 		return fmt.Errorf("search texts: %w", err)
 	}
-	bodies := make([]matchBody, len(matches))
-	for i, m := range matches {
-		bodies[i] = matchBody{
-			JobID: m.JobID, JobCreatedAt: job.Timestamp(m.CreatedAt), MeetingURL: m.MeetingURL,
-			Kind: m.Kind, StartMs: max(0, m.StartMs), Speaker: m.Speaker, Text: m.Text,
-		}
-	}
-	a.writeJSON(w, http.StatusOK, struct {
-		Matches []matchBody `json:"matches"`
-	}{bodies})
-	return nil
+	return r.respond(map[string]any{"matches": bodiesOf(matches, newMatchBody)}, nil)
 }
 
 // Usage reads what jobs have used. It is implemented by store.Store.
@@ -199,34 +174,27 @@ type usageDayBody struct {
 	job.UsageFields
 }
 
-func (a *API) getUsage(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query struct {
-		From   string `json:"from"`
-		To     string `json:"to"`
-		Format string `json:"format"`
-	}
-	if err := a.readQuery(w, r, "getUsage", &query); err != nil {
-		return err
-	}
-	from, to, err := job.UsageDays(query.From, query.To, time.Now())
+type usageQuery struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Format string `json:"format"`
+}
+
+func (a *API) getUsage(r *apiRequest, in usageQuery) error {
+	from, to, err := job.UsageDays(in.From, in.To, time.Now())
 	if err != nil {
 		return err
 	}
-	report, err := a.Usage.Usage(r.Context(), caller, from, to)
+	report, err := a.Usage.Usage(r.Context(), r.caller, from, to)
 	if err != nil {
 		return fmt.Errorf("read the usage: %w", err)
 	}
-	if query.Format == "csv" {
-		a.write(w, http.StatusOK, "text/csv; charset=utf-8", report.CSV())
-		return nil
+	if in.Format == "csv" {
+		return r.respondContent("text/csv; charset=utf-8", report.CSV())
 	}
-	body := usageBody{
+	return r.respond(usageBody{
 		From: report.From.Format(time.DateOnly), To: report.To.Format(time.DateOnly),
-		Total: report.Total.Fields(), Days: make([]usageDayBody, len(report.Days)), Kept: max(0, report.Kept),
-	}
-	for i, day := range report.Days {
-		body.Days[i] = usageDayBody{day.Day.Format(time.DateOnly), day.Fields()}
-	}
-	a.writeJSON(w, http.StatusOK, body)
-	return nil
+		Total: report.Total.Fields(), Kept: max(0, report.Kept),
+		Days: bodiesOf(report.Days, func(day job.UsageDay) usageDayBody { return usageDayBody{day.Day.Format(time.DateOnly), day.Fields()} }),
+	}, nil)
 }

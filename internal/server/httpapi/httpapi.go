@@ -181,9 +181,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			a.Tracer.Request(r, record.Summary(r))
 		}
 	}()
-	defer record.Recover(func(err error) { a.fail(record, r, err) })
+	defer record.Recover(a.exchange(r, "").fail)
 	if !isClean(r.URL.Path) {
-		a.adapt(noSuchPath).ServeHTTP(record, r) // ServeMux would redirect it
+		a.adapt("", noSuchPath).ServeHTTP(record, r) // ServeMux would redirect it
 		return
 	}
 	a.mux.ServeHTTP(record, r)
@@ -203,15 +203,21 @@ func isClean(p string) bool {
 
 // handler serves an operation. A returned error becomes an error response. A
 // handler that has started its response returns nil.
-type handler func(w http.ResponseWriter, r *http.Request) error
+type handler func(r *apiRequest) error
 
-// adapt turns a handler into an http.Handler.
-func (a *API) adapt(handle handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := handle(w, r); err != nil {
-			a.fail(w, r, err)
+// adapt turns the handler of an operation into an http.Handler.
+func (a *API) adapt(operation string, handle handler) http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, outer *http.Request) { // whose writer is its Record
+		r := a.exchange(outer, operation)
+		if err := handle(r); err != nil {
+			r.fail(err)
 		}
 	})
+}
+
+// exchange returns a request that StartRecord returned as a request for an operation.
+func (a *API) exchange(r *http.Request, operation string) *apiRequest {
+	return &apiRequest{Exchange: httpmw.Exchange{Record: httpmw.RecordOf(r), Request: r}, api: a, operation: operation}
 }
 
 // route registers a handler for every operation of the description, 405 for
@@ -233,7 +239,7 @@ func (a *API) route() error {
 			return fmt.Errorf("operation %s has no handler", operation.ID)
 		}
 		delete(handlers, operation.ID)
-		a.mux.Handle(operation.Method+" "+operation.Path, forPages(shared, operation.Path, operation.Security, a.adapt(handle)))
+		a.mux.Handle(operation.Method+" "+operation.Path, forPages(shared, operation.Path, operation.Security, a.adapt(operation.ID, handle)))
 		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
 		security[operation.Path] = operation.Security
 	}
@@ -241,17 +247,17 @@ func (a *API) route() error {
 		return fmt.Errorf("handler %s has no operation", id)
 	}
 	if a.Metrics != nil { // not part of the description: it changes with the version
-		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
-		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
+		a.mux.Handle("GET /metrics", a.adapt("", a.forScraper(a.metrics)))
+		a.mux.Handle("/metrics", a.adapt("", a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
 	}
 	if a.Agents != nil { // the Model Context Protocol describes itself
-		a.mux.Handle("POST /mcp", a.adapt(a.forScope(account.ReadScope, a.mcp))) // each tool sends requests with the same key
-		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
+		a.mux.Handle("POST /mcp", a.adapt("", a.forScope(account.ReadScope, a.mcp))) // each tool sends requests with the same key
+		a.mux.Handle("/mcp", a.adapt("", a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
 	}
 	// Not part of the description: Google and Microsoft describe what they send.
-	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt(a.calendarNotification))
-	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
-	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(perMinute(600), a.referenceAsset)))
+	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt("", a.calendarNotification))
+	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt("", methodNotAllowed([]string{http.MethodPost})))
+	a.mux.Handle("GET /docs/assets/{name}", a.adapt("", perAddress(perMinute(600), a.referenceAsset)))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
@@ -261,7 +267,7 @@ func (a *API) route() error {
 		if security[path] == "paymentSignature" {
 			handle = a.signed(methodNotAllowed(methods))
 		}
-		refuse := forPages(shared, path, security[path], a.adapt(handle))
+		refuse := forPages(shared, path, security[path], a.adapt("", handle))
 		// These are the path of another operation with an ID, too.
 		if !slices.Contains([]string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"}, path) {
 			a.mux.Handle(path, refuse)
@@ -273,20 +279,20 @@ func (a *API) route() error {
 			}
 		}
 	}
-	a.mux.Handle("/", a.adapt(noSuchPath))
+	a.mux.Handle("/", a.adapt("", noSuchPath))
 	return nil
 }
 
 // signed serves a request whose payment signature is that of an empty body.
 func (a *API) signed(handle handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
+	return func(r *apiRequest) error {
 		if a.Payments == nil {
-			return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
+			return r.failWithoutBody(http.StatusServiceUnavailable, billing.ErrNoSecret)
 		}
-		signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
+		signature := cmp.Or(r.Request.Header.Get(billing.Header), r.Request.Header.Get(billing.ProviderHeader))
 		if _, err := a.Payments.Decode(signature, nil); errors.Is(err, billing.ErrSignature) {
-			return failWithoutBody(w, r, http.StatusBadRequest, err)
+			return r.failWithoutBody(http.StatusBadRequest, err)
 		}
-		return handle(w, r)
+		return handle(r)
 	}
 }

@@ -44,15 +44,15 @@ type keptAnswer struct {
 // once serves a POST of a caller. One with an Idempotency-Key is executed once: when it is repeated
 // within a day, the answer is repeated. Only what was executed is kept, so that a request that
 // was refused can be corrected, and one that failed can be repeated.
-func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller, handle consumerHandler) error {
-	key := r.Header.Get(idempotencyHeader)
+func (a *API) once(r *apiRequest, handle handler) error {
+	key := r.Request.Header.Get(idempotencyHeader)
 	if r.Method != http.MethodPost || key == "" || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
-		return handle(w, r, caller)
+		return handle(r)
 	}
 	if err := text.CheckLine(key, maxIdempotencyKey); err != nil {
 		return invalid(issue("format", err.Error(), idempotencyHeader))
 	}
-	body, err := a.Bodies.Read(w, r, a.addressKey(r), maxBodyBytes, a.Timeouts.ReadJSON)
+	body, err := a.Bodies.Read(r, r.Request, r.address(), maxBodyBytes, a.Timeouts.ReadJSON)
 	if err != nil {
 		return bodyError(err)
 	}
@@ -60,7 +60,7 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	r.Body = body // the handler reads it again
 	hash := body.Sum(r.URL.RequestURI() + "\n")
 	kept, claimed, err := a.Requests.ClaimRequest(r.Context(), account.KeptRequest{
-		ConsumerID: caller.ConsumerID, Mode: caller.Mode, Key: key, Hash: hash, At: time.Now(),
+		ConsumerID: r.caller.ConsumerID, Mode: r.caller.Mode, Key: key, Hash: hash, At: time.Now(),
 	}, time.Now().Add(-answerTime))
 	switch {
 	case err != nil:
@@ -70,15 +70,16 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 	case !claimed && kept.Answer == "":
 		return job.NewError(job.Unavailable, "a request with this Idempotency-Key is being answered")
 	case !claimed:
-		return a.repeatAnswer(w, kept)
+		return a.repeatAnswer(r, kept)
 	}
-	recorder := &answerRecorder{ResponseWriter: w}
+	recorder := &answerRecorder{ResponseWriter: r.ResponseWriter}
+	r.ResponseWriter = recorder
 	defer func() { // also after a panic
 		answer, keep := recorder.answer, a.Requests.KeepAnswer
 		if answer.Status == 0 || answer.Status >= http.StatusMultipleChoices || len(answer.Body) > maxKeptAnswer {
 			keep = a.Requests.ForgetRequest
 		}
-		answer.Header = w.Header().Clone()
+		answer.Header = r.Header().Clone()
 		encoded, err := json.Marshal(answer)
 		if err == nil {
 			kept.Answer = a.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)) // it may contain a new secret
@@ -88,11 +89,11 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, caller account.Caller
 			a.Log.Error("cannot keep the answer to a request with an Idempotency-Key", "error", err)
 		}
 	}()
-	return handle(recorder, r, caller)
+	return handle(r)
 }
 
 // repeatAnswer responds with an answer that was kept.
-func (a *API) repeatAnswer(w http.ResponseWriter, kept account.KeptRequest) error {
+func (a *API) repeatAnswer(r *apiRequest, kept account.KeptRequest) error {
 	opened, err := a.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
 	if err != nil {
 		return fmt.Errorf("open a kept answer: %w", err)
@@ -103,15 +104,15 @@ func (a *API) repeatAnswer(w http.ResponseWriter, kept account.KeptRequest) erro
 	}
 	for _, name := range []string{"Location", warningHeader, ignoredFieldsHeader} {
 		if value := answer.Header.Get(name); value != "" {
-			w.Header().Set(name, value)
+			r.Header().Set(name, value)
 		}
 	}
-	w.Header().Set(replayedHeader, "true")
+	r.Header().Set(replayedHeader, "true")
 	if len(answer.Body) == 0 {
-		w.WriteHeader(answer.Status)
+		r.WriteHeader(answer.Status)
 		return nil
 	}
-	a.write(w, answer.Status, answer.Header.Get("Content-Type"), answer.Body)
+	r.write(answer.Status, answer.Header.Get("Content-Type"), answer.Body)
 	return nil
 }
 

@@ -5,12 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/api"
 	"standin/internal/account"
@@ -18,7 +15,6 @@ import (
 	"standin/internal/base/text"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
-	"standin/internal/server/httpmw"
 )
 
 // createRequest is the JobCreate schema of api/openapi.yaml.
@@ -40,24 +36,20 @@ func emptyRequest() createRequest {
 	return createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
 }
 
-func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+func (a *API) createJob(r *apiRequest) error {
 	request := emptyRequest()
-	checked, err := a.readChecked(w, r, "createJob", &request)
-	created, err := a.create(r.Context(), caller, checked, request, err)
+	checked, err := r.readChecked(&request)
+	created, err := a.create(r.Context(), r.caller, checked, request, err)
 	if err != nil {
 		return err
 	}
-	warn(w, created.warnings...)
-	httpmw.RecordOf(r).JobID = created.ID
-	status := http.StatusCreated
+	r.warn(created.warnings...)
+	r.JobID = created.ID
 	if created.replayed {
-		w.Header().Set(replayedHeader, "true")
-		status = http.StatusOK
-	} else {
-		w.Header().Set("Location", "/api/v1/jobs/"+created.ID.String())
+		r.Header().Set(replayedHeader, "true")
+		return r.respond(job.NewView(created.Job), nil)
 	}
-	a.writeJob(w, status, created.Job)
-	return nil
+	return r.respondCreated("jobs", created.ID, job.NewView(created.Job))
 }
 
 // createdJob is the result of a request for a job.
@@ -140,9 +132,9 @@ func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool, lin
 const warningHeader = "X-Standin-Warning"
 
 // warn adds sentences to the warnings of a response.
-func warn(w http.ResponseWriter, sentences ...string) {
-	if text := joinSentences(append([]string{w.Header().Get(warningHeader)}, sentences...)); text != "" {
-		w.Header().Set(warningHeader, text)
+func (r *apiRequest) warn(sentences ...string) {
+	if text := joinSentences(append([]string{r.Header().Get(warningHeader)}, sentences...)); text != "" {
+		r.Header().Set(warningHeader, text)
 	}
 }
 
@@ -210,19 +202,14 @@ func title(given string) string { return text.CleanLine(given, len(given)) }
 // maxDisplayName is the number of characters to which display names are cut.
 const maxDisplayName = 1000
 
-func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	j, err := a.namedJob(r, caller)
-	return a.respond(w, http.StatusOK, job.NewView(j), err)
+func (a *API) getJob(r *apiRequest) error {
+	j, err := r.job()
+	return r.respond(job.NewView(j), err)
 }
 
-// namedJob returns the job in the path.
-func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) {
-	id, err := pathID(r, "id", "job")
-	if err != nil {
-		return job.Job{}, err
-	}
-	httpmw.RecordOf(r).JobID = id
-	j, err := a.Jobs.Job(r.Context(), caller, id)
+// job returns the job in the path.
+func (r *apiRequest) job() (job.Job, error) {
+	j, err := r.api.Jobs.Job(r.Context(), r.caller, r.id)
 	if err != nil {
 		return job.Job{}, fmt.Errorf("read a job: %w", err)
 	}
@@ -236,9 +223,9 @@ type settingsBody struct {
 	job.Options
 }
 
-func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	j, err := a.namedJob(r, caller)
-	return a.respond(w, http.StatusOK, settingsBody{
+func (a *API) getJobSettings(r *apiRequest) error {
+	j, err := r.job()
+	return r.respond(settingsBody{
 		DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options,
 	}, err)
 }
@@ -274,12 +261,8 @@ func (n *nullable[T]) UnmarshalJSON(encoded []byte) error {
 	return json.Unmarshal(encoded, n.value)
 }
 
-func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request patchRequest
-	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
-		return err
-	}
-	if err := checkMore(caller, request.Metadata, request.Options, time.Time{}); err != nil { // Patch checks startBefore
+func (a *API) patchJob(r *apiRequest, request patchRequest) error {
+	if err := checkMore(r.caller, request.Metadata, request.Options, time.Time{}); err != nil { // Patch checks startBefore
 		return err
 	}
 	if request.Title.value != nil {
@@ -291,7 +274,7 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if request.DisplayName != nil {
 		*request.DisplayName = displayName(*request.DisplayName)
 	}
-	j, err := a.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
+	j, err := a.Jobs.Patch(r.Context(), r.caller, r.id, lifecycle.Patch{
 		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata, AutoLeave: request.AutoLeave,
 		Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.value, OnFinalize: request.Webhooks.OnFinalize.value},
 		Title:    request.Title.value, StartBefore: request.StartBefore.value, Options: request.Options,
@@ -300,10 +283,9 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 		return fmt.Errorf("change a job: %w", err)
 	}
 	if request.Metadata != nil {
-		warn(w, j.UnusableMetadata()...)
+		r.warn(j.UnusableMetadata()...)
 	}
-	a.writeJob(w, http.StatusOK, j)
-	return nil
+	return r.respond(job.NewView(j), nil)
 }
 
 // isUnset reports whether a time is the zero value that clients in Go and .NET send for

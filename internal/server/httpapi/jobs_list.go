@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"standin/api"
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/outcome"
-	"standin/internal/server/httpmw"
 )
 
 // listQuery is the query of listJobs.
@@ -33,20 +31,16 @@ type listQuery struct {
 	Metadata map[string]string `json:"metadata"`
 }
 
-func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query listQuery
-	if err := a.readQuery(w, r, "listJobs", &query); err != nil {
-		return err
-	}
+func (a *API) listJobs(r *apiRequest, query listQuery) error {
 	filter := query.filter()
 	release := func() {}
 	if len(filter.Metadata) > 0 {
 		var err error
-		if release, err = a.costlyRead(r, caller); err != nil {
+		if release, err = r.costlyRead(); err != nil {
 			return err
 		}
 	}
-	jobs, next, err := a.Jobs.Jobs(r.Context(), caller, filter, query.page())
+	jobs, next, err := a.Jobs.Jobs(r.Context(), r.caller, filter, query.page())
 	release()
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
@@ -64,11 +58,7 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 			views[i] = newDetailedJob(j, details[j.ID])
 		}
 	}
-	a.writeJSON(w, http.StatusOK, struct {
-		Jobs []any   `json:"jobs"`
-		Next *string `json:"nextCursor"`
-	}{views, nullText(next)})
-	return nil
+	return r.respond(map[string]any{"jobs": views, "nextCursor": nullText(next)}, nil)
 }
 
 // filter returns the filter of a query.
@@ -177,13 +167,13 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 	return body
 }
 
-func (a *API) getJobDetails(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	j, err := a.namedJob(r, caller)
+func (a *API) getJobDetails(r *apiRequest) error {
+	j, err := r.job()
 	if err != nil {
 		return err
 	}
 	details, err := a.Jobs.Details(r.Context(), []job.Job{j})
-	return a.respond(w, http.StatusOK, newDetailedJob(j, details[j.ID]), err)
+	return r.respond(newDetailedJob(j, details[j.ID]), err)
 }
 
 // batchResult is the JobBatchItem schema of api/openapi.yaml.
@@ -197,8 +187,8 @@ type batchResult struct {
 
 // createJobs creates jobs one after the other. The result of each is that of createJob.
 // When the time is over, the items that are left are refused.
-func (a *API) createJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	items, err := a.readBatch(w, r)
+func (a *API) createJobs(r *apiRequest) error {
+	items, err := r.readBatch()
 	if err != nil {
 		return err
 	}
@@ -206,10 +196,9 @@ func (a *API) createJobs(w http.ResponseWriter, r *http.Request, caller account.
 	defer cancel()
 	results := make([]batchResult, len(items))
 	for i, item := range items {
-		results[i] = a.createItem(ctx, r, caller, item)
+		results[i] = a.createItem(ctx, r, item)
 	}
-	a.writeJSON(w, http.StatusOK, map[string][]batchResult{"results": results})
-	return nil
+	return r.respond(map[string][]batchResult{"results": results}, nil)
 }
 
 // batchItem is the request for one job of a batch, as it was checked.
@@ -220,8 +209,8 @@ type batchItem struct {
 }
 
 // readBatch reads the items of a batch.
-func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, error) {
-	body, done, err := a.readBody(w, r, maxBodyBytes)
+func (r *apiRequest) readBatch() ([]batchItem, error) {
+	body, done, err := r.readBody(maxBodyBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -230,15 +219,15 @@ func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, er
 	if issues != nil {
 		return nil, invalid(issues)
 	}
-	batch := a.Description.CheckValue("createJobs", value)
+	batch := r.api.Description.CheckValue("createJobs", value)
 	batch.Issues = slices.DeleteFunc(batch.Issues, func(i api.Issue) bool { return len(i.Path) > 1 }) // of single items
-	if err := decode(w, batch, &struct{}{}); err != nil {
+	if err := r.decode(batch, &struct{}{}); err != nil {
 		return nil, err
 	}
 	given := value.(map[string]any)["jobs"].([]any) // as the schema says
 	items := make([]batchItem, len(given))
 	for i, request := range given {
-		item := batchItem{Checked: a.Description.CheckValue("createJob", request), request: emptyRequest()}
+		item := batchItem{Checked: r.api.Description.CheckValue("createJob", request), request: emptyRequest()}
 		if len(item.Issues) > 0 {
 			item.err = invalid(item.Issues)
 		} else {
@@ -250,20 +239,19 @@ func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, er
 }
 
 // createItem creates one job of a batch.
-func (a *API) createItem(ctx context.Context, r *http.Request, caller account.Caller, item batchItem) batchResult {
+func (a *API) createItem(ctx context.Context, r *apiRequest, item batchItem) batchResult {
 	var created createdJob
 	err := ctx.Err()
 	if err == nil {
-		created, err = a.create(ctx, caller, item.Checked, item.request, item.err)
+		created, err = a.create(ctx, r.caller, item.Checked, item.request, item.err)
 	}
 	if ctx.Err() != nil && err != nil {
 		err = &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The batch took too long. Send this item again."}
 	}
 	if err != nil {
-		record := httpmw.RecordOf(r)
-		status, body, _ := a.errorResponse(err, record)
+		status, body, _ := r.errorResponse(err)
 		if status == http.StatusInternalServerError {
-			a.Log.Error("cannot create a job of a batch", "request", record.ID, "error", err)
+			a.Log.Error("cannot create a job of a batch", "request", r.ID, "error", err)
 		}
 		return batchResult{Status: status, Error: &body}
 	}

@@ -12,7 +12,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
-	"standin/internal/server/httpmw"
 )
 
 // meBody is the response of the getMe operation.
@@ -41,19 +40,14 @@ type meService struct {
 }
 
 // getMe tells a caller whose key it has.
-func (a *API) getMe(w http.ResponseWriter, r *http.Request, _ account.Caller) error {
-	token, _ := bearer(r)
-	key, err := a.Keys.Find(r.Context(), token)
-	if err != nil {
-		return err // it was revoked just now
-	}
-	body := meBody{
+func (a *API) getMe(r *apiRequest) error {
+	token, _ := r.bearer()
+	key, err := a.Keys.Find(r.Context(), token) // an error if it was revoked just now
+	return r.respond(meBody{
 		Consumer: meConsumer{key.ConsumerID, key.Consumer},
 		Key:      meKey{key.ID, key.Name, key.Mode, key.Scope, job.Timestamp(key.CreatedAt), job.NullTimestamp(key.ExpiresAt)},
 		Service:  meService{a.Version},
-	}
-	a.writeJSON(w, http.StatusOK, body)
-	return nil
+	}, err)
 }
 
 // keyBody is the Key schema of api/openapi.yaml.
@@ -78,56 +72,45 @@ func newKeyBody(key account.Key) keyBody {
 	}
 }
 
-func (a *API) listKeys(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listKeys", &query); err != nil {
-		return err
-	}
-	keys, err := a.Keys.Of(r.Context(), caller)
+func (a *API) listKeys(r *apiRequest, in pageQuery) error {
+	keys, err := a.Keys.Of(r.Context(), r.caller)
 	if err != nil {
 		return err
 	}
-	keys, next, err := lifecycle.PageOf(query.page(), lifecycle.KeyList, keys, func(key account.Key) (int64, uuid.UUID) {
+	keys, next, err := lifecycle.PageOf(in.page(), lifecycle.KeyList, keys, func(key account.Key) (int64, uuid.UUID) {
 		return -key.CreatedAt.UnixMilli(), key.ID
 	})
-	return a.respond(w, http.StatusOK, struct {
-		Keys []keyBody `json:"keys"`
-		Next *string   `json:"nextCursor"`
-	}{bodiesOf(keys, newKeyBody), nullText(next)}, err)
+	return respondPage(r, "keys", keys, newKeyBody, next, err)
 }
 
-func (a *API) createKey(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+func (a *API) createKey(r *apiRequest) error {
 	var request struct {
 		Name      string        `json:"name"`
 		Mode      job.Mode      `json:"mode"`
 		Scope     account.Scope `json:"scope"`
-		ExpiresAt *time.Time    `json:"expiresAt"`
+		ExpiresAt time.Time     `json:"expiresAt"`
 	}
-	request.Mode = caller.Mode
-	if err := a.readRequest(w, r, "createKey", &request); err != nil {
+	request.Mode = r.caller.Mode
+	if err := r.read(&request); err != nil {
 		return err
 	}
-	options := account.KeyOptions{Name: request.Name, Scope: request.Scope}
-	if request.ExpiresAt != nil {
-		options.ExpiresAt = *request.ExpiresAt
-	}
-	key, secret, err := a.Keys.Create(r.Context(), caller, request.Mode, options)
+	key, secret, err := a.Keys.Create(r.Context(), r.caller, request.Mode, account.KeyOptions{
+		Name: request.Name, Scope: request.Scope, ExpiresAt: request.ExpiresAt,
+	})
 	if err != nil {
 		return fmt.Errorf("create a key: %w", err)
 	}
 	body := newKeyBody(key)
 	body.Secret = secret
-	a.writeJSON(w, http.StatusCreated, body)
-	return nil
+	return r.respondStatus(http.StatusCreated, body, nil)
 }
 
-func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	if err := a.Keys.Revoke(r.Context(), caller, id); err != nil {
+func (a *API) revokeKey(r *apiRequest) error {
+	if err := a.Keys.Revoke(r.Context(), r.caller, r.id); err != nil {
 		return err
 	}
 	a.Revocations.Announce()
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return r.noContent(nil)
 }
 
 // auditActions are what keys do, by the pattern of the operation, in words for the audit log. An
@@ -167,16 +150,16 @@ func unaudited(pattern string) bool {
 }
 
 // audit adds what a key has done to the audit log of the team.
-func (a *API) audit(w http.ResponseWriter, r *http.Request, caller account.Caller) {
+func (a *API) audit(r *apiRequest) {
 	if unaudited(r.Pattern) {
 		return
 	}
 	action := cmp.Or(auditActions[r.Pattern], r.Pattern)
-	created := w.Header().Get("Location")
+	created := r.Header().Get("Location")
 	target := cmp.Or(r.PathValue("id"), r.PathValue("deliveryId"), created[strings.LastIndex(created, "/")+1:])
-	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, target, time.Now())
+	entry := account.NewAuditEntry(r.caller.ConsumerID, r.caller.Actor(), action, target, time.Now())
 	if err := a.Audit.AppendAudit(r.Context(), entry); err != nil {
-		a.Log.Error("cannot write to the audit log", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
+		a.Log.Error("cannot write to the audit log", "action", action, "request_id", r.ID, "error", err)
 	}
 }
 
@@ -189,21 +172,20 @@ type auditBody struct {
 	Target string        `json:"target"`
 }
 
-func (a *API) listAuditLog(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listAuditLog", &query); err != nil {
-		return err
-	}
-	page := query.page()
+func newAuditBody(e account.AuditEntry) auditBody {
+	return auditBody{e.ID, job.Timestamp(e.At), e.Actor, e.Action, e.Target}
+}
+
+func (a *API) listAuditLog(r *apiRequest, in pageQuery) error {
 	before := uuid.Nil
-	if page.Cursor != "" {
+	if in.Cursor != "" {
 		var ok bool
-		if before, ok = parseID(page.Cursor); !ok {
+		if before, ok = parseID(in.Cursor); !ok {
 			return invalid(issue("format", "is not a cursor of this list", "cursor"))
 		}
 	}
-	limit := cmp.Or(page.Limit, lifecycle.DefaultPage)
-	entries, err := a.Audit.AuditLog(r.Context(), caller.ConsumerID, before, limit+1)
+	limit := cmp.Or(in.Limit, lifecycle.DefaultPage)
+	entries, err := a.Audit.AuditLog(r.Context(), r.caller.ConsumerID, before, limit+1)
 	if err != nil {
 		return fmt.Errorf("list the audit log: %w", err)
 	}
@@ -212,13 +194,5 @@ func (a *API) listAuditLog(w http.ResponseWriter, r *http.Request, caller accoun
 		entries = entries[:limit]
 		next = entries[limit-1].ID.String()
 	}
-	bodies := make([]auditBody, len(entries))
-	for i, e := range entries {
-		bodies[i] = auditBody{e.ID, job.Timestamp(e.At), e.Actor, e.Action, e.Target}
-	}
-	a.writeJSON(w, http.StatusOK, struct {
-		Entries []auditBody `json:"entries"`
-		Next    *string     `json:"nextCursor"`
-	}{bodies, nullText(next)})
-	return nil
+	return respondPage(r, "entries", entries, newAuditBody, next, nil)
 }

@@ -14,7 +14,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
-	"standin/internal/server/httpmw"
 	"standin/internal/server/live"
 )
 
@@ -27,23 +26,23 @@ const (
 	liveRetry = 3 * time.Second
 )
 
-func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	j, err := a.namedJob(r, caller)
+func (a *API) liveJob(r *apiRequest) error {
+	j, err := r.job()
 	if err != nil {
 		return err
 	}
 	var query struct {
 		Follow string `json:"follow"`
 	}
-	if err := a.readQuery(w, r, "liveJob", &query); err != nil {
+	if err := r.read(&query); err != nil {
 		return err
 	}
-	last, ended := live.CutEnd(r.Header.Get("Last-Event-ID"))
+	last, ended := live.CutEnd(r.Request.Header.Get("Last-Event-ID"))
 	at, err := live.ParseCursor(last)
 	if err != nil {
 		return job.NewError(job.InvalidInput, "Last-Event-ID is not the id of an event.", "Last-Event-ID")
 	}
-	done, err := a.Streams.TryAcquire(caller.ConsumerID.String(), 1)
+	done, err := a.Streams.TryAcquire(r.caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
@@ -51,15 +50,14 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	feed, leave := a.Live.Join(j.ID)
 	defer leave()
 	s := &liveStream{
-		api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended, follow: query.Follow != "false",
+		apiRequest: r, control: http.NewResponseController(r), feed: feed, at: at, ended: ended, follow: query.Follow != "false",
 	}
-	return s.run(r)
+	return s.run()
 }
 
 // liveStream is the stream of one listener.
 type liveStream struct {
-	api     *API
-	writer  http.ResponseWriter
+	*apiRequest
 	control *http.ResponseController
 	feed    *live.Feed
 	at      live.Cursor
@@ -72,7 +70,7 @@ type liveStream struct {
 
 // run writes events until the job has ended, the API key was revoked, or the client is
 // gone or does not read.
-func (s *liveStream) run(r *http.Request) error {
+func (s *liveStream) run() error {
 	_ = s.control.SetReadDeadline(time.Time{}) // see ServeHTTP
 	keepAlive, recheck, end := time.NewTicker(liveKeepAlive), time.NewTicker(account.RecheckInterval), time.NewTimer(liveLifetime)
 	defer keepAlive.Stop()
@@ -83,14 +81,14 @@ func (s *liveStream) run(r *http.Request) error {
 		select {
 		case <-revoked:
 			revoked = s.api.Revocations.Next()
-			if !s.stillAllowed(r) {
+			if !s.stillAllowed() {
 				return nil
 			}
 		default:
 		}
 		status, changed := s.feed.Status()
 		if status.Ready {
-			if finished, err := s.advance(r.Context(), status); finished || err != nil || !s.follow {
+			if finished, err := s.advance(status); finished || err != nil || !s.follow {
 				return err
 			}
 		}
@@ -98,18 +96,18 @@ func (s *liveStream) run(r *http.Request) error {
 		case <-changed:
 		case <-revoked: // checked above
 		case <-recheck.C:
-			if !s.stillAllowed(r) {
+			if !s.stillAllowed() {
 				return nil
 			}
 		case <-keepAlive.C:
-			if s.started && !s.write([]byte(":\n\n")) {
+			if s.started && !s.send([]byte(":\n\n")) {
 				return nil
 			}
 		case <-end.C:
 			return nil
 		case <-s.api.draining:
 			return nil
-		case <-r.Context().Done():
+		case <-s.Context().Done():
 			return nil
 		}
 	}
@@ -117,9 +115,9 @@ func (s *liveStream) run(r *http.Request) error {
 
 // advance writes everything up to a status of the feed. It reports whether the
 // stream is finished.
-func (s *liveStream) advance(ctx context.Context, status live.Status) (finished bool, err error) {
+func (s *liveStream) advance(status live.Status) (finished bool, err error) {
 	for s.at != status.Tail {
-		events, next, err := s.feed.After(ctx, s.at)
+		events, next, err := s.feed.After(s.Context(), s.at)
 		if err != nil && !s.started {
 			return true, fmt.Errorf("read the events of a job: %w", err)
 		}
@@ -138,7 +136,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 		}
 	}
 	if status.End != "" && !s.started && s.ended {
-		s.writer.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
+		s.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
 		return true, nil
 	}
 	var out bytes.Buffer
@@ -154,7 +152,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 	} else {
 		writeEvent(&out, "end", status.End, live.EndID(s.at))
 	}
-	if (out.Len() > 0 || !s.started) && !s.write(out.Bytes()) {
+	if (out.Len() > 0 || !s.started) && !s.send(out.Bytes()) {
 		return true, nil
 	}
 	return status.End != "" || status.Gone, nil
@@ -168,7 +166,7 @@ func (s *liveStream) writeEvents(events []live.Event) bool {
 			writeEvent(&out, event.Name, string(event.Data), event.Cursor.String())
 		}
 	}
-	return out.Len() == 0 || s.write(out.Bytes())
+	return out.Len() == 0 || s.send(out.Bytes())
 }
 
 // writeEvent writes an event. Data has no line breaks.
@@ -179,28 +177,28 @@ func writeEvent(out *bytes.Buffer, name, data, id string) {
 	fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, data)
 }
 
-// write writes and flushes; false when the client is gone, or has not read for the
+// send writes and flushes; false when the client is gone, or has not read for the
 // stall timeout.
-func (s *liveStream) write(text []byte) bool {
+func (s *liveStream) send(text []byte) bool {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.api.Timeouts.Stall)) // see ServeHTTP
 	if !s.started {
 		s.started = true
-		header := s.writer.Header()
+		header := s.Header()
 		header.Set("Content-Type", "text/event-stream")
 		header.Set("X-Accel-Buffering", "no") // or a proxy would buffer the stream
-		s.writer.WriteHeader(http.StatusOK)
+		s.WriteHeader(http.StatusOK)
 		text = append(fmt.Appendf(nil, "retry: %d\n\n", liveRetry.Milliseconds()), text...)
 	}
-	if _, err := s.writer.Write(text); err != nil {
+	if _, err := s.Write(text); err != nil {
 		return false
 	}
 	return s.control.Flush() == nil
 }
 
 // stillAllowed reports whether the API key is still valid.
-func (s *liveStream) stillAllowed(r *http.Request) bool {
-	token, _ := bearer(r)
-	_, err := s.api.Keys.Authenticate(r.Context(), token)
+func (s *liveStream) stillAllowed() bool {
+	token, _ := s.bearer()
+	_, err := s.api.Keys.Authenticate(s.Context(), token)
 	return !job.ErrorIs(err, job.Unauthorized)
 }
 
@@ -215,19 +213,18 @@ const (
 )
 
 // getScreenshot returns the newest picture of a bot's meeting page.
-func (a *API) getScreenshot(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	done, err := a.Streams.TryAcquire(caller.ConsumerID.String(), 1)
+func (a *API) getScreenshot(r *apiRequest) error {
+	done, err := a.Streams.TryAcquire(r.caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
 	defer done()
-	found, err := a.awaitScreenshot(r.Context(), caller, id)
+	found, err := a.awaitScreenshot(r.Context(), r.caller, r.id)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Last-Modified", found.TakenAt.UTC().Format(http.TimeFormat))
-	a.write(w, http.StatusOK, "image/jpeg", found.Image)
-	return nil
+	r.Header().Set("Last-Modified", found.TakenAt.UTC().Format(http.TimeFormat))
+	return r.respondContent("image/jpeg", found.Image)
 }
 
 // awaitScreenshot waits for a picture for up to screenshotWait.
@@ -252,13 +249,13 @@ func (a *API) awaitScreenshot(ctx context.Context, caller account.Caller, id uui
 }
 
 // ingestScreenshot stores a picture of a bot's meeting page.
-func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
-	bot, err := a.botInPath(r, nil)
+func (a *API) ingestScreenshot(r *apiRequest) error {
+	bot, err := r.botInPath(nil)
 	if err != nil {
 		return err
 	}
-	httpmw.RecordOf(r).Level = slog.LevelDebug
-	image, done, err := a.readBody(w, r, ingest.MaxScreenshot)
+	r.Level = slog.LevelDebug
+	image, done, err := r.readBody(ingest.MaxScreenshot)
 	if err != nil {
 		return err
 	}
@@ -271,6 +268,5 @@ func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Jobs.SaveScreenshot(r.Context(), bot, image); err != nil {
 		return fmt.Errorf("save a picture of a page: %w", err)
 	}
-	a.writeJSON(w, http.StatusOK, okBody{true})
-	return nil
+	return r.respond(okBody{true}, nil)
 }

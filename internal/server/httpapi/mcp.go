@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"standin/client"
-	"standin/internal/account"
 )
 
 // maxAgentMessage bounds a message of an agent in bytes. The longest texts of all
@@ -20,34 +19,34 @@ const maxAgentMessage = 64 << 10
 
 // mcp serves agents that speak the Model Context Protocol. Their tools are requests to
 // this API with the same key.
-func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+func (a *API) mcp(r *apiRequest) error {
 	pages := http.NewCrossOriginProtection()
 	if base, err := url.Parse(a.BaseURL); err == nil {
 		_ = pages.AddTrustedOrigin(base.Scheme + "://" + base.Host) // a proxy may change the host of the request
 	}
-	if pages.Check(r) != nil {
+	if pages.Check(r.Request) != nil {
 		return &failure{status: http.StatusForbidden, code: "forbidden", message: "Pages of other sites cannot use this service as an agent."}
 	}
-	done, err := a.agents.TryAcquire(caller.ConsumerID.String(), 1)
+	done, err := a.agents.TryAcquire(r.caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
 	defer done()
-	body, decoded, err := a.readBody(w, r, maxAgentMessage)
+	body, decoded, err := r.readBody(maxAgentMessage)
 	if err != nil {
 		return err
 	}
 	defer decoded()
 	ctx, stop := a.untilDrain(r.Context())
 	defer stop()
-	token, _ := bearer(r)
+	token, _ := r.bearer()
 	api, err := client.New("http://"+inProcessHost, token)
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	r = r.WithContext(ctx)
-	api = api.WithHTTPClient(&http.Client{Transport: inProcess{a, r, decoded}})
-	a.Agents.ServeHTTP(w, r, body, decoded, api, a.Timeouts.Stall)
+	outer := r.WithContext(ctx)
+	api = api.WithHTTPClient(&http.Client{Transport: inProcess{a, outer, decoded}})
+	a.Agents.ServeHTTP(r, outer, body, decoded, api, a.Timeouts.Stall)
 	return nil
 }
 

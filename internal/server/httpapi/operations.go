@@ -1,116 +1,113 @@
 package httpapi
 
 import (
-	"maps"
-
-	"standin/internal/account"
 	"standin/internal/bot/ingest"
 )
 
 // handlers returns the handler of each operation, by operation ID.
 func (a *API) handlers() map[string]handler {
 	all := a.botHandlers()
-	maps.Copy(all, a.serviceHandlers())
-	for operation, handle := range a.teamHandlers() {
-		all[operation] = a.forConsumer(handle)
+	add := func(handlers map[string]handler, wraps ...func(handler) handler) {
+		for operation, handle := range handlers {
+			for _, wrap := range wraps {
+				handle = wrap(handle)
+			}
+			all[operation] = handle
+		}
 	}
-	for operation, handle := range a.jobHandlers() {
-		all[operation] = a.forConsumer(ofJob(handle))
-	}
-	for operation, handle := range a.calendarHandlers() {
-		all[operation] = a.forConsumer(named("calendar", handle))
-	}
-	for operation, handle := range a.adminHandlers() {
-		all[operation] = a.forScope(account.AdminScope, handle)
-	}
+	add(a.serviceHandlers())
+	add(a.teamHandlers(), a.forConsumer)
+	add(a.jobHandlers(), ofJob, a.forConsumer)
+	add(a.calendarHandlers(), ofCalendar, a.forConsumer)
+	add(a.adminHandlers(), a.forAdmin)
 	return all
 }
 
 // teamHandlers returns the handlers for the owners of API keys.
-func (a *API) teamHandlers() map[string]consumerHandler {
-	return map[string]consumerHandler{
+func (a *API) teamHandlers() map[string]handler {
+	return map[string]handler{
 		"createJob":            a.createJob,
 		"createJobs":           a.createJobs,
-		"listJobs":             a.listJobs,
-		"getJob":               a.getJob,
-		"getJobSettings":       a.getJobSettings,
-		"getJobDetails":        a.getJobDetails,
-		"liveJob":              a.liveJob,
-		"listenToJob":          a.listenToJob,
-		"getManifest":          a.getManifest,
-		"getTranscript":        a.getTranscript,
-		"searchTexts":          a.searchTexts,
-		"getMedia":             a.getMedia,
-		"headMedia":            a.getMedia,
+		"listJobs":             input(a.listJobs),
+		"searchTexts":          input(a.searchTexts),
 		"getMe":                a.getMe,
-		"getUsage":             a.getUsage,
-		"listWebhookEndpoints": a.listWebhookEndpoints,
+		"getUsage":             input(a.getUsage),
+		"listWebhookEndpoints": input(a.listWebhookEndpoints),
 		"getWebhookEndpoint":   named("webhook endpoint", a.getWebhookEndpoint),
-		"testWebhookEndpoint":  named("webhook endpoint", a.testWebhookEndpoint),
+		"testWebhookEndpoint":  named("webhook endpoint", input(a.testWebhookEndpoint)),
 		"retryWebhookEndpoint": named("webhook endpoint", a.retryWebhookEndpoint),
-		"listTeamDeliveries":   a.listTeamDeliveries,
+		"listTeamDeliveries":   input(a.listTeamDeliveries),
 		"getDelivery":          a.getDelivery,
 		"redeliverDelivery":    a.redeliverDelivery,
-		"redeliverFailed":      a.redeliverFailed,
+		"redeliverFailed":      input(a.redeliverFailed),
 		"createCalendar":       a.createCalendar,
-		"listCalendars":        a.listCalendars,
-		"listAccounts":         a.listAccounts,
+		"listCalendars":        input(a.listCalendars),
+		"listAccounts":         input(a.listAccounts),
 		"getAccount":           named("account", a.getAccount),
 	}
 }
 
 // jobHandlers returns the handlers of operations on a job.
-func (a *API) jobHandlers() map[string]idHandler {
-	return map[string]idHandler{
+func (a *API) jobHandlers() map[string]handler {
+	return map[string]handler{
+		"getJob":                     a.getJob,
+		"getJobSettings":             a.getJobSettings,
+		"getJobDetails":              a.getJobDetails,
+		"liveJob":                    a.liveJob,
+		"listenToJob":                a.listenToJob,
+		"getManifest":                a.getManifest,
+		"getTranscript":              input(a.getTranscript),
+		"getMedia":                   a.getMedia,
+		"headMedia":                  a.getMedia,
 		"getScreenshot":              a.getScreenshot,
-		"patchJob":                   a.patchJob,
+		"patchJob":                   input(a.patchJob),
 		"cancelJob":                  changing(a.Jobs.Cancel),
 		"requestRecordingPermission": a.command(ingest.RequestRecordingPermission),
 		"pauseRecording":             a.command(ingest.PauseRecording),
 		"resumeRecording":            a.command(ingest.ResumeRecording),
 		"stopRecording":              a.command(ingest.StopRecording),
 		"leaveCall":                  a.command(ingest.LeaveCall),
-		"sendChatMessage":            a.sendChatMessage,
-		"pinParticipant":             a.pinParticipant,
-		"playAudio":                  a.playAudio,
-		"speak":                      a.speak,
+		"sendChatMessage":            input(a.sendChatMessage),
+		"pinParticipant":             input(a.pinParticipant),
+		"playAudio":                  input(a.playAudio),
+		"speak":                      input(a.speak),
 		"stopOutput":                 a.command(ingest.StopOutput),
-		"setCamera":                  a.showPicture("setCamera", ingest.SetCamera),
-		"shareScreen":                a.showPicture("shareScreen", ingest.ShareScreen),
-		"transcribeAgain":            a.transcribeAgain,
+		"setCamera":                  input(a.showPicture(ingest.SetCamera)),
+		"shareScreen":                input(a.showPicture(ingest.ShareScreen)),
+		"transcribeAgain":            input(a.transcribeAgain),
 		"deleteRecording":            changing(a.Jobs.DeleteRecording),
-		"listTimeline":               a.listTimeline,
-		"listDeliveries":             a.listDeliveries,
+		"listTimeline":               input(a.listTimeline),
+		"listDeliveries":             input(a.listDeliveries),
 		"redeliver":                  a.redeliver,
 	}
 }
 
 // calendarHandlers returns the handlers of operations on a connected calendar.
-func (a *API) calendarHandlers() map[string]idHandler {
-	return map[string]idHandler{
+func (a *API) calendarHandlers() map[string]handler {
+	return map[string]handler{
 		"getCalendar":        a.getCalendar,
-		"patchCalendar":      a.patchCalendar,
+		"patchCalendar":      input(a.patchCalendar),
 		"deleteCalendar":     a.deleteCalendar,
 		"syncCalendar":       a.syncCalendar,
-		"listCalendarEvents": a.listCalendarEvents,
-		"patchCalendarEvent": a.patchCalendarEvent,
+		"listCalendarEvents": input(a.listCalendarEvents),
+		"patchCalendarEvent": input(a.patchCalendarEvent),
 	}
 }
 
 // adminHandlers returns the handlers that need a key with the scope admin.
-func (a *API) adminHandlers() map[string]consumerHandler {
-	return map[string]consumerHandler{
-		"listKeys":              a.listKeys,
+func (a *API) adminHandlers() map[string]handler {
+	return map[string]handler{
+		"listKeys":              input(a.listKeys),
 		"createKey":             a.createKey,
-		"listAuditLog":          a.listAuditLog,
+		"listAuditLog":          input(a.listAuditLog),
 		"revokeKey":             named("key", a.revokeKey),
-		"createWebhookEndpoint": a.createWebhookEndpoint,
-		"patchWebhookEndpoint":  named("webhook endpoint", a.patchWebhookEndpoint),
+		"createWebhookEndpoint": input(a.createWebhookEndpoint),
+		"patchWebhookEndpoint":  named("webhook endpoint", input(a.patchWebhookEndpoint)),
 		"deleteWebhookEndpoint": named("webhook endpoint", changing(a.Jobs.DeleteEndpoint)),
 		"rotateWebhookSecret":   a.rotateWebhookSecret,
-		"createAccount":         a.createAccount,
-		"patchAccount":          named("account", a.patchAccount),
-		"deleteAccount":         named("account", a.deleteAccount),
+		"createAccount":         input(a.createAccount),
+		"patchAccount":          named("account", input(a.patchAccount)),
+		"deleteAccount":         named("account", changing(a.deleteAccount)),
 	}
 }
 
@@ -133,20 +130,20 @@ func (a *API) botHandlers() map[string]handler {
 func (a *API) serviceHandlers() map[string]handler {
 	documents := perMinute(600)
 	return map[string]handler{
-		"intakeInvite":   a.authenticated("intakeSecret", a.intakeInvite),
+		"intakeInvite":   a.authenticated("intakeSecret", input(a.intakeInvite)),
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
 		"receivePayment": a.receivePayment,
 
-		"initLogin":     a.perAddress(perMinute(60), a.initLogin),
-		"pollLogin":     a.perAddress(perMinute(600), a.pollLogin),
-		"completeLogin": a.perAddress(perMinute(60), a.completeLogin),
+		"initLogin":     perAddress(perMinute(60), a.initLogin),
+		"pollLogin":     perAddress(perMinute(600), a.pollLogin),
+		"completeLogin": perAddress(perMinute(60), input(a.completeLogin)),
 
 		"health":           a.health, // never limited, because a failed probe can restart the process
 		"readiness":        a.readiness,
-		"reference":        a.perAddress(documents, a.reference),
-		"describe":         a.perAddress(documents, a.describe),
-		"describeYAML":     a.perAddress(documents, a.describeYAML),
-		"securityText":     a.perAddress(documents, a.securityText),
-		"describeManifest": a.perAddress(documents, a.describeManifest),
+		"reference":        perAddress(documents, a.reference),
+		"describe":         perAddress(documents, a.describe),
+		"describeYAML":     perAddress(documents, a.describeYAML),
+		"securityText":     perAddress(documents, a.securityText),
+		"describeManifest": perAddress(documents, a.describeManifest),
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"standin/internal/calendar"
 	"standin/internal/jobs/job"
 	"standin/internal/server/httpapi/reference"
-	"standin/internal/server/httpmw"
 )
 
 // JobCounts counts the jobs that have not ended.
@@ -27,7 +26,7 @@ type JobCounts interface {
 }
 
 // hostMetrics serves the operation of that name of api/openapi.yaml.
-func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
+func (a *API) hostMetrics(r *apiRequest) error {
 	counts, err := a.JobCounts.CountActive(r.Context())
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
@@ -40,34 +39,32 @@ func (a *API) hostMetrics(w http.ResponseWriter, r *http.Request) error {
 			metrics.Bots.Scheduled += jobs
 		}
 	}
-	a.writeJSON(w, http.StatusOK, metrics)
-	return nil
+	return r.respond(metrics, nil)
 }
 
 // metrics serves the metrics.
-func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
-	a.Metrics.ServeHTTP(w, r)
+func (a *API) metrics(r *apiRequest) error {
+	a.Metrics.ServeHTTP(r, r.Request)
 	return nil
 }
 
 // forScraper serves requests with an operator's secret as a bearer token.
 func (a *API) forScraper(handle handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		token, ok := bearer(r)
+	return func(r *apiRequest) error {
+		token, ok := r.bearer()
 		for _, secret := range []string{a.MetricsSecret, a.AdminSecret} {
 			if ok && secret != "" && account.SameSecret(token, secret) {
-				return handle(w, r)
+				return handle(r)
 			}
 		}
-		return a.refuseSecret(r, "Bearer", "Missing or invalid bearer token: it is the metrics secret or the admin secret.")
+		return r.refuseSecret("Bearer", "Missing or invalid bearer token: it is the metrics secret or the admin secret.")
 	}
 }
 
 // health responds as soon as the process is up.
-func (a *API) health(w http.ResponseWriter, r *http.Request) error {
-	httpmw.RecordOf(r).Level = slog.LevelDebug
-	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
-	return nil
+func (a *API) health(r *apiRequest) error {
+	r.Level = slog.LevelDebug
+	return r.respondContent("text/plain; charset=utf-8", []byte("ok\n"))
 }
 
 // Readiness knows whether this node can do its work. It must not block.
@@ -83,8 +80,8 @@ type ReadinessCheck struct {
 
 // readiness responds 503 if a check fails that the request does not exclude. Why it fails is not
 // for everyone: it is in the log and on the operator page.
-func (a *API) readiness(w http.ResponseWriter, r *http.Request) error {
-	httpmw.RecordOf(r).Level = slog.LevelDebug
+func (a *API) readiness(r *apiRequest) error {
+	r.Level = slog.LevelDebug
 	excluded := strings.Split(strings.Join(r.URL.Query()["exclude"], ","), ",")
 	response := struct {
 		Ready  bool             `json:"ready"`
@@ -100,47 +97,41 @@ func (a *API) readiness(w http.ResponseWriter, r *http.Request) error {
 			response.Ready, status = false, http.StatusServiceUnavailable
 		}
 	}
-	a.writeJSON(w, status, response)
-	return nil
+	return r.respondStatus(status, response, nil)
 }
 
 // reference serves the page that shows the description.
-func (a *API) reference(w http.ResponseWriter, _ *http.Request) error {
-	header := w.Header()
+func (a *API) reference(r *apiRequest) error {
+	header := r.Header()
 	header.Set("Content-Security-Policy", reference.Policy)
 	header.Set("Referrer-Policy", "no-referrer")
-	a.write(w, http.StatusOK, "text/html; charset=utf-8", reference.Page)
-	return nil
+	return r.respondContent("text/html; charset=utf-8", reference.Page)
 }
 
 // referenceAsset serves a script or a style of that page.
-func (a *API) referenceAsset(w http.ResponseWriter, r *http.Request) error {
+func (a *API) referenceAsset(r *apiRequest) error {
 	content, mediaType, ok := reference.Asset(r.PathValue("name"))
 	if !ok {
-		return noSuchPath(w, r)
+		return noSuchPath(r)
 	}
-	w.Header().Set("Cache-Control", "public, max-age=3600")
-	a.write(w, http.StatusOK, mediaType, content)
-	return nil
+	r.Header().Set("Cache-Control", "public, max-age=3600")
+	return r.respondContent(mediaType, content)
 }
 
-func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
-	a.write(w, http.StatusOK, "application/json", a.description)
-	return nil
+func (a *API) describe(r *apiRequest) error {
+	return r.respondContent("application/json", a.description)
 }
 
-func (a *API) describeYAML(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) describeYAML(r *apiRequest) error {
 	text, err := a.descriptionYAML()
 	if err != nil {
 		return err
 	}
-	a.write(w, http.StatusOK, "application/yaml", text)
-	return nil
+	return r.respondContent("application/yaml", text)
 }
 
-func (a *API) describeManifest(w http.ResponseWriter, _ *http.Request) error {
-	a.write(w, http.StatusOK, "application/schema+json", a.Description.ManifestSchema())
-	return nil
+func (a *API) describeManifest(r *apiRequest) error {
+	return r.respondContent("application/schema+json", a.Description.ManifestSchema())
 }
 
 // checkSecurityContact checks a contact of security.txt (RFC 9116, section 2.5.3).
@@ -159,27 +150,26 @@ func checkSecurityContact(contact string) error {
 const securityTextLifetime = 30 * 24 * time.Hour
 
 // securityText serves security.txt (RFC 9116).
-func (a *API) securityText(w http.ResponseWriter, r *http.Request) error {
+func (a *API) securityText(r *apiRequest) error {
 	if a.SecurityContact == "" {
-		return noSuchPath(w, r)
+		return noSuchPath(r)
 	}
 	text := fmt.Sprintf("Contact: %s\nExpires: %s\nPreferred-Languages: en\n",
 		a.SecurityContact, time.Now().UTC().Add(securityTextLifetime).Format(time.RFC3339))
-	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
-	return nil
+	return r.respondContent("text/plain; charset=utf-8", []byte(text))
 }
 
 // receivePayment serves the operation of that name of api/openapi.yaml. The
 // response to an unsigned request has no body, so that it gives nothing away.
-func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
+func (a *API) receivePayment(r *apiRequest) error {
 	if a.Payments == nil {
-		return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
+		return r.failWithoutBody(http.StatusServiceUnavailable, billing.ErrNoSecret)
 	}
-	signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
+	signature := cmp.Or(r.Request.Header.Get(billing.Header), r.Request.Header.Get(billing.ProviderHeader))
 	if signature == "" {
-		return failWithoutBody(w, r, http.StatusBadRequest, billing.ErrSignature)
+		return r.failWithoutBody(http.StatusBadRequest, billing.ErrSignature)
 	}
-	body, done, err := a.readBody(w, r, maxBodyBytes)
+	body, done, err := r.readBody(maxBodyBytes)
 	if err != nil {
 		return err
 	}
@@ -190,19 +180,15 @@ func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
 		result, err = a.Payments.Apply(r.Context(), event)
 	}
 	if errors.Is(err, billing.ErrSignature) || job.ErrorIs(err, job.InvalidInput) {
-		return failWithoutBody(w, r, http.StatusBadRequest, err)
+		return r.failWithoutBody(http.StatusBadRequest, err)
 	}
-	return a.respond(w, http.StatusOK, struct {
+	return r.respond(struct {
 		OK      bool `json:"ok"`
 		Deduped bool `json:"deduped"`
 	}{true, result.Deduped}, err)
 }
 
-func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
-	var invite calendar.Invite
-	if err := a.readRequest(w, r, "intakeInvite", &invite); err != nil {
-		return err
-	}
+func (a *API) intakeInvite(r *apiRequest, invite calendar.Invite) error {
 	if isUnset(invite.JoinAt) {
 		invite.JoinAt = time.Now()
 	}
@@ -210,13 +196,11 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}
-	record := httpmw.RecordOf(r)
-	record.ConsumerID, record.JobID = result.ConsumerID, result.JobID
-	warn(w, a.describeLink(invite.MeetingURL).warning)
+	r.ConsumerID, r.JobID = result.ConsumerID, result.JobID
+	r.warn(a.describeLink(invite.MeetingURL).warning)
 	status := http.StatusOK
 	if result.Kind == calendar.Scheduled {
 		status = http.StatusCreated
 	}
-	a.writeJSON(w, status, result)
-	return nil
+	return r.respondStatus(status, result, nil)
 }

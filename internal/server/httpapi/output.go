@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 
 	"github.com/google/uuid"
 
 	"standin/api"
-	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
-	"standin/internal/recording"
 	"standin/internal/recording/speech"
 )
 
@@ -40,22 +36,21 @@ func (f outputFile) file(path ...any) (speech.File, error) {
 	return speech.File{URI: f.URI, Data: content, Path: path}, nil
 }
 
-func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request struct { // the PlayAudio schema of api/openapi.yaml
-		outputFile
-		Interrupt bool `json:"interrupt"`
-	}
-	if err := a.readRequest(w, r, "playAudio", &request); err != nil {
-		return err
-	}
-	file, err := request.file()
+// audioRequest is the PlayAudio schema of api/openapi.yaml.
+type audioRequest struct {
+	outputFile
+	Interrupt bool `json:"interrupt"`
+}
+
+func (a *API) playAudio(r *apiRequest, in audioRequest) error {
+	file, err := in.file()
 	if err != nil {
 		return err
 	}
-	return a.output(w, r, caller, id, lifecycle.Output{
-		Kind: ingest.PlayAudio, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
+	return r.output(lifecycle.Output{
+		Kind: ingest.PlayAudio, Args: ingest.SoundArgs{Interrupt: in.Interrupt},
 		Make: func(ctx context.Context) ([]byte, error) {
-			return a.Output.Sound(ctx, caller.ConsumerID, file)
+			return a.Output.Sound(ctx, r.caller.ConsumerID, file)
 		},
 	})
 }
@@ -68,15 +63,11 @@ type speakRequest struct {
 	Interrupt bool   `json:"interrupt"`
 }
 
-func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request speakRequest
-	if err := a.readRequest(w, r, "speak", &request); err != nil {
-		return err
-	}
-	say := speech.Text{Text: request.Text, Voice: request.Voice, Language: request.Language}
-	return a.output(w, r, caller, id, lifecycle.Output{
-		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
-		Make: func(ctx context.Context) ([]byte, error) { return a.Output.Speak(ctx, caller.ConsumerID, say) },
+func (a *API) speak(r *apiRequest, in speakRequest) error {
+	say := speech.Text{Text: in.Text, Voice: in.Voice, Language: in.Language}
+	return r.output(lifecycle.Output{
+		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: in.Interrupt},
+		Make: func(ctx context.Context) ([]byte, error) { return a.Output.Speak(ctx, r.caller.ConsumerID, say) },
 	})
 }
 
@@ -94,21 +85,17 @@ type outputPage struct {
 }
 
 // showPicture serves an operation that shows a picture.
-func (a *API) showPicture(operation string, kind ingest.CommandKind) idHandler {
-	return func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-		var request pictureRequest
-		if err := a.readRequest(w, r, operation, &request); err != nil {
-			return err
-		}
+func (a *API) showPicture(kind ingest.CommandKind) func(*apiRequest, pictureRequest) error {
+	return func(r *apiRequest, request pictureRequest) error {
 		kinds := "image, video, page and none"
 		if kind == ingest.ShareScreen {
 			request.Video, kinds = nil, "image, page and none"
 		}
-		args, content, err := a.picture(caller.ConsumerID, request, kinds)
+		args, content, err := a.picture(r.caller.ConsumerID, request, kinds)
 		if err != nil {
 			return err
 		}
-		return a.output(w, r, caller, id, lifecycle.Output{Kind: kind, Args: args, Make: content})
+		return r.output(lifecycle.Output{Kind: kind, Args: args, Make: content})
 	}
 }
 
@@ -147,13 +134,13 @@ func (a *API) picture(team uuid.UUID, request pictureRequest,
 }
 
 // output queues output for the job's bot.
-func (a *API) output(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, output lifecycle.Output) error {
-	command, err := a.Jobs.Output(r.Context(), caller, id, output)
-	return a.writeQueued(w, command, err)
+func (r *apiRequest) output(output lifecycle.Output) error {
+	command, err := r.api.Jobs.Output(r.Context(), r.caller, r.id, output)
+	return r.queued(command, err)
 }
 
 // readOutput serves what a command or the job itself plays or shows to the job's bot.
-func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
+func (a *API) readOutput(r *apiRequest) error {
 	name := r.PathValue("commandId")
 	own := name == ingest.OnJoinOutput || name == ingest.CameraOutput
 	var issues []api.Issue
@@ -161,7 +148,7 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil && !own {
 		issues = issue("format", "must be a UUID", "commandId")
 	}
-	bot, err := a.botInPath(r, issues)
+	bot, err := r.botInPath(issues)
 	if err != nil {
 		return err
 	}
@@ -176,16 +163,16 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		content, size, err = a.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+	if isMissing(err) {
 		return job.NewError(job.NotFound, "no such output")
 	}
 	if err != nil {
 		return fmt.Errorf("read output: %w", err)
 	}
 	defer content.Close()
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	_, _ = io.Copy(&stallWriter{ResponseWriter: w, api: a}, content) // the bot notices that it is incomplete
+	r.Header().Set("Content-Type", "application/octet-stream")
+	r.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	_, _ = io.Copy(&stallWriter{apiRequest: r}, content) // the bot notices that it is incomplete
 	return nil
 }
 

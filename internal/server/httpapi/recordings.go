@@ -47,33 +47,38 @@ const conversionWait = 20 * time.Second
 // to download hours of video once, too short to be shared.
 const signedURLExpiry = 15 * time.Minute
 
-func (a *API) getManifest(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	_, manifest, err := a.namedManifest(r, caller)
+func (a *API) getManifest(r *apiRequest) error {
+	manifest, err := r.manifest()
 	if err != nil {
 		return err
 	}
-	a.write(w, http.StatusOK, "application/json", manifest)
-	return nil
+	return r.respondContent("application/json", manifest)
 }
 
-// namedManifest returns the manifest of the job in the path.
-func (a *API) namedManifest(r *http.Request, caller account.Caller) (uuid.UUID, []byte, error) {
+// manifest returns the manifest of the job in the path.
+func (r *apiRequest) manifest() ([]byte, error) {
 	none := job.NewError(job.NotFound, "The job has no recording.")
-	j, err := a.namedJob(r, caller)
+	j, err := r.job()
 	if err != nil {
-		return uuid.Nil, nil, err
+		return nil, err
 	}
 	if j.ManifestURI == "" {
-		return uuid.Nil, nil, none
+		return nil, none
 	}
-	manifest, err := a.Recordings.Manifest(r.Context(), j.ID)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return uuid.Nil, nil, none // stored elsewhere, or deleted
+	manifest, err := r.api.Recordings.Manifest(r.Context(), j.ID)
+	if isMissing(err) {
+		return nil, none // stored elsewhere, or deleted
 	}
 	if err != nil {
-		return uuid.Nil, nil, fmt.Errorf("read a manifest: %w", err)
+		return nil, fmt.Errorf("read a manifest: %w", err)
 	}
-	return j.ID, manifest, nil
+	return manifest, nil
+}
+
+// isMissing reports whether an error says that a recording, or a file of it, does not exist.
+func isMissing(err error) bool {
+	_, missing := errors.AsType[*recording.NotFoundError](err)
+	return missing
 }
 
 // mediaFile is the entry of a file in a manifest.
@@ -103,43 +108,42 @@ func noSuchFile() error {
 	return job.NewError(job.NotFound, "The recording has no such file.")
 }
 
-func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, manifest, err := a.namedManifest(r, caller)
+func (a *API) getMedia(r *apiRequest) error {
+	manifest, err := r.manifest()
 	if err != nil {
 		return err
 	}
 	file, err := namedMedia(manifest, r.PathValue("name"))
 	if job.ErrorIs(err, job.NotFound) {
 		var made bool
-		if file, made, err = a.convert(r.Context(), caller.ConsumerID, id, manifest, r.PathValue("name")); err == nil && !made {
-			w.Header().Set("Retry-After", "5")
-			a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "processing"})
-			return nil
+		if file, made, err = a.convert(r.Context(), r.caller.ConsumerID, r.id, manifest, r.PathValue("name")); err == nil && !made {
+			r.Header().Set("Retry-After", "5")
+			return r.respondStatus(http.StatusAccepted, map[string]string{"status": "processing"}, nil)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet { // a URL is signed for one method
-		signedURL, signed, err := a.Recordings.SignedURL(r.Context(), id, file.Name, signedURLExpiry)
+		signedURL, signed, err := a.Recordings.SignedURL(r.Context(), r.id, file.Name, signedURLExpiry)
 		if err != nil {
 			return fmt.Errorf("sign a URL: %w", err)
 		}
 		if signed {
-			w.Header().Set("Location", signedURL)
-			w.WriteHeader(http.StatusTemporaryRedirect)
+			r.Header().Set("Location", signedURL)
+			r.WriteHeader(http.StatusTemporaryRedirect)
 			return nil
 		}
 	}
-	content, _, modified, err := a.Recordings.OpenMedia(r.Context(), id, file.Name)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+	content, _, modified, err := a.Recordings.OpenMedia(r.Context(), r.id, file.Name)
+	if isMissing(err) {
 		return noSuchFile()
 	}
 	if err != nil {
 		return fmt.Errorf("open a media file: %w", err)
 	}
 	defer content.Close() // read only
-	a.serveContent(w, r, file, content, modified)
+	r.serveContent(file, content, modified)
 	return nil
 }
 
@@ -157,29 +161,28 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []by
 	defer cancel()
 	ok, err := a.Formats.Make(waiting, consumer, id, m.Media, name)
 	file = mediaFile{Name: name, ContentType: how.ContentType}
-	missing := (*recording.NotFoundError)(nil)
 	switch {
 	case ok:
 		return file, true, nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return file, false, nil
-	case err == nil || errors.As(err, &missing):
+	case err == nil || isMissing(err):
 		return file, false, noSuchFile()
 	}
 	return file, false, fmt.Errorf("make %s: %w", name, err)
 }
 
-func (a *API) serveContent(w http.ResponseWriter, r *http.Request, file mediaFile, content io.ReadSeeker, modified time.Time) {
-	header := w.Header()
+func (r *apiRequest) serveContent(file mediaFile, content io.ReadSeeker, modified time.Time) {
+	header := r.Header()
 	header.Set("Cache-Control", "private, no-cache") // caches must revalidate
 	header.Set("Content-Type", file.ContentType)
 	if file.SHA256 != "" {
 		header.Set("ETag", `"`+file.SHA256+`"`)
 	}
-	if !byteRanges.MatchString(r.Header.Get("Range")) {
-		r.Header.Del("Range") // a malformed one is ignored (RFC 9110, section 14.2)
+	if !byteRanges.MatchString(r.Request.Header.Get("Range")) {
+		r.Request.Header.Del("Range") // a malformed one is ignored (RFC 9110, section 14.2)
 	}
-	http.ServeContent(&stallWriter{ResponseWriter: w, api: a}, r, file.Name, modified, content)
+	http.ServeContent(&stallWriter{apiRequest: r}, r.Request, file.Name, modified, content)
 }
 
 // byteRanges matches a well-formed Range header in bytes (RFC 9110, section 14.1.2).
@@ -188,14 +191,13 @@ var byteRanges = regexp.MustCompile(`^bytes=[ \t]*(\d+-\d*|-\d+)([ \t]*,[ \t]*(\
 // stallWriter lets a client pause for the stall timeout between two reads. An
 // error that http.ServeContent would write as text becomes an Error body.
 type stallWriter struct {
-	http.ResponseWriter
-	api    *API
+	*apiRequest
 	failed bool // an error was written, and the rest is dropped
 }
 
 func (w *stallWriter) WriteHeader(status int) {
 	if status < http.StatusBadRequest || status == http.StatusPreconditionFailed {
-		w.ResponseWriter.WriteHeader(status)
+		w.apiRequest.WriteHeader(status)
 		return
 	}
 	w.failed = true
@@ -204,15 +206,15 @@ func (w *stallWriter) WriteHeader(status int) {
 		body = errorBody{Error: "internal_server_error", Message: "The file could not be read.", DocURL: errorsPage}
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	w.api.writeJSON(w.ResponseWriter, status, body)
+	w.writeJSON(status, body)
 }
 
 func (w *stallWriter) Write(data []byte) (int, error) {
 	if w.failed {
 		return len(data), nil
 	}
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.api.Timeouts.Stall)) // see ServeHTTP
-	return w.ResponseWriter.Write(data)
+	_ = http.NewResponseController(w.apiRequest).SetWriteDeadline(time.Now().Add(w.api.Timeouts.Stall)) // see ServeHTTP
+	return w.apiRequest.Write(data)
 }
 
 // Texts returns the chat messages and captions of a job, and searches the texts of a
@@ -228,66 +230,57 @@ var transcriptFormats = map[string]string{
 	"application/json": "json", "text/vtt": "vtt", "text/plain": "text", "*/*": "json", "text/*": "text", "application/*": "json",
 }
 
-func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query struct {
-		Format string `json:"format"`
-	}
-	if err := a.readQuery(w, r, "getTranscript", &query); err != nil {
-		return err
-	}
-	m, document, err := a.namedTranscript(r, caller)
+type transcriptQuery struct {
+	Format string `json:"format"`
+}
+
+func (a *API) getTranscript(r *apiRequest, query transcriptQuery) error {
+	m, document, err := a.namedTranscript(r)
 	if err != nil {
 		return err
 	}
 	if query.Format == "" {
-		query.Format = acceptedFormat(r.Header.Get("Accept"))
-		w.Header().Set("Vary", "Accept")
+		query.Format = acceptedFormat(r.Request.Header.Get("Accept"))
+		r.Header().Set("Vary", "Accept")
 	}
 	switch query.Format {
 	case "vtt":
-		a.write(w, http.StatusOK, "text/vtt; charset=utf-8", document.VTT(m.Gaps))
+		return r.respondContent("text/vtt; charset=utf-8", document.VTT(m.Gaps))
 	case "text":
-		a.write(w, http.StatusOK, "text/plain; charset=utf-8", document.Text())
-	default:
-		a.writeJSON(w, http.StatusOK, document)
+		return r.respondContent("text/plain; charset=utf-8", document.Text())
 	}
-	return nil
+	return r.respond(document, nil)
 }
 
-func (a *API) transcribeAgain(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var options job.TranscriptionOptions
-	if err := a.readRequest(w, r, "transcribeAgain", &options); err != nil {
-		return err
-	}
-	if err := a.Jobs.RequestTranscription(r.Context(), caller, id, options); err != nil {
+func (a *API) transcribeAgain(r *apiRequest, options job.TranscriptionOptions) error {
+	if err := a.Jobs.RequestTranscription(r.Context(), r.caller, r.id, options); err != nil {
 		return fmt.Errorf("request a transcription: %w", err)
 	}
-	a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "queued"})
-	return nil
+	return r.respondStatus(http.StatusAccepted, map[string]string{"status": "queued"}, nil)
 }
 
 // namedTranscript returns the manifest and the transcript of the job in the path.
-func (a *API) namedTranscript(r *http.Request, caller account.Caller) (m recording.Manifest, document transcript.Document, err error) {
-	release, err := a.costlyRead(r, caller)
+func (a *API) namedTranscript(r *apiRequest) (m recording.Manifest, document transcript.Document, err error) {
+	release, err := r.costlyRead()
 	if err != nil {
 		return m, document, err
 	}
 	defer release()
-	id, manifest, err := a.namedManifest(r, caller)
+	manifest, err := r.manifest()
 	if err != nil {
 		return m, document, err
 	}
 	if err := json.Unmarshal(manifest, &m); err != nil {
 		return m, document, fmt.Errorf("read a manifest: %w", err)
 	}
-	document, err = a.transcript(r.Context(), id, m)
+	document, err = a.transcript(r.Context(), r.id, m)
 	return m, document, err
 }
 
 // transcript returns the transcript of a recording, or else its captions.
 func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
 	content, _, _, err := a.Recordings.OpenMedia(ctx, id, transcript.FileName)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+	if isMissing(err) {
 		return a.captions(ctx, id, m)
 	}
 	if err != nil {

@@ -17,15 +17,25 @@ import (
 	"standin/internal/base/text"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
+	"standin/internal/server/httpmw"
 )
 
 // maxBodyBytes bounds a JSON body.
 const maxBodyBytes = 1 << 20
 
+// apiRequest is a request for an operation and the writer of its response.
+type apiRequest struct {
+	httpmw.Exchange
+	api       *API
+	operation string         // its ID in api/openapi.yaml; empty if it is not described there
+	caller    account.Caller // the owner of the API key
+	id        uuid.UUID      // of what the operation is on, from the path
+}
+
 // readBody reads a body of at most limit bytes, and waits until the process may decode it. Call
 // done when it is decoded.
-func (a *API) readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, done func(), err error) {
-	body, done, err = a.Bodies.Open(w, r, a.addressKey(r), limit, a.Timeouts.ReadJSON)
+func (r *apiRequest) readBody(limit int64) (body []byte, done func(), err error) {
+	body, done, err = r.api.Bodies.Open(r, r.Request, r.address(), limit, r.api.Timeouts.ReadJSON)
 	if err != nil {
 		return nil, nil, bodyError(err)
 	}
@@ -36,41 +46,48 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, limit int64) (bod
 // for a consumer, and four for all.
 func NewCostlyReads() *budget.Budget { return budget.New(4, 1, 0) }
 
-// costlyRead waits until the consumer may make a costly read.
-func (a *API) costlyRead(r *http.Request, caller account.Caller) (release func(), err error) {
-	return a.CostlyReads.AcquireWithin(r.Context(), a.Timeouts.WriteJSON, caller.ConsumerID.String(), 1)
+// costlyRead waits until the caller may make a costly read.
+func (r *apiRequest) costlyRead() (release func(), err error) {
+	return r.api.CostlyReads.AcquireWithin(r.Context(), r.api.Timeouts.WriteJSON, r.caller.ConsumerID.String(), 1)
 }
 
-// readRequest reads a body, checks it against the schema of an operation, and
-// decodes it into the struct that into points to.
-func (a *API) readRequest(w http.ResponseWriter, r *http.Request, operationID string, into any) error {
-	_, err := a.readChecked(w, r, operationID, into)
+// input serves an operation with its input.
+func input[In any](handle func(*apiRequest, In) error) handler {
+	return func(r *apiRequest) error {
+		var in In
+		if err := r.read(&in); err != nil {
+			return err
+		}
+		return handle(r, in)
+	}
+}
+
+// read checks the input of an operation against api/openapi.yaml, and decodes it into the struct
+// that into points to. The input is the query of a GET request, and the body of others.
+func (r *apiRequest) read(into any) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r.decode(r.api.Description.CheckQuery(r.operation, r.URL.Query()), into)
+	}
+	_, err := r.readChecked(into)
 	return err
 }
 
-// readChecked does the same as readRequest, and returns the checked body too, also if it
-// has issues.
-func (a *API) readChecked(w http.ResponseWriter, r *http.Request, operationID string, into any) (api.Checked, error) {
-	body, done, err := a.readBody(w, r, maxBodyBytes)
+// readChecked reads a body like read, and returns the checked body too, also if it has issues.
+func (r *apiRequest) readChecked(into any) (api.Checked, error) {
+	body, done, err := r.readBody(maxBodyBytes)
 	if err != nil {
 		return api.Checked{}, err
 	}
 	defer done()
-	checked := a.Description.CheckRequest(operationID, body)
-	return checked, decode(w, checked, into)
-}
-
-// readQuery checks the query against the parameters of an operation and decodes
-// it into the struct that into points to.
-func (a *API) readQuery(w http.ResponseWriter, r *http.Request, operationID string, into any) error {
-	return decode(w, a.Description.CheckQuery(operationID, r.URL.Query()), into)
+	checked := r.api.Description.CheckRequest(r.operation, body)
+	return checked, r.decode(checked, into)
 }
 
 // decode decodes a checked body or query and lists its unknown fields in the
 // response.
-func decode(w http.ResponseWriter, checked api.Checked, into any) error {
+func (r *apiRequest) decode(checked api.Checked, into any) error {
 	if len(checked.Ignored) > 0 {
-		w.Header().Set(ignoredFieldsHeader, fieldList(checked.Ignored))
+		r.Header().Set(ignoredFieldsHeader, fieldList(checked.Ignored))
 	}
 	if len(checked.Issues) > 0 {
 		return invalid(checked.Issues)
@@ -107,7 +124,7 @@ type pageQuery struct {
 func (q pageQuery) page() lifecycle.Page { return lifecycle.Page{Cursor: q.Cursor, Limit: q.Limit} }
 
 // pathID returns the id of an entity in the path. A text that is not a UUID names none.
-func pathID(r *http.Request, name, entity string) (uuid.UUID, error) {
+func (r *apiRequest) pathID(name, entity string) (uuid.UUID, error) {
 	id, ok := parseID(r.PathValue(name))
 	if !ok {
 		return uuid.Nil, job.NewError(job.NotFound, "no such "+entity)
@@ -127,50 +144,65 @@ type okBody struct {
 }
 
 // respond responds with the result of an operation: a JSON body, or an error.
-func (a *API) respond(w http.ResponseWriter, status int, body any, err error) error {
+func (r *apiRequest) respond(body any, err error) error {
+	return r.respondStatus(http.StatusOK, body, err)
+}
+
+// respondStatus is respond with another status.
+func (r *apiRequest) respondStatus(status int, body any, err error) error {
 	if err == nil {
-		a.writeJSON(w, status, body)
+		r.writeJSON(status, body)
 	}
 	return err
 }
 
+// respondPage responds with a page of a list, which has its values in a field.
+func respondPage[T, B any](r *apiRequest, field string, values []T, body func(T) B, next string, err error) error {
+	return r.respond(map[string]any{field: bodiesOf(values, body), "nextCursor": nullText(next)}, err)
+}
+
+// respondCreated responds with what an operation has created, and its path.
+func (r *apiRequest) respondCreated(list string, id uuid.UUID, body any) error {
+	r.Header().Set("Location", "/api/v1/"+list+"/"+id.String())
+	return r.respondStatus(http.StatusCreated, body, nil)
+}
+
 // noContent responds with the result of an operation that has no body.
-func noContent(w http.ResponseWriter, err error) error {
+func (r *apiRequest) noContent(err error) error {
 	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
+		r.WriteHeader(http.StatusNoContent)
 	}
 	return err
 }
 
 // changing serves an operation on what an ID names that has no response body.
-func changing(change func(context.Context, account.Caller, uuid.UUID) error) idHandler {
-	return func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-		return noContent(w, change(r.Context(), caller, id))
-	}
+func changing(change func(context.Context, account.Caller, uuid.UUID) error) handler {
+	return func(r *apiRequest) error { return r.noContent(change(r.Context(), r.caller, r.id)) }
 }
 
 // writeJSON responds with a JSON body.
-func (a *API) writeJSON(w http.ResponseWriter, status int, value any) {
+func (r *apiRequest) writeJSON(status int, value any) {
 	body, err := text.EncodeJSON(value)
 	if err != nil {
 		panic(fmt.Sprintf("encode a response: %v", err)) // every value is from this service
 	}
-	a.write(w, status, "application/json", append(body, '\n'))
-}
-
-// writeJob responds with a job.
-func (a *API) writeJob(w http.ResponseWriter, status int, j job.Job) {
-	a.writeJSON(w, status, job.NewView(j))
+	r.write(status, "application/json", append(body, '\n'))
 }
 
 // write responds with a complete body, which the client must read within the
 // response timeout.
-func (a *API) write(w http.ResponseWriter, status int, contentType string, body []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.Timeouts.WriteJSON)) // see ServeHTTP
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+func (r *apiRequest) write(status int, contentType string, body []byte) {
+	_ = http.NewResponseController(r).SetWriteDeadline(time.Now().Add(r.api.Timeouts.WriteJSON)) // see ServeHTTP
+	r.Header().Set("Content-Type", contentType)
+	r.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	r.WriteHeader(status)
+	_, _ = r.Write(body) // the client may be gone
+}
+
+// respondContent responds with content that is not JSON of this package.
+func (r *apiRequest) respondContent(contentType string, content []byte) error {
+	r.write(http.StatusOK, contentType, content)
+	return nil
 }
 
 // bodiesOf returns the bodies of values: an empty list, not null, if there are none.

@@ -11,39 +11,36 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/base/retry"
 	"standin/internal/jobs/job"
 	"standin/internal/recording/sound"
-	"standin/internal/server/httpmw"
 )
 
 // soundRecheck is how often a listener's job and API key are checked.
 const soundRecheck = 5 * time.Second
 
 // ingestSound accepts the connection of a bot for live sound.
-func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
-	bot, err := a.botInPath(r, nil)
+func (a *API) ingestSound(r *apiRequest) error {
+	bot, err := r.botInPath(nil)
 	if err != nil {
 		return err
 	}
-	httpmw.RecordOf(r).Level = slog.LevelDebug
+	r.Level = slog.LevelDebug
 	if err := a.Jobs.AdmitSound(r.Context(), bot); err != nil {
 		return fmt.Errorf("admit the sound of a bot: %w", err)
 	}
-	conn, err := accept(w, r)
+	conn, err := r.accept()
 	if err != nil {
 		return err
 	}
-	a.untilDrained(r, func(ctx context.Context) { a.Sound.ServeBot(ctx, conn, bot) })
+	a.untilDrained(r.Context(), func(ctx context.Context) { a.Sound.ServeBot(ctx, conn, bot) })
 	return nil
 }
 
 // listenToJob sends the live sound of a job to a WebSocket.
-func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	j, err := a.namedJob(r, caller)
+func (a *API) listenToJob(r *apiRequest) error {
+	j, err := r.job()
 	if err != nil {
 		return err
 	}
@@ -51,13 +48,13 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		Audio      job.StreamAudio `json:"audio"`
 		SampleRate int             `json:"sampleRate"`
 	}{job.StreamMixed, job.DefaultSampleRate}
-	if err := a.readQuery(w, r, "listenToJob", &query); err != nil {
+	if err := r.read(&query); err != nil {
 		return err
 	}
 	if j.Status.Terminal() || j.Status.Teardown() {
 		return job.NewError(job.InvalidState, "there is no more sound: the job is "+string(j.Status))
 	}
-	done, err := a.listeners.TryAcquire(caller.ConsumerID.String(), 1)
+	done, err := a.listeners.TryAcquire(r.caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
@@ -66,19 +63,19 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 	if err != nil {
 		return fmt.Errorf("find the node with the sound of a job: %w", err)
 	}
-	if node != "" && r.Header.Get(forwardedHeader) == "" {
-		return a.forward(w, r, node)
+	if node != "" && r.Request.Header.Get(forwardedHeader) == "" {
+		return a.forward(r, node)
 	}
-	conn, err := accept(w, r)
+	conn, err := r.accept()
 	if err != nil {
 		return err
 	}
-	a.untilDrained(r, func(ctx context.Context) {
+	a.untilDrained(r.Context(), func(ctx context.Context) {
 		subscription := a.Sound.Subscribe(j.ID, sound.WantedBy(query.Audio))
 		defer subscription.Close()
 		listening, end := context.WithCancelCause(ctx)
 		var checking sync.WaitGroup
-		checking.Go(func() { end(a.waitForSoundEnd(listening, r, caller, j.ID)) })
+		checking.Go(func() { end(a.waitForSoundEnd(listening, r)) })
 		err := sound.Listen(listening, conn, subscription, sound.Stream{JobID: j.ID, Audio: query.Audio, SampleRate: query.SampleRate})
 		end(nil)
 		checking.Wait()
@@ -91,7 +88,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 const forwardedHeader = "x-standin-forwarded"
 
 // forward lets another node serve a request.
-func (a *API) forward(w http.ResponseWriter, r *http.Request, node string) error {
+func (a *API) forward(r *apiRequest, node string) error {
 	target, err := url.Parse(node)
 	if err != nil {
 		return fmt.Errorf("parse the URL of a node: %w", err)
@@ -101,28 +98,28 @@ func (a *API) forward(w http.ResponseWriter, r *http.Request, node string) error
 			request.SetURL(target)
 			request.Out.Header.Set(forwardedHeader, "1")
 		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			a.fail(w, r, fmt.Errorf("reach the node with the sound of a job: %w", err))
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
+			r.fail(fmt.Errorf("reach the node with the sound of a job: %w", err))
 		},
 		ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
-	a.untilDrained(r, func(ctx context.Context) { proxy.ServeHTTP(w, r.WithContext(ctx)) })
+	a.untilDrained(r.Context(), func(ctx context.Context) { proxy.ServeHTTP(r, r.WithContext(ctx)) })
 	return nil
 }
 
 // waitForSoundEnd waits until the job has ended, another node has its sound, the API key is no longer valid, or ctx
 // has ended, and returns which of them.
-func (a *API) waitForSoundEnd(ctx context.Context, r *http.Request, caller account.Caller, id uuid.UUID) error {
+func (a *API) waitForSoundEnd(ctx context.Context, r *apiRequest) error {
 	for {
 		if err := retry.Sleep(ctx, soundRecheck); err != nil {
 			return err
 		}
-		token, _ := bearer(r)
+		token, _ := r.bearer()
 		if _, err := a.Keys.Authenticate(ctx, token); job.ErrorIs(err, job.Unauthorized) {
 			return err
 		}
-		j, err := a.Jobs.Job(ctx, caller, id)
-		if node, err := a.Sound.OtherNode(ctx, id); err == nil && node != "" {
+		j, err := a.Jobs.Job(ctx, r.caller, r.id)
+		if node, err := a.Sound.OtherNode(ctx, r.id); err == nil && node != "" {
 			return sound.ErrMoved
 		}
 		if job.ErrorIs(err, job.NotFound) || err == nil && (j.Status.Terminal() || j.Status.Teardown()) {
@@ -132,17 +129,17 @@ func (a *API) waitForSoundEnd(ctx context.Context, r *http.Request, caller accou
 }
 
 // accept turns a request into a WebSocket. Its error is for the response.
-func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
-	if r.Header.Get("Sec-WebSocket-Key") == "" || r.ProtoMajor != 1 {
-		w.Header().Set("Connection", "Upgrade")
-		w.Header().Set("Upgrade", "websocket")
+func (r *apiRequest) accept() (*websocket.Conn, error) {
+	if r.Request.Header.Get("Sec-WebSocket-Key") == "" || r.ProtoMajor != 1 {
+		r.Header().Set("Connection", "Upgrade")
+		r.Header().Set("Upgrade", "websocket")
 		return nil, &failure{
 			status: http.StatusUpgradeRequired, code: "upgrade_required",
 			message: "This path is a WebSocket. Connect with HTTP/1.1 and upgrade the connection.",
 		}
 	}
 	// The API key is in a header that no page can set, so that any origin may connect.
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	conn, err := websocket.Accept(r, r.Request, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return nil, http.ErrAbortHandler // Accept has responded
 	}
@@ -151,10 +148,10 @@ func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
 
 // untilDrained calls do with a context that ends when the service shuts down. That of the
 // request ends when its connection is taken over.
-func (a *API) untilDrained(r *http.Request, do func(context.Context)) {
+func (a *API) untilDrained(ctx context.Context, do func(context.Context)) {
 	a.sockets.Add(1)
 	defer a.sockets.Done()
-	ctx, stop := a.untilDrain(context.WithoutCancel(r.Context()))
+	ctx, stop := a.untilDrain(context.WithoutCancel(ctx))
 	defer stop()
 	do(ctx)
 }

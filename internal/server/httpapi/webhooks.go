@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/webhook"
@@ -54,16 +53,9 @@ func newEndpointBody(e webhook.Endpoint) endpointBody {
 	return body
 }
 
-func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query pageQuery
-	if err := a.readQuery(w, r, "listWebhookEndpoints", &query); err != nil {
-		return err
-	}
-	endpoints, next, err := a.Jobs.Endpoints(r.Context(), caller, query.page())
-	return a.respond(w, http.StatusOK, struct {
-		Endpoints []endpointBody `json:"endpoints"`
-		Next      *string        `json:"nextCursor"`
-	}{bodiesOf(endpoints, newEndpointBody), nullText(next)}, err)
+func (a *API) listWebhookEndpoints(r *apiRequest, in pageQuery) error {
+	endpoints, next, err := a.Jobs.Endpoints(r.Context(), r.caller, in.page())
+	return respondPage(r, "endpoints", endpoints, newEndpointBody, next, err)
 }
 
 // endpointRequest is the WebhookEndpointCreate schema of api/openapi.yaml.
@@ -74,52 +66,42 @@ type endpointRequest struct {
 	Enabled     *bool    `json:"enabled"`
 }
 
-func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var request endpointRequest
-	if err := a.readRequest(w, r, "createWebhookEndpoint", &request); err != nil {
-		return err
-	}
-	e, err := a.Jobs.RegisterEndpoint(r.Context(), caller, lifecycle.NewEndpoint{
+func (a *API) createWebhookEndpoint(r *apiRequest, request endpointRequest) error {
+	e, err := a.Jobs.RegisterEndpoint(r.Context(), r.caller, lifecycle.NewEndpoint{
 		URL: request.URL, Events: request.Events, Description: request.Description, Disabled: request.Enabled != nil && !*request.Enabled,
 	})
 	if err != nil {
 		return fmt.Errorf("register a webhook endpoint: %w", err)
 	}
-	w.Header().Set("Location", "/api/v1/webhook-endpoints/"+e.ID.String())
-	a.writeJSON(w, http.StatusCreated, newEndpointBody(e))
-	return nil
+	return r.respondCreated("webhook-endpoints", e.ID, newEndpointBody(e))
 }
 
-func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	e, err := a.Jobs.Endpoint(r.Context(), caller, id)
-	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
+func (a *API) getWebhookEndpoint(r *apiRequest) error {
+	e, err := a.Jobs.Endpoint(r.Context(), r.caller, r.id)
+	return r.respond(newEndpointBody(e), err)
 }
 
-func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request struct {
-		Events      []string `json:"events"`
-		Description *string  `json:"description"`
-		Enabled     *bool    `json:"enabled"`
-	}
-	if err := a.readRequest(w, r, "patchWebhookEndpoint", &request); err != nil {
-		return err
-	}
-	e, err := a.Jobs.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
-	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
+type endpointPatch struct {
+	Events      []string `json:"events"`
+	Description *string  `json:"description"`
+	Enabled     *bool    `json:"enabled"`
 }
 
-func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	var request struct {
-		Event string `json:"event"`
-	}
-	if err := a.readRequest(w, r, "testWebhookEndpoint", &request); err != nil {
-		return err
-	}
-	e, err := a.Jobs.Endpoint(r.Context(), caller, id)
+func (a *API) patchWebhookEndpoint(r *apiRequest, request endpointPatch) error {
+	e, err := a.Jobs.ChangeEndpoint(r.Context(), r.caller, r.id, lifecycle.EndpointPatch(request))
+	return r.respond(newEndpointBody(e), err)
+}
+
+type testRequest struct {
+	Event string `json:"event"`
+}
+
+func (a *API) testWebhookEndpoint(r *apiRequest, request testRequest) error {
+	e, err := a.Jobs.Endpoint(r.Context(), r.caller, r.id)
 	if err != nil {
 		return fmt.Errorf("read a webhook endpoint: %w", err)
 	}
-	release, err := a.costlyRead(r, caller) // an endpoint may take seconds to respond
+	release, err := r.costlyRead() // an endpoint may take seconds to respond
 	if err != nil {
 		return err
 	}
@@ -127,7 +109,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 	if request.Event == "" {
 		request.Event = webhook.FirstTaken(e.Events)
 	}
-	try, err := a.Tester.Test(r.Context(), caller.ConsumerID, e.URL, request.Event)
+	try, err := a.Tester.Test(r.Context(), r.caller.ConsumerID, e.URL, request.Event)
 	if err != nil {
 		return fmt.Errorf("test a webhook endpoint: %w", err)
 	}
@@ -145,13 +127,12 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 	if try.StatusCode != 0 {
 		body.Status = &try.StatusCode
 	}
-	a.writeJSON(w, http.StatusOK, body)
-	return nil
+	return r.respond(body, nil)
 }
 
-func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
-	e, err := a.Jobs.RetryEndpoint(r.Context(), caller, id)
-	return a.respond(w, http.StatusAccepted, newEndpointBody(e), err)
+func (a *API) retryWebhookEndpoint(r *apiRequest) error {
+	e, err := a.Jobs.RetryEndpoint(r.Context(), r.caller, r.id)
+	return r.respondStatus(http.StatusAccepted, newEndpointBody(e), err)
 }
 
 // deliveryQuery has the parameters of listTeamDeliveries.
@@ -165,15 +146,11 @@ type deliveryQuery struct {
 	To       time.Time             `json:"to"`
 }
 
-func (a *API) listTeamDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var query deliveryQuery
-	if err := a.readQuery(w, r, "listTeamDeliveries", &query); err != nil {
-		return err
-	}
-	deliveries, next, err := a.Jobs.DeliveryLog(r.Context(), caller, webhook.LogFilter{
+func (a *API) listTeamDeliveries(r *apiRequest, query deliveryQuery) error {
+	deliveries, next, err := a.Jobs.DeliveryLog(r.Context(), r.caller, webhook.LogFilter{
 		Event: query.Event, State: query.State, Endpoint: query.Endpoint, JobID: query.JobID, From: query.From, To: query.To,
 	}, query.page())
-	return a.writeDeliveries(w, deliveries, next, err)
+	return respondPage(r, "deliveries", deliveries, newDeliveryBody, next, err)
 }
 
 // headerBody is a header of a request.
@@ -182,8 +159,8 @@ type headerBody struct {
 	Value string `json:"value"`
 }
 
-func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	found, err := a.Jobs.Delivery(r.Context(), caller, r.PathValue("deliveryId"))
+func (a *API) getDelivery(r *apiRequest) error {
+	found, err := a.Jobs.Delivery(r.Context(), r.caller, r.PathValue("deliveryId"))
 	if err != nil {
 		return fmt.Errorf("read a delivery: %w", err)
 	}
@@ -194,39 +171,34 @@ func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account
 		}
 	}
 	slices.SortStableFunc(headers, func(a, b headerBody) int { return strings.Compare(a.Name, b.Name) })
-	a.writeJSON(w, http.StatusOK, struct {
+	return r.respond(struct {
 		deliveryBody
 		Headers []headerBody `json:"headers"`
 		Body    string       `json:"body"`
-	}{newDeliveryBody(found.DeliveryRecord), headers, string(found.Request.Body)})
-	return nil
+	}{newDeliveryBody(found.DeliveryRecord), headers, string(found.Request.Body)}, nil)
 }
 
-func (a *API) redeliverDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	delivery, err := a.Jobs.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
-	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
+func (a *API) redeliverDelivery(r *apiRequest) error {
+	delivery, err := a.Jobs.RedeliverOne(r.Context(), r.caller, r.PathValue("deliveryId"))
+	return r.respondStatus(http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
-func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	var request struct {
-		JobID      uuid.UUID `json:"jobId"`
-		EndpointID uuid.UUID `json:"endpointId"`
-		URL        string    `json:"url"`
-		From       time.Time `json:"from"`
-		To         time.Time `json:"to"`
-	}
-	if err := a.readRequest(w, r, "redeliverFailed", &request); err != nil {
-		return err
-	}
-	count, err := a.Jobs.RedeliverFailed(r.Context(), caller, lifecycle.FailedDeliveries(request))
-	return a.respond(w, http.StatusAccepted, struct {
-		Count int `json:"count"`
-	}{count}, err)
+type redeliverRequest struct {
+	JobID      uuid.UUID `json:"jobId"`
+	EndpointID uuid.UUID `json:"endpointId"`
+	URL        string    `json:"url"`
+	From       time.Time `json:"from"`
+	To         time.Time `json:"to"`
 }
 
-func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	secret, until, err := a.Jobs.RotateSecret(r.Context(), caller)
-	return a.respond(w, http.StatusCreated, struct {
+func (a *API) redeliverFailed(r *apiRequest, request redeliverRequest) error {
+	count, err := a.Jobs.RedeliverFailed(r.Context(), r.caller, lifecycle.FailedDeliveries(request))
+	return r.respondStatus(http.StatusAccepted, map[string]int{"count": count}, err)
+}
+
+func (a *API) rotateWebhookSecret(r *apiRequest) error {
+	secret, until, err := a.Jobs.RotateSecret(r.Context(), r.caller)
+	return r.respondStatus(http.StatusCreated, struct {
 		Secret        string        `json:"secret"`
 		PreviousUntil job.Timestamp `json:"previousSignsUntil"`
 	}{secret, job.Timestamp(until)}, err)

@@ -64,6 +64,18 @@ func RecordOf(r *http.Request) *Record {
 	return record
 }
 
+// Exchange is a request and the writer of its response.
+type Exchange struct {
+	*Record // the response
+	*http.Request
+}
+
+// Header implements http.ResponseWriter.
+func (e Exchange) Header() http.Header { return e.Record.Header() }
+
+// Write implements http.ResponseWriter.
+func (e Exchange) Write(data []byte) (int, error) { return e.Record.Write(data) }
+
 // Status returns the status of the response, 0 before it starts.
 func (rec *Record) Status() int { return rec.status }
 
