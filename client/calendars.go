@@ -82,20 +82,18 @@ type CalendarEvent struct {
 }
 
 // ConnectCalendar connects a calendar.
-func (c *Client) ConnectCalendar(ctx context.Context, calendar NewCalendar) (connected Calendar, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(), body: calendar}, &connected)
-	return connected, err
+func (c *Client) ConnectCalendar(ctx context.Context, calendar NewCalendar) (Calendar, error) {
+	return fetch[Calendar](ctx, c, http.MethodPost, apiPath("calendars"), calendar)
 }
 
 // Calendars iterates over the connected calendars, oldest first.
 func (c *Client) Calendars(ctx context.Context) iter.Seq2[Calendar, error] {
-	return pages[Calendar](ctx, c, calendarPath(), "calendars", url.Values{})
+	return pages[Calendar](ctx, c, apiPath("calendars"), "calendars", url.Values{})
 }
 
 // Calendar returns a calendar.
-func (c *Client) Calendar(ctx context.Context, id string) (calendar Calendar, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: calendarPath(id)}, &calendar)
-	return calendar, err
+func (c *Client) Calendar(ctx context.Context, id string) (Calendar, error) {
+	return fetch[Calendar](ctx, c, http.MethodGet, apiPath("calendars", id), nil)
 }
 
 // CalendarPatch changes a calendar. A nil field does not change.
@@ -114,42 +112,30 @@ type CalendarPatch struct {
 }
 
 // PatchCalendar changes a calendar, which is then read again.
-func (c *Client) PatchCalendar(ctx context.Context, id string, patch CalendarPatch) (calendar Calendar, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPatch, path: calendarPath(id), body: patch}, &calendar)
-	return calendar, err
+func (c *Client) PatchCalendar(ctx context.Context, id string, patch CalendarPatch) (Calendar, error) {
+	return fetch[Calendar](ctx, c, http.MethodPatch, apiPath("calendars", id), patch)
 }
 
 // SyncCalendar reads a calendar now. If it cannot be read, its State is failing or revoked.
-func (c *Client) SyncCalendar(ctx context.Context, id string) (result CalendarSync, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(id, "sync")}, &result)
-	return result, err
+func (c *Client) SyncCalendar(ctx context.Context, id string) (CalendarSync, error) {
+	return fetch[CalendarSync](ctx, c, http.MethodPost, apiPath("calendars", id, "sync"), nil)
 }
 
 // DisconnectCalendar disconnects a calendar. The jobs that only it asks for are cancelled
 // soon.
 func (c *Client) DisconnectCalendar(ctx context.Context, id string) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: calendarPath(id)}, nil)
-	return err
+	return c.change(ctx, http.MethodDelete, apiPath("calendars", id), nil)
 }
 
 // CalendarEvents iterates over the upcoming meetings of a calendar, by their start.
 func (c *Client) CalendarEvents(ctx context.Context, id string) iter.Seq2[CalendarEvent, error] {
-	return pages[CalendarEvent](ctx, c, calendarPath(id, "events"), "events", url.Values{})
+	return pages[CalendarEvent](ctx, c, apiPath("calendars", id, "events"), "events", url.Values{})
 }
 
 // OverrideEvent switches a meeting on or off; with nil, the rules decide.
-func (c *Client) OverrideEvent(ctx context.Context, calendarID, eventID string, override *bool) (event CalendarEvent, err error) {
+func (c *Client) OverrideEvent(ctx context.Context, calendarID, eventID string, override *bool) (CalendarEvent, error) {
 	body := struct {
 		Override *bool `json:"override"`
 	}{override}
-	_, err = c.call(ctx, request{method: http.MethodPatch, path: calendarPath(calendarID, "events", eventID), body: body}, &event)
-	return event, err
-}
-
-func calendarPath(segments ...string) []string {
-	path := []string{"api", "v1", "calendars"}
-	for _, segment := range segments {
-		path = append(path, url.PathEscape(segment))
-	}
-	return path
+	return fetch[CalendarEvent](ctx, c, http.MethodPatch, apiPath("calendars", calendarID, "events", eventID), body)
 }

@@ -87,8 +87,7 @@ func (c *Client) BaseURL() string { return c.base.String() }
 
 // Health returns nil when the service is running. It needs no key.
 func (c *Client) Health(ctx context.Context) error {
-	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"healthz"}}, nil)
-	return err
+	return c.change(ctx, http.MethodGet, []string{"healthz"}, nil)
 }
 
 // Error is an error response of the API.
@@ -179,6 +178,46 @@ func (c *Client) call(ctx context.Context, req request, out any) (http.Header, e
 		return nil, fmt.Errorf("read the response to %s %s: %w", req.method, response.Request.URL.Path, err)
 	}
 	return response.Header, nil
+}
+
+// fetch sends a request, with a body unless it is nil, and returns the JSON response.
+func fetch[T any](ctx context.Context, c *Client, method string, path []string, body any) (out T, err error) {
+	_, err = c.call(ctx, request{method: method, path: path, body: body}, &out)
+	return out, err
+}
+
+// change sends a request whose response has no body, or one that is not needed.
+func (c *Client) change(ctx context.Context, method string, path []string, body any) error {
+	_, err := c.call(ctx, request{method: method, path: path, body: body}, nil)
+	return err
+}
+
+// apiPath returns a path of the API. It escapes the segments, so that an id cannot change the path.
+func apiPath(segments ...string) []string {
+	path := []string{"api", "v1"}
+	for _, segment := range segments {
+		path = append(path, url.PathEscape(segment))
+	}
+	return path
+}
+
+// parameters returns the query with the values that are not empty.
+func parameters(values map[string]string) url.Values {
+	query := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// queryTime returns a time as a query parameter; empty for the zero time.
+func queryTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
 }
 
 // send sends a request, and again if that may help. An error response becomes an

@@ -46,9 +46,8 @@ type JobOptions struct {
 }
 
 // JobDetails returns a job with its details.
-func (c *Client) JobDetails(ctx context.Context, id string) (details JobDetails, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "details")}, &details)
-	return details, err
+func (c *Client) JobDetails(ctx context.Context, id string) (JobDetails, error) {
+	return fetch[JobDetails](ctx, c, http.MethodGet, apiPath("jobs", id, "details"), nil)
 }
 
 // BatchResult is the result of one request of CreateJobs.
@@ -71,6 +70,6 @@ func (c *Client) CreateJobs(ctx context.Context, jobs []NewJob) ([]BatchResult, 
 		Results []BatchResult `json:"results"`
 	}
 	body := map[string][]NewJob{"jobs": jobs}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath("batch"), body: body, idempotent: true}, &answer)
+	_, err := c.call(ctx, request{method: http.MethodPost, path: apiPath("jobs", "batch"), body: body, idempotent: true}, &answer)
 	return answer.Results, err
 }

@@ -29,9 +29,7 @@ type Me struct {
 
 // Me returns what the service knows about the key of this client.
 func (c *Client) Me(ctx context.Context) (Me, error) {
-	var me Me
-	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "me"}}, &me)
-	return me, err
+	return fetch[Me](ctx, c, http.MethodGet, apiPath("me"), nil)
 }
 
 // Key is an API key.
@@ -59,21 +57,18 @@ type NewKey struct {
 // Keys iterates over the keys of the team that are not revoked, newest first. The key of the client
 // needs the scope admin.
 func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
-	return pages[Key](ctx, c, []string{"api", "v1", "keys"}, "keys", url.Values{})
+	return pages[Key](ctx, c, apiPath("keys"), "keys", url.Values{})
 }
 
 // CreateKey creates a key, whose secret cannot be read again. The key of the client needs the scope
 // admin.
 func (c *Client) CreateKey(ctx context.Context, key NewKey) (Key, error) {
-	var created Key
-	_, err := c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "keys"}, body: key}, &created)
-	return created, err
+	return fetch[Key](ctx, c, http.MethodPost, apiPath("keys"), key)
 }
 
 // RevokeKey revokes a key. The key of the client needs the scope admin.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: []string{"api", "v1", "keys", id}}, nil)
-	return err
+	return c.change(ctx, http.MethodDelete, apiPath("keys", id), nil)
 }
 
 // WebhookEndpoint is a URL to which webhooks are sent, with its health: one that the team
@@ -101,12 +96,7 @@ type WebhookEndpoint struct {
 // WebhookEndpoints iterates over the registered endpoints, and the URLs of jobs that webhooks
 // were sent to.
 func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint, error] {
-	return pages[WebhookEndpoint](ctx, c, endpointPath(), "endpoints", url.Values{})
-}
-
-// endpointPath returns the path of the endpoints, or of what is below it.
-func endpointPath(rest ...string) []string {
-	return append([]string{"api", "v1", "webhook-endpoints"}, rest...)
+	return pages[WebhookEndpoint](ctx, c, apiPath("webhook-endpoints"), "endpoints", url.Values{})
 }
 
 // NewWebhookEndpoint is an endpoint to register.
@@ -117,15 +107,13 @@ type NewWebhookEndpoint struct {
 }
 
 // CreateWebhookEndpoint registers an endpoint for the events of all jobs.
-func (c *Client) CreateWebhookEndpoint(ctx context.Context, endpoint NewWebhookEndpoint) (created WebhookEndpoint, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: endpointPath(), body: endpoint}, &created)
-	return created, err
+func (c *Client) CreateWebhookEndpoint(ctx context.Context, endpoint NewWebhookEndpoint) (WebhookEndpoint, error) {
+	return fetch[WebhookEndpoint](ctx, c, http.MethodPost, apiPath("webhook-endpoints"), endpoint)
 }
 
 // WebhookEndpoint returns an endpoint.
-func (c *Client) WebhookEndpoint(ctx context.Context, id string) (endpoint WebhookEndpoint, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: endpointPath(id)}, &endpoint)
-	return endpoint, err
+func (c *Client) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
+	return fetch[WebhookEndpoint](ctx, c, http.MethodGet, apiPath("webhook-endpoints", id), nil)
 }
 
 // WebhookEndpointPatch has the changes of an endpoint. A nil field does not change.
@@ -136,15 +124,13 @@ type WebhookEndpointPatch struct {
 }
 
 // PatchWebhookEndpoint changes a registered endpoint.
-func (c *Client) PatchWebhookEndpoint(ctx context.Context, id string, patch WebhookEndpointPatch) (endpoint WebhookEndpoint, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPatch, path: endpointPath(id), body: patch}, &endpoint)
-	return endpoint, err
+func (c *Client) PatchWebhookEndpoint(ctx context.Context, id string, patch WebhookEndpointPatch) (WebhookEndpoint, error) {
+	return fetch[WebhookEndpoint](ctx, c, http.MethodPatch, apiPath("webhook-endpoints", id), patch)
 }
 
 // DeleteWebhookEndpoint deletes a registered endpoint. Its pending deliveries fail.
 func (c *Client) DeleteWebhookEndpoint(ctx context.Context, id string) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: endpointPath(id)}, nil)
-	return err
+	return c.change(ctx, http.MethodDelete, apiPath("webhook-endpoints", id), nil)
 }
 
 // WebhookTestResult is the response of an endpoint to a test event.
@@ -159,18 +145,16 @@ type WebhookTestResult struct {
 
 // TestWebhookEndpoint posts an example of an event, or of the first event that the endpoint
 // takes if event is empty.
-func (c *Client) TestWebhookEndpoint(ctx context.Context, id, event string) (result WebhookTestResult, err error) {
+func (c *Client) TestWebhookEndpoint(ctx context.Context, id, event string) (WebhookTestResult, error) {
 	body := struct {
 		Event string `json:"event,omitempty"`
 	}{event}
-	_, err = c.call(ctx, request{method: http.MethodPost, path: endpointPath(id, "test"), body: body}, &result)
-	return result, err
+	return fetch[WebhookTestResult](ctx, c, http.MethodPost, apiPath("webhook-endpoints", id, "test"), body)
 }
 
 // RetryWebhookEndpoint sends the pending webhooks of an endpoint now.
-func (c *Client) RetryWebhookEndpoint(ctx context.Context, id string) (endpoint WebhookEndpoint, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: endpointPath(id, "retry")}, &endpoint)
-	return endpoint, err
+func (c *Client) RetryWebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
+	return fetch[WebhookEndpoint](ctx, c, http.MethodPost, apiPath("webhook-endpoints", id, "retry"), nil)
 }
 
 // DeliveryFilter selects deliveries. Zero fields match all of them.
@@ -185,29 +169,10 @@ type DeliveryFilter struct {
 
 // TeamDeliveries iterates over the deliveries of the team, newest event first.
 func (c *Client) TeamDeliveries(ctx context.Context, filter DeliveryFilter) iter.Seq2[Delivery, error] {
-	query := url.Values{}
-	for name, value := range map[string]string{
+	return pages[Delivery](ctx, c, apiPath("deliveries"), "deliveries", parameters(map[string]string{
 		"event": filter.Event, "state": filter.State, "endpointId": filter.EndpointID, "jobId": filter.JobID,
 		"from": queryTime(filter.From), "to": queryTime(filter.To),
-	} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return pages[Delivery](ctx, c, deliveryPath(), "deliveries", query)
-}
-
-// deliveryPath returns the path of the team's deliveries, or of what is below it.
-func deliveryPath(rest ...string) []string {
-	return append([]string{"api", "v1", "deliveries"}, rest...)
-}
-
-// queryTime returns a time as a query parameter; empty for the zero time.
-func queryTime(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
+	}))
 }
 
 // DeliveryDetails is a delivery with the request of its latest attempt.
@@ -221,16 +186,14 @@ type DeliveryDetails struct {
 }
 
 // Delivery returns a delivery of the team.
-func (c *Client) Delivery(ctx context.Context, id string) (details DeliveryDetails, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: deliveryPath(id)}, &details)
-	return details, err
+func (c *Client) Delivery(ctx context.Context, id string) (DeliveryDetails, error) {
+	return fetch[DeliveryDetails](ctx, c, http.MethodGet, apiPath("deliveries", id), nil)
 }
 
 // RedeliverDelivery sends a webhook of any kind again that was delivered or failed
 // permanently.
-func (c *Client) RedeliverDelivery(ctx context.Context, id string) (delivery Delivery, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: deliveryPath(id, "redeliver")}, &delivery)
-	return delivery, err
+func (c *Client) RedeliverDelivery(ctx context.Context, id string) (Delivery, error) {
+	return fetch[Delivery](ctx, c, http.MethodPost, apiPath("deliveries", id, "redeliver"), nil)
 }
 
 // FailedDeliveryFilter selects webhooks that failed permanently. Zero fields match
@@ -246,20 +209,18 @@ type FailedDeliveryFilter struct {
 // RedeliverFailed redelivers webhooks that failed permanently and returns their
 // number.
 func (c *Client) RedeliverFailed(ctx context.Context, filter FailedDeliveryFilter) (int, error) {
-	var response struct {
+	response, err := fetch[struct {
 		Count int `json:"count"`
-	}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: deliveryPath("redeliver"), body: filter}, &response)
+	}](ctx, c, http.MethodPost, apiPath("deliveries", "redeliver"), filter)
 	return response.Count, err
 }
 
 // RotateWebhookSecret returns a new webhook secret, which cannot be read again. The
 // old one also signs webhooks until previousUntil.
 func (c *Client) RotateWebhookSecret(ctx context.Context) (secret string, previousUntil time.Time, err error) {
-	var response struct {
+	response, err := fetch[struct {
 		Secret        string    `json:"secret"`
 		PreviousUntil time.Time `json:"previousSignsUntil"`
-	}
-	_, err = c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "webhook-secret", "rotate"}}, &response)
+	}](ctx, c, http.MethodPost, apiPath("webhook-secret", "rotate"), nil)
 	return response.Secret, response.PreviousUntil, err
 }

@@ -26,7 +26,7 @@ type TimelineEntry struct {
 
 // Timeline iterates over the history of a job, oldest first.
 func (c *Client) Timeline(ctx context.Context, id string) iter.Seq2[TimelineEntry, error] {
-	return pages[TimelineEntry](ctx, c, jobPath(id, "timeline"), "entries", url.Values{})
+	return pages[TimelineEntry](ctx, c, apiPath("jobs", id, "timeline"), "entries", url.Values{})
 }
 
 // Delivery is the delivery of an event to a webhook URL.
@@ -58,11 +58,10 @@ type Try struct {
 
 // Deliveries iterates over the webhooks of a job, in the order of their events.
 func (c *Client) Deliveries(ctx context.Context, id string) iter.Seq2[Delivery, error] {
-	return pages[Delivery](ctx, c, jobPath(id, "deliveries"), "deliveries", url.Values{})
+	return pages[Delivery](ctx, c, apiPath("jobs", id, "deliveries"), "deliveries", url.Values{})
 }
 
 // Redeliver sends a webhook again that was delivered or failed permanently.
-func (c *Client) Redeliver(ctx context.Context, id, deliveryID string) (delivery Delivery, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: jobPath(id, "deliveries", deliveryID, "redeliver")}, &delivery)
-	return delivery, err
+func (c *Client) Redeliver(ctx context.Context, id, deliveryID string) (Delivery, error) {
+	return fetch[Delivery](ctx, c, http.MethodPost, apiPath("jobs", id, "deliveries", deliveryID, "redeliver"), nil)
 }

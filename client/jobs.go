@@ -100,7 +100,7 @@ func (j Job) Ended() bool {
 // CreateJob creates a job, or returns the existing job with the same externalId, or with
 // Dedupe for the same meeting.
 func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replayed bool, err error) {
-	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob, idempotent: true}, &job)
+	header, err := c.call(ctx, request{method: http.MethodPost, path: apiPath("jobs"), body: newJob, idempotent: true}, &job)
 	if err != nil {
 		return Job{}, false, err
 	}
@@ -109,9 +109,8 @@ func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replaye
 }
 
 // Job returns a job.
-func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id)}, &job)
-	return job, err
+func (c *Client) Job(ctx context.Context, id string) (Job, error) {
+	return fetch[Job](ctx, c, http.MethodGet, apiPath("jobs", id), nil)
 }
 
 // WaitUntilDone polls a job until it has ended, and returns it as it is then:
@@ -138,9 +137,8 @@ type JobSettings struct {
 }
 
 // JobSettings returns the settings of a job.
-func (c *Client) JobSettings(ctx context.Context, id string) (settings JobSettings, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "settings")}, &settings)
-	return settings, err
+func (c *Client) JobSettings(ctx context.Context, id string) (JobSettings, error) {
+	return fetch[JobSettings](ctx, c, http.MethodGet, apiPath("jobs", id, "settings"), nil)
 }
 
 // JobFilter selects jobs. Zero fields match every job.
@@ -153,21 +151,12 @@ type JobFilter struct {
 
 // query returns the filter as query parameters.
 func (f JobFilter) query() url.Values {
-	query := url.Values{}
-	for name, value := range map[string]string{"status": f.Status, "platform": f.Platform, "externalId": f.ExternalID} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := parameters(map[string]string{
+		"status": f.Status, "platform": f.Platform, "externalId": f.ExternalID, "createdFrom": queryTime(f.CreatedFrom),
+		"createdTo": queryTime(f.CreatedTo), "joinFrom": queryTime(f.JoinFrom), "joinTo": queryTime(f.JoinTo),
+	})
 	for key, value := range f.Metadata {
 		query.Set("metadata."+key, value)
-	}
-	for name, at := range map[string]time.Time{
-		"createdFrom": f.CreatedFrom, "createdTo": f.CreatedTo, "joinFrom": f.JoinFrom, "joinTo": f.JoinTo,
-	} {
-		if !at.IsZero() {
-			query.Set(name, at.UTC().Format(time.RFC3339Nano))
-		}
 	}
 	return query
 }
@@ -175,14 +164,14 @@ func (f JobFilter) query() url.Values {
 // Jobs iterates over the jobs that match a filter, newest first. It stops at the
 // first error.
 func (c *Client) Jobs(ctx context.Context, filter JobFilter) iter.Seq2[Job, error] {
-	return pages[Job](ctx, c, jobPath(), "jobs", filter.query())
+	return pages[Job](ctx, c, apiPath("jobs"), "jobs", filter.query())
 }
 
 // JobsWithDetails iterates like Jobs, over jobs with their details.
 func (c *Client) JobsWithDetails(ctx context.Context, filter JobFilter) iter.Seq2[JobDetails, error] {
 	query := filter.query()
 	query.Set("expand", "details")
-	return pages[JobDetails](ctx, c, jobPath(), "jobs", query)
+	return pages[JobDetails](ctx, c, apiPath("jobs"), "jobs", query)
 }
 
 // JobPatch changes a job that is not yet dispatched. A nil field does not change.
@@ -198,15 +187,13 @@ type JobPatch struct {
 
 // PatchJob changes a job that is not yet dispatched. For other jobs the error has
 // the code invalid_state.
-func (c *Client) PatchJob(ctx context.Context, id string, patch JobPatch) (job Job, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPatch, path: jobPath(id), body: patch}, &job)
-	return job, err
+func (c *Client) PatchJob(ctx context.Context, id string, patch JobPatch) (Job, error) {
+	return fetch[Job](ctx, c, http.MethodPatch, apiPath("jobs", id), patch)
 }
 
 // CancelJob cancels a job. A job that has ended does not change.
 func (c *Client) CancelJob(ctx context.Context, id string) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: jobPath(id)}, nil)
-	return err
+	return c.change(ctx, http.MethodDelete, apiPath("jobs", id), nil)
 }
 
 // A Command controls a bot in a meeting.
@@ -299,21 +286,10 @@ func (c *Client) queue(ctx context.Context, id, command string, body any) (strin
 
 // command sends a command and returns its ID.
 func (c *Client) command(ctx context.Context, method, id, command string, body any) (string, error) {
-	var queued struct {
+	queued, err := fetch[struct {
 		CommandID string `json:"commandId"`
-	}
-	_, err := c.call(ctx, request{method: method, path: jobPath(id, command), body: body}, &queued)
+	}](ctx, c, method, apiPath("jobs", id, command), body)
 	return queued.CommandID, err
-}
-
-// jobPath returns the path of jobs, or of a resource below them. It escapes the
-// segments, so that an id cannot change the path.
-func jobPath(segments ...string) []string {
-	path := []string{"api", "v1", "jobs"}
-	for _, segment := range segments {
-		path = append(path, url.PathEscape(segment))
-	}
-	return path
 }
 
 // pages iterates over a list page by page. Each page has its entries in a field.

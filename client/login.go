@@ -25,9 +25,8 @@ type Grant struct {
 var ErrLoginExpired = errors.New("the login was not authorized in time")
 
 // StartLogin starts a device flow.
-func (c *Client) StartLogin(ctx context.Context) (login Login, err error) {
-	_, err = c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "cli-auth", "init"}}, &login)
-	return login, err
+func (c *Client) StartLogin(ctx context.Context) (Login, error) {
+	return fetch[Login](ctx, c, http.MethodPost, apiPath("cli-auth", "init"), nil)
 }
 
 // AwaitLogin polls at an interval of at least a second until the flow is complete.
@@ -40,7 +39,7 @@ func (c *Client) AwaitLogin(ctx context.Context, login Login, interval time.Dura
 			Status string `json:"status"`
 			Grant
 		}
-		_, err := c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "cli-auth", "poll", login.Nonce}}, &response)
+		_, err := c.call(ctx, request{method: http.MethodPost, path: apiPath("cli-auth", "poll", login.Nonce)}, &response)
 		var apiError *Error
 		switch {
 		case errors.As(err, &apiError) && apiError.Status == http.StatusGone:

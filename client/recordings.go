@@ -114,9 +114,8 @@ type Consent struct {
 
 // Manifest returns the manifest of a job. The error has the code not_found as long
 // as there is none.
-func (c *Client) Manifest(ctx context.Context, id string) (manifest Manifest, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "manifest")}, &manifest)
-	return manifest, err
+func (c *Client) Manifest(ctx context.Context, id string) (Manifest, error) {
+	return fetch[Manifest](ctx, c, http.MethodGet, apiPath("jobs", id, "manifest"), nil)
 }
 
 // Transcript is what was said in a meeting. Times in milliseconds are relative to
@@ -154,15 +153,14 @@ type TranscriptWord struct {
 // Transcript returns the transcript of a job, or the captions of the meeting
 // platform if it has none. The error has the code not_found as long as there is
 // neither.
-func (c *Client) Transcript(ctx context.Context, id string) (transcript Transcript, err error) {
-	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "transcript")}, &transcript)
-	return transcript, err
+func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) {
+	return fetch[Transcript](ctx, c, http.MethodGet, apiPath("jobs", id, "transcript"), nil)
 }
 
 // TranscriptText opens the transcript of a job as a text: in the format json, vtt
 // or text. The caller closes it.
 func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.ReadCloser, error) {
-	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "transcript"), query: url.Values{"format": {format}}})
+	response, err := c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "transcript"), query: url.Values{"format": {format}}})
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +178,7 @@ type TranscriptionOptions struct {
 // TranscribeAgain queues another transcription of a recording. Its transcript replaces
 // the current one. The error has the code invalid_state if that is not possible now.
 func (c *Client) TranscribeAgain(ctx context.Context, id string, options TranscriptionOptions) error {
-	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(id, "transcript"), body: options}, nil)
-	return err
+	return c.change(ctx, http.MethodPost, apiPath("jobs", id, "transcript"), options)
 }
 
 // TextMatch is a text that matches a search.
@@ -203,7 +200,7 @@ func (c *Client) SearchTexts(ctx context.Context, words string, limit int) ([]Te
 		Matches []TextMatch `json:"matches"`
 	}
 	query := url.Values{"q": {words}, "limit": {strconv.Itoa(limit)}}
-	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "search"}, query: query}, &found)
+	_, err := c.call(ctx, request{method: http.MethodGet, path: apiPath("search"), query: query}, &found)
 	return found.Matches, err
 }
 
@@ -215,13 +212,13 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 	if from > 0 {
 		header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
-	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
+	response, err := c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "media", name), header: header})
 	for err == nil && response.StatusCode == http.StatusAccepted {
 		response.Body.Close()
 		if err := sleep(ctx, madeAgain); err != nil {
 			return nil, err
 		}
-		response, err = c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
+		response, err = c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "media", name), header: header})
 	}
 	if err != nil {
 		return nil, err
@@ -293,13 +290,12 @@ func (c *Client) UploadMedia(ctx context.Context, token, id string, attempt int,
 	header := http.Header{}
 	header.Set("Content-Type", "application/octet-stream")
 	header.Set("X-Content-Sha256", hex.EncodeToString(sum[:]))
-	path := []string{"api", "v1", "ingest", "media", url.PathEscape(id), strconv.Itoa(attempt), url.PathEscape(name)}
+	path := apiPath("ingest", "media", id, strconv.Itoa(attempt), name)
 	_, err := c.call(ctx, request{method: http.MethodPut, path: path, content: content, token: token, header: header}, nil)
 	return err
 }
 
 // DeleteRecording deletes all files of a recording.
 func (c *Client) DeleteRecording(ctx context.Context, id string) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: jobPath(id, "recording")}, nil)
-	return err
+	return c.change(ctx, http.MethodDelete, apiPath("jobs", id, "recording"), nil)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 )
 
 // Usage is what jobs have used.
@@ -33,13 +32,8 @@ type UsageReport struct {
 }
 
 func usageRequest(from, to, format string) request {
-	query := url.Values{"format": {format}}
-	for name, day := range map[string]string{"from": from, "to": to} {
-		if day != "" {
-			query.Set(name, day)
-		}
-	}
-	return request{method: http.MethodGet, path: []string{"api", "v1", "usage"}, query: query}
+	query := parameters(map[string]string{"format": format, "from": from, "to": to})
+	return request{method: http.MethodGet, path: apiPath("usage"), query: query}
 }
 
 // Usage returns the usage from one day (UTC) to another, such as 2026-11-26, both included.
