@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"standin/client"
 )
 
@@ -120,7 +118,7 @@ type sendBotResult struct {
 
 // sendBot sends a bot. Without an externalId, it returns the job of the same meeting
 // instead of sending a second bot.
-func (s session) sendBot(ctx context.Context, _ *mcp.CallToolRequest, in sendBotInput) (sendBotResult, error) {
+func (s session) sendBot(ctx context.Context, in sendBotInput) (sendBotResult, error) {
 	request := client.NewJob{
 		ExternalID: in.ExternalID, MeetingURL: in.MeetingURL, DisplayName: in.DisplayName,
 		Recording: &client.Recording{Mode: in.Recording}, Options: in.options(),
@@ -148,7 +146,7 @@ type listJobsResult struct {
 	More bool        `json:"more" jsonschema:"Whether more jobs match. Narrow the times to see them."`
 }
 
-func (s session) listJobs(ctx context.Context, _ *mcp.CallToolRequest, in listJobsInput) (listJobsResult, error) {
+func (s session) listJobs(ctx context.Context, in listJobsInput) (listJobsResult, error) {
 	result := listJobsResult{labeled: label(), Jobs: []jobResult{}}
 	for j, err := range s.api.JobsWithDetails(ctx, client.JobFilter{
 		Status: strings.Join(in.Status, ","), JoinFrom: in.JoinFrom, JoinTo: in.JoinTo,
@@ -189,7 +187,7 @@ type outcome struct {
 }
 
 // getJob returns a job and explains how it stands.
-func (s session) getJob(ctx context.Context, _ *mcp.CallToolRequest, in jobInput) (getJobResult, error) {
+func (s session) getJob(ctx context.Context, in jobInput) (getJobResult, error) {
 	d, err := s.api.JobDetails(ctx, in.JobID)
 	if err != nil {
 		return getJobResult{}, err
@@ -213,7 +211,7 @@ type leaveResult struct {
 }
 
 // leave makes a bot leave, or cancels a job whose bot has not started.
-func (s session) leave(ctx context.Context, _ *mcp.CallToolRequest, in jobInput) (leaveResult, error) {
+func (s session) leave(ctx context.Context, in jobInput) (leaveResult, error) {
 	j, err := s.api.Job(ctx, in.JobID)
 	if err != nil {
 		return leaveResult{}, err
@@ -239,7 +237,7 @@ type sendChatResult struct {
 const commandWait = 10 * time.Second
 
 // sendChat sends a chat message and waits for its outcome.
-func (s session) sendChat(ctx context.Context, _ *mcp.CallToolRequest, in sendChatInput) (sendChatResult, error) {
+func (s session) sendChat(ctx context.Context, in sendChatInput) (sendChatResult, error) {
 	command, err := s.api.SendChatMessage(ctx, in.JobID, in.Text)
 	if err != nil {
 		return sendChatResult{}, err
@@ -265,7 +263,7 @@ type speakResult struct {
 }
 
 // speak says a text and waits until it is heard.
-func (s session) speak(ctx context.Context, _ *mcp.CallToolRequest, in speakInput) (speakResult, error) {
+func (s session) speak(ctx context.Context, in speakInput) (speakResult, error) {
 	command, err := s.api.Speak(ctx, in.JobID, client.SpokenText{
 		Text: in.Text, Voice: in.Voice, Language: in.Language, Interrupt: in.Interrupt,
 	})
@@ -287,7 +285,7 @@ type stopSpeakingResult struct {
 }
 
 // stopSpeaking stops what the bot says and is to say.
-func (s session) stopSpeaking(ctx context.Context, _ *mcp.CallToolRequest, in jobInput) (stopSpeakingResult, error) {
+func (s session) stopSpeaking(ctx context.Context, in jobInput) (stopSpeakingResult, error) {
 	_, err := s.api.SendCommand(ctx, in.JobID, client.StopOutput)
 	return stopSpeakingResult{"stopping"}, err
 }
@@ -335,7 +333,7 @@ type participant struct {
 const maxParticipants = 1000
 
 // getParticipants returns who is in the meeting, or who was.
-func (s session) getParticipants(ctx context.Context, _ *mcp.CallToolRequest, in jobInput) (participantsResult, error) {
+func (s session) getParticipants(ctx context.Context, in jobInput) (participantsResult, error) {
 	j, err := s.api.Job(ctx, in.JobID)
 	if err != nil {
 		return participantsResult{}, err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 type listenInput struct {
@@ -26,7 +24,7 @@ type heard struct {
 }
 
 // listen returns who speaks in a meeting, and what was said in the last seconds.
-func (s session) listen(ctx context.Context, _ *mcp.CallToolRequest, in listenInput) (listenResult, error) {
+func (s session) listen(ctx context.Context, in listenInput) (listenResult, error) {
 	j, err := s.api.Job(ctx, in.JobID)
 	if err != nil {
 		return listenResult{}, err

@@ -98,7 +98,7 @@ func (t *Tools) newServer(ctx context.Context, api *client.Client, following *su
 			return result, err
 		}
 	})
-	s := session{api}
+	s := session{api: api}
 	for _, add := range t.tools {
 		add(server, s)
 	}
@@ -107,4 +107,7 @@ func (t *Tools) newServer(ctx context.Context, api *client.Client, following *su
 }
 
 // session has the tools of one agent.
-type session struct{ api *client.Client }
+type session struct {
+	api     *client.Client
+	request *mcp.CallToolRequest // while a tool is called
+}

@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"context"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 type searchInput struct {
@@ -33,7 +31,7 @@ type matchTexts struct {
 
 // searchTranscripts finds what was said and written in all recordings of the agent's
 // user.
-func (s session) searchTranscripts(ctx context.Context, _ *mcp.CallToolRequest, in searchInput) (searchResult, error) {
+func (s session) searchTranscripts(ctx context.Context, in searchInput) (searchResult, error) {
 	found, err := s.api.SearchTexts(ctx, in.Words, in.Limit)
 	if err != nil {
 		return searchResult{}, err

@@ -11,8 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"standin/client"
 )
 
@@ -49,7 +47,7 @@ type transcriptText struct {
 
 // getTranscript returns a window of a transcript. Without one, for example while the
 // meeting runs, it consists of the captions.
-func (s session) getTranscript(ctx context.Context, _ *mcp.CallToolRequest, in transcriptInput) (transcriptResult, error) {
+func (s session) getTranscript(ctx context.Context, in transcriptInput) (transcriptResult, error) {
 	return s.transcript(ctx, in, maxCallText)
 }
 

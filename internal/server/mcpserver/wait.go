@@ -32,7 +32,7 @@ type waitResult struct {
 }
 
 // waitFor waits for an event of a job, and reports its progress meanwhile.
-func (s session) waitFor(ctx context.Context, request *mcp.CallToolRequest, in waitInput) (waitResult, error) {
+func (s session) waitFor(ctx context.Context, in waitInput) (waitResult, error) {
 	timeout := time.Duration(in.TimeoutSeconds) * time.Second
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -49,8 +49,8 @@ func (s session) waitFor(ctx context.Context, request *mcp.CallToolRequest, in w
 		}
 		if changed || time.Since(reported) >= progressInterval {
 			reported = time.Now()
-			if token := request.Params.GetProgressToken(); token != nil {
-				_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // the agent may be gone, which ends ctx
+			if token := s.request.Params.GetProgressToken(); token != nil {
+				_ = s.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // the agent may be gone, which ends ctx
 					ProgressToken: token, Progress: time.Since(started).Seconds(), Total: timeout.Seconds(),
 					Message: "The job is " + now.Job.Status + ".",
 				})
