@@ -27,9 +27,6 @@ func (d *Dashboard) showAccount(req *pageRequest, status int, problem string) er
 }
 
 func (d *Dashboard) changePassword(req *pageRequest) error {
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	err := d.Users.ChangePassword(req.Context(), req.Session, req.PostForm.Get("old"), req.PostForm.Get("password"))
 	if job.ErrorIs(err, job.InvalidInput) {
 		status, problem := req.describe(err)

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"slices"
@@ -72,16 +71,14 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 // finishConsent connects the calendar for which a user has given permission.
 func (d *Dashboard) finishConsent(req *pageRequest) error {
 	var state consentState
-	ok := d.readState(req.Request, consentCookie, req.Hash, &state)
-	req.setCookie(consentCookie, "", 0) // valid for one callback
-	query := req.URL.Query()
-	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
+	if !req.takeState(consentCookie, req.Hash, &state, &state.State) {
 		return &pageError{http.StatusBadRequest, "This connection was not started in this browser, or it expired. Connect the calendar again."}
 	}
-	if query.Get("code") == "" {
+	code := req.URL.Query().Get("code")
+	if code == "" {
 		return d.refuseConsent(req, state, state.Provider.Title()+" gave no permission, so the calendar is not connected.")
 	}
-	refreshToken, err := d.Calendars.Exchange(req.Context(), state.Provider, query.Get("code"), state.Verifier)
+	refreshToken, err := d.Calendars.Exchange(req.Context(), state.Provider, code, state.Verifier)
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
 		return d.refuseConsent(req, state, refused.Reason)
 	}

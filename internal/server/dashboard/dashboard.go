@@ -149,7 +149,6 @@ type Dashboard struct {
 	streams   *streams
 	oidc      *provider // nil without OpenID Connect
 	mux       *http.ServeMux
-	overviews map[job.Mode]*overviewCache
 
 	draining chan struct{} // closed by Drain
 	drain    sync.Once
@@ -169,7 +168,6 @@ func New(settings Settings) (*Dashboard, error) {
 		byAccount: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Account, Now: settings.Now}),
 		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
 		streams:   newStreams(),
-		overviews: map[job.Mode]*overviewCache{job.Live: {}, job.Test: {}},
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -105,8 +106,8 @@ func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, 
 // deliveryPage shows the request and the attempts of a delivery.
 func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
 	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
-	for name, values := range found.Request.Header {
-		for _, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(found.Request.Header)) {
+		for _, value := range found.Request.Header[name] {
 			shown.Headers = append(shown.Headers, headerView{strings.ToLower(name), value})
 		}
 	}
@@ -115,7 +116,6 @@ func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetai
 		return err
 	}
 	shown.Meeting = called[found.JobID]
-	slices.SortStableFunc(shown.Headers, func(a, b headerView) int { return strings.Compare(a.Name, b.Name) })
 	return req.show("delivery", "Webhook", shown)
 }
 

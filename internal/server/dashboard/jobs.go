@@ -161,7 +161,7 @@ func dayRange(from, to string) (start, end time.Time, err error) {
 }
 
 // readJobs returns the requested list.
-func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, error) {
+func (d *Dashboard) readJobs(req *pageRequest) (jobList, error) {
 	query := req.URL.Query()
 	list, filter, err := readList(query)
 	if err != nil {
@@ -169,11 +169,11 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 	}
 	var next string
 	if list.Search != "" {
-		release, err := req.costlyRead(user.ConsumerID)
+		release, err := req.costlyRead(req.User.ConsumerID)
 		if err != nil {
 			return list, err
 		}
-		list.Jobs, err = d.Search.SearchJobs(req.Context(), account.CallerOf(user, list.Mode), list.Search, lifecycle.MaxPage)
+		list.Jobs, err = d.Search.SearchJobs(req.Context(), req.as(list.Mode), list.Search, lifecycle.MaxPage)
 		release()
 		if err != nil {
 			return list, err
@@ -181,7 +181,7 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 		list.Jobs = matching(list.Jobs, filter)
 	} else {
 		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
-		list.Jobs, next, err = d.Jobs.Jobs(req.Context(), account.CallerOf(user, list.Mode), filter, page)
+		list.Jobs, next, err = d.Jobs.Jobs(req.Context(), req.as(list.Mode), filter, page)
 	}
 	if err != nil {
 		return list, err
@@ -224,7 +224,7 @@ func matching(found []job.Job, filter job.Filter) []job.Job {
 }
 
 func (d *Dashboard) listJobs(req *pageRequest) error {
-	list, err := d.readJobs(req, req.User)
+	list, err := d.readJobs(req)
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 func (d *Dashboard) liveJobs(req *pageRequest) error {
 	name := "jobs " + req.User.ConsumerID.String() + " " + req.URL.Query().Encode()
 	return req.stream(name, func(*topic) (any, error) {
-		return d.readJobs(req, req.User)
+		return d.readJobs(req)
 	}, func(list any) (parts, error) {
 		return req.parts("jobs", list, "rows")
 	})

@@ -91,9 +91,6 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 	if d.oidc == nil {
 		return notFound("There is no such page.")
 	}
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	found, err := d.oidc.discover(req.Context())
 	if err != nil {
 		req.Err = err
@@ -115,16 +112,11 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	if d.oidc == nil {
 		return notFound("There is no such page.")
 	}
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	var state oidcState
-	ok := d.readState(req.Request, oidcCookie, "", &state)
-	req.setCookie(oidcCookie, "", 0) // valid for one callback
-	query := req.URL.Query()
-	if !ok || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state.State)) != 1 {
+	if !req.takeState(oidcCookie, "", &state, &state.State) {
 		return &pageError{http.StatusBadRequest, "This sign-in was not started in this browser, or it expired. Sign in again."}
 	}
+	query := req.URL.Query()
 	if query.Get("error") != "" || query.Get("code") == "" {
 		return &pageError{http.StatusUnauthorized, "The sign-in service rejected the sign-in."}
 	}
@@ -148,7 +140,7 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	return req.open(user, nextPage(state.Next))
 }
 
-// sealState encrypts the state of a visit at a provider for a cookie, as readState reads it.
+// sealState encrypts the state of a visit at a provider for a cookie, as takeState reads it.
 // session is that of the user, or empty.
 func (d *Dashboard) sealState(cookie, session string, state any) (string, error) {
 	encoded, err := json.Marshal(state)
@@ -158,15 +150,16 @@ func (d *Dashboard) sealState(cookie, session string, state any) (string, error)
 	return d.Sealer.Seal(cookie+" "+session, string(encoded)), nil
 }
 
-// readState reads the state of a visit at a provider from its cookie, which this service has
-// set for the session.
-func (d *Dashboard) readState(r *http.Request, cookie, session string, state any) bool {
-	kept, err := r.Cookie(d.cookieName(cookie))
+// takeState reads the state of a visit at a provider from its cookie, which is valid for one callback. It
+// reports whether this service has set it for the session, and the query has the secret of that visit.
+func (req *pageRequest) takeState(cookie, session string, state any, secret *string) bool {
+	kept, err := req.Cookie(req.d.cookieName(cookie))
+	req.setCookie(cookie, "", 0)
 	if err != nil {
 		return false
 	}
-	opened, err := d.Sealer.Open(cookie+" "+session, kept.Value)
-	return err == nil && json.Unmarshal([]byte(opened), state) == nil
+	opened, err := req.d.Sealer.Open(cookie+" "+session, kept.Value)
+	return err == nil && json.Unmarshal([]byte(opened), state) == nil && account.SameSecret(req.URL.Query().Get("state"), *secret)
 }
 
 // oidcUser returns the user whom the provider authenticated. It connects the identity

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -197,31 +196,7 @@ func (d *Dashboard) liveOperator(req *pageRequest) error {
 	})
 }
 
-// maxOverviewAge bounds the age of the overview. It is read at most this often,
-// however many operators view it.
-const maxOverviewAge = 3 * time.Second
-
-// overviewCache caches the last overview.
-type overviewCache struct {
-	mu   sync.Mutex
-	view operatorView
-}
-
-func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (operatorView, error) {
-	cache := d.overviews[mode]
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	if d.Now().Sub(cache.view.Now) < maxOverviewAge {
-		return cache.view, nil
-	}
-	shown, err := d.readOverview(ctx, mode)
-	if err == nil {
-		cache.view = shown
-	}
-	return shown, err
-}
-
-func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
+func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
 	shown.Mode, shown.Now = mode, d.Now()
 	if shown.Overview, err = d.Operator.Overview(ctx, mode, shown.Now); err != nil {
 		return shown, err

@@ -47,19 +47,20 @@ type pageRequest struct {
 // has started its response returns nil.
 type handler func(req *pageRequest) error
 
-// withOwned calls a handler of a page about something of the user's team, who acts as a caller, with what
-// find returns. The mode of the page is that of the caller.
-func withOwned[T any](find func(*pageRequest) (T, account.Caller, error),
-	handle func(req *pageRequest, found T, as account.Caller) error) handler {
-	return func(req *pageRequest) error {
-		found, as, err := find(req)
-		if err != nil {
-			return err
+// owned returns what turns handlers of pages about something of the user's team into handlers: they get what
+// find returns, and the user as a caller. The mode of the page is that of the caller.
+func owned[T any](find func(*pageRequest) (T, account.Caller, error)) func(func(*pageRequest, T, account.Caller) error) handler {
+	return func(handle func(*pageRequest, T, account.Caller) error) handler {
+		return func(req *pageRequest) error {
+			found, as, err := find(req)
+			if err != nil {
+				return err
+			}
+			query := req.URL.Query()
+			query.Set("mode", string(as.Mode))
+			req.URL.RawQuery, req.owned = query.Encode(), true
+			return handle(req, found, as)
 		}
-		query := req.URL.Query()
-		query.Set("mode", string(as.Mode))
-		req.URL.RawQuery, req.owned = query.Encode(), true
-		return handle(req, found, as)
 	}
 }
 

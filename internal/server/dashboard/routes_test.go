@@ -17,7 +17,7 @@ import (
 
 // registration finds the routes of the dashboard in their source: who may use them, the method and
 // the path.
-var registration = regexp.MustCompile(`d\.(public|viewer|member|admin|operator)\("(GET|POST) ([^"]+)"`)
+var registration = regexp.MustCompile(`\{(public|viewer|member|admin|operator), "(GET|POST) ([^"]+)"`)
 
 // TestRoutes checks who may use each route of the dashboard: nobody without a session, nor with
 // that of a removed user; no user with a lower role; operators alone for their pages; and that what

@@ -143,6 +143,16 @@ func (d *Dashboard) throttle(req *pageRequest) error {
 	return d.byAddress.Allow(httpmw.AddressKey(address))
 }
 
+// throttled serves requests unless there were too many sign-ins.
+func (d *Dashboard) throttled(handle handler) handler {
+	return func(req *pageRequest) error {
+		if err := d.throttle(req); err != nil {
+			return err
+		}
+		return handle(req)
+	}
+}
+
 // signIn starts a session for an email address and its password. Attempts are
 // limited before the password is checked.
 func (d *Dashboard) signIn(req *pageRequest) error {
@@ -191,9 +201,6 @@ func (req *pageRequest) open(user account.User, next string) error {
 
 // signInWithLink signs in with a link of SignInLink. Who is signed in already keeps the session.
 func (d *Dashboard) signInWithLink(req *pageRequest) error {
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	query := req.URL.Query()
 	next := nextPage(query.Get("next"))
 	if _, _, err := d.sessionOf(req.Request); err == nil {
@@ -231,9 +238,6 @@ type invitationForm struct {
 const maxTeams = 20
 
 func (d *Dashboard) invitationPage(req *pageRequest) error {
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	token := req.URL.Query().Get("token")
 	invitation, err := d.Users.Invitation(req.Context(), token)
 	if err != nil {
@@ -269,9 +273,6 @@ func expiredLink(err error) error {
 
 // acceptInvitation creates the user and signs in.
 func (d *Dashboard) acceptInvitation(req *pageRequest) error {
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	if err := req.parseForm(maxPublicForm); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (d *Dashboard) readUsage(req *pageRequest) (usageView, error) {
 		}
 		return shown, nil
 	}
-	if shown.Report, err = d.Usage.Usage(req.Context(), account.CallerOf(req.User, shown.Mode), from, to); err != nil {
+	if shown.Report, err = d.Usage.Usage(req.Context(), req.as(shown.Mode), from, to); err != nil {
 		return shown, err
 	}
 	shown.Total, shown.Kept, shown.Plot = shown.Report.Total, shown.Report.Kept, plotUsage(shown.Report)

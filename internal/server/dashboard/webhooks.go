@@ -83,9 +83,6 @@ func (d *Dashboard) setEndpoint(req *pageRequest) error {
 
 // testEndpoint posts a test event to the default endpoint and shows the result.
 func (d *Dashboard) testEndpoint(req *pageRequest) error {
-	if err := d.throttle(req); err != nil {
-		return err
-	}
 	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
 	if err != nil {
 		return err

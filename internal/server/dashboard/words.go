@@ -167,7 +167,7 @@ func (d *Dashboard) searchPage(req *pageRequest) error {
 		if err != nil {
 			return err
 		}
-		view.Matches, err = d.Search.SearchTexts(req.Context(), account.CallerOf(req.User, view.Mode), view.Query, filter, shownMatches)
+		view.Matches, err = d.Search.SearchTexts(req.Context(), req.as(view.Mode), view.Query, filter, shownMatches)
 		if err == nil {
 			view.Names, err = names(req, view.Matches, func(m job.SearchMatch) uuid.UUID { return m.JobID })
 		}

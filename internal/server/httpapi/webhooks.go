@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -165,12 +166,11 @@ func (a *API) getDelivery(r *apiRequest) error {
 		return fmt.Errorf("read a delivery: %w", err)
 	}
 	headers := []headerBody{}
-	for name, values := range found.Request.Header {
-		for _, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(found.Request.Header)) {
+		for _, value := range found.Request.Header[name] {
 			headers = append(headers, headerBody{strings.ToLower(name), value})
 		}
 	}
-	slices.SortStableFunc(headers, func(a, b headerBody) int { return strings.Compare(a.Name, b.Name) })
 	return r.respond(struct {
 		deliveryBody
 		Headers []headerBody `json:"headers"`
