@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -114,8 +115,7 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		entry := account.NewAuditEntry(key.ConsumerID, account.CommandLine, "created an API key", cmp.Or(key.Name, key.ID.String()), time.Now())
-		if err := s.AppendAudit(ctx, entry); err != nil {
+		if err := auditKey(ctx, s, key, "created an API key"); err != nil {
 			return err
 		}
 		created := map[string]any{
@@ -162,31 +162,26 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 		return fmt.Errorf("%q is not a key ID; standin keys list prints them", c.ID)
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
-		found, err := s.RevokeKey(ctx, id, time.Now())
+		keys, err := s.Keys(ctx)
 		if err != nil {
 			return err
 		}
-		if !found {
+		at := slices.IndexFunc(keys, func(key account.Key) bool { return key.ID == id })
+		if at < 0 {
 			return fmt.Errorf("there is no key %s; standin keys list prints them", id)
 		}
-		if err := auditRevoked(ctx, s, id); err != nil {
+		key := keys[at]
+		if _, err := s.RevokeConsumerKey(ctx, key.ConsumerID, id, time.Now()); err != nil {
+			return err
+		}
+		if err := auditKey(ctx, s, key, "revoked an API key"); err != nil {
 			return err
 		}
 		return c.printLine(to, map[string]any{"id": id, "revoked": true}, "revoked", id)
 	})
 }
 
-// auditRevoked adds that a key was revoked to the audit log of its team.
-func auditRevoked(ctx context.Context, s *store.Store, id uuid.UUID) error {
-	keys, err := s.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if key.ID == id {
-			return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, "revoked an API key",
-				cmp.Or(key.Name, id.String()), time.Now()))
-		}
-	}
-	return nil
+// auditKey adds what was done with a key to the audit log of its team.
+func auditKey(ctx context.Context, s *store.Store, key account.Key, action string) error {
+	return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, action, cmp.Or(key.Name, key.ID.String()), time.Now()))
 }

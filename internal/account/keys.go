@@ -165,11 +165,9 @@ type Store interface {
 	Keys(ctx context.Context) ([]Key, error)
 	// ConsumerKeys returns the keys of a consumer, newest first.
 	ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]Key, error)
-	// RevokeConsumerKey reports whether the consumer has the key.
-	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
-	// RevokeKey reports whether the key exists. A revoked key keeps its
+	// RevokeConsumerKey reports whether the consumer has the key. A revoked key keeps its
 	// revocation time.
-	RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
+	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
 	TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 

@@ -103,7 +103,7 @@ func TestAuthenticateRejectsInvalidKeys(t *testing.T) {
 	}
 	for _, k := range all {
 		if k.ID != key.ID {
-			if known, err := keys.Store.RevokeKey(t.Context(), k.ID, *now); err != nil || !known {
+			if known, err := keys.Store.RevokeConsumerKey(t.Context(), k.ConsumerID, k.ID, *now); err != nil || !known {
 				t.Fatalf("revoke: %v, %v", known, err)
 			}
 		}

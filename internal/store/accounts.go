@@ -80,9 +80,9 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 // accounts, are a *job.Error with InvalidState.
 func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		var kept int
-		if err := tx.queryRow(ctx, "count accounts", `SELECT COUNT(*) FROM accounts WHERE COALESCE(consumer_id, '') = $1`,
-			cmp.Or(ownerOf(a), "")).Scan(&kept); err != nil {
+		kept, err := queryValue[int](ctx, tx.Reader, "count accounts", `SELECT COUNT(*) FROM accounts WHERE COALESCE(consumer_id, '') = $1`,
+			cmp.Or(ownerOf(a), ""))
+		if err != nil {
 			return err
 		}
 		if kept >= MaxAccounts {

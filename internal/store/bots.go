@@ -204,7 +204,7 @@ func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, er
 // OldestHeartbeat returns the time of the last heartbeat of the bot that has
 // been silent the longest; false when no bot has sent one.
 func (db *Reader) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
-	oldest, err := scanColumn[time.Time](db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+
-		dispatchedCondition()))
+	oldest, err := queryValue[time.Time](ctx, db, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+
+		dispatchedCondition())
 	return oldest, !oldest.IsZero(), err
 }

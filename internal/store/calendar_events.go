@@ -71,9 +71,9 @@ func (db *Reader) CancelledEvents(ctx context.Context, calendar uuid.UUID, now t
 // NextStart returns when the first event of a calendar after a time starts for which a bot
 // may be wanted; zero without one. It uses the index calendar_events_start.
 func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.Time) (time.Time, error) {
-	return scanColumn[time.Time](db.queryRow(ctx, "find the next event of a calendar", `SELECT MIN(starts_at) FROM calendar_events
+	return queryValue[time.Time](ctx, db, "find the next event of a calendar", `SELECT MIN(starts_at) FROM calendar_events
 		WHERE calendar_id = $1 AND starts_at > $2 AND removed = 0 AND problem = ''
-		AND COALESCE(overridden, rule_record) = 1`, calendar, after))
+		AND COALESCE(overridden, rule_record) = 1`, calendar, after)
 }
 
 const (

@@ -38,9 +38,9 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 		if err := tx.LockConsumer(ctx, c.ConsumerID); err != nil {
 			return err
 		}
-		var n int
-		if err := tx.queryRow(ctx, "count calendars", `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1 AND due_at IS NOT NULL`,
-			c.ConsumerID).Scan(&n); err != nil {
+		n, err := queryValue[int](ctx, tx.Reader, "count calendars",
+			`SELECT COUNT(*) FROM calendars WHERE consumer_id = $1 AND due_at IS NOT NULL`, c.ConsumerID)
+		if err != nil {
 			return err
 		}
 		if n >= calendarsync.MaxCalendars {

@@ -62,9 +62,9 @@ func (s *Store) CorrectTimes(ctx context.Context, now time.Time, firstHeartbeat,
 	corrected int64, ahead time.Duration, err error,
 ) {
 	if s.postgres != nil { // a node whose clock is behind corrects nothing
-		var theirs time.Time
 		const clock = `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
-		if err := s.queryRow(ctx, "read the clock", clock).Scan(&theirs); err != nil {
+		theirs, err := queryValue[time.Time](ctx, s.Reader, "read the clock", clock)
+		if err != nil {
 			return 0, 0, err
 		}
 		now = job.Latest(now, theirs)
@@ -72,8 +72,7 @@ func (s *Store) CorrectTimes(ctx context.Context, now time.Time, firstHeartbeat,
 	for _, l := range timeLimits(firstHeartbeat, underWay) {
 		longest := now.Add(l.limit)
 		rows := l.table + ` WHERE ` + l.column + ` > $1 AND ` + l.where
-		var latest time.Time
-		err := s.queryRow(ctx, "find times ahead", `SELECT MAX(`+l.column+`) FROM `+rows, longest.Add(clockTolerance)).Scan(&latest)
+		latest, err := queryValue[time.Time](ctx, s.Reader, "find times ahead", `SELECT MAX(`+l.column+`) FROM `+rows, longest.Add(clockTolerance))
 		if err != nil {
 			return corrected, ahead, err
 		}

@@ -216,9 +216,9 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		var hasJobs bool
-		if err := tx.queryRow(ctx, "look for jobs of a consumer", `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`,
-			consumer).Scan(&hasJobs); err != nil {
+		hasJobs, err := queryValue[bool](ctx, tx.Reader, "look for jobs of a consumer",
+			`SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer)
+		if err != nil {
 			return err
 		}
 		if hasJobs {
@@ -281,22 +281,10 @@ func (db *Reader) ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]acc
 	return list(ctx, db, "read the keys of a consumer", scanKey, selectKeys+`WHERE k.consumer_id = $1 ORDER BY k.id DESC`, consumerID)
 }
 
-// RevokeKey implements account.Store.
-func (s *Store) RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error) {
-	return s.revokeKey(ctx, `id = $1`, now, id)
-}
-
-// RevokeConsumerKey revokes a key of the consumer and reports whether it
-// exists. A key that is already revoked keeps its revocation time.
+// RevokeConsumerKey implements account.Store.
 func (s *Store) RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error) {
-	return s.revokeKey(ctx, `id = $1 AND consumer_id = $3`, now, id, consumerID)
-}
-
-// revokeKey revokes the key that the condition selects. Its arguments are $1
-// and $3.
-func (s *Store) revokeKey(ctx context.Context, condition string, now time.Time, id uuid.UUID, more ...any) (bool, error) {
 	n, err := s.affected(ctx, "revoke a key", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
-		WHERE `+condition, append([]any{id, now}, more...)...)
+		WHERE id = $1 AND consumer_id = $3`, id, now, consumerID)
 	return n == 1, err
 }
 

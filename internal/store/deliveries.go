@@ -24,17 +24,15 @@ func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
 }
 
 func deliveryStatement(d webhook.Delivery) sqldb.Statement {
-	return sqldb.Statement{Query: insertDelivery, Args: []any{
-		d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
-		d.EndpointKey(), d.Event, d.Sequence, d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint,
-	}}
+	return statement(insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
+		d.EndpointKey(), d.Event, d.Sequence, d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint)
 }
 
 const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
 
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error) {
-	next, err := scanColumn[time.Time](db.queryRow(ctx, "find the next due delivery", nextDelivery, after))
+	next, err := queryValue[time.Time](ctx, db, "find the next due delivery", nextDelivery, after)
 	return next, !next.IsZero(), err
 }
 
@@ -105,7 +103,7 @@ func (tx *Tx) ExpireDeliveries(ctx context.Context, ids []string, now time.Time)
 func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred []webhook.Deferral) ([]webhook.Delivery, error) {
 	var statements []sqldb.Statement
 	for _, d := range deferred {
-		statements = append(statements, sqldb.Statement{Query: deferDelivery, Args: []any{d.DueAt, d.ID}})
+		statements = append(statements, statement(deferDelivery, d.DueAt, d.ID))
 	}
 	ids, owners := make([]string, len(taken)), make([]uuid.UUID, len(taken))
 	for i, d := range taken {

@@ -26,10 +26,8 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 		if err := tx.LockConsumer(ctx, e.ConsumerID); err != nil { // for the count
 			return err
 		}
-		var registered int
-		err := tx.queryRow(ctx, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints
-			WHERE consumer_id = $1 AND mode = $2 AND registered = 1`,
-			e.ConsumerID, e.Mode).Scan(&registered)
+		registered, err := queryValue[int](ctx, tx.Reader, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints
+			WHERE consumer_id = $1 AND mode = $2 AND registered = 1`, e.ConsumerID, e.Mode)
 		if err != nil {
 			return err
 		}
@@ -153,10 +151,8 @@ func endpointStatement(r webhook.Result) sqldb.Statement {
 	} else {
 		since, probeAt = r.Try.StartedAt, r.ProbeAt
 	}
-	return sqldb.Statement{Query: saveEndpoint, Args: []any{
-		d.EndpointKey(), webhook.EndpointID(d.ConsumerID, d.Mode, d.URL), d.ConsumerID, d.URL, d.Mode, failures,
-		nullMillis(since), nullMillis(probeAt), ended, r.Try.Latency, status, problem, nullMillis(delivered),
-	}}
+	return statement(saveEndpoint, d.EndpointKey(), webhook.EndpointID(d.ConsumerID, d.Mode, d.URL), d.ConsumerID, d.URL, d.Mode, failures,
+		nullMillis(since), nullMillis(probeAt), ended, r.Try.Latency, status, problem, nullMillis(delivered))
 }
 
 // resumeRecovered makes deliveries to a recovered endpoint due: all deliveries of
@@ -168,8 +164,8 @@ func (s *Store) resumeRecovered(ctx context.Context, r webhook.Result) error {
 	key, dead := r.Delivery.EndpointKey(), false
 	if r.UpdateEndpoint && r.Verdict.Outcome == webhook.Delivered {
 		var err error
-		dead, err = scanColumn[bool](s.queryRow(ctx, "find out whether a webhook endpoint is dead",
-			`SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE key = $1 AND failures >= $2)`, key, webhook.DeadAfterFailures))
+		dead, err = queryValue[bool](ctx, s.Reader, "find out whether a webhook endpoint is dead",
+			`SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE key = $1 AND failures >= $2)`, key, webhook.DeadAfterFailures)
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 		statements = append(statements, deliveryStatement(d))
 	}
 	if c.Ended {
-		statements = append(statements, sqldb.Statement{Query: deleteScreenshot, Args: []any{c.ID}})
+		statements = append(statements, statement(deleteScreenshot, c.ID))
 	}
 	if c.Usage != (job.Usage{}) {
 		statements = append(statements, usageStatement(c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, c.Usage))
@@ -159,13 +159,11 @@ const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, externa
 func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	hash := hashText(r.ExternalID)
 	affected, err := tx.execBatch(ctx, "insert a job",
-		sqldb.Statement{Query: insertJob, Args: []any{
-			r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
+		statement(insertJob, r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
 			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
 			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ByEvent,
-			MeetingKey(r.MeetingURL), jsonValue{r.Options},
-		}},
-		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
+			MeetingKey(r.MeetingURL), jsonValue{r.Options}),
+		statement(deleteErased, r.ID, r.ConsumerID, r.Mode, hash))
 	return err == nil && affected[0] == 1 && affected[1] == 0, err
 }
 
@@ -215,9 +213,8 @@ const insertEntry = `INSERT INTO timeline (` + entryColumns + `) VALUES ($1, $2,
 
 // entryStatement adds an entry to a timeline.
 func entryStatement(e job.TimelineEntry) sqldb.Statement {
-	return sqldb.Statement{Query: insertEntry, Args: []any{
-		e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data,
-	}}
+	return statement(insertEntry, e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To,
+		e.Data)
 }
 
 const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4
@@ -227,7 +224,7 @@ const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND at
 // index timeline_identity.
 func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger,
 	emittedAt time.Time) (bool, error) {
-	return scanColumn[bool](db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, emittedAt))
+	return queryValue[bool](ctx, db, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, emittedAt)
 }
 
 // Timeline returns all entries of a job in the order of their arrival. It

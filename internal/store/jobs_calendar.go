@@ -26,14 +26,14 @@ func (db *Reader) JobsOfMeeting(ctx context.Context, consumer uuid.UUID, meeting
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
 // job. It uses the primary key of timeline.
 func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (bool, error) {
-	return scanColumn[bool](db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline
-		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested))
+	return queryValue[bool](ctx, db, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline
+		WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested)
 }
 
 // ChangedByConsumer reports whether the consumer has changed a field of a job. It uses the primary key of timeline.
 func (db *Reader) ChangedByConsumer(ctx context.Context, jobID uuid.UUID, field string) (bool, error) {
-	return scanColumn[bool](db.queryRow(ctx, "find who changed a job", `SELECT EXISTS (SELECT 1 FROM timeline
-		WHERE job_id = $1 AND data LIKE $2)`, jobID, `{"by":"consumer"%"`+field+`"%`))
+	return queryValue[bool](ctx, db, "find who changed a job", `SELECT EXISTS (SELECT 1 FROM timeline
+		WHERE job_id = $1 AND data LIKE $2)`, jobID, `{"by":"consumer"%"`+field+`"%`)
 }
 
 const selectJobForMeeting = `
@@ -47,7 +47,8 @@ const selectJobForMeeting = `
 // the job with the ID except, and uses the index jobs_meeting.
 func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
 	except uuid.UUID) (uuid.UUID, bool, error) {
-	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectJobForMeeting, consumer, MeetingKey(meetingURL), from, to, mode, except))
+	return first(ctx, db, "find the job for a meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, MeetingKey(meetingURL), from, to,
+		mode, except)
 }
 
 const (
@@ -61,8 +62,8 @@ const (
 // its door; false if there is none. It uses the index jobs_meeting.
 func (db *Reader) BotInMeeting(ctx context.Context, j job.Job) (uuid.UUID, bool, error) {
 	const longest = 26 * time.Hour // a job can have a bot
-	return found(queryOne(ctx, db, "job", scanColumn[uuid.UUID], selectBotInMeeting, j.ConsumerID, j.Mode, MeetingKey(j.MeetingURL),
-		j.JoinAt.Add(-longest), j.JoinAt.Add(longest), j.ID))
+	return first(ctx, db, "find the bot in a meeting", scanColumn[uuid.UUID], selectBotInMeeting, j.ConsumerID, j.Mode,
+		MeetingKey(j.MeetingURL), j.JoinAt.Add(-longest), j.JoinAt.Add(longest), j.ID)
 }
 
 // MoveEvents makes the events of a job those of another one.
@@ -74,10 +75,10 @@ func (tx *Tx) MoveEvents(ctx context.Context, from uuid.UUID, to string) error {
 // [from, to), without those refused because of the quota. It uses the index
 // jobs_by_event.
 func (db *Reader) CountEventJobs(ctx context.Context, consumer uuid.UUID, from, to time.Time) (int, error) {
-	return scanColumn[int](db.queryRow(ctx, "count the event jobs of a consumer", `
+	return queryValue[int](ctx, db, "count the event jobs of a consumer", `
 		SELECT COUNT(*) FROM jobs
 		WHERE consumer_id = $1 AND created_at >= $2 AND created_at < $3 AND by_event = 1 AND failure_code <> $4`,
-		consumer, from, to, job.QuotaExceeded))
+		consumer, from, to, job.QuotaExceeded)
 }
 
 // RequestJob notes that a request to the API asks for a job too.

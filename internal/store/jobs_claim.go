@@ -144,7 +144,7 @@ func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
 	if tx.dialect.SkipLocked == "" {
 		return false, nil
 	}
-	locked, err := scanColumn[bool](tx.queryRow(ctx, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock))
+	locked, err := queryValue[bool](ctx, tx.Reader, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock)
 	return !locked, err
 }
 
@@ -258,7 +258,7 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	consumers := slices.SortedFunc(maps.Keys(positions), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	statements := make([]sqldb.Statement, len(consumers))
 	for i, consumer := range consumers {
-		statements[i] = sqldb.Statement{Query: rotateConsumer, Args: []any{consumer, positions[consumer]}}
+		statements[i] = statement(rotateConsumer, consumer, positions[consumer])
 	}
 	_, err = tx.execBatch(ctx, "rotate consumers", statements...)
 	return err

@@ -32,7 +32,7 @@ func TestRevokedKeysAreRefusedByEveryNode(t *testing.T) {
 		}
 		for name, revoke := range map[string]func(ctx context.Context, s *store.Store, key account.Key) error{
 			"key": func(ctx context.Context, s *store.Store, key account.Key) error {
-				_, err := s.RevokeKey(ctx, key.ID, time.Now())
+				_, err := s.RevokeConsumerKey(ctx, key.ConsumerID, key.ID, time.Now())
 				return err
 			},
 			"key of a consumer": func(ctx context.Context, s *store.Store, key account.Key) error {

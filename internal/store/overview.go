@@ -150,9 +150,8 @@ const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, fai
 
 // usageStatement adds to the usage of a consumer on a day.
 func usageStatement(consumer uuid.UUID, mode job.Mode, day int64, u job.Usage) sqldb.Statement {
-	return sqldb.Statement{Query: addUsage, Args: []any{
-		consumer, mode, day, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes, rand.N(usageParts),
-	}}
+	return statement(addUsage, consumer, mode, day, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes,
+		rand.N(usageParts))
 }
 
 // Usage returns the usage of a consumer from one day to another, both included. It uses the
@@ -163,7 +162,7 @@ func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to tim
 	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes"} {
 		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
 	}
-	days, err := list(ctx, db, "read the usage of a caller.ConsumerID", func(r row) (d job.UsageDay, err error) {
+	days, err := list(ctx, db, "read the usage of a consumer", func(r row) (d job.UsageDay, err error) {
 		var day int64
 		err = r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
 			&d.DeletedBytes)
@@ -178,9 +177,9 @@ func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to tim
 	for _, d := range days {
 		report.Total = report.Total.Plus(d.Usage)
 	}
-	err = db.queryRow(ctx, "read what is stored for a caller.ConsumerID", `SELECT CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT)
-		FROM usage_days WHERE consumer_id = $1 AND mode = $2`,
-		caller.ConsumerID, caller.Mode).Scan(&report.Kept)
+	report.Kept, err = queryValue[int64](ctx, db, "read what is stored for a consumer", `SELECT
+		CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT) FROM usage_days WHERE consumer_id = $1 AND mode = $2`,
+		caller.ConsumerID, caller.Mode)
 	return report, err
 }
 

@@ -112,9 +112,9 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 // customers or, unless another consumer has the same e-mail, have its e-mail.
 func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
 	email := strings.ToLower(c.Email)
-	var others int
-	if err := tx.queryRow(ctx, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers
-		WHERE lower(email) = $1 AND id <> $2`, email, c.ID).Scan(&others); err != nil {
+	others, err := queryValue[int](ctx, tx.Reader, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers
+		WHERE lower(email) = $1 AND id <> $2`, email, c.ID)
+	if err != nil {
 		return err
 	}
 	if others > 0 {
@@ -125,15 +125,10 @@ func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
 		subscriptions = `SELECT id FROM subscriptions WHERE consumer IN ($1, $2) OR consumer = '' AND customer_id <> '' AND customer_id IN (` +
 			customers + `)`
 	)
-	for _, statement := range []string{
+	return tx.execAll(ctx, "delete the payments of a consumer", []string{
 		`DELETE FROM payment_events WHERE consumer IN ($1, $2) OR consumer = '' AND (customer_id = '' AND email = $3 AND email <> ''
 			OR subscription_id IN (` + subscriptions + `) OR customer_id IN (` + customers + `))`,
 		`DELETE FROM subscriptions WHERE id IN (` + subscriptions + `)`,
 		`DELETE FROM payment_customers WHERE id IN (` + customers + `)`,
-	} {
-		if err := tx.exec(ctx, "delete the payments of a consumer", statement, c.ID.String(), c.Name, email); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, c.ID.String(), c.Name, email)
 }

@@ -35,7 +35,7 @@ func (tx *Tx) exec(ctx context.Context, action, query string, args ...any) error
 
 // affected runs a statement, and returns the number of affected rows.
 func (tx *Tx) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
-	affected, err := tx.execBatch(ctx, action, sqldb.Statement{Query: query, Args: args})
+	affected, err := tx.execBatch(ctx, action, statement(query, args...))
 	if err != nil {
 		return 0, err
 	}
@@ -50,6 +50,11 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 		}
 	}
 	return nil
+}
+
+// statement returns a statement for execBatch.
+func statement(query string, args ...any) sqldb.Statement {
+	return sqldb.Statement{Query: query, Args: args}
 }
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
@@ -161,14 +166,6 @@ func list[T any](ctx context.Context, db *Reader, action string, scan func(row) 
 	return all, nil
 }
 
-// found turns the error NotFound into false.
-func found[T any](value T, err error) (T, bool, error) {
-	if job.ErrorIs(err, job.NotFound) {
-		return value, false, nil
-	}
-	return value, err == nil, err
-}
-
 // first returns the first row of a query; false without one.
 func first[T any](ctx context.Context, db *Reader, action string, scan func(row) (T, error), query string,
 	args ...any) (value T, ok bool, err error) {
@@ -182,15 +179,16 @@ func first[T any](ctx context.Context, db *Reader, action string, scan func(row)
 // queryOne returns the single row of a query for an entity. Without a row the error is a
 // *job.Error with NotFound.
 func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(row) (T, error), query string, args ...any) (T, error) {
-	var none T
 	value, err := scan(db.queryRow(ctx, "read "+entity, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
-		return none, notFound(entity)
+		err = notFound(entity)
 	}
-	if err != nil {
-		return none, err
-	}
-	return value, nil
+	return value, err
+}
+
+// queryValue returns the only value of a query.
+func queryValue[T any](ctx context.Context, db *Reader, action, query string, args ...any) (T, error) {
+	return scanColumn[T](db.queryRow(ctx, action, query, args...))
 }
 
 // conditions are conditions of a query that depend on a filter, and the arguments of the query.

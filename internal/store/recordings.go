@@ -101,7 +101,7 @@ func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now tim
 
 // HasTexts reports whether the bots of a job reported chat messages or captions.
 func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
-	return scanColumn[bool](db.queryRow(ctx, "find the texts of a job", `SELECT EXISTS (SELECT 1 FROM meeting_text_totals WHERE job_id = $1)`, jobID))
+	return queryValue[bool](ctx, db, "find the texts of a job", `SELECT EXISTS (SELECT 1 FROM meeting_text_totals WHERE job_id = $1)`, jobID)
 }
 
 // DueTranscriptions returns the consumers that have transcriptions due.

@@ -82,7 +82,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // SchemaVersion returns the version of the schema, and that of this program.
 func (s *Store) SchemaVersion(ctx context.Context) (version, own int64, err error) {
-	err = s.queryRow(ctx, "read the schema version", migrations.VersionQuery).Scan(&version)
+	version, err = queryValue[int64](ctx, s.Reader, "read the schema version", migrations.VersionQuery)
 	return version, migrations.Newest, err
 }
 

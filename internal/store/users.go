@@ -19,7 +19,7 @@ const selectUsers = `SELECT ` + userColumns + ` FROM users u JOIN consumers c ON
 
 // HasUsers implements account.UserStore.
 func (db *Reader) HasUsers(ctx context.Context) (bool, error) {
-	return scanColumn[bool](db.queryRow(ctx, "look for users", `SELECT EXISTS (SELECT 1 FROM users)`))
+	return queryValue[bool](ctx, db, "look for users", `SELECT EXISTS (SELECT 1 FROM users)`)
 }
 
 // UserByEmail implements account.UserStore. It uses the UNIQUE index of the
@@ -230,13 +230,13 @@ func (s *Store) EndSession(ctx context.Context, hash string) error {
 // and kept answers, and old entries of audit logs. Each has an index of its expiry.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		for _, table := range []string{"sessions", "invitations", "share_links", "device_flows"} {
-			if err := tx.exec(ctx, "delete the expired rows of "+table, `DELETE FROM `+table+` WHERE expires_at <= $1`, now); err != nil {
-				return err
-			}
-		}
-		if err := tx.exec(ctx, "delete expired keys of the API reference", `DELETE FROM api_keys
-			WHERE reference = 1 AND expires_at <= $1`, now); err != nil {
+		if err := tx.execAll(ctx, "delete what has expired", []string{
+			`DELETE FROM sessions WHERE expires_at <= $1`,
+			`DELETE FROM invitations WHERE expires_at <= $1`,
+			`DELETE FROM share_links WHERE expires_at <= $1`,
+			`DELETE FROM device_flows WHERE expires_at <= $1`,
+			`DELETE FROM api_keys WHERE reference = 1 AND expires_at <= $1`, // of the API reference
+		}, now); err != nil {
 			return err
 		}
 		if err := tx.exec(ctx, "delete old answers", `DELETE FROM kept_requests WHERE at <= $1`,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -127,7 +128,7 @@ func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 		defer func() { _, _ = second.Exec(ctx, `ROLLBACK`, simply) }()
 		err = first.QueryRow(ctx, `SELECT coalesce(current_setting('standin.session', true), '')`, simply).Scan(&kept)
 	}
-	if pg, refused := errors.AsType[*pgconn.PgError](err); kept == "" && (err == nil || refused && pg.Code == "08P01") {
+	if kept == "" && (err == nil || hasCode(err, "08P01")) {
 		return errors.New("the address leads to a connection pooler in transaction or statement mode: " +
 			"use session mode (PgBouncer: pool_mode = session), or connect to PostgreSQL directly")
 	}
@@ -224,22 +225,25 @@ func (db *DB) ResetAfter(err error) {
 // isConflict reports whether a transaction failed only because of a concurrent one:
 // serialization_failure (40001) or deadlock_detected (40P01).
 func isConflict(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
+	return hasCode(err, "40001", "40P01")
 }
 
 // isReadOnly reports whether a server refused a write because it is a standby
 // (read_only_sql_transaction, 25006).
 func isReadOnly(err error) bool {
+	return hasCode(err, "25006")
+}
+
+// hasCode reports whether the server responded with one of some codes.
+func hasCode(err error, codes ...string) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == "25006"
+	return ok && slices.Contains(codes, pg.Code)
 }
 
 // IsDiskFull reports whether a write failed because the disk of the database is full
 // (disk_full, 53100).
 func IsDiskFull(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "53100"
+	return hasCode(err, "53100")
 }
 
 // IsUnavailable reports whether the server cannot be reached, or lacks something (class 53), is
