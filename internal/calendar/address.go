@@ -2,6 +2,7 @@ package calendar
 
 import (
 	"html"
+	"iter"
 	"net/url"
 	"regexp"
 	"slices"
@@ -120,7 +121,7 @@ func plainText(text string) string {
 
 // candidates yields what may be a URL in a text: the first one with the scheme http, https
 // or zoommtg in each run of characters of URLs, or a run that has a slash but no scheme.
-func candidates(text string) func(yield func(string) bool) {
+func candidates(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		count := 0
 		for run := range strings.FieldsFuncSeq(text, endsAddress) {

@@ -153,7 +153,12 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		if p := &c.properties[i]; p.name == "ATTENDEE" {
 			if address := mailAddress(p); address != "" {
 				event.Attendees = append(event.Attendees, address)
-				event.respond(address, p.parameters["PARTSTAT"])
+				if response := p.parameters["PARTSTAT"]; response != "" {
+					if event.Responses == nil {
+						event.Responses = make(map[string]string)
+					}
+					event.Responses[strings.ToLower(address)] = response
+				}
 			}
 		}
 	}
@@ -196,17 +201,6 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
-}
-
-// respond notes the PARTSTAT of an attendee.
-func (e *Event) respond(address, response string) {
-	if response == "" {
-		return
-	}
-	if e.Responses == nil {
-		e.Responses = make(map[string]string)
-	}
-	e.Responses[strings.ToLower(address)] = response
 }
 
 // readOriginal reads the RECURRENCE-ID of an event in a series with a DTSTART. A date
@@ -260,15 +254,11 @@ func (e Event) ID() string {
 	if e.UID == "" || e.Original.IsZero() {
 		return e.UID
 	}
-	return occurrenceID(e.UID, e.Original)
+	return e.UID + "/" + e.Original.UTC().Format(OriginalLayout)
 }
 
 // OriginalLayout is how the original start of an occurrence is written in its ID.
 const OriginalLayout = "20060102T150405Z"
-
-func occurrenceID(uid string, original time.Time) string {
-	return uid + "/" + original.UTC().Format(OriginalLayout)
-}
 
 // Invite returns the invite of the event, or of one occurrence of a series.
 func (e Event) Invite() Invite {

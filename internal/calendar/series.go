@@ -333,6 +333,5 @@ func (s *Series) has(start time.Time, budget *Budget) (has, excluded bool, err e
 	if err != nil || len(all) == 0 {
 		return false, false, err
 	}
-	left, err := s.starts(start, start.Add(time.Second), false, budget)
-	return true, len(left) == 0, err
+	return true, s.excludes(all[0]), nil
 }

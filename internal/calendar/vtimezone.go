@@ -3,6 +3,7 @@ package calendar
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -161,12 +162,7 @@ func (o observance) onsets(budget *Budget) ([]onset, error) {
 
 // moment converts a local time of the zone to UTC.
 func (z *definedZone) moment(local time.Time) time.Time {
-	next, _ := slices.BinarySearchFunc(z.onsets, local, func(o onset, at time.Time) int {
-		if o.local.After(at) {
-			return 1
-		}
-		return -1
-	})
+	next := sort.Search(len(z.onsets), func(i int) bool { return z.onsets[i].local.After(local) })
 	if next == 0 {
 		return local.Add(-z.before)
 	}
@@ -185,22 +181,13 @@ func localTime(text string) (time.Time, bool) {
 // readOffset parses a UTC-OFFSET (RFC 5545, section 3.3.14).
 func readOffset(text string) (time.Duration, bool) {
 	text = strings.TrimSpace(text)
-	if len(text) != len("+0000") && len(text) != len("+000000") || text[0] != '+' && text[0] != '-' {
-		return 0, false
+	at, err := time.Parse("-0700", text)
+	if err != nil {
+		at, err = time.Parse("-070000", text)
 	}
-	var parts [3]int
-	for i := 0; 1+2*i < len(text); i++ {
-		n, ok := number(text[1+2*i:3+2*i], 0, 59)
-		if !ok {
-			return 0, false
-		}
-		parts[i] = n
-	}
-	offset := time.Duration(parts[0])*time.Hour + time.Duration(parts[1])*time.Minute + time.Duration(parts[2])*time.Second
-	if text[0] == '-' {
-		offset = -offset
-	}
-	return offset, parts[0] < 24
+	_, seconds := at.Zone()
+	offset := time.Duration(seconds) * time.Second
+	return offset, err == nil && offset.Abs() < 24*time.Hour
 }
 
 // number parses an integer between two limits.

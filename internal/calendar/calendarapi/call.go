@@ -72,6 +72,12 @@ func (c *Calendar) Owner(ctx context.Context) (string, error) {
 	return c.googleOwner(ctx)
 }
 
+// partstats are the responses of both providers as RFC 5545 names them.
+var partstats = map[string]string{
+	"accepted": "ACCEPTED", "organizer": "ACCEPTED", "declined": "DECLINED", "tentative": "TENTATIVE", "tentativelyAccepted": "TENTATIVE",
+	"needsAction": "NEEDS-ACTION", "notResponded": "NEEDS-ACTION",
+}
+
 // Listed is a calendar that the owner of a calendar can choose instead.
 type Listed struct {
 	ID   string // Access.CalendarID; empty for the main one

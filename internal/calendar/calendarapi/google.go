@@ -141,9 +141,7 @@ func (e googleEvent) event(owner, zone string, hosts []string) calendar.Event {
 	for _, a := range e.Attendees {
 		if address := a.address(owner); address != "" && !a.Resource {
 			found.Attendees = append(found.Attendees, address)
-			found.Responses[strings.ToLower(address)] = map[string]string{
-				"accepted": "ACCEPTED", "declined": "DECLINED", "tentative": "TENTATIVE", "needsAction": "NEEDS-ACTION",
-			}[a.ResponseStatus]
+			found.Responses[strings.ToLower(address)] = partstats[a.ResponseStatus]
 		}
 	}
 	var texts []string

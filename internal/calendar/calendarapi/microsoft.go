@@ -55,23 +55,12 @@ type microsoftPerson struct {
 // notResponded.
 type microsoftResponse struct{ Response string }
 
-// partstat returns the response as RFC 5545 names it; empty if there is none.
-func (r microsoftResponse) partstat() string {
-	return map[string]string{
-		"accepted": "ACCEPTED", "organizer": "ACCEPTED", "declined": "DECLINED", "tentativelyAccepted": "TENTATIVE",
-		"notResponded": "NEEDS-ACTION",
-	}[r.Response]
-}
-
 // microsoftTime is a time in UTC, as requests ask for.
 type microsoftTime struct{ DateTime string }
 
 // at returns the time; zero if it is none.
 func (t microsoftTime) at() time.Time {
-	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(t.DateTime, "Z"))
-	if err != nil {
-		return time.Time{}
-	}
+	at, _ := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(t.DateTime, "Z"))
 	return at
 }
 
@@ -171,10 +160,10 @@ func (e microsoftEvent) event(owner string, hosts []string) calendar.Event {
 	for _, a := range e.Attendees {
 		if address := a.EmailAddress.Address; address != "" && a.Type != "resource" {
 			found.Attendees = append(found.Attendees, address)
-			found.Responses[strings.ToLower(address)] = a.Status.partstat()
+			found.Responses[strings.ToLower(address)] = partstats[a.Status.Response]
 		}
 	}
-	if response := e.ResponseStatus.partstat(); response != "" && owner != "" {
+	if response := partstats[e.ResponseStatus.Response]; response != "" && owner != "" {
 		found.Responses[owner] = response
 	}
 	texts := []string{e.OnlineMeeting.JoinURL, e.OnlineMeetingURL, e.Location.LocationURI, e.Location.DisplayName, e.Body.Content, e.Subject}
@@ -201,7 +190,7 @@ func (c *Calendar) microsoftWatch(ctx context.Context, former Watch, address str
 		ID                 string
 		ExpirationDateTime time.Time
 	}
-	method, link := http.MethodPost, c.graph()+"/subscriptions"
+	link := c.graph() + "/subscriptions"
 	body := map[string]any{"expirationDateTime": expires.Format(time.RFC3339)}
 	if former.ID != "" {
 		err := c.call(ctx, http.MethodPatch, link+"/"+segment(former.ID), body, &subscription)
@@ -214,7 +203,7 @@ func (c *Calendar) microsoftWatch(ctx context.Context, former Watch, address str
 	}
 	body["changeType"], body["resource"] = "created,updated,deleted", c.resource()+"/events"
 	body["notificationUrl"], body["lifecycleNotificationUrl"] = address, address
-	if err := c.call(ctx, method, link, body, &subscription); err != nil {
+	if err := c.call(ctx, http.MethodPost, link, body, &subscription); err != nil {
 		return former, err
 	}
 	return Watch{ID: subscription.ID, Expires: subscription.ExpirationDateTime}, nil

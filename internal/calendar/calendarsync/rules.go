@@ -82,6 +82,7 @@ func (r Rules) Decider(owner string) func(e calendar.Event) (verdict Verdict, pe
 	if r.Record == nil && owner == "" {
 		all += ", because the email address of its owner is unknown"
 	}
+	organization := func(address string) string { return Organization(address[strings.LastIndexByte(address, '@')+1:]) }
 	return func(e calendar.Event) (verdict Verdict, people int) {
 		addresses := participants(e)
 		people = len(addresses)
@@ -173,9 +174,10 @@ func participants(e calendar.Event) []string {
 	return slices.Collect(maps.Keys(found))
 }
 
-// organization returns the registrable domain of a mail address.
-func organization(address string) string {
-	domain := strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
+// Organization returns the organizational domain of a domain: the one below a public suffix (RFC 7489,
+// section 3.2). It returns the domain if there is none.
+func Organization(domain string) string {
+	domain = strings.ToLower(strings.TrimSuffix(domain, "."))
 	if registrable, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return registrable
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendar/calendarsync"
 	"standin/internal/store"
 )
 
@@ -32,7 +33,7 @@ func (j judgment) domain() string {
 	if j.auth.method == "" {
 		return ""
 	}
-	return organizational(domainOf(j.content.from))
+	return calendarsync.Organization(domainOf(j.content.from))
 }
 
 // judge authenticates the author of a message, and reads nothing of its body before. It
@@ -43,8 +44,8 @@ func (w *Worker) judge(ctx context.Context, m received) (judgment, error) {
 		return judgment{content: &content{}, verdict: ignored, detail: "The message cannot be read: it is malformed."}, nil
 	}
 	auth, err := w.settings.Policy.authenticate(ctx, w.resolver, m, c)
-	if refusal, ok := errors.AsType[*refusalError](err); ok {
-		return judgment{content: c, verdict: refused, detail: refusal.reason}, nil
+	if refusal, ok := errors.AsType[*RejectedError](err); ok {
+		return judgment{content: c, verdict: refused, detail: refusal.Reason}, nil
 	}
 	return judgment{content: c, auth: auth, verdict: waiting}, err
 }

@@ -50,10 +50,10 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now 
 		source: source, remote: remote, raw: raw, at: now,
 	}, c)
 	e.Auth = auth.method
-	refusal, isRefused := errors.AsType[*refusalError](err)
+	refusal, isRefused := errors.AsType[*RejectedError](err)
 	switch {
 	case isRefused:
-		e.Refusal = refusal.reason
+		e.Refusal = refusal.Reason
 	case err != nil:
 		e.Refusal = "The sender cannot be authenticated now: " + err.Error()
 	case !auth.sealed:

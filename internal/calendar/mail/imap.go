@@ -72,19 +72,12 @@ func checkPassword(setting string, account *url.URL, password string) error {
 
 // mailbox returns the name of the mailbox.
 func (s IMAPSettings) mailbox() string {
-	if name := strings.Trim(s.URL.Path, "/"); name != "" {
-		return name
-	}
-	return "INBOX"
+	return cmp.Or(strings.Trim(s.URL.Path, "/"), "INBOX")
 }
 
 // address returns the host and port of a URL.
 func address(u *url.URL, ports map[string]string) string {
-	port := u.Port()
-	if port == "" {
-		port = ports[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
 }
 
 // mailboxReader receives the messages of a mailbox.

@@ -67,8 +67,13 @@ func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.
 				if err != nil {
 					return err
 				}
-				if by.named {
-					others, err := otherMeetings(ctx, tx, m)
+				if by.named { // the meetings with the same UID and other organizers
+					others, err := list(ctx, tx.Reader, func(row store.Row) (meeting, error) {
+						other := meeting{uid: m.uid}
+						err := row.Scan(&other.organizer)
+						return other, err
+					}, `SELECT organizer FROM mail_meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC
+						LIMIT $3`, m.uid, m.organizer, maxOrganizers)
 					if err != nil {
 						return err
 					}
@@ -103,16 +108,6 @@ func organizerOf(ctx context.Context, tx *store.Tx, e calendar.Event, by author)
 
 // maxOrganizers limits the organizers of a meeting that may replace each other.
 const maxOrganizers = 20
-
-// otherMeetings returns the meetings with the same UID and other organizers.
-func otherMeetings(ctx context.Context, tx *store.Tx, m meeting) ([]meeting, error) {
-	return list(ctx, tx.Reader, func(row store.Row) (meeting, error) {
-		other := meeting{uid: m.uid}
-		err := row.Scan(&other.organizer)
-		return other, err
-	}, `SELECT organizer FROM mail_meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC
-		LIMIT $3`, m.uid, m.organizer, maxOrganizers)
-}
 
 // saveEvent saves an event unless its meeting has a newer version of it, which it
 // reports. Of two versions with the same SEQUENCE and DTSTAMP, the one that arrived
@@ -306,12 +301,6 @@ func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []cal
 func revision(ctx context.Context, db *store.Reader, m meeting) (n int64, err error) {
 	_, err = get(ctx, db, []any{&n}, `SELECT revision FROM mail_meetings WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid)
 	return n, err
-}
-
-// saveChange saves what a message has changed.
-func saveChange(ctx context.Context, tx *store.Tx, message uuid.UUID, c Change) error {
-	return exec(ctx, tx, `INSERT INTO mail_changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`, message, c.JobID, c.Kind, c.Summary, c.Start, c.Zone)
 }
 
 // scheduleNext saves when further occurrences of a meeting are due; never if at

@@ -145,10 +145,7 @@ func (c *content) read(entity *message.Entity, depth int) {
 	}
 	kind, parameters, _ := entity.Header.ContentType()
 	_, disposition, _ := entity.Header.ContentDisposition()
-	name := strings.ToLower(disposition["filename"])
-	if name == "" {
-		name = strings.ToLower(parameters["name"])
-	}
+	name := strings.ToLower(cmp.Or(disposition["filename"], parameters["name"]))
 	switch {
 	case kind == "message/rfc822", strings.HasSuffix(name, ".eml"):
 		if inner, err := readEntity(entity.Body); err == nil {

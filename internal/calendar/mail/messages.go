@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id uuid.UUI
 		id = newID()
 		err := exec(ctx, tx, `INSERT INTO mail_messages (id, message_key, source, remote, received_at, raw, size, verdict, since, next_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5) ON CONFLICT (message_key) DO NOTHING`,
-			id, key, m.source, m.remote, now, encoded(m.raw), len(m.raw), waiting)
+			id, key, m.source, m.remote, now, base64.StdEncoding.EncodeToString(m.raw), len(m.raw), waiting)
 		if err != nil || m.judgment == nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (s *Store) message(ctx context.Context, id uuid.UUID) (p pending, err error
 	case !ok:
 		return p, ErrNoMessage
 	}
-	p.raw, err = decode(raw)
+	p.raw, err = base64.StdEncoding.DecodeString(raw)
 	return p, err
 }
 
@@ -147,38 +148,42 @@ func (s *Store) message(ctx context.Context, id uuid.UUID) (p pending, err error
 // condition holds.
 type queue struct{ name, table, column, condition string }
 
-// dueDomains returns the sender domains of rows that are due, each after an @: that of a
-// sender whose domain is not known or does not count is empty.
-func (s *Store) dueDomains(ctx context.Context, q queue, now time.Time) ([]string, error) {
-	return list(ctx, s.DB.Reader, func(row store.Row) (domain string, err error) {
-		err = row.Scan(&domain)
-		return domain, err
-	}, `SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now)
-}
-
-// claim leases the row of a domain that is due first.
-func (s *Store) claim(ctx context.Context, q queue, domain string, now, until time.Time) (id uuid.UUID, ok bool, err error) {
-	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		ok, err = get(ctx, tx.Reader, []any{&id}, `SELECT id FROM `+q.table+` WHERE `+q.column+` <= $1 AND '@' || domain = $2 AND `+
-			q.condition+` ORDER BY `+q.column+`, id LIMIT 1`+tx.SkipLocked(), now, domain)
-		if !ok || err != nil {
-			return err
-		}
-		return exec(ctx, tx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1`, id, until)
-	})
-	return id, ok, err
-}
-
-// extend sets when a row is due, or returns runner.ErrLost if it is not in the queue anymore.
-func (s *Store) extend(ctx context.Context, q queue, id uuid.UUID, at time.Time) error {
-	return s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		n, err := tx.Exec(ctx, "extend a lease", `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1 AND `+q.column+` IS NOT NULL AND `+
-			q.condition, id, at)
-		if err == nil && n == 0 {
-			err = runner.ErrLost
-		}
-		return err
-	})
+// newRunner returns the runner of a queue, in which sender domains take turns. Each domain is after
+// an @: that of a sender whose domain is not known or does not count is empty.
+func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Context, id uuid.UUID) error) *runner.Runner[uuid.UUID] {
+	db, now := w.store.DB, w.settings.Now
+	return &runner.Runner[uuid.UUID]{
+		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.settings.Log,
+		Teams: func(ctx context.Context) ([]string, error) {
+			return list(ctx, db.Reader, func(row store.Row) (domain string, err error) {
+				err = row.Scan(&domain)
+				return domain, err
+			}, `SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now())
+		},
+		ClaimOf: func(ctx context.Context, domain string) (id uuid.UUID, ok bool, err error) {
+			err = db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				ok, err = get(ctx, tx.Reader, []any{&id}, `SELECT id FROM `+q.table+` WHERE `+q.column+` <= $1 AND '@' || domain = $2 AND `+
+					q.condition+` ORDER BY `+q.column+`, id LIMIT 1`+tx.SkipLocked(), now(), domain)
+				if !ok || err != nil {
+					return err
+				}
+				return exec(ctx, tx, `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1`, id, now().Add(lease))
+			})
+			return id, ok, err
+		},
+		Extend: func(ctx context.Context, id uuid.UUID, until time.Time) error {
+			return db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				n, err := tx.Exec(ctx, "extend a lease", `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1 AND `+q.column+
+					` IS NOT NULL AND `+q.condition, id, until)
+				if err == nil && n == 0 {
+					err = runner.ErrLost
+				}
+				return err
+			})
+		},
+		Run: func(ctx context.Context, id uuid.UUID, _ *runner.Lease) error { return run(ctx, id) },
+		ID:  uuid.UUID.String,
+	}
 }
 
 // meeting identifies a meeting.

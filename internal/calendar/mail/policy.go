@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"standin/internal/calendar"
+	"standin/internal/calendar/calendarsync"
 )
 
 // Sender is an entry of STANDIN_MAIL_SENDERS.
@@ -106,7 +107,7 @@ func (p *Policy) author(from string) author {
 	_, byName := p.admits(from)
 	by := author{address: from, named: byName}
 	if !byName && !p.signs(domainOf(from), "") && p.DomainMeetings > 0 {
-		by.quota = quota{domain: organizational(domainOf(from)), meetings: p.DomainMeetings}
+		by.quota = quota{domain: calendarsync.Organization(domainOf(from)), meetings: p.DomainMeetings}
 	}
 	return by
 }

@@ -187,9 +187,9 @@ func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID
 		if message == uuid.Nil {
 			return nil
 		}
-		return saveChange(ctx, tx, message, Change{
-			JobID: o.JobID.String(), Kind: o.Kind, Summary: o.Event.Title, Start: o.Event.Start, Zone: o.Event.Zone,
-		})
+		return exec(ctx, tx, `INSERT INTO mail_changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (message, job, kind) DO UPDATE SET starts_at = $5`,
+			message, o.JobID.String(), o.Kind, o.Event.Title, o.Event.Start, o.Event.Zone)
 	}
 	w.step("before jobs")
 	if err := w.settings.Jobs.SyncInvitation(ctx, invitation); err != nil {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
+	"standin/internal/calendar/calendarsync"
 )
 
 const (
@@ -39,7 +38,7 @@ func newResolver(lookup func(ctx context.Context, name string) ([]string, error)
 
 // txt returns the TXT records of a name.
 func (r *resolver) txt(ctx context.Context, name string) ([]string, error) {
-	domain := organizational(name)
+	domain := calendarsync.Organization(name)
 	r.mu.Lock()
 	until := r.failed[domain]
 	r.mu.Unlock()
@@ -56,14 +55,4 @@ func (r *resolver) txt(ctx context.Context, name string) ([]string, error) {
 		r.failed[domain] = r.now().Add(failureTime)
 	}
 	return records, err
-}
-
-// organizational returns the organizational domain of a domain: the one below a
-// public suffix (RFC 7489, section 3.2). It returns the domain if there is none.
-func organizational(domain string) string {
-	domain = strings.ToLower(strings.TrimSuffix(domain, "."))
-	if found, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
-		return found
-	}
-	return domain
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/emersion/go-msgauth/authres"
 	"github.com/emersion/go-msgauth/dkim"
 	"github.com/emersion/go-msgauth/dmarc"
+
+	"standin/internal/calendar/calendarsync"
 )
 
 // maxSignatures limits the DKIM signatures of a message that are verified.
@@ -32,17 +34,12 @@ type authentication struct {
 	addressed bool   // the author's host has sent the message to a recipient of the Policy
 }
 
-// refusalError says why a message is not accepted.
-type refusalError struct{ reason string }
-
-func (e *refusalError) Error() string { return e.reason }
-
 // authenticate returns how the author of a message is authenticated. It returns a
-// *refusalError if the author is not. Other errors are failures of DNS, after which it
+// *RejectedError if the author is not. Other errors are failures of DNS, after which it
 // may be tried again.
 func (p *Policy) authenticate(ctx context.Context, r *resolver, m received, c *content) (authentication, error) {
 	if c.from == "" {
-		return authentication{}, &refusalError{"The message does not have exactly one author in its From field."}
+		return authentication{}, &RejectedError{"The message does not have exactly one author in its From field."}
 	}
 	remote, _ := netip.ParseAddr(m.remote)
 	if m.source == "smtp" && inNetworks(p.Networks, remote) {
@@ -77,10 +74,10 @@ func (a *authenticator) vouches(ctx context.Context, domain string, bySPF bool) 
 	switch {
 	case !a.related(domain):
 		return false, nil
-	case domain == own || organizational(domain) != organizational(own):
+	case domain == own || calendarsync.Organization(domain) != calendarsync.Organization(own):
 		return true, nil
 	}
-	for _, name := range []string{own, organizational(own)} {
+	for _, name := range []string{own, calendarsync.Organization(own)} {
 		record, err := dmarc.LookupWithOptions(name, &dmarc.LookupOptions{LookupTXT: func(name string) ([]string, error) {
 			return a.resolver.txt(ctx, name)
 		}})
@@ -100,7 +97,7 @@ func (a *authenticator) related(domain string) bool {
 	if domain == "" {
 		return false
 	}
-	return organizational(domain) == organizational(domainOf(a.content.from)) ||
+	return calendarsync.Organization(domain) == calendarsync.Organization(domainOf(a.content.from)) ||
 		slices.ContainsFunc(a.policy.Senders, func(s Sender) bool { return s.Signer == domain && s.matches(a.content.from) })
 }
 
@@ -123,8 +120,8 @@ func (a *authenticator) verifyDKIM(ctx context.Context) (authentication, error) 
 		if err == nil {
 			return found, nil
 		}
-		if refusal, ok := errors.AsType[*refusalError](err); ok {
-			reasons = append(reasons, refusal.reason)
+		if refusal, ok := errors.AsType[*RejectedError](err); ok {
+			reasons = append(reasons, refusal.Reason)
 		} else {
 			temporary = err
 		}
@@ -137,35 +134,35 @@ func (a *authenticator) verifyDKIM(ctx context.Context) (authentication, error) 
 	case len(reasons) == 0:
 		reasons = []string{"its DKIM signatures cannot be read"}
 	}
-	return authentication{}, &refusalError{fmt.Sprintf("The sender %s is not authenticated: %s.", a.content.from, strings.Join(reasons, ", "))}
+	return authentication{}, &RejectedError{fmt.Sprintf("The sender %s is not authenticated: %s.", a.content.from, strings.Join(reasons, ", "))}
 }
 
 // verified returns the authentication by a verified signature.
-func (a *authenticator) verified(ctx context.Context, result *dkim.Verification) (authentication, error) {
+func (a *authenticator) verified(ctx context.Context, result *dkim.Verification) (found authentication, err error) {
 	domain := printable(strings.ToLower(result.Domain), 100)
 	refuse := func(format string, args ...any) error {
-		return &refusalError{"the signature of " + domain + " " + fmt.Sprintf(format, args...)}
+		return &RejectedError{"the signature of " + domain + " " + fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case !a.related(result.Domain):
-		return authentication{}, refuse("is not for the domain of %s", a.content.from)
+		return found, refuse("is not for the domain of %s", a.content.from)
 	case dkim.IsTempFail(result.Err):
-		return authentication{}, fmt.Errorf("verify the DKIM signature of %s: %w", domain, result.Err)
+		return found, fmt.Errorf("verify the DKIM signature of %s: %w", domain, result.Err)
 	case result.Err != nil:
-		return authentication{}, refuse("is not valid (%v)", result.Err)
+		return found, refuse("is not valid (%v)", result.Err)
 	case !result.Time.IsZero() && a.message.at.Sub(result.Time) > maxSignatureAge:
-		return authentication{}, refuse("is older than %d days", maxSignatureAge/(24*time.Hour))
+		return found, refuse("is older than %d days", maxSignatureAge/(24*time.Hour))
 	}
 	vouches, err := a.vouches(ctx, result.Domain, false)
 	if err != nil {
-		return authentication{}, err
+		return found, err
 	}
 	if !vouches {
-		return authentication{}, refuse("is not for the domain of %s, whose DMARC policy is strict", a.content.from)
+		return found, refuse("is not for the domain of %s, whose DMARC policy is strict", a.content.from)
 	}
-	found, err := a.signed(result.HeaderKeys)
+	found, err = a.signed(result.HeaderKeys)
 	if err != nil {
-		return authentication{}, refuse("is not sufficient: %v", err)
+		return found, refuse("is not sufficient: %v", err)
 	}
 	found.method = "DKIM signature of " + domain
 	return found, nil
@@ -263,12 +260,13 @@ func (a *authenticator) readResults(ctx context.Context, host string, results []
 			if r.Value != authres.ResultPass {
 				continue
 			}
-			vouches, err := a.vouches(ctx, cmp.Or(r.Domain, domainOf(r.Identifier)), false)
+			domain := cmp.Or(r.Domain, domainOf(r.Identifier))
+			vouches, err := a.vouches(ctx, domain, false)
 			if err != nil {
 				return authentication{}, false, err
 			}
 			if vouches {
-				signer, passed = strings.ToLower(cmp.Or(r.Domain, domainOf(r.Identifier))), "DKIM"
+				signer, passed = strings.ToLower(domain), "DKIM"
 			}
 		case *authres.DMARCResult:
 			if r.Value == authres.ResultPass && strings.EqualFold(domainOf(r.From), domainOf(a.content.from)) && passed == "" {
@@ -296,7 +294,7 @@ func (a *authenticator) readSignatures(host, passed, signer string) (authenticat
 		signatures++
 		one, err := a.signed(names)
 		if err != nil {
-			return authentication{}, true, &refusalError{
+			return authentication{}, true, &RejectedError{
 				fmt.Sprintf("The sender %s is not authenticated: the signature of %s is not sufficient: %v.", a.content.from, printable(domain, 100),
 					err),
 			}

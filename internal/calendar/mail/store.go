@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"time"
 
@@ -52,11 +51,6 @@ func get(ctx context.Context, db *store.Reader, columns []any, query string, arg
 	}, query, args...)
 	return ok, err
 }
-
-// encoded is a message as it is stored, and decode its inverse.
-func encoded(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
-
-func decode(text string) ([]byte, error) { return base64.StdEncoding.DecodeString(text) }
 
 // mailbox is the progress of reading an IMAP mailbox.
 type mailbox struct {

@@ -46,7 +46,7 @@ const (
 	DefaultMaxBytes = 1 << 30
 )
 
-// RejectedError is the error for a meeting, or an occurrence of one, that is never
+// RejectedError is the error for a message, a meeting, or an occurrence of one, that is never
 // accepted.
 type RejectedError struct{ Reason string }
 
@@ -128,23 +128,6 @@ func (w *Worker) SMTPAddr() string {
 		return ""
 	}
 	return w.server.listener.Addr().String()
-}
-
-// newRunner returns the runner of a queue, in which sender domains take turns.
-func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Context, id uuid.UUID) error) *runner.Runner[uuid.UUID] {
-	now := w.settings.Now
-	return &runner.Runner[uuid.UUID]{
-		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.settings.Log,
-		Teams: func(ctx context.Context) ([]string, error) { return w.store.dueDomains(ctx, q, now()) },
-		ClaimOf: func(ctx context.Context, domain string) (uuid.UUID, bool, error) {
-			return w.store.claim(ctx, q, domain, now(), now().Add(lease))
-		},
-		Extend: func(ctx context.Context, id uuid.UUID, until time.Time) error {
-			return w.store.extend(ctx, q, id, until)
-		},
-		Run: func(ctx context.Context, id uuid.UUID, _ *runner.Lease) error { return run(ctx, id) },
-		ID:  uuid.UUID.String,
-	}
 }
 
 // Run receives and processes messages until ctx is cancelled.
