@@ -73,14 +73,8 @@ func (k Key) String() string { return fmt.Sprintf("%s-%d", k.JobID, k.Attempt) }
 
 // ParseKey is the inverse of Key.String.
 func ParseKey(text string) (Key, bool) {
-	cut := strings.LastIndexByte(text, '-')
-	if cut < 0 {
-		return Key{}, false
-	}
-	jobID, err := uuid.Parse(text[:cut])
-	if err != nil {
-		return Key{}, false
-	}
-	attempt, err := strconv.Atoi(text[cut+1:])
-	return Key{jobID, attempt}, err == nil
+	cut := max(0, strings.LastIndexByte(text, '-'))
+	jobID, jobErr := uuid.Parse(text[:cut])
+	attempt, attemptErr := strconv.Atoi(strings.TrimPrefix(text[cut:], "-"))
+	return Key{jobID, attempt}, jobErr == nil && attemptErr == nil
 }

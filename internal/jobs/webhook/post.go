@@ -77,7 +77,8 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 		},
 	})))
 	if err != nil {
-		try.Latency, try.Error, try.LoggedError = time.Since(started), dialguard.Public(err), logText(err)
+		try.Latency, try.Error = time.Since(started), dialguard.Public(err)
+		try.LoggedError = text.CleanLine(dialguard.WithoutURL(err).Error(), maxError)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			try.Error = fmt.Sprintf("no response within %s", p.settings.TryTimeout)
 		}
@@ -167,6 +168,3 @@ func RequestOf(delivery Delivery, at time.Time) (Request, error) {
 	}
 	return Request{delivery.URL, header, body}, nil
 }
-
-// logText describes to the operator why a try failed, with addresses and without the URL.
-func logText(err error) string { return text.CleanLine(dialguard.WithoutURL(err).Error(), maxError) }

@@ -221,5 +221,3 @@ func (s *Sender) release(ctx context.Context, d Delivery) {
 	}
 	s.Wake()
 }
-
-// databaseBackoff returns the delays after consecutive database errors.

@@ -64,9 +64,8 @@ var (
 // newScheme returns the types of the API groups that the launcher uses.
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(corev1.AddToScheme(s))
-	utilruntime.Must(batchv1.AddToScheme(s))
-	utilruntime.Must(authorizationv1.AddToScheme(s))
+	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, batchv1.AddToScheme, authorizationv1.AddToScheme)
+	utilruntime.Must(groups.AddToScheme(s))
 	return s
 }
 

@@ -10,6 +10,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,31 +79,8 @@ func (s Settings) withDefaults() (Settings, error) {
 	case s.CPURequest.Sign() < 0 || s.MemoryRequest.Sign() < 0:
 		return s, errors.New("the requests of a bot must not be negative")
 	}
-	if s.LostAfter == 0 {
-		s.LostAfter = time.Minute
-	}
+	s.LostAfter = cmp.Or(s.LostAfter, time.Minute)
 	return s, nil
-}
-
-// requiredPermissions returns the permissions that the launcher needs in its
-// namespace, which deploy/kubernetes/rbac.yaml grants.
-func requiredPermissions(namespace string) []authorizationv1.ResourceAttributes {
-	var all []authorizationv1.ResourceAttributes
-	for _, required := range []struct {
-		group, resource string
-		verbs           []string
-	}{
-		{"batch", "jobs", []string{"create", "get", "list", "watch", "patch", "delete"}},
-		{"", "pods", []string{"list", "watch", "delete"}},
-		{"", "secrets", []string{"create"}},
-	} {
-		for _, verb := range required.verbs {
-			all = append(all, authorizationv1.ResourceAttributes{
-				Namespace: namespace, Group: required.group, Resource: required.resource, Verb: verb,
-			})
-		}
-	}
-	return all
 }
 
 // ClusterInfo is the result of Check.
@@ -137,14 +115,27 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 		return found, fmt.Errorf("decode the cluster's version: %w", err)
 	}
 	found.Version = info.GitVersion
-	for _, required := range requiredPermissions(settings.Namespace) {
-		permission := required.Verb + " " + required.Resource
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &required}}
-		if err := cluster.authorization.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review); err != nil {
-			return found, clusterError("check the permission to "+permission, err)
-		}
-		if !review.Status.Allowed {
-			found.Missing = append(found.Missing, permission)
+	for _, required := range []struct { // which deploy/kubernetes/rbac.yaml grants
+		group, resource string
+		verbs           []string
+	}{
+		{"batch", "jobs", []string{"create", "get", "list", "watch", "patch", "delete"}},
+		{"", "pods", []string{"list", "watch", "delete"}},
+		{"", "secrets", []string{"create"}},
+	} {
+		for _, verb := range required.verbs {
+			permission := verb + " " + required.resource
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: settings.Namespace, Group: required.group, Resource: required.resource, Verb: verb,
+				},
+			}}
+			if err := cluster.authorization.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review); err != nil {
+				return found, clusterError("check the permission to "+permission, err)
+			}
+			if !review.Status.Allowed {
+				found.Missing = append(found.Missing, permission)
+			}
 		}
 	}
 	return found, nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -298,7 +297,7 @@ func (l *Launcher) exited(key launch.Key, pid int, status string) {
 	log.Info("bot exited", "status", status)
 	killGroup(pid)
 	// A bot that ended before it read its configuration has left it.
-	if err := os.Remove(filepath.Join(l.folder(key), launch.ConfigFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.RemoveAll(filepath.Join(l.folder(key), launch.ConfigFile)); err != nil {
 		log.Error("cannot remove the bot's configuration, which contains secrets", "error", err)
 	}
 	l.settings.OnExit(key.JobID, key.Attempt)

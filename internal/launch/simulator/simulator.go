@@ -72,16 +72,7 @@ type Launcher struct {
 type process struct {
 	end     context.CancelFunc
 	ended   chan struct{}
-	endedAt time.Time // set under the simulator's lock before ended is closed
-}
-
-func (l *process) isDone() bool {
-	select {
-	case <-l.ended:
-		return true
-	default:
-		return false
-	}
+	endedAt time.Time // zero while it runs; set under the simulator's lock before ended is closed
 }
 
 // New returns a simulator, which the caller must close.
@@ -117,7 +108,7 @@ func (s *Launcher) start(key launch.Key, p *process, run func()) (started bool, 
 	if s.closed {
 		return false, errors.New("the simulator is closing")
 	}
-	if p, ok := s.bots[key]; ok && !p.isDone() {
+	if p, ok := s.bots[key]; ok && p.endedAt.IsZero() {
 		return false, nil
 	}
 	if s.count >= s.settings.MaxBots {
@@ -126,7 +117,7 @@ func (s *Launcher) start(key launch.Key, p *process, run func()) (started bool, 
 	if now := time.Now(); now.Sub(s.forgotAt) > time.Minute {
 		s.forgotAt = now
 		for key, p := range s.bots {
-			if p.isDone() && now.Sub(p.endedAt) > endedRetention {
+			if !p.endedAt.IsZero() && now.Sub(p.endedAt) > endedRetention {
 				delete(s.bots, key)
 			}
 		}
@@ -157,7 +148,7 @@ func (s *Launcher) State(jobID uuid.UUID, attempt int) launch.State {
 	switch p, ok := s.bots[launch.Key{JobID: jobID, Attempt: attempt}]; {
 	case !ok:
 		return launch.NotStarted
-	case p.isDone():
+	case !p.endedAt.IsZero():
 		return launch.Gone
 	}
 	return launch.Running

@@ -12,11 +12,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -87,35 +85,41 @@ type Settings struct {
 
 // Create writes a backup. The service may be running. The folder must be empty or
 // missing. Problems with recordings are in the description and are no error.
-func Create(ctx context.Context, settings Settings) (Description, error) {
+func Create(ctx context.Context, settings Settings) (description Description, err error) {
 	if settings.Recordings == AutoRecordings {
 		settings.Recordings = CheckRecordings
 		if strings.HasPrefix(settings.Storage, "file:") {
 			settings.Recordings = CopyRecordings
 		}
 	}
-	description := Description{
+	description = Description{
 		Format: Format, CreatedAt: time.Now().UTC(), CreatedBy: settings.Version, Recordings: settings.Recordings, Problems: []Problem{},
 	}
-	if err := checkSchema(ctx, settings); err != nil {
-		return Description{}, err
+	if settings.Recordings != SkipRecordings { // they cannot be read from an older schema
+		version, err := dump.SchemaVersion(ctx, settings.Database)
+		if err != nil {
+			return description, err
+		}
+		if version != migrations.Newest {
+			return description, fmt.Errorf("the database has the schema version %d, and this version of standin %d: "+
+				"use the version that runs the service, or --recordings=skip", version, migrations.Newest)
+		}
 	}
 	if err := prepare(settings.Dir); err != nil {
-		return Description{}, err
+		return description, err
 	}
-	var err error
 	if description.Database, err = dump.Write(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir)); err != nil {
-		return Description{}, fmt.Errorf("copy the database: %w", err)
+		return description, fmt.Errorf("copy the database: %w", err)
 	}
 	if err := saveKey(settings); err != nil {
-		return Description{}, err
+		return description, err
 	}
 	if description.Files, err = listFiles(settings.Dir); err != nil {
-		return Description{}, err
+		return description, err
 	}
 	if settings.Recordings != SkipRecordings {
 		if description.Recorded, description.Problems, err = checkRecordings(ctx, settings, settings.Recordings, false); err != nil {
-			return Description{}, err
+			return description, err
 		}
 	}
 	description.DurationMilli = time.Since(description.CreatedAt).Milliseconds()
@@ -124,26 +128,9 @@ func Create(ctx context.Context, settings Settings) (Description, error) {
 		err = fsutil.WriteFile(filepath.Join(settings.Dir, descriptionFile), text)
 	}
 	if err != nil {
-		return Description{}, fmt.Errorf("write the description of the backup: %w", err)
+		return description, fmt.Errorf("write the description of the backup: %w", err)
 	}
 	return description, nil
-}
-
-// checkSchema returns an error if the database has an older schema, from which
-// the recordings cannot be read.
-func checkSchema(ctx context.Context, settings Settings) error {
-	if settings.Recordings == SkipRecordings {
-		return nil
-	}
-	version, err := dump.SchemaVersion(ctx, settings.Database)
-	if err != nil {
-		return err
-	}
-	if version != migrations.Newest {
-		return fmt.Errorf("the database has the schema version %d, and this version of standin %d: "+
-			"use the version that runs the service, or --recordings=skip", version, migrations.Newest)
-	}
-	return nil
 }
 
 // prepare creates the folder of a backup.
@@ -207,55 +194,32 @@ func describe(dir, path string) (File, error) {
 	return File{Path: path, Bytes: size, SHA256: sum}, err
 }
 
-// maxDescriptionBytes bounds backup.json.
-const maxDescriptionBytes = 256 << 20
-
 // read reads backup.json and checks the other files.
-func read(dir string) (Description, error) {
-	file, err := os.Open(filepath.Join(dir, descriptionFile))
+func read(dir string) (description Description, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, descriptionFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Description{}, fmt.Errorf("%s is not a complete backup: it has no %s", dir, descriptionFile)
+		return description, fmt.Errorf("%s is not a complete backup: it has no %s", dir, descriptionFile)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &description)
 	}
 	if err != nil {
-		return Description{}, fmt.Errorf("read the description of the backup: %w", err)
+		return description, fmt.Errorf("read the description of the backup: %w", err)
 	}
-	defer file.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(file, maxDescriptionBytes))
-	if err != nil {
-		return Description{}, fmt.Errorf("read the description of the backup: %w", err)
-	}
-	description, err := decode(text)
-	if err != nil {
-		return Description{}, err
+	if description.Format != Format {
+		return description, fmt.Errorf("the backup has the format %d, and this version of standin reads %d", description.Format, Format)
 	}
 	for _, want := range description.Files {
 		if !filepath.IsLocal(filepath.FromSlash(want.Path)) {
-			return Description{}, fmt.Errorf("the backup lists the file %q outside of its folder", want.Path)
+			return description, fmt.Errorf("the backup lists the file %q outside of its folder", want.Path)
 		}
 		if found, err := describe(dir, want.Path); err != nil || found != want {
-			return Description{},
+			return description,
 				errors.Join(fmt.Errorf("the file %s of the backup is damaged: it has %d bytes and the SHA-256 %s, and should have %d and %s",
 					want.Path, found.Bytes, found.SHA256, want.Bytes, want.SHA256), err)
 		}
 	}
 	return description, nil
-}
-
-// decode decodes backup.json.
-func decode(text []byte) (Description, error) {
-	var description Description
-	if err := json.Unmarshal(text, &description); err != nil {
-		return Description{}, fmt.Errorf("read the description of the backup: %w", err)
-	}
-	if description.Format != Format {
-		return Description{}, fmt.Errorf("the backup has the format %d, and this version of standin reads %d", description.Format, Format)
-	}
-	return description, nil
-}
-
-// has reports whether the backup has a file.
-func (d Description) has(path string) bool {
-	return slices.ContainsFunc(d.Files, func(f File) bool { return f.Path == path })
 }
 
 // Bytes returns the size of the backup without recordings.

@@ -97,10 +97,14 @@ func eachRecording(ctx context.Context, database string,
 		if err != nil {
 			return 0, nil, fmt.Errorf("recording of job %s: %w", j.ID, err)
 		}
-		if len(found) > 0 && stillRecorded(ctx, s, j.ID) {
-			for _, text := range found {
-				problems = append(problems, Problem{JobID: j.ID.String(), Problem: text})
-			}
+		if len(found) == 0 {
+			continue
+		}
+		if r, err := s.Job(ctx, j.ID); job.ErrorIs(err, job.NotFound) || err == nil && !r.RecordingDeletedAt.IsZero() {
+			continue
+		}
+		for _, text := range found {
+			problems = append(problems, Problem{JobID: j.ID.String(), Problem: text})
 		}
 	}
 	return recorded, problems, nil
@@ -132,13 +136,4 @@ func Recorded(ctx context.Context, s *store.Store) iter.Seq2[job.Job, error] {
 // InStorage reports whether a job's recording is in the service's storage.
 func InStorage(j job.Job) bool {
 	return strings.HasSuffix(j.ManifestURI, recording.ManifestURI("", j.ID.String()))
-}
-
-// stillRecorded reports whether a job exists and its recording was not deleted.
-func stillRecorded(ctx context.Context, s *store.Store, id uuid.UUID) bool {
-	r, err := s.Job(ctx, id)
-	if job.ErrorIs(err, job.NotFound) {
-		return false
-	}
-	return err != nil || r.RecordingDeletedAt.IsZero()
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"standin/internal/base/fsutil"
@@ -27,22 +28,22 @@ type Restored struct {
 // file of the backup first. A database that is not empty is replaced only with
 // Force: otherwise the error is dump.ErrNotEmpty. Problems with recordings are
 // in the result and are no error.
-func Restore(ctx context.Context, settings Settings) (Restored, error) {
+func Restore(ctx context.Context, settings Settings) (result Restored, err error) {
 	start := time.Now()
 	description, err := read(settings.Dir)
 	if err != nil {
-		return Restored{}, err
+		return result, err
 	}
 	if err := dump.Load(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir), description.Database, settings.Force); err != nil {
-		return Restored{}, fmt.Errorf("restore the database: %w", err)
+		return result, fmt.Errorf("restore the database: %w", err)
 	}
 	if err := restoreKey(settings, description); err != nil {
-		return Restored{}, err
+		return result, err
 	}
-	result := Restored{Description: description, Problems: []Problem{}}
+	result = Restored{Description: description, Problems: []Problem{}}
 	if settings.Recordings != SkipRecordings {
 		if result.Recorded, result.Problems, err = checkRecordings(ctx, settings, description.Recordings, true); err != nil {
-			return Restored{}, err
+			return result, err
 		}
 	}
 	result.Duration = time.Since(start)
@@ -52,7 +53,7 @@ func Restore(ctx context.Context, settings Settings) (Restored, error) {
 // restoreKey copies the signing key to the data directory. Another key there is
 // kept under another name.
 func restoreKey(settings Settings, description Description) error {
-	if !description.has(keyFile) {
+	if !slices.ContainsFunc(description.Files, func(f File) bool { return f.Path == keyFile }) {
 		return nil
 	}
 	key, err := os.ReadFile(filepath.Join(settings.Dir, keyFile))

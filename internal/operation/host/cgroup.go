@@ -2,7 +2,6 @@ package host
 
 import (
 	"bytes"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -10,9 +9,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// maxFileBytes limits the size of a control group file.
-const maxFileBytes = 64 << 10
 
 // Paths below the root.
 const (
@@ -25,11 +21,7 @@ const (
 func memoryOf(root fs.FS, machineTotal uint64) (memory, bool) {
 	var tightest memory
 	for _, g := range groupsOf(root, "memory") {
-		limit, ok := g.memoryLimit()
-		if !ok || limit == 0 || limit >= machineTotal || tightest.total != 0 && limit >= tightest.total {
-			continue
-		}
-		if m, ok := g.memory(limit); ok {
+		if m, ok := g.memory(); ok && m.total < machineTotal && (tightest.total == 0 || m.total < tightest.total) {
 			tightest = m
 		}
 	}
@@ -71,7 +63,7 @@ func waitingIn(root fs.FS) (share float64) {
 		sources = append(sources, path.Join(g.dir, "cpu.pressure"))
 	}
 	for _, source := range sources {
-		data, _ := readFile(root, source)
+		data, _ := fs.ReadFile(root, source)
 		for text := range strings.Lines(string(data)) { // some avg10=1.25 avg60=0.50 avg300=0.10 total=12345
 			_, text, _ = strings.Cut(text, "some ")
 			_, text, _ = strings.Cut(text, "avg60=")
@@ -124,10 +116,7 @@ func groupsOf(root fs.FS, controller string) []group {
 // line per hierarchy: 4:memory:/path in version 1 and 0::/path in version 2
 // (cgroups(7)). A controller belongs to one hierarchy only.
 func findGroup(root fs.FS, controller string) (version int, own string, ok bool) {
-	data, ok := readFile(root, membership)
-	if !ok {
-		return 0, "", false
-	}
+	data, _ := fs.ReadFile(root, membership)
 	for text := range strings.Lines(string(data)) {
 		parts := strings.SplitN(strings.TrimRight(text, "\n"), ":", 3)
 		if len(parts) != 3 {
@@ -145,23 +134,16 @@ func findGroup(root fs.FS, controller string) (version int, own string, ok bool)
 	return version, own, version != 0
 }
 
-// memoryLimit returns the limit in bytes, or false if there is none. In version 1 no
+// memory returns the breakdown of the group's memory, or false if it has no limit. In version 1 no
 // limit is a number larger than any memory.
-func (g group) memoryLimit() (uint64, bool) {
+func (g group) memory() (memory, bool) {
+	most, usage, files, shared, structures := "memory.max", "memory.current", "file", "shmem", "slab_reclaimable"
 	if g.version == 1 {
-		return g.number("memory.limit_in_bytes")
+		most, usage, files, shared, structures = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache", "total_shmem", ""
 	}
-	return g.number("memory.max") // "max" means no limit
-}
-
-// memory returns the breakdown of the group's memory.
-func (g group) memory(limit uint64) (memory, bool) {
-	usage, files, shared, structures := "memory.current", "file", "shmem", "slab_reclaimable"
-	if g.version == 1 {
-		usage, files, shared, structures = "memory.usage_in_bytes", "total_cache", "total_shmem", ""
-	}
+	limit, limited := g.number(most) // "max" means no limit
 	current, ok := g.number(usage)
-	if !ok {
+	if !limited || !ok {
 		return memory{}, false
 	}
 	current = min(current, limit)
@@ -179,12 +161,9 @@ func (g group) processorLimit() (float64, bool) {
 	} else {
 		quota, period, _ = strings.Cut(g.text("cpu.max"), " ") // "max" means no quota
 	}
-	q, err := strconv.ParseUint(quota, 10, 63)
-	if err != nil || q == 0 {
-		return 0, false
-	}
-	p, err := strconv.ParseUint(period, 10, 63)
-	if err != nil || p == 0 {
+	q, quotaErr := strconv.ParseUint(quota, 10, 63)
+	p, periodErr := strconv.ParseUint(period, 10, 63)
+	if quotaErr != nil || periodErr != nil || q == 0 || p == 0 {
 		return 0, false
 	}
 	return float64(q) / float64(p), true
@@ -224,14 +203,14 @@ func (g group) number(name string) (uint64, bool) {
 
 // text returns the trimmed content of a file, or "".
 func (g group) text(name string) string {
-	data, _ := readFile(g.root, path.Join(g.dir, name))
+	data, _ := fs.ReadFile(g.root, path.Join(g.dir, name))
 	return string(bytes.TrimSpace(data))
 }
 
 // table returns the lines of a file that consist of a name and a number.
 func (g group) table(name string) map[string]uint64 {
 	numbers := map[string]uint64{}
-	data, _ := readFile(g.root, path.Join(g.dir, name))
+	data, _ := fs.ReadFile(g.root, path.Join(g.dir, name))
 	for text := range strings.Lines(string(data)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if n, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -239,15 +218,4 @@ func (g group) table(name string) map[string]uint64 {
 		}
 	}
 	return numbers
-}
-
-// readFile returns the content of a file, up to maxFileBytes.
-func readFile(root fs.FS, name string) ([]byte, bool) {
-	file, err := root.Open(name)
-	if err != nil {
-		return nil, false
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
-	return data, err == nil
 }

@@ -89,7 +89,7 @@ func (p Proc) Status(process int) map[string]string {
 
 // read returns the content of a file of a process, or nil.
 func (p Proc) read(process int, name string) []byte {
-	content, _ := readFile(p.files, path.Join(strconv.Itoa(process), name))
+	content, _ := fs.ReadFile(p.files, path.Join(strconv.Itoa(process), name))
 	return content
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"standin/internal/base/counter"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 )
@@ -45,12 +46,9 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 			Help:    "Time from joinAt until the bot of the first attempt was launched, and until it was joining.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"until"}),
-		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_job_transitions_total", Help: "Job status changes that this node applied, by new status.",
-		}, []string{"to"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_job_failures_total", Help: "Jobs that failed on this node, by failure code.",
-		}, []string{"code"}),
+		transitions: counter.New("standin_job_transitions_total", "Job status changes that this node applied, by new status.",
+			"to", job.Statuses()...),
+		failures: counter.New("standin_job_failures_total", "Jobs that failed on this node, by failure code.", "code", job.FailureCodes()...),
 		launchFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "standin_launch_failures_total", Help: "Bot launches that failed and are retried.",
 		}),
@@ -67,12 +65,6 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), fleetCollector{readFleet, log})
 	for _, until := range []string{untilLaunched, untilJoining} { // all are there from the start, so that rates have a beginning
 		m.lateness.WithLabelValues(until)
-	}
-	for _, status := range job.Statuses() {
-		m.transitions.WithLabelValues(string(status))
-	}
-	for _, code := range job.FailureCodes() {
-		m.failures.WithLabelValues(string(code))
 	}
 	for _, kind := range ingest.OutputKinds {
 		for _, state := range ingest.OutputStates {

@@ -85,12 +85,6 @@ type processor struct {
 	limit    int64
 }
 
-func newProcessor(e *exporter, limits limits) *processor {
-	batches := sdktrace.NewBatchSpanProcessor(e, sdktrace.WithMaxQueueSize(limits.queued),
-		sdktrace.WithMaxExportBatchSize(limits.batch), sdktrace.WithBatchTimeout(limits.interval))
-	return &processor{SpanProcessor: batches, exporter: e, limit: int64(limits.queued)}
-}
-
 // OnEnd implements sdktrace.SpanProcessor.
 func (p *processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.exporter.waiting.Add(1) > p.limit {

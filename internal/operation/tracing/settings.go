@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/net/http/httpguts"
 
 	"standin/internal/jobs/job"
 )
@@ -69,14 +70,6 @@ func parseSampler(name, argument string) (Sampler, error) {
 	return sampler, nil
 }
 
-// sdk returns the sampler for OpenTelemetry's SDK.
-func (s Sampler) sdk() sdktrace.Sampler {
-	if s.ParentBased {
-		return sdktrace.ParentBased(ratioSampler(s.Ratio))
-	}
-	return ratioSampler(s.Ratio)
-}
-
 // samplesJob reports whether the trace of a job is recorded.
 func (s Sampler) samplesJob(jobID uuid.UUID) bool {
 	return ratioSampler(s.Ratio).samples(jobTrace(jobID))
@@ -130,21 +123,14 @@ func parseHeaders(list string) (map[string]string, error) {
 		}
 		name, value, found := strings.Cut(field, "=")
 		name = strings.TrimSpace(name)
-		if !found || !validHeaderName(name) {
+		if !found || !httpguts.ValidHeaderFieldName(name) {
 			return nil, errors.New("the OTLP headers are not of the form name=value,name=value")
 		}
 		decoded, err := url.PathUnescape(strings.TrimSpace(value))
-		if err != nil || strings.ContainsFunc(decoded, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		if err != nil || !httpguts.ValidHeaderFieldValue(decoded) {
 			return nil, fmt.Errorf("the value of the OTLP header %s is not percent-encoded text", name)
 		}
 		headers[name] = decoded
 	}
 	return headers, nil
-}
-
-// validHeaderName reports whether name is a token (RFC 9110).
-func validHeaderName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
 }

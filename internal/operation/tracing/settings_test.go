@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"golang.org/x/net/http/httpguts"
 )
 
 func TestParseHeaders(t *testing.T) {
@@ -30,7 +31,7 @@ func FuzzParseHeaders(f *testing.F) {
 			return
 		}
 		for name, value := range headers {
-			if !validHeaderName(name) || strings.ContainsAny(value, "\r\n\x00") {
+			if !httpguts.ValidHeaderFieldName(name) || strings.ContainsAny(value, "\r\n\x00") {
 				t.Errorf("%q has the header %q: %q", list, name, value)
 			}
 		}

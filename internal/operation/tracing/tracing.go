@@ -26,6 +26,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"standin/internal/base/counter"
 	"standin/internal/jobs/job"
 )
 
@@ -83,13 +84,9 @@ func New(settings Settings) (*Tracer, error) {
 func start(settings Settings, limits limits) (*Tracer, error) {
 	t := &Tracer{
 		settings: settings, limits: limits, jobs: make(chan job.Record, maxQueuedJobs), stopJobs: make(chan struct{}),
-		counted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_trace_spans_total",
-			Help: "Spans by result: exported to the collector, or dropped because it did not accept them in time.",
-		}, []string{"result"}),
-	}
-	for _, result := range []string{resultExported, resultDropped} {
-		t.counted.WithLabelValues(result) // there from the start, so that rates have a beginning
+		counted: counter.New("standin_trace_spans_total",
+			"Spans by result: exported to the collector, or dropped because it did not accept them in time.",
+			"result", resultExported, resultDropped),
 	}
 	var err error
 	if t.sampler, err = parseSampler(cmp.Or(settings.Sampler, "parentbased_always_on"), settings.SamplerArg); err != nil {
@@ -98,9 +95,15 @@ func start(settings Settings, limits limits) (*Tracer, error) {
 	if t.exporter, err = newExporter(settings, limits, t.counted); err != nil {
 		return nil, err
 	}
+	sampler := sdktrace.Sampler(ratioSampler(t.sampler.Ratio))
+	if t.sampler.ParentBased {
+		sampler = sdktrace.ParentBased(sampler)
+	}
 	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(newProcessor(t.exporter, limits)),
-		sdktrace.WithSampler(t.sampler.sdk()),
+		sdktrace.WithSpanProcessor(&processor{exporter: t.exporter, limit: int64(limits.queued), SpanProcessor: sdktrace.NewBatchSpanProcessor(
+			t.exporter, sdktrace.WithMaxQueueSize(limits.queued), sdktrace.WithMaxExportBatchSize(limits.batch),
+			sdktrace.WithBatchTimeout(limits.interval))}),
+		sdktrace.WithSampler(sampler),
 		sdktrace.WithIDGenerator(givenIDs{}),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", settings.Service), attribute.String("service.version", settings.Version),

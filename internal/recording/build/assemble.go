@@ -125,11 +125,12 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attempt
 // fileOrder returns the index of a file's first part; files without parts come
 // last.
 func (p Packed) fileOrder(file recording.File) int {
-	at := slices.IndexFunc(p.Parts, func(part PackedPart) bool { return part.File == file.Name })
-	if at < 0 {
-		return len(p.Parts)
+	for i, part := range p.Parts {
+		if part.File == file.Name {
+			return i
+		}
 	}
-	return at
+	return len(p.Parts)
 }
 
 // withOrigin converts the offsets of an attempt's files, which are relative to

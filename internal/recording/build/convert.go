@@ -84,22 +84,24 @@ func conversions() []Conversion {
 
 // ConversionNamed returns the conversion that makes a file; false if there is none.
 func ConversionNamed(name string) (Conversion, bool) {
-	all := conversions()
-	i := slices.IndexFunc(all, func(c Conversion) bool { return c.Name == name })
-	if i < 0 {
-		return Conversion{}, false
+	for _, c := range conversions() {
+		if c.Name == name {
+			return c, true
+		}
 	}
-	return all[i], true
+	return Conversion{}, false
 }
 
 // Source returns the file of a recording that a conversion reads; false if there is none.
 func (c Conversion) Source(files []recording.Media) (recording.File, bool) {
-	for _, kind := range []recording.MediaKind{recording.Video, recording.Audio} {
-		if c.NeedsVideo && kind != recording.Video {
-			break
+	for _, file := range files {
+		if file.Kind == recording.Video {
+			return file.File, true
 		}
-		if i := slices.IndexFunc(files, func(m recording.Media) bool { return m.Kind == kind }); i >= 0 {
-			return files[i].File, true
+	}
+	for _, file := range files {
+		if file.Kind == recording.Audio && !c.NeedsVideo {
+			return file.File, true
 		}
 	}
 	return recording.File{}, false

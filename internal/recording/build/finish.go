@@ -101,18 +101,7 @@ func attended(report ingest.Report) bool {
 // MediaMismatchError. Without any uploaded media, the manifest has no media.
 // When no segment is usable, the error is a NothingSavedError.
 func (f *Finisher) Finish(ctx context.Context, input ManifestInput) (recording.Manifest, error) {
-	uploads, done, err := f.loadUploads(ctx, input)
-	if done || err != nil {
-		return uploads.manifest, err
-	}
-	if !uploads.hasRecordings() {
-		return f.writeManifest(ctx, input, uploads, Packed{})
-	}
-	packed, err := f.assemble(ctx, input.Job.ID, uploads, nil)
-	if err != nil {
-		return recording.Manifest{}, err
-	}
-	return f.writeManifest(ctx, input, uploads, packed)
+	return f.finish(ctx, input, nil)
 }
 
 // FinishWithoutBot finishes a job without its bot, from the uploads of all attempts.
@@ -122,19 +111,23 @@ func (f *Finisher) Finish(ctx context.Context, input ManifestInput) (recording.M
 func (f *Finisher) FinishWithoutBot(ctx context.Context, input ManifestInput, endReason string,
 	progress Progress) (recording.Manifest, error) {
 	input.EndReason, input.BotLost = endReason, true
+	manifest, err := f.finish(ctx, input, progress)
+	if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) {
+		err = &NothingSavedError{Reasons: []string{mismatch.Error()}}
+	}
+	return manifest, err
+}
+
+func (f *Finisher) finish(ctx context.Context, input ManifestInput, progress Progress) (recording.Manifest, error) {
 	uploads, done, err := f.loadUploads(ctx, input)
 	if done || err != nil {
 		return uploads.manifest, err
 	}
-	if !uploads.hasRecordings() && slices.ContainsFunc(uploads.reports(), attended) {
-		return f.writeManifest(ctx, input, uploads, Packed{})
-	}
-	packed, err := f.assemble(ctx, input.Job.ID, uploads, progress)
-	if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) {
-		return recording.Manifest{}, &NothingSavedError{Reasons: []string{mismatch.Error()}}
-	}
-	if err != nil {
-		return recording.Manifest{}, err
+	var packed Packed
+	if len(uploads.recordings()) > 0 || input.BotLost && !slices.ContainsFunc(uploads.reports(), attended) {
+		if packed, err = f.assemble(ctx, input.Job.ID, uploads, progress); err != nil {
+			return recording.Manifest{}, err
+		}
 	}
 	return f.writeManifest(ctx, input, uploads, packed)
 }
@@ -198,8 +191,6 @@ func (u jobUploads) recordings() []attemptData {
 		return len(attempt.segments()) == 0 && len(attempt.report.Media) == 0
 	})
 }
-
-func (u jobUploads) hasRecordings() bool { return len(u.recordings()) > 0 }
 
 func (u jobUploads) reports() []ingest.Report {
 	var reports []ingest.Report

@@ -99,13 +99,15 @@ func (b *builder) timeline() recording.Timeline {
 func (b *builder) media(baseURL string) []recording.Media {
 	media := make([]recording.Media, 0, len(b.packed.Files))
 	for _, file := range b.packed.Files {
-		first := slices.IndexFunc(b.mediaParts, func(k mediaPart) bool { return k.File == file.Name })
-		if first >= 0 {
-			file.StartOffsetMs = b.mediaParts[first].from.Milliseconds()
+		for _, part := range slices.Backward(b.mediaParts) { // the first one counts
+			if part.File == file.Name {
+				file.StartOffsetMs = part.from.Milliseconds()
+			}
 		}
-		trackIndex := slices.IndexFunc(b.packed.Tracks, func(track PackedTrack) bool { return track.File == file.Name })
-		if trackIndex >= 0 {
-			track := b.packed.Tracks[trackIndex]
+		for _, track := range b.packed.Tracks {
+			if track.File != file.Name {
+				continue
+			}
 			if !b.origin.IsZero() {
 				file.StartOffsetMs = max(0, b.offset(track.StartedAt)).Milliseconds()
 			}

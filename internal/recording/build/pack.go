@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/base/fsutil"
 	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
 
@@ -168,7 +169,7 @@ func (p packing) run(ctx context.Context, parts []SourcePart, pauses []ingest.Ga
 			part := &packed.Parts[group[i].part]
 			if missing := part.StartedAt.Sub(ended); i > 0 && !ended.IsZero() && !part.StartedAt.IsZero() && missing >= shortestGap {
 				for _, pause := range pauses {
-					missing -= max(0, earlier(pause.To, part.StartedAt).Sub(later(pause.From, ended)))
+					missing -= max(0, earlier(pause.To, part.StartedAt).Sub(job.Latest(pause.From, ended)))
 				}
 				end += max(0, missing)
 			}
@@ -189,13 +190,6 @@ func (p packing) run(ctx context.Context, parts []SourcePart, pauses []ingest.Ga
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
 		return a
 	}
 	return b

@@ -60,10 +60,7 @@ func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult,
 
 // parseSeconds parses a time of ffprobe; 0 for N/A.
 func parseSeconds(text string) time.Duration {
-	seconds, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0
-	}
+	seconds, _ := strconv.ParseFloat(text, 64)
 	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
 }
 
@@ -88,11 +85,12 @@ func (p probeResult) joins(other probeResult) bool {
 
 // stream returns the first stream of a type, if there is one.
 func (p probeResult) stream(kind string) (probeStream, bool) {
-	index := slices.IndexFunc(p.Streams, func(s probeStream) bool { return s.Type == kind })
-	if index < 0 {
-		return probeStream{}, false
+	for _, s := range p.Streams {
+		if s.Type == kind {
+			return s, true
+		}
 	}
-	return p.Streams[index], true
+	return probeStream{}, false
 }
 
 // codecs returns the codecs parameter of RFC 6381, video first.
@@ -131,10 +129,7 @@ func (s probeStream) extradata() []byte {
 	text, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")
 	_, dump, _ := strings.Cut(text, ": ")
 	dump, _, _ = strings.Cut(dump, "  ")
-	data, err := hex.DecodeString(strings.ReplaceAll(dump, " ", ""))
-	if err != nil {
-		return nil
-	}
+	data, _ := hex.DecodeString(strings.ReplaceAll(dump, " ", "")) // as far as it is hexadecimal
 	return data
 }
 

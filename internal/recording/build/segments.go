@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,21 +65,21 @@ func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, lo
 		if err == nil && runLoss != LossUnusable && runLoss != LossBeginning {
 			found, runLoss, err = p.remuxFile(ctx, source, runLoss)
 		}
-		var start time.Duration
+		var whole probeResult
 		if err == nil && found.path != "" && len(runs) > 1 {
-			start, err = p.start(ctx, source)
+			whole, err = p.tools.probeFile(ctx, source)
 		}
-		if err := errors.Join(err, removeIfExists(source)); err != nil {
+		if err := errors.Join(err, os.RemoveAll(source)); err != nil {
 			return nil, "", err
 		}
 		switch {
 		case i == 0 && found.path == "":
 			return nil, runLoss, nil
 		case i == 0:
-			began, loss = start, runLoss
+			began, loss = whole.Start, runLoss
 		}
 		if found.path != "" {
-			found.skipped = max(0, start-began)
+			found.skipped = max(0, whole.Start-began)
 			pieces = append(pieces, found)
 		}
 	}
@@ -138,12 +137,6 @@ func (p packing) copyStreams(ctx context.Context, source, target string, options
 		"-map", "0:v:0?", "-map", "0:a:0?"}, p.codecs, []string{"-map_metadata", "-1", "-movflags", "+faststart", target})
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, arguments...)
 	return err
-}
-
-// start returns the first timestamp of a file.
-func (p packing) start(ctx context.Context, path string) (time.Duration, error) {
-	media, err := p.tools.probeFile(ctx, path)
-	return media.Start, err
 }
 
 // concatSegments writes segments to target, and removes an incomplete fragment from the
@@ -254,13 +247,6 @@ func cutIncomplete(file *os.File) (fragmentScan, error) {
 		return found, err
 	}
 	return found, file.Truncate(found.End)
-}
-
-func removeIfExists(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // appendFiles appends files to target.

@@ -121,7 +121,9 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	command.Stdin, command.Stdout, command.Stderr = limits.Input, stdout, stderr
 	command.Env = toolEnvironment(os.Environ())
 	command.WaitDelay = pipeCloseDelay
-	setProcessGroup(command)
+	// The process group is new, and is killed when the context ends.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	served := slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "http://") }) // see serveFile
 	access := confine.Access{Read: folders([]string{program}), Write: folders(arguments), NoSockets: !served}
 	if err = confine.Start(command, access); err == nil {
@@ -221,13 +223,6 @@ func limitedCommand(ctx context.Context, limits toolLimits, program string, argu
 	script := fmt.Sprintf(`ulimit -c 0 && ulimit -f %d && ulimit -v %d && ulimit -St %d && ulimit -Ht %d && exec "$@"`,
 		limits.FileSize/512, limits.Memory/1024, seconds, seconds+killDelay)
 	return exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", script, "sh", path}, arguments...)...), nil
-}
-
-// setProcessGroup runs the command in a new process group, which is killed when
-// its context ends.
-func setProcessGroup(command *exec.Cmd) {
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 }
 
 // killedByLimit reports whether a tool was killed by a resource limit.

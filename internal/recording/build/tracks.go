@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,9 +222,12 @@ func unbundle(path, folder string) error {
 
 // isSparse reports whether an entry has holes that archive/tar fills with zeros.
 func isSparse(header *tar.Header) bool {
-	return header.Typeflag == tar.TypeGNUSparse || slices.ContainsFunc(slices.Collect(maps.Keys(header.PAXRecords)), func(key string) bool {
-		return strings.HasPrefix(key, "GNU.sparse.")
-	})
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return header.Typeflag == tar.TypeGNUSparse
 }
 
 // extract writes an entry to target, or removes target on error.

@@ -129,7 +129,7 @@ func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, job
 		return err
 	}
 	if err := m.store(ctx, jobID, name, to); err != nil {
-		return err
+		return fmt.Errorf("store %s: %w", name, err)
 	}
 	// The recording may have been deleted meanwhile: then nothing of it may stay.
 	_, exists, err := m.storage.StoredManifest(ctx, jobID)
@@ -154,15 +154,12 @@ func (m *Maker) fetch(ctx context.Context, jobID uuid.UUID, name, path string) e
 func (m *Maker) store(ctx context.Context, jobID uuid.UUID, name, path string) error {
 	_, sum, err := fsutil.HashFile(path)
 	if err != nil {
-		return fmt.Errorf("store %s: %w", name, err)
+		return err
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("store %s: %w", name, err)
+		return err
 	}
 	defer file.Close() // read only
-	if err := m.storage.PutMedia(ctx, jobID, name, file, sum); err != nil {
-		return fmt.Errorf("store %s: %w", name, err)
-	}
-	return nil
+	return m.storage.PutMedia(ctx, jobID, name, file, sum)
 }

@@ -91,7 +91,9 @@ func (c *Cleaner) tasks(ctx context.Context) ([]runner.Task, error) {
 		if recordings != Forever {
 			tasks = append(tasks, runner.Task{
 				Name: "delete expired recordings of team " + consumer.ID.String(), Every: min(interval, time.Duration(recordings)),
-				Run: func(ctx context.Context) error { return c.expireRecordings(ctx, consumer.ID, recordings) },
+				Run: func(ctx context.Context) error {
+					return c.deleteEnded(ctx, consumer.ID, recordings, c.Store.ExpiredRecordings, c.Recordings.ExpireRecording)
+				},
 			})
 		}
 		if jobs != Forever {
@@ -117,11 +119,6 @@ func periodOr(own *time.Duration, usual Period) Period {
 		return Period(*own)
 	}
 	return usual
-}
-
-// expireRecordings deletes the recordings of a consumer whose retention has passed.
-func (c *Cleaner) expireRecordings(ctx context.Context, consumer uuid.UUID, period Period) error {
-	return c.deleteEnded(ctx, consumer, period, c.Store.ExpiredRecordings, c.Recordings.ExpireRecording)
 }
 
 // deleteEnded calls remove for each job that find returns, of those that ended before the
@@ -173,7 +170,6 @@ func ParsePeriod(text string) (Period, error) {
 	if text == "forever" {
 		return Forever, nil
 	}
-	wrong := fmt.Errorf("%q is not a retention period: use days (30d), hours (720h), or forever; at least %v", text, minPeriod)
 	length, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var number uint64
@@ -181,7 +177,7 @@ func ParsePeriod(text string) (Period, error) {
 		length = time.Duration(number) * 24 * time.Hour
 	}
 	if err != nil || length < minPeriod {
-		return 0, wrong
+		return 0, fmt.Errorf("%q is not a retention period: use days (30d), hours (720h), or forever; at least %v", text, minPeriod)
 	}
 	return Period(length), nil
 }

@@ -3,6 +3,7 @@ package sound
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"standin/internal/base/counter"
 	"standin/internal/jobs/job"
 )
 
@@ -33,15 +34,11 @@ func newMetrics() *metrics {
 		gap: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "standin_sound_gaps_total", Help: "Number of times that a live sound receiver was too slow.",
 		}),
-		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_stream_changes_total", Help: "Stream state changes, by state (connected, disconnected, failed).",
-		}, []string{"state"}),
+		changes: counter.New("standin_stream_changes_total", "Stream state changes, by state (connected, disconnected, failed).",
+			"state", job.StreamConnected, job.StreamDisconnected, job.StreamFailed),
 	}
 	for _, kind := range []string{kindStream, kindListener} {
 		m.receivers.WithLabelValues(kind)
-	}
-	for _, state := range []job.StreamState{job.StreamConnected, job.StreamDisconnected, job.StreamFailed} {
-		m.changes.WithLabelValues(string(state)) // there from the start, so that rates have a beginning
 	}
 	return m
 }

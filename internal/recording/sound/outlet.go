@@ -114,8 +114,8 @@ func (o *outlet) send(ctx context.Context) error {
 		if gap != nil {
 			metrics.gap.Inc()
 			metrics.lost.Add(float64(gap.Frames))
-		} else {
-			gap = o.jump(frame)
+		} else if frame.Source == 0 && o.mixedUntil > 0 && frame.Start-o.mixedUntil >= minJump { // such as a pause of the recording
+			gap = &Gap{From: o.mixedUntil, To: frame.Start}
 		}
 		if gap != nil {
 			if err := o.write(ctx, o.format.gap(*gap)); err != nil {
@@ -146,15 +146,6 @@ func (o *outlet) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// jump returns the time without mixed sound before a frame, such as a pause of the
-// recording; nil if there is none.
-func (o *outlet) jump(frame Frame) *Gap {
-	if frame.Source != 0 || o.mixedUntil == 0 || frame.Start-o.mixedUntil < minJump {
-		return nil
-	}
-	return &Gap{From: o.mixedUntil, To: frame.Start}
 }
 
 // resampler returns the resampler of a source.

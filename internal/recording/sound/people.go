@@ -75,9 +75,10 @@ func (p *people) speak(data []byte) (changes []change) {
 }
 
 func find(people []ingest.LiveParticipant, id string) (ingest.LiveParticipant, bool) {
-	at := slices.IndexFunc(people, func(p ingest.LiveParticipant) bool { return p.ID == id })
-	if at < 0 {
-		return ingest.LiveParticipant{}, false
+	for _, p := range people {
+		if p.ID == id {
+			return p, true
+		}
 	}
-	return people[at], true
+	return ingest.LiveParticipant{}, false
 }

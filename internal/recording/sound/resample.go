@@ -33,73 +33,58 @@ func lowPass(factor int) []float32 {
 	return taps
 }
 
-// downsampler converts PCM to a rate that divides its own. It keeps the end of each piece
-// for the next one, so that pieces join without clicks.
-type downsampler struct {
-	factor int
-	taps   []float32
-	window []float32 // samples that are still needed
-}
-
 // Downsampler returns a function that converts PCM of one source from Rate to a rate that
-// divides it, one piece after the other.
+// divides it, one piece after the other. The length of a piece must be a multiple of the
+// factor between the rates. The end of each piece is kept for the next one, so that pieces
+// join without clicks.
 func Downsampler(rate int) func(pcm []byte) []byte {
 	factor := Rate / rate
 	taps := lowPass(factor)
-	return (&downsampler{factor: factor, taps: taps, window: make([]float32, len(taps)-1)}).convert
-}
-
-// convert converts the next piece. Its length must be a multiple of the factor.
-func (d *downsampler) convert(pcm []byte) []byte {
-	if d.factor == 1 {
-		return pcm
-	}
-	for i := 0; i+1 < len(pcm); i += 2 {
-		d.window = append(d.window, sample(pcm[i:]))
-	}
-	out := make([]byte, 0, len(pcm)/d.factor)
-	for len(d.window) >= len(d.taps)-1+d.factor {
-		var sum float32
-		for i, tap := range d.taps {
-			sum += tap * d.window[i]
+	window := make([]float32, len(taps)-1) // samples that are still needed
+	return func(pcm []byte) []byte {
+		if factor == 1 {
+			return pcm
 		}
-		out = appendSample(out, sum)
-		d.window = d.window[d.factor:]
+		for i := 0; i+1 < len(pcm); i += 2 {
+			window = append(window, sample(pcm[i:]))
+		}
+		out := make([]byte, 0, len(pcm)/factor)
+		for len(window) >= len(taps)-1+factor {
+			var sum float32
+			for i, tap := range taps {
+				sum += tap * window[i]
+			}
+			out = appendSample(out, sum)
+			window = window[factor:]
+		}
+		return out
 	}
-	return out
 }
 
-// upsampler is the inverse of downsampler.
-type upsampler struct {
-	factor int
-	taps   []float32
-	window []float32 // the last samples, as many as reach into the next
-}
-
-// Upsampler returns a function that converts the pieces of one sound from a rate to Rate.
+// Upsampler returns the inverse of Downsampler: a function that converts the pieces of one
+// sound from a rate to Rate.
 func Upsampler(rate int) func(pcm []byte) []byte {
 	factor := Rate / rate
-	return (&upsampler{factor: factor, taps: lowPass(factor), window: make([]float32, 2*tapsPerStep+1)}).convert
-}
-
-// convert converts the next piece.
-func (u *upsampler) convert(pcm []byte) []byte {
-	if u.factor == 1 {
-		return pcm
-	}
-	out := make([]byte, 0, len(pcm)*u.factor)
-	for i := 0; i+1 < len(pcm); i += 2 {
-		copy(u.window, u.window[1:])
-		u.window[len(u.window)-1] = sample(pcm[i:])
-		for phase := range u.factor {
-			var sum float32
-			for j, tap := len(u.window)-1, phase; tap < len(u.taps) && j >= 0; j, tap = j-1, tap+u.factor {
-				sum += u.taps[tap] * u.window[j]
-			}
-			out = appendSample(out, sum*float32(u.factor))
+	taps := lowPass(factor)
+	window := make([]float32, 2*tapsPerStep+1) // the last samples, as many as reach into the next
+	return func(pcm []byte) []byte {
+		if factor == 1 {
+			return pcm
 		}
+		out := make([]byte, 0, len(pcm)*factor)
+		for i := 0; i+1 < len(pcm); i += 2 {
+			copy(window, window[1:])
+			window[len(window)-1] = sample(pcm[i:])
+			for phase := range factor {
+				var sum float32
+				for j, tap := len(window)-1, phase; tap < len(taps) && j >= 0; j, tap = j-1, tap+factor {
+					sum += taps[tap] * window[j]
+				}
+				out = appendSample(out, sum*float32(factor))
+			}
+		}
+		return out
 	}
-	return out
 }
 
 func sample(pcm []byte) float32 {

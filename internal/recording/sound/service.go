@@ -131,9 +131,9 @@ func (s *Service) setNode(ctx context.Context, jobID uuid.UUID, connected bool) 
 	if s.NodeURL == "" {
 		return
 	}
-	url := ""
-	if connected {
-		url = s.NodeURL
+	url := s.NodeURL
+	if !connected {
+		url = ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

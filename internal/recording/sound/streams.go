@@ -84,9 +84,7 @@ func (s *stream) run(ctx context.Context) {
 		connectedAt := time.Now()
 		err := s.connect(ctx, subscription)
 		switch {
-		case err == nil:
-			return
-		case ctx.Err() != nil:
+		case err == nil, ctx.Err() != nil:
 			return
 		case errors.Is(err, errStreamFailed):
 			s.record(ctx, job.StreamFailed, err.Error())

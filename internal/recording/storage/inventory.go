@@ -167,16 +167,16 @@ func (r *Recordings) MissingFiles(ctx context.Context, jobID uuid.UUID) (problem
 func (r *Recordings) readManifest(ctx context.Context,
 	jobID uuid.UUID) (text []byte, manifest recording.Manifest, problem string, err error) {
 	text, err = r.Manifest(ctx, jobID)
-	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
-		return nil, recording.Manifest{}, "the manifest is missing", nil
+	if errors.As(err, new(*recording.NotFoundError)) {
+		return nil, manifest, "the manifest is missing", nil
 	}
 	if err != nil {
-		return nil, recording.Manifest{}, "", err
+		return nil, manifest, "", err
 	}
 	if err := json.Unmarshal(text, &manifest); err != nil {
-		return nil, recording.Manifest{}, fmt.Sprintf("the manifest is unreadable: %v", err), nil
+		problem = fmt.Sprintf("the manifest is unreadable: %v", err)
 	}
-	return text, manifest, "", nil
+	return text, manifest, problem, nil
 }
 
 // CopyRecording copies the files in a job's manifest, and then the manifest, to
@@ -205,8 +205,8 @@ func (r *Recordings) CopyRecording(ctx context.Context, target, earlier *Recordi
 			continue
 		}
 		err := r.copyMedia(ctx, target, jobID, file.File)
-		missing, misnamed, changed := new(recording.NotFoundError), new(recording.NameError), new(recording.ChecksumError)
-		if errors.As(err, &missing) || errors.As(err, &misnamed) || errors.As(err, &changed) {
+		if errors.As(err, new(*recording.NotFoundError)) || errors.As(err, new(*recording.NameError)) ||
+			errors.As(err, new(*recording.ChecksumError)) {
 			problems = append(problems, fmt.Sprintf("%s: %v", file.Name, err))
 		} else if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -64,7 +63,7 @@ func (r *Recordings) link(path, key string) error {
 		return err
 	}
 	to := filepath.Join(r.folder, filepath.FromSlash(key))
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
 	if err := os.Link(path, to); err != nil {
@@ -162,15 +161,14 @@ func (r *Recordings) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, err
 }
 
 // StoredManifest returns a job's decoded manifest, or false if there is none.
-func (r *Recordings) StoredManifest(ctx context.Context, jobID uuid.UUID) (recording.Manifest, bool, error) {
+func (r *Recordings) StoredManifest(ctx context.Context, jobID uuid.UUID) (manifest recording.Manifest, found bool, err error) {
 	text, err := r.Manifest(ctx, jobID)
-	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
-		return recording.Manifest{}, false, nil
+	if errors.As(err, new(*recording.NotFoundError)) {
+		return manifest, false, nil
 	}
 	if err != nil {
-		return recording.Manifest{}, false, err
+		return manifest, false, err
 	}
-	var manifest recording.Manifest
 	if err := json.Unmarshal(text, &manifest); err != nil {
 		return recording.Manifest{}, false, fmt.Errorf("read the manifest: %w", err)
 	}

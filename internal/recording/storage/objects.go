@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,15 +74,20 @@ func declaredSum(text string) (string, error) {
 // write stores the content under key if it has the declared SHA-256. If the object
 // exists and replace is false, gcerrors.Code returns FailedPrecondition for the
 // error.
-func (r *Recordings) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
+func (r *Recordings) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", key, err)
+		}
+	}()
 	if err := r.makeFolder(key); err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // the temporary file, in a folder
 	writer, err := r.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-		ContentType: contentType(key),
+		ContentType: cmp.Or(contentTypes[path.Ext(key)], "application/octet-stream"),
 		Metadata:    map[string]string{checksumKey: declared},
 		IfNotExist:  !replace,
 		BeforeWrite: func(as func(any) bool) error {
@@ -90,7 +96,7 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
+		return err
 	}
 	_, err = io.Copy(writer, content)
 	if err == nil {
@@ -102,18 +108,12 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 	if err != nil {
 		cancel()           // Close stores the object unless its context was cancelled
 		_ = writer.Close() // it always fails after cancel
-		return fmt.Errorf("write %s: %w", key, err)
+		return err
 	}
-	if err := r.commit(writer); err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
+	if err := r.commit(writer); err != nil || r.folder == "" {
+		return err
 	}
-	if r.folder == "" {
-		return nil
-	}
-	if err := r.disk.syncDir(r.folderOf(key)); err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
-	}
-	return nil
+	return r.disk.syncDir(r.folderOf(key))
 }
 
 // writeBytes stores the content under key. It replaces an existing object.

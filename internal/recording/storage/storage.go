@@ -165,27 +165,10 @@ func storableName(name string) bool {
 	return ingest.ValidMediaName(name) && !strings.HasSuffix(name, unfinishedSuffix) && !strings.HasSuffix(name, ".attrs")
 }
 
-// contentType returns the media type that an object is stored with.
-func contentType(name string) string {
-	switch path.Ext(name) {
-	case ".mp4":
-		return "video/mp4"
-	case ".mp3":
-		return "audio/mpeg"
-	case ".wav":
-		return "audio/wav"
-	case ".webm":
-		return "video/webm"
-	case ".jpg":
-		return "image/jpeg"
-	case ".json":
-		return "application/json"
-	case ".vtt":
-		return "text/vtt; charset=utf-8"
-	case ".zip":
-		return "application/zip"
-	}
-	return "application/octet-stream"
+// contentTypes are the media types that objects are stored with, by the ends of their names.
+var contentTypes = map[string]string{
+	".mp4": "video/mp4", ".mp3": "audio/mpeg", ".wav": "audio/wav", ".webm": "video/webm", ".jpg": "image/jpeg",
+	".json": "application/json", ".vtt": "text/vtt; charset=utf-8", ".zip": "application/zip",
 }
 
 // objects lists the objects whose keys begin with prefix. The sequence ends after

@@ -35,21 +35,21 @@ func isCapture(name string) bool {
 // it is a recording.ConflictError, except for ingest.ReportName, which is replaced.
 func (r *Recordings) PutUpload(
 	ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64,
-) (recording.StoredObject, error) {
+) (stored recording.StoredObject, err error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
-		return recording.StoredObject{}, err
+		return stored, err
 	}
 	declared, err := declaredSum(sha256Hex)
 	if err != nil {
-		return recording.StoredObject{}, err
+		return stored, err
 	}
 	upload := newHashingReader(content, maxBytes)
-	stored := recording.StoredObject{Name: name, SHA256: declared, New: true}
+	stored = recording.StoredObject{Name: name, SHA256: declared, New: true}
 	if name != ingest.ReportName {
 		exists, err := r.bucket.Exists(ctx, key)
 		if err != nil {
-			return recording.StoredObject{}, fmt.Errorf("find %s: %w", key, err)
+			return stored, fmt.Errorf("find %s: %w", key, err)
 		}
 		if exists {
 			return r.confirmUpload(ctx, key, upload, stored)
@@ -60,7 +60,7 @@ func (r *Recordings) PutUpload(
 		return r.confirmUpload(ctx, key, upload, stored) // a concurrent request stored it first
 	}
 	if err != nil {
-		return recording.StoredObject{}, err
+		return stored, err
 	}
 	stored.Bytes = upload.length
 	return stored, nil
@@ -80,17 +80,17 @@ func (r *Recordings) DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt 
 func (r *Recordings) confirmUpload(ctx context.Context, key string, upload *hashingReader,
 	stored recording.StoredObject) (recording.StoredObject, error) {
 	if _, err := io.Copy(io.Discard, upload); err != nil {
-		return recording.StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
+		return stored, fmt.Errorf("read the upload of %s: %w", key, err)
 	}
 	if err := upload.check(stored.SHA256); err != nil {
-		return recording.StoredObject{}, err
+		return stored, err
 	}
 	length, sum, err := r.stat(ctx, key)
 	if err != nil {
-		return recording.StoredObject{}, err
+		return stored, err
 	}
 	if sum != stored.SHA256 {
-		return recording.StoredObject{}, &recording.ConflictError{Name: stored.Name}
+		return stored, &recording.ConflictError{Name: stored.Name}
 	}
 	stored.Bytes, stored.New = length, false
 	return stored, nil
@@ -228,7 +228,7 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 			continue
 		}
 		err = r.importFile(ctx, jobID, spool.Attempt, filepath.Join(folder, entry.Name()))
-		if conflict := new(recording.ConflictError); errors.As(err, &conflict) {
+		if errors.As(err, new(*recording.ConflictError)) {
 			continue // the bot's own upload takes precedence
 		}
 		if err != nil {

@@ -179,31 +179,30 @@ func (c *Client) Transcribe(ctx context.Context, r Request) (Recognized, error) 
 }
 
 // send sends one request.
-func (c *Client) send(ctx context.Context, r Request, plain bool) (Recognized, error) {
+func (c *Client) send(ctx context.Context, r Request, plain bool) (result Recognized, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	request, err := c.request(ctx, r, plain)
 	if err != nil {
-		return Recognized{}, err
+		return result, err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return Recognized{}, &Error{Err: dialguard.WithoutURL(err)}
+		return result, &Error{Err: dialguard.WithoutURL(err)}
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	if response.StatusCode != http.StatusOK {
-		return Recognized{}, c.refusal(response, body)
+		return result, c.refusal(response, body)
 	}
 	if err == nil && len(body) > maxResponse {
 		err = fmt.Errorf("the response has more than %d bytes", maxResponse)
 	}
-	var result Recognized
 	if err == nil {
 		result, err = parseResponse(body, r.Length)
 	}
 	if err != nil {
-		return Recognized{}, &Error{Status: response.StatusCode, Accepted: true, Err: err}
+		return result, &Error{Status: response.StatusCode, Accepted: true, Err: err}
 	}
 	return result, nil
 }

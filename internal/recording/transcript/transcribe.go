@@ -62,12 +62,7 @@ func (f *audioFile) wav() string  { return filepath.Join(f.dir, "piece.wav") }
 
 // remove removes the files on this machine.
 func (f *audioFile) remove() error {
-	for _, path := range []string{f.path(), f.wav()} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(os.RemoveAll(f.path()), os.RemoveAll(f.wav()))
 }
 
 // transcribe adds what is said in the file to the document.

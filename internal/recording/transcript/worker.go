@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"standin/internal/base/counter"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/runner"
 	"standin/internal/recording"
@@ -109,13 +110,9 @@ const (
 func NewWorker(settings Settings) *Worker {
 	settings.Concurrency = cmp.Or(settings.Concurrency, defaultConcurrency)
 	settings.MaxAudio = cmp.Or(settings.MaxAudio, defaultMaxAudio)
-	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "standin_transcriptions_total", Help: "Transcription attempts on this node, by outcome (attached, retrying, failed).",
-	}, []string{"outcome"})
-	for _, outcome := range []string{outcomeAttached, outcomeRetrying, outcomeFailed} {
-		outcomes.WithLabelValues(outcome) // there from the start, so that rates have a beginning
-	}
-	w := &Worker{Settings: settings, outcomes: outcomes}
+	w := &Worker{Settings: settings, outcomes: counter.New("standin_transcriptions_total",
+		"Transcription attempts on this node, by outcome (attached, retrying, failed).",
+		"outcome", outcomeAttached, outcomeRetrying, outcomeFailed)}
 	w.runner = &runner.Runner[*task]{
 		Name: "transcription", Slots: w.Concurrency, Share: max(1, w.Concurrency/2), Poll: pollInterval, Lease: lease,
 		Teams: func(ctx context.Context) ([]string, error) { return w.Queue.DueTranscriptions(ctx, w.Now()) },

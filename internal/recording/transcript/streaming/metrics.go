@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"standin/internal/base/counter"
 )
 
 // metrics count what the live transcriber does.
@@ -20,10 +22,9 @@ const (
 )
 
 func newMetrics() *metrics {
-	m := &metrics{
-		utterances: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_live_utterances_total", Help: "Utterances that this node sent to the live transcriber, by outcome (recognized, lost).",
-		}, []string{"outcome"}),
+	return &metrics{
+		utterances: counter.New("standin_live_utterances_total",
+			"Utterances that this node sent to the live transcriber, by outcome (recognized, lost).", "outcome", outcomeRecognized, outcomeLost),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "standin_live_utterance_seconds", Help: "Time from the end of an utterance until its final text.",
 			Buckets: []float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60},
@@ -32,10 +33,6 @@ func newMetrics() *metrics {
 			Name: "standin_live_transcriber_failures_total", Help: "Failed calls of the live transcriber; each is retried.",
 		}),
 	}
-	for _, outcome := range []string{outcomeRecognized, outcomeLost} {
-		m.utterances.WithLabelValues(outcome) // there from the start, so that rates have a beginning
-	}
-	return m
 }
 
 // Collectors returns the metrics of the live transcriber, for registration.
