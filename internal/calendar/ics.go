@@ -57,12 +57,11 @@ type Event struct {
 // has a Problem: a bot at the wrong time is worse than none. Other errors are those
 // of the budget. allowedHosts are meeting hosts beside those of the platforms, as in
 // meetinglink.Resolve.
-func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, error) {
+func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (found Calendar, err error) {
 	components, err := parseComponents(string(Text(text)), budget)
 	if err != nil {
-		return Calendar{}, err
+		return found, err
 	}
-	var found Calendar
 	calendars := 0
 	for _, c := range components {
 		if c.name != "VCALENDAR" {
@@ -74,15 +73,15 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, er
 		}
 		events, err := readEvents(c, budget, allowedHosts)
 		if err != nil {
-			return Calendar{}, err
+			return found, err
 		}
 		found.Events = append(found.Events, events...)
 	}
 	if calendars == 0 {
-		return Calendar{}, &ICSError{Reason: "no VCALENDAR"}
+		return found, &ICSError{Reason: "no VCALENDAR"}
 	}
 	if limit := budget.limits().events; len(found.Events) > limit {
-		return Calendar{}, &ICSError{Reason: "more than " + strconv.Itoa(limit) + " events"}
+		return found, &ICSError{Reason: "more than " + strconv.Itoa(limit) + " events"}
 	}
 	return found, nil
 }

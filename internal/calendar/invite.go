@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"cmp"
 	"net/mail"
 	"net/url"
 	"strconv"
@@ -71,11 +72,10 @@ func (i Invite) Normal() (Invite, error) {
 
 // check returns an error if the invite cannot be used.
 func (i Invite) check() error {
-	_, validURL := parseMeetingURL(i.MeetingURL)
 	switch {
 	case !validEmail(i.OrganizerEmail):
 		return invalid("organizerEmail", "the organizer's email address is not a mail address")
-	case !validURL:
+	case !validMeetingURL(i.MeetingURL):
 		return invalid("meetingUrl", "the meeting URL is not an http or https URL with a host")
 	case i.Platform != job.Meet && i.Platform != job.Teams && i.Platform != job.ZoomWeb:
 		return invalid("platform", "the platform is not meet, teams or zoom-web")
@@ -98,16 +98,13 @@ func validEmail(text string) bool {
 	return err == nil && address.Address == text
 }
 
-// parseMeetingURL parses an http or https URL with a host.
-func parseMeetingURL(text string) (*url.URL, bool) {
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-		return nil, false
-	}
+// validMeetingURL reports whether text is an http or https URL with a host.
+func validMeetingURL(text string) bool {
 	parsed, err := url.Parse(text)
-	ok := err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
-	if ok && parsed.Port() != "" {
-		_, portErr := strconv.ParseUint(parsed.Port(), 10, 16)
-		ok = portErr == nil
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" ||
+		strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
+		return false
 	}
-	return parsed, ok
+	_, err = strconv.ParseUint(cmp.Or(parsed.Port(), "0"), 10, 16)
+	return err == nil
 }

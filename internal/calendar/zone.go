@@ -117,17 +117,17 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 	if len(value) == len("20060102") {
 		at, err = time.ParseInLocation("20060102", value, z.unnamed)
 		if err != nil {
-			return time.Time{}, false, false, unreadable
+			return at, false, false, unreadable
 		}
 		return at.UTC(), true, true, nil
 	}
 	local, inUTC, err := localOf(value)
 	if err != nil {
-		return time.Time{}, false, false, unreadable
+		return at, false, false, unreadable
 	}
 	at, ok := z.converter(p)(local)
 	if !ok {
-		return time.Time{}, false, false, &ICSError{Reason: p.name + " is in an unknown time zone"}
+		return at, false, false, &ICSError{Reason: p.name + " is in an unknown time zone"}
 	}
 	return at, false, !inUTC && strings.TrimSpace(p.parameters["TZID"]) == "", nil
 }

@@ -125,24 +125,24 @@ func (c BotConfig) Encode() ([]byte, error) {
 
 // ReadBotConfig reads a configuration. A file in the bot's own folder is
 // removed, so that its secrets do not stay on disk.
-func ReadBotConfig(path string) (BotConfig, error) {
+func ReadBotConfig(path string) (config BotConfig, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return BotConfig{}, fmt.Errorf("open the bot's configuration: %w", err)
+		return config, fmt.Errorf("open the bot's configuration: %w", err)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxConfigBytes))
 	if err != nil {
-		return BotConfig{}, fmt.Errorf("read the bot's configuration: %w", err)
+		return config, fmt.Errorf("read the bot's configuration: %w", err)
 	}
-	config := BotConfig{Assignment: Assignment{AutoLeave: job.DefaultAutoLeave()}}
+	config = BotConfig{Assignment: Assignment{AutoLeave: job.DefaultAutoLeave()}}
 	if err := json.Unmarshal(content, &config); err != nil {
-		return BotConfig{}, errors.New("read the bot's configuration: it is not the expected JSON object") // the JSON error could quote a secret
+		return config, errors.New("read the bot's configuration: it is not the expected JSON object") // the JSON error could quote a secret
 	}
 	config.DisplayName = strings.ReplaceAll(config.DisplayName, "\x00", "")
 	if config.Dir != "" && filepath.Dir(path) == filepath.Clean(config.Dir) {
 		if err := os.Remove(path); err != nil {
-			return BotConfig{}, fmt.Errorf("remove the bot's configuration: %w", err)
+			return config, fmt.Errorf("remove the bot's configuration: %w", err)
 		}
 	}
 	return config, nil

@@ -35,7 +35,3 @@ func systemRead() []string {
 	}
 	return folders
 }
-
-// systemWrite are the folders of devices and of processes. Chromium's sandbox
-// writes the user map of its processes.
-func systemWrite() []string { return []string{"/dev", "/proc"} }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
-	"slices"
 	"syscall"
 	"unsafe"
 
@@ -86,7 +85,9 @@ func restrictThread(version int, access Access) error {
 	}
 	defer func() { _ = unix.Close(int(ruleset)) }()
 	for rights, paths := range map[uint64][]string{
-		readAccess: slices.Concat(systemRead(), access.Read), allAccess: slices.Concat(systemWrite(), access.Write),
+		readAccess: append(systemRead(), access.Read...),
+		// Devices and processes: Chromium's sandbox writes the user map of its processes.
+		allAccess: append([]string{"/dev", "/proc"}, access.Write...),
 	} {
 		for _, path := range paths {
 			if path == "" {

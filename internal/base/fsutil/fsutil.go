@@ -2,6 +2,7 @@
 package fsutil
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -75,16 +76,8 @@ func isEmpty(path string) (bool, error) {
 // Only one process at a time may write a file.
 func WriteFile(path string, data []byte) error {
 	temporary := path + ".new"
-	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(temporary))
+	if err := Save(temporary, bytes.NewReader(data)); err != nil {
+		return errors.Join(err, os.RemoveAll(temporary))
 	}
 	if err := os.Rename(temporary, path); err != nil {
 		return err

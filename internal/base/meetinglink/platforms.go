@@ -169,23 +169,21 @@ func warning(link Link, allowedHosts []string) (text string, unsure bool) {
 const (
 	phoneList    = "This link lists telephone numbers. A bot needs the link to join by video."
 	isHidden     = "The mail filter hides the address of this link. Use the original link, or exempt meeting links from the filter."
-	notSupported = " is not supported."
 	registration = " link is a registration page. Register, and use the link in the confirmation."
 )
 
-// unsupportedDomains are other meeting services, and pages that hide the link to a meeting,
-// with why no bot can join by them.
-var unsupportedDomains = map[string]string{
-	"8x8.vc": "8x8" + notSupported, "adobeconnect.com": "Adobe Connect" + notSupported, "bluejeans.com": "BlueJeans" + notSupported,
-	"chime.aws": "Amazon Chime" + notSupported, "dingtalk.com": "DingTalk" + notSupported, "discord.gg": "Discord" + notSupported,
-	"facetime.apple.com": "FaceTime" + notSupported, "goto.com": "GoTo" + notSupported, "gotomeet.me": "GoTo" + notSupported,
-	"gotomeeting.com": "GoTo" + notSupported, "gotowebinar.com": "GoTo" + notSupported, "join.skype.com": "Skype" + notSupported,
-	"larksuite.com": "Lark" + notSupported, "livestorm.co": "Livestorm" + notSupported, "meet.jit.si": "Jitsi Meet" + notSupported,
-	"meeting.tencent.com": "Tencent Meeting" + notSupported, "ringcentral.com": "RingCentral" + notSupported,
-	"vc.feishu.cn": "Feishu" + notSupported, "voovmeeting.com": "VooV Meeting" + notSupported, "webex.com": "Webex" + notSupported,
-	"whereby.com": "Whereby" + notSupported, "zoho.com": "Zoho" + notSupported,
-	"zoho.eu": "Zoho" + notSupported, "zoho.in": "Zoho" + notSupported,
+// otherServices are the domains of meeting services that bots do not support.
+var otherServices = map[string]string{
+	"8x8.vc": "8x8", "adobeconnect.com": "Adobe Connect", "bluejeans.com": "BlueJeans", "chime.aws": "Amazon Chime",
+	"dingtalk.com": "DingTalk", "discord.gg": "Discord", "facetime.apple.com": "FaceTime", "goto.com": "GoTo", "gotomeet.me": "GoTo",
+	"gotomeeting.com": "GoTo", "gotowebinar.com": "GoTo", "join.skype.com": "Skype", "larksuite.com": "Lark", "livestorm.co": "Livestorm",
+	"meet.jit.si": "Jitsi Meet", "meeting.tencent.com": "Tencent Meeting", "ringcentral.com": "RingCentral", "vc.feishu.cn": "Feishu",
+	"voovmeeting.com": "VooV Meeting", "webex.com": "Webex", "whereby.com": "Whereby", "zoho.com": "Zoho", "zoho.eu": "Zoho",
+	"zoho.in": "Zoho",
+}
 
+// otherPages are the domains of pages that hide the link to a meeting, with why no bot can join by them.
+var otherPages = map[string]string{
 	"calendly.com": "Calendly hides the link to the meeting behind its own page. Use the link that this page opens.", "tel.meet": phoneList,
 	"cloud-security.net": isHidden, "defend.egress.com": isHidden, "hornetsecurity.com": isHidden, "mimecast.com": isHidden,
 	"mimecastprotect.com": isHidden,
@@ -195,7 +193,9 @@ var unsupportedDomains = map[string]string{
 // known.
 func unsupported(host string) (reason string) {
 	for name := host; name != "" && reason == ""; _, name, _ = strings.Cut(name, ".") {
-		reason = unsupportedDomains[name]
+		if reason = otherPages[name]; otherServices[name] != "" {
+			reason = otherServices[name] + " is not supported."
+		}
 	}
 	return reason
 }

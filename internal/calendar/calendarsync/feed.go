@@ -92,7 +92,7 @@ func (f *feeds) read(ctx context.Context, address string, known Validators) (bod
 func (f *feeds) get(ctx context.Context, address string, known Validators) (body []byte, read Validators, changed bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, Validators{}, false, &feedError{reason: "the address is not a URL"}
+		return nil, read, false, &feedError{reason: "the address is not a URL"}
 	}
 	request.Header.Set("User-Agent", "Standin")
 	request.Header.Set("Accept", "text/calendar, */*;q=0.1")
@@ -104,21 +104,21 @@ func (f *feeds) get(ctx context.Context, address string, known Validators) (body
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, Validators{}, false, connectError(ctx, err)
+		return nil, read, false, connectError(ctx, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusNotModified && known != (Validators{}) {
 		return nil, known, false, nil
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, Validators{}, false, statusError(response)
+		return nil, read, false, statusError(response)
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, calendar.MaxFeed+1))
 	if err != nil {
-		return nil, Validators{}, false, connectError(ctx, err)
+		return nil, read, false, connectError(ctx, err)
 	}
 	if len(body) > calendar.MaxFeed {
-		return nil, Validators{}, false, &feedError{reason: fmt.Sprintf("the calendar is larger than %d MiB", calendar.MaxFeed>>20)}
+		return nil, read, false, &feedError{reason: fmt.Sprintf("the calendar is larger than %d MiB", calendar.MaxFeed>>20)}
 	}
 	return body, Validators{ETag: validator(response, "ETag"), LastModified: validator(response, "Last-Modified")}, true, nil
 }

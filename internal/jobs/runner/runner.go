@@ -127,7 +127,10 @@ func (r *Runner[T]) Work(ctx context.Context) {
 	taken := failures
 	for ctx.Err() == nil {
 		started := time.Now()
-		found, claimed, err := r.claim(ctx, started)
+		found, claimed, err := Batch[T]{More: true}, 0, error(nil)
+		if free := r.Slots - int(r.used.Load()); free > 0 {
+			found, claimed, err = r.claim(ctx, free, started)
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				pause := failures.Next()
@@ -154,7 +157,7 @@ func (r *Runner[T]) Work(ctx context.Context) {
 // RunNext claims one item and runs it. It reports false if none is due.
 func (r *Runner[T]) RunNext(ctx context.Context) bool {
 	r.init()
-	_, claimed, err := r.claimUpTo(ctx, 1, time.Now())
+	_, claimed, err := r.claim(ctx, 1, time.Now())
 	if err != nil && ctx.Err() == nil {
 		r.Log.Error("cannot find due work", "kind", r.Name, "error", err)
 	}
@@ -162,16 +165,8 @@ func (r *Runner[T]) RunNext(ctx context.Context) bool {
 	return claimed > 0
 }
 
-// claim claims items for the free slots, and starts them.
-func (r *Runner[T]) claim(ctx context.Context, now time.Time) (found Batch[T], claimed int, err error) {
-	free := r.Slots - int(r.used.Load())
-	if free <= 0 {
-		return Batch[T]{More: true}, 0, nil
-	}
-	return r.claimUpTo(ctx, free, now)
-}
-
-func (r *Runner[T]) claimUpTo(ctx context.Context, n int, now time.Time) (found Batch[T], claimed int, err error) {
+// claim claims up to n items, and starts them.
+func (r *Runner[T]) claim(ctx context.Context, n int, now time.Time) (found Batch[T], claimed int, err error) {
 	claiming, cancel := ctx, context.CancelFunc(func() {})
 	if r.Lease > 0 {
 		claiming, cancel = context.WithTimeout(ctx, r.Lease/2)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,63 +19,69 @@ type EventType struct {
 	Name string
 	When string // when it is emitted, as a sentence
 
-	example func(job.Job) Event
+	example Event
 }
 
 // EventTypes returns all kinds of events.
-func EventTypes() []EventType {
-	return []EventType{
-		{JobStatusChanged, "The status of a job has changed.", func(j job.Job) Event { return StatusChanged(j, job.Joining, j.Status) }},
-		{JobFinalized, "A job is completed and its manifest is written.", func(j job.Job) Event { return Finalized(exampleCompleted(j)) }},
-		{JobFailed, "A job has failed.", func(j job.Job) Event {
-			j.Status, j.FailureCode, j.FailureDetail = job.Failed, job.LobbyTimeout, "nobody admitted the bot within 10m0s"
-			return Failed(j)
-		}},
-		{JobTranscriptReady, "A transcript is attached to a recording.", func(j job.Job) Event {
-			return TranscriptReady(exampleCompleted(j), job.TranscriptResult{Revision: 2, Segments: 214})
-		}},
-		{BotPermissionResponse, "The host has answered a request to record, or has not answered in time.", func(j job.Job) Event {
-			return PermissionResponse(j, true, "")
-		}},
-		{BotCompetingDetected, "Another notetaker is in the meeting.", func(j job.Job) Event {
-			return CompetingBot(j, "Example Notetaker", false)
-		}},
-		{BotCommandOutcome, "A command to a bot was executed or has failed.", func(j job.Job) Event {
-			return CommandOutcome(j, exampleID(7).String(), ingest.SendChatMessage, "")
-		}},
-		{BotStreamChanged, "A stream of live sound was connected or lost, or is not connected again.", func(j job.Job) Event {
-			return StreamChanged(j, job.StreamChange{Stream: 0, Host: "sound.example.com", State: "connected"})
-		}},
-		{BotOutput, "What a bot plays has started, finished or failed.", func(j job.Job) Event {
-			return Output(j, "finished", ingest.EventData{CommandID: exampleID(8).String(), Command: string(ingest.Speak)})
-		}},
-		{ParticipantJoined, "Somebody has joined the meeting.", func(j job.Job) Event { return Joined(j, exampleParticipant()) }},
-		{ParticipantLeft, "Somebody has left the meeting.", func(j job.Job) Event { return Left(j, exampleParticipant()) }},
-		{ParticipantSpeaking, "Somebody has started or stopped speaking.", func(j job.Job) Event {
-			return Speaking(j, exampleParticipant(), true)
-		}},
-		{ChatMessage, "A chat message was written or edited.", func(j job.Job) Event {
-			return Chat(j, job.MeetingText{
-				ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime,
-			})
-		}},
-		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", func(job.Job) Event {
-			return CalendarChanged(CalendarEventScheduled, exampleMeeting())
-		}},
-		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", func(job.Job) Event {
-			return CalendarChanged(CalendarEventUpdated, exampleMeeting())
-		}},
-		{CalendarEventCancelled, "A meeting no longer gets a bot.", func(job.Job) Event {
-			meeting := exampleMeeting()
-			meeting.Record, meeting.Reason, meeting.JobID = false, "the meeting was cancelled", nil
-			return CalendarChanged(CalendarEventCancelled, meeting)
-		}},
-		{CalendarStateChanged, "A calendar can be read again, or cannot be read.", func(job.Job) Event {
-			problem := "the calendar server responded with status 404"
-			return CalendarStateOf(CalendarState{CalendarID: exampleID(2), Name: "Ada", State: "failing", Previous: "active", Error: &problem})
-		}},
+var EventTypes = sync.OnceValue(func() []EventType {
+	j := job.Job{
+		ID: exampleID(1), Mode: job.Test, ExternalID: "test-event", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+		DisplayName: job.DefaultDisplayName, JoinAt: exampleTime, CreatedAt: exampleTime.Add(-time.Hour),
+		Metadata:  json.RawMessage(`{"testEvent":true}`),
+		AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.InMeeting, Attempts: 1, StartedAt: exampleTime},
 	}
-}
+	completed, failed := j, j
+	completed.Status, completed.FinalizedAt = job.Completed, exampleTime.Add(time.Hour)
+	completed.ManifestURI = "https://standin.example.com/api/v1/jobs/" + j.ID.String() + "/manifest"
+	failed.Status, failed.FailureCode, failed.FailureDetail = job.Failed, job.LobbyTimeout, "nobody admitted the bot within 10m0s"
+	participant := ingest.LiveParticipant{ID: "p1", Name: "Ada Lovelace"}
+	meeting := CalendarMeeting{
+		CalendarID: exampleID(2), EventID: exampleID(3), ICalUID: "7kukuqrfedlm2f9t@google.com", Title: "Weekly review",
+		StartsAt: job.Timestamp(exampleTime.Add(time.Hour)), EndsAt: job.Timestamp(exampleTime.Add(2 * time.Hour)), MeetingURL: &j.MeetingURL,
+		Record: true, Reason: "all meetings are recorded", JobID: &j.ID,
+	}
+	cancelled, problem := meeting, "the calendar server responded with status 404"
+	cancelled.Record, cancelled.Reason, cancelled.JobID = false, "the meeting was cancelled", nil
+	return []EventType{
+		{JobStatusChanged, "The status of a job has changed.", StatusChanged(j, job.Joining, j.Status)},
+		{JobFinalized, "A job is completed and its manifest is written.", Finalized(completed)},
+		{JobFailed, "A job has failed.", Failed(failed)},
+		{
+			JobTranscriptReady, "A transcript is attached to a recording.",
+			TranscriptReady(completed, job.TranscriptResult{Revision: 2, Segments: 214}),
+		},
+		{
+			BotPermissionResponse, "The host has answered a request to record, or has not answered in time.",
+			PermissionResponse(j, true, ""),
+		},
+		{BotCompetingDetected, "Another notetaker is in the meeting.", CompetingBot(j, "Example Notetaker", false)},
+		{
+			BotCommandOutcome, "A command to a bot was executed or has failed.",
+			CommandOutcome(j, exampleID(7).String(), ingest.SendChatMessage, ""),
+		},
+		{
+			BotStreamChanged, "A stream of live sound was connected or lost, or is not connected again.",
+			StreamChanged(j, job.StreamChange{Stream: 0, Host: "sound.example.com", State: "connected"}),
+		},
+		{
+			BotOutput, "What a bot plays has started, finished or failed.",
+			Output(j, "finished", ingest.EventData{CommandID: exampleID(8).String(), Command: string(ingest.Speak)}),
+		},
+		{ParticipantJoined, "Somebody has joined the meeting.", Joined(j, participant)},
+		{ParticipantLeft, "Somebody has left the meeting.", Left(j, participant)},
+		{ParticipantSpeaking, "Somebody has started or stopped speaking.", Speaking(j, participant, true)},
+		{ChatMessage, "A chat message was written or edited.", Chat(j, job.MeetingText{
+			ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime,
+		})},
+		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", CalendarChanged(CalendarEventScheduled, meeting)},
+		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", CalendarChanged(CalendarEventUpdated, meeting)},
+		{CalendarEventCancelled, "A meeting no longer gets a bot.", CalendarChanged(CalendarEventCancelled, cancelled)},
+		{
+			CalendarStateChanged, "A calendar can be read again, or cannot be read.",
+			CalendarStateOf(CalendarState{CalendarID: exampleID(2), Name: "Ada", State: "failing", Previous: "active", Error: &problem}),
+		},
+	}
+})
 
 // The longest choice of events, so that a choice has a bound.
 const maxEventPatterns = 50
@@ -125,7 +132,7 @@ func matches(pattern, event string) bool {
 func Example(name string) (Event, error) {
 	for _, e := range EventTypes() {
 		if e.Name == name {
-			return e.example(exampleJob()), nil
+			return e.example, nil
 		}
 	}
 	return Event{}, job.NewError(job.InvalidInput, fmt.Sprintf("there is no event %.100q", name), "event")
@@ -154,34 +161,4 @@ func exampleID(n byte) uuid.UUID {
 	id := uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e00")
 	id[15] = n
 	return id
-}
-
-// exampleJob returns a job that records a meeting.
-func exampleJob() job.Job {
-	return job.Job{
-		ID: exampleID(1), Mode: job.Test, ExternalID: "test-event", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
-		DisplayName: job.DefaultDisplayName, JoinAt: exampleTime, CreatedAt: exampleTime.Add(-time.Hour),
-		Metadata:  json.RawMessage(`{"testEvent":true}`),
-		AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.InMeeting, Attempts: 1, StartedAt: exampleTime},
-	}
-}
-
-// exampleCompleted returns the job with a recording.
-func exampleCompleted(j job.Job) job.Job {
-	j.Status, j.FinalizedAt = job.Completed, exampleTime.Add(time.Hour)
-	j.ManifestURI = "https://standin.example.com/api/v1/jobs/" + j.ID.String() + "/manifest"
-	return j
-}
-
-func exampleParticipant() ingest.LiveParticipant {
-	return ingest.LiveParticipant{ID: "p1", Name: "Ada Lovelace"}
-}
-
-func exampleMeeting() CalendarMeeting {
-	link, id := "https://meet.google.com/abc-defg-hij", exampleID(1)
-	return CalendarMeeting{
-		CalendarID: exampleID(2), EventID: exampleID(3), ICalUID: "7kukuqrfedlm2f9t@google.com", Title: "Weekly review",
-		StartsAt: job.Timestamp(exampleTime.Add(time.Hour)), EndsAt: job.Timestamp(exampleTime.Add(2 * time.Hour)), MeetingURL: &link,
-		Record: true, Reason: "all meetings are recorded", JobID: &id,
-	}
 }

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,7 +49,7 @@ func NextTry(dueAt, blockedTo, notBefore, probeAt, now time.Time, otherDue bool)
 	if otherDue {
 		dueAt, blockedTo = time.Time{}, time.Time{}
 	}
-	return slices.MaxFunc([]time.Time{dueAt, blockedTo, notBefore, probeAt, now}, time.Time.Compare)
+	return job.Latest(dueAt, blockedTo, notBefore, probeAt, now)
 }
 
 // HourTries is what came of the tries of an hour.

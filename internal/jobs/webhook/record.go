@@ -42,42 +42,37 @@ func (s *Sender) record(ctx context.Context, result Result) {
 func (s *Sender) logTry(result Result, err error, lost bool) {
 	delivery, try, verdict := result.Delivery, result.Try, result.Verdict
 	level := slog.LevelInfo
-	attributes := []slog.Attr{
-		slog.String("delivery", delivery.ID),
-		slog.String("event", delivery.Event),
-		slog.String("host", HostOf(delivery.URL)),
-		slog.Int("attempt", try.Number),
-		slog.Int("status", try.StatusCode),
-		slog.Duration("latency", try.Latency),
-		slog.String("verdict", string(verdict.Outcome)),
+	attributes := []any{
+		"delivery", delivery.ID, "event", delivery.Event, "host", HostOf(delivery.URL), "attempt", try.Number,
+		"status", try.StatusCode, "latency", try.Latency, "verdict", string(verdict.Outcome),
 	}
 	if delivery.JobID != uuid.Nil {
-		attributes = append(attributes, slog.String("job", delivery.JobID.String()))
+		attributes = append(attributes, "job", delivery.JobID.String())
 	}
 	if verdict.Outcome == Retry {
-		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
+		attributes = append(attributes, "retry_at", verdict.RetryAt)
 		if !result.ProbeAt.IsZero() { // it may be tried then
-			attributes = append(attributes, slog.Time("probe_at", result.ProbeAt))
+			attributes = append(attributes, "probe_at", result.ProbeAt)
 		}
 	}
 	if verdict.Outcome == PermanentFailure {
-		attributes = append(attributes, slog.String("reason", verdict.Reason))
+		attributes = append(attributes, "reason", verdict.Reason)
 	}
 	if text := cmp.Or(try.LoggedError, try.Error); text != "" {
-		attributes = append(attributes, slog.String("try_error", text))
+		attributes = append(attributes, "try_error", text)
 	}
 	if verdict.Outcome != Delivered {
 		level = slog.LevelWarn
 	}
 	if lost {
 		level = slog.LevelWarn
-		attributes = append(attributes, slog.String("error", "not recorded: the lease of the delivery was lost"))
+		attributes = append(attributes, "error", "not recorded: the lease of the delivery was lost")
 	}
 	if err != nil {
 		level = slog.LevelError
-		attributes = append(attributes, slog.String("error", "not recorded: "+err.Error()))
+		attributes = append(attributes, "error", "not recorded: "+err.Error())
 	}
-	s.settings.Log.LogAttrs(context.Background(), level, "webhook try", attributes...)
+	s.settings.Log.Log(context.Background(), level, "webhook try", attributes...)
 }
 
 // Schedule lists the delays before the second and each later try, counted from

@@ -191,32 +191,32 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 }
 
 // newOptions returns the scenario with its changes.
-func newOptions(fields job.Simulation) (options, error) {
-	opts := options{scenario: scenarios()[0], speed: 1}
+func newOptions(fields job.Simulation) (opts options, err error) {
+	opts = options{scenario: scenarios()[0], speed: 1}
 	if fields.Outcome != "" {
 		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == fields.Outcome })
 		if at < 0 {
-			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(fields.Outcome, maxShown),
+			return opts, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(fields.Outcome, maxShown),
 				strings.Join(Outcomes(), ", "))
 		}
 		opts.scenario = scenarios()[at]
 	}
 	if fields.Seconds != nil {
 		if *fields.Seconds < 0 || *fields.Seconds > maxSeconds {
-			return options{}, fmt.Errorf("metadata.simulate.seconds must be from 0 to %d", maxSeconds)
+			return opts, fmt.Errorf("metadata.simulate.seconds must be from 0 to %d", maxSeconds)
 		}
 		opts.duration = time.Duration(*fields.Seconds * float64(time.Second))
 	}
 	if fields.Speed != nil {
 		if *fields.Speed < 1 || *fields.Speed > maxSpeed {
-			return options{}, fmt.Errorf("metadata.simulate.speed must be from 1 to %d", maxSpeed)
+			return opts, fmt.Errorf("metadata.simulate.speed must be from 1 to %d", maxSpeed)
 		}
 		opts.speed = *fields.Speed
 	}
 	if fields.Permission != "" {
 		opts.permission = permission(fields.Permission)
 		if !slices.Contains([]permission{granted, denied, timeout}, opts.permission) {
-			return options{}, fmt.Errorf("metadata.simulate.permission must be %s, %s or %s", granted, denied, timeout)
+			return opts, fmt.Errorf("metadata.simulate.permission must be %s, %s or %s", granted, denied, timeout)
 		}
 	}
 	return opts, nil

@@ -90,7 +90,7 @@ func (t *timeline) said(now time.Time) (all []said) {
 				if to.After(part.StartedAt) && from.Before(end) {
 					all = append(all, said{
 						one, round*len(turns()) + i,
-						slices.MaxFunc([]time.Time{from, part.StartedAt}, time.Time.Compare), slices.MinFunc([]time.Time{to, end}, time.Time.Compare),
+						job.Latest(from, part.StartedAt), slices.MinFunc([]time.Time{to, end}, time.Time.Compare),
 					})
 				}
 			}

@@ -32,31 +32,30 @@ type assemblyPlan struct {
 // the segments are packed together, except those of an attempt with missing
 // segments and complete finished files: its files are added unchanged. progress
 // may be nil.
-func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUploads, progress Progress) (Packed, error) {
+func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUploads, progress Progress) (packed Packed, err error) {
 	if progress == nil {
 		progress = func(Stage, int64, int64) {}
 	}
 	plan, err := f.plan(ctx, jobID, uploads.recordings())
 	if err != nil {
-		return Packed{}, err
+		return packed, err
 	}
 	if len(plan.adopted)+len(plan.packed) == 0 {
-		return Packed{}, cmp.Or(plan.mismatch, error(&NothingSavedError{}))
+		return packed, cmp.Or(plan.mismatch, error(&NothingSavedError{}))
 	}
 	prefix := recording.WorkPrefix(jobID) + "finish-"
 	if err := removeAllWithPrefix(f.TempDir, prefix); err != nil {
-		return Packed{}, fmt.Errorf("remove the files of an earlier run: %w", err)
+		return packed, fmt.Errorf("remove the files of an earlier run: %w", err)
 	}
 	work, err := os.MkdirTemp(f.TempDir, prefix)
 	if err != nil {
-		return Packed{}, fmt.Errorf("create a folder for packing: %w", err)
+		return packed, fmt.Errorf("create a folder for packing: %w", err)
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	var packed Packed
 	if len(plan.packed) > 0 {
 		packed, err = f.pack(ctx, jobID, plan.packed, work, progress)
 		if err != nil && (len(plan.adopted) == 0 || !errors.As(err, new(*NothingSavedError))) {
-			return Packed{}, err
+			return packed, err
 		}
 	}
 	if packed.Partial() {
@@ -80,14 +79,14 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	notify(0)
 	for _, file := range packed.Files {
 		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), notify); err != nil {
-			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
+			return packed, fmt.Errorf("store %s: %w", file.Name, err)
 		}
 	}
 	origin := firstStart(packed.Parts, jobUploads{attempts: plan.adopted}.reports())
 	for _, attempt := range plan.adopted {
 		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
 		if err != nil {
-			return Packed{}, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
+			return packed, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
 		}
 		packed.Files = append(packed.Files, adoptedMedia.Files...)
 		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)

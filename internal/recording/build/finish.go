@@ -126,7 +126,7 @@ func (f *Finisher) finish(ctx context.Context, input ManifestInput, progress Pro
 	var packed Packed
 	if len(uploads.recordings()) > 0 || input.BotLost && !slices.ContainsFunc(uploads.reports(), attended) {
 		if packed, err = f.assemble(ctx, input.Job.ID, uploads, progress); err != nil {
-			return recording.Manifest{}, err
+			return uploads.manifest, err
 		}
 	}
 	return f.writeManifest(ctx, input, uploads, packed)
@@ -228,23 +228,24 @@ func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (upload
 
 // writeManifest stores the chat and the captions, then builds and stores the manifest,
 // and checks that everything is stored.
-func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads, packed Packed) (recording.Manifest, error) {
+func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads,
+	packed Packed) (manifest recording.Manifest, err error) {
 	b := newBuilder(input, uploads.reports(), packed)
-	manifest := b.manifest(f.BaseURL)
+	manifest = b.manifest(f.BaseURL)
 	texts, err := b.textFiles(manifest.Gaps)
 	if err != nil {
-		return recording.Manifest{}, err
+		return manifest, err
 	}
 	for _, file := range texts {
 		file.Name = uniqueName(file.Name, manifestFiles(manifest))
 		media := file.Media(f.BaseURL, input.Job.ID)
 		if err := f.Storage.PutMedia(ctx, input.Job.ID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
-			return recording.Manifest{}, fmt.Errorf("store %s: %w", file.Name, err)
+			return manifest, fmt.Errorf("store %s: %w", file.Name, err)
 		}
 		manifest.Media = append(manifest.Media, media)
 	}
 	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
-		return recording.Manifest{}, fmt.Errorf("store the manifest: %w", err)
+		return manifest, fmt.Errorf("store the manifest: %w", err)
 	}
 	// The uploads are deleted next. A store may say that it has stored what it has not.
 	var problems []string
@@ -256,7 +257,7 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 		err = errors.New("the storage does not have what it was given: " + strings.Join(problems, "; "))
 	}
 	if err != nil {
-		return recording.Manifest{}, fmt.Errorf("check the stored recording: %w", err)
+		return manifest, fmt.Errorf("check the stored recording: %w", err)
 	}
 	return manifest, nil
 }

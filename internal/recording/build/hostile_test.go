@@ -233,7 +233,8 @@ func TestMediaThatIsAPage(t *testing.T) {
 		"text/plain": true, "text/html": false, "image/svg+xml": false, "text/plain; x=text/html": false, "": false,
 	} {
 		file := recording.File{Name: "chat.txt", Kind: recording.Chat, ContentType: contentType, Bytes: int64(len(page)), SHA256: sumText(page)}
-		if err := finisher.checkReportedFile(t.Context(), finisher.id, attemptData{}, file); (err == nil) != allowed {
+		attempt := attemptData{report: FinalReport{Media: []recording.File{file}}}
+		if err := finisher.checkReportedFiles(t.Context(), finisher.id, attempt); (err == nil) != allowed {
 			t.Errorf("%q: %v", contentType, err)
 		}
 	}

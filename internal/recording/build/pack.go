@@ -81,26 +81,26 @@ const workPrefix = "packing-"
 // ffmpeg is not installed, a MissingToolError. Only complete files appear in
 // dir; they are not synced to the disk, since they can be packed again. Pack may be
 // interrupted and repeated, but must not run concurrently in the same dir.
-func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir string) (Packed, error) {
+func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir string) (packed Packed, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("pack the recording: %w", err)
+		}
+	}()
 	tools, err := FindTools()
 	if err != nil {
-		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+		return packed, err
 	}
 	if err := removeAllWithPrefix(dir, workPrefix); err != nil {
-		return Packed{}, fmt.Errorf("pack the recording: remove the files of an earlier run: %w", err)
+		return packed, fmt.Errorf("remove the files of an earlier run: %w", err)
 	}
 	work, err := os.MkdirTemp(dir, workPrefix)
 	if err != nil {
-		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+		return packed, err
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-
 	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: encodeAudio}
-	packed, err := packing.run(ctx, parts, pauses(reports))
-	if err != nil {
-		return Packed{}, fmt.Errorf("pack the recording: %w", err)
-	}
-	return packed, nil
+	return packing.run(ctx, parts, pauses(reports))
 }
 
 // removeAllWithPrefix removes everything in dir whose name begins with prefix.
@@ -221,25 +221,25 @@ func groupPieces(pieces []piece) [][]piece {
 
 // finishFile joins a group of pieces into one file, moves it to dir and describes
 // it.
-func (p packing) finishFile(ctx context.Context, group []piece, name string) (recording.File, error) {
+func (p packing) finishFile(ctx context.Context, group []piece, name string) (file recording.File, err error) {
 	source, err := p.concatPieces(ctx, group, name)
 	if err != nil {
-		return recording.File{}, err
+		return file, err
 	}
 	media := group[0].media
 	if len(group) > 1 {
 		if media, err = p.tools.probeFile(ctx, source); err != nil {
-			return recording.File{}, err
+			return file, err
 		}
 	}
 	length, sum, err := fsutil.HashFile(source)
 	if err != nil {
-		return recording.File{}, err
+		return file, err
 	}
 	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
-		return recording.File{}, err
+		return file, err
 	}
-	file := recording.File{
+	file = recording.File{
 		Name: name, Kind: recording.Audio, ContentType: "audio/mp4", Codecs: media.codecs(),
 		Bytes: length, SHA256: sum, DurationMs: media.Duration.Round(time.Millisecond).Milliseconds(),
 	}

@@ -128,39 +128,30 @@ func (f *Finisher) RecordingStart(ctx context.Context, jobID uuid.UUID, attempt 
 // difference is a MediaMismatchError.
 func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, attempt attemptData) error {
 	for i, file := range attempt.report.Media {
-		if err := f.checkReportedFile(ctx, jobID, attempt, file); err != nil {
+		mismatch := func(format string, arguments ...any) error {
+			return &MediaMismatchError{Name: file.Name, Reason: fmt.Sprintf(format, arguments...)}
+		}
+		switch {
+		case !slices.Contains(contentTypes(file.Kind), file.ContentType):
+			return mismatch("its kind is %q and its content type %q", file.Kind, file.ContentType)
+		case min(file.DurationMs, file.StartOffsetMs, int64(file.Width), int64(file.Height)) < 0:
+			return mismatch("it has a negative number")
+		}
+		length, sum, err := f.Storage.StatUpload(ctx, jobID, attempt.Attempt, file.Name)
+		switch {
+		case errors.As(err, new(*recording.NotFoundError)):
+			return mismatch("not uploaded")
+		case errors.As(err, new(*recording.NameError)):
+			return mismatch("no media name")
+		case err != nil:
 			return err
+		case length != file.Bytes:
+			return mismatch("%d bytes were uploaded, not %d", length, file.Bytes)
+		case !strings.EqualFold(sum, file.SHA256):
+			return mismatch("the upload's SHA-256 is %s, not %s", sum, file.SHA256)
+		case slices.ContainsFunc(attempt.report.Media[:i], func(other recording.File) bool { return other.Name == file.Name }):
+			return mismatch("named twice")
 		}
-		if slices.ContainsFunc(attempt.report.Media[:i], func(other recording.File) bool { return other.Name == file.Name }) {
-			return &MediaMismatchError{Name: file.Name, Reason: "named twice"}
-		}
-	}
-	return nil
-}
-
-// checkReportedFile compares a file of a report with its upload.
-func (f *Finisher) checkReportedFile(ctx context.Context, jobID uuid.UUID, attempt attemptData, file recording.File) error {
-	mismatch := func(format string, arguments ...any) error {
-		return &MediaMismatchError{Name: file.Name, Reason: fmt.Sprintf(format, arguments...)}
-	}
-	switch {
-	case !slices.Contains(contentTypes(file.Kind), file.ContentType):
-		return mismatch("its kind is %q and its content type %q", file.Kind, file.ContentType)
-	case min(file.DurationMs, file.StartOffsetMs, int64(file.Width), int64(file.Height)) < 0:
-		return mismatch("it has a negative number")
-	}
-	length, sum, err := f.Storage.StatUpload(ctx, jobID, attempt.Attempt, file.Name)
-	switch {
-	case errors.As(err, new(*recording.NotFoundError)):
-		return mismatch("not uploaded")
-	case errors.As(err, new(*recording.NameError)):
-		return mismatch("no media name")
-	case err != nil:
-		return err
-	case length != file.Bytes:
-		return mismatch("%d bytes were uploaded, not %d", length, file.Bytes)
-	case !strings.EqualFold(sum, file.SHA256):
-		return mismatch("the upload's SHA-256 is %s, not %s", sum, file.SHA256)
 	}
 	return nil
 }

@@ -133,17 +133,17 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 
 // packTrack packs one track, up to its first missing segment: other positions would not
 // be those of the recording. The file has no name if the track is unusable.
-func (p packing) packTrack(ctx context.Context, track SourceTrack, others []recording.File) (recording.File, Loss, error) {
+func (p packing) packTrack(ctx context.Context, track SourceTrack, others []recording.File) (file recording.File, loss Loss, err error) {
 	if track.StartedAt.IsZero() {
-		return recording.File{}, LossUnusable, errors.New("its start is unknown")
+		return file, LossUnusable, errors.New("its start is unknown")
 	}
 	packed, loss, err := p.remux(ctx, SourcePart{Segments: track.Segments})
 	if err != nil || len(packed) == 0 {
-		return recording.File{}, loss, err
+		return file, loss, err
 	}
-	file, err := p.finishFile(ctx, packed[:1], uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
+	file, err = p.finishFile(ctx, packed[:1], uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
 	if err != nil {
-		return recording.File{}, loss, err
+		return file, loss, err
 	}
 	file.Kind = recording.ParticipantAudio
 	return file, loss, nil

@@ -50,15 +50,15 @@ type outlet struct {
 	received     func(websocket.MessageType, []byte) // handles a message of the receiver
 	events       <-chan live.Event                   // to send beside the sound; nil for none
 
-	resamplers map[int]func(pcm []byte) []byte // by source
-	mixedUntil time.Duration                   // end of the last frame of the mixed sound
+	resamplers Resamplers    // by source
+	mixedUntil time.Duration // end of the last frame of the mixed sound
 }
 
 // run sends the sound until it ends, which is no error.
 func (o *outlet) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o.resamplers = make(map[int]func(pcm []byte) []byte)
+	o.resamplers = make(Resamplers)
 	o.conn.SetReadLimit(maxReceived)
 	open := o.subscription.hub.metrics.receivers.WithLabelValues(o.kind)
 	open.Inc()
@@ -125,7 +125,7 @@ func (o *outlet) send(ctx context.Context) error {
 		if frame.Source == 0 {
 			o.mixedUntil = frame.Start + frameDuration
 		}
-		frame.PCM = o.resampler(frame.Source)(frame.PCM)
+		frame.PCM = o.resamplers.Get(frame.Source, Downsampler, o.rate)(frame.PCM)
 		if err := o.write(ctx, o.format.frame(frame)); err != nil {
 			return err
 		}
@@ -146,16 +146,6 @@ func (o *outlet) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// resampler returns the resampler of a source.
-func (o *outlet) resampler(source int) func(pcm []byte) []byte {
-	r := o.resamplers[source]
-	if r == nil {
-		r = Downsampler(o.rate)
-		o.resamplers[source] = r
-	}
-	return r
 }
 
 func (o *outlet) write(ctx context.Context, messages []message) error {

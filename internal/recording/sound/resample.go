@@ -33,11 +33,25 @@ func lowPass(factor int) []float32 {
 	return taps
 }
 
+// Resampler converts the pieces of one sound, one after the other.
+type Resampler func(pcm []byte) []byte
+
+// Resamplers are those of several sounds.
+type Resamplers map[int]Resampler
+
+// Get returns the resampler of a sound. For its first piece, create makes it.
+func (r Resamplers) Get(sound int, create func(rate int) Resampler, rate int) Resampler {
+	if r[sound] == nil {
+		r[sound] = create(rate)
+	}
+	return r[sound]
+}
+
 // Downsampler returns a function that converts PCM of one source from Rate to a rate that
 // divides it, one piece after the other. The length of a piece must be a multiple of the
 // factor between the rates. The end of each piece is kept for the next one, so that pieces
 // join without clicks.
-func Downsampler(rate int) func(pcm []byte) []byte {
+func Downsampler(rate int) Resampler {
 	factor := Rate / rate
 	taps := lowPass(factor)
 	window := make([]float32, len(taps)-1) // samples that are still needed
@@ -63,7 +77,7 @@ func Downsampler(rate int) func(pcm []byte) []byte {
 
 // Upsampler returns the inverse of Downsampler: a function that converts the pieces of one
 // sound from a rate to Rate.
-func Upsampler(rate int) func(pcm []byte) []byte {
+func Upsampler(rate int) Resampler {
 	factor := Rate / rate
 	taps := lowPass(factor)
 	window := make([]float32, 2*tapsPerStep+1) // the last samples, as many as reach into the next

@@ -114,7 +114,7 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	}, s.options.Format)
 	received := ignore
 	if s.options.Send {
-		received = (&input{format: format, subscription: subscription, resamplers: make(map[int]func(pcm []byte) []byte)}).receive
+		received = (&input{format: format, subscription: subscription, resamplers: make(Resamplers)}).receive
 	}
 	o := &outlet{conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
 	if len(s.options.Events) > 0 {
@@ -219,7 +219,7 @@ func (s *stream) record(ctx context.Context, state job.StreamState, reason strin
 type input struct {
 	format       format
 	subscription *Subscription
-	resamplers   map[int]func(pcm []byte) []byte // by rate
+	resamplers   Resamplers // by rate
 }
 
 // maxPiece is the most sound that is sent to the bot in one message: 100 ms.
@@ -235,12 +235,7 @@ func (i *input) receive(kind websocket.MessageType, data []byte) {
 	if len(sound.pcm) < 2 || Rate%rate != 0 || Rate/rate > 6 {
 		return
 	}
-	resampler := i.resamplers[rate]
-	if resampler == nil {
-		resampler = Upsampler(rate)
-		i.resamplers[rate] = resampler
-	}
-	for pcm := resampler(sound.pcm[:len(sound.pcm)/2*2]); len(pcm) > 0; {
+	for pcm := i.resamplers.Get(rate, Upsampler, rate)(sound.pcm[:len(sound.pcm)/2*2]); len(pcm) > 0; {
 		piece := pcm[:min(len(pcm), maxPiece)]
 		pcm = pcm[len(piece):]
 		i.subscription.Play(piece) // what is too much is lost

@@ -93,11 +93,11 @@ func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID,
 	name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
-		return nil, 0, time.Time{}, err
+		return nil, 0, modified, err
 	}
 	reader, err := r.open(ctx, key, name)
 	if err != nil {
-		return nil, 0, time.Time{}, err
+		return nil, 0, modified, err
 	}
 	return reader, reader.Size(), reader.ModTime(), nil
 }

@@ -210,9 +210,15 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 	if err != nil {
 		return fmt.Errorf("list the files that a bot left: %w", err)
 	}
-	known, err := r.uploadedSizes(ctx, jobID, spool.Attempt)
+	uploads, err := r.uploadedFiles(ctx, jobID)
 	if err != nil {
-		return err
+		return fmt.Errorf("list what a bot uploaded: %w", err)
+	}
+	known := make(map[string]int64) // sizes of the attempt's uploads, by name
+	for _, upload := range uploads {
+		if upload.Attempt == spool.Attempt {
+			known[upload.Name] = upload.Bytes
+		}
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -236,24 +242,6 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 		}
 	}
 	return nil
-}
-
-// uploadedSizes returns the sizes of an attempt's uploads by name.
-func (r *Recordings) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
-	attempts, err := r.Uploads(ctx, jobID)
-	if err != nil {
-		return nil, fmt.Errorf("list what a bot uploaded: %w", err)
-	}
-	sizes := make(map[string]int64)
-	for _, uploads := range attempts {
-		if uploads.Attempt != attempt {
-			continue
-		}
-		for _, file := range uploads.Files {
-			sizes[file.Name] = file.Bytes
-		}
-	}
-	return sizes, nil
 }
 
 // importFile stores a local file as an upload.

@@ -150,9 +150,7 @@ func FromCaptions(jobID string, texts []job.MeetingText, start time.Time, partic
 			Speaker: text.Author, Text: text.Text, Source: Captions,
 		}
 		// The IDs of a bot's roster are not those of the manifest.
-		if i, unique := participantNamed(participants, text.Author); unique {
-			segment.ParticipantID = participants[i].ID
-		}
+		segment.ParticipantID = participantNamed(participants, text.Author)
 		if d.Language == "" {
 			d.Language = text.Language
 		}
@@ -162,11 +160,18 @@ func FromCaptions(jobID string, texts []job.MeetingText, start time.Time, partic
 	return d
 }
 
-// participantNamed returns the only participant with a name.
-func participantNamed(participants []recording.Participant, name string) (index int, unique bool) {
-	named := func(p recording.Participant) bool { return p.Name == name }
-	index = slices.IndexFunc(participants, named)
-	return index, index >= 0 && name != "" && !slices.ContainsFunc(participants[index+1:], named)
+// participantNamed returns the ID of the only participant with a name; empty if there is none.
+func participantNamed(participants []recording.Participant, name string) (id string) {
+	for _, p := range participants {
+		switch {
+		case name == "" || p.Name != name:
+		case id != "":
+			return ""
+		default:
+			id = p.ID
+		}
+	}
+	return id
 }
 
 // searchTexts returns the searchable texts of a transcript.

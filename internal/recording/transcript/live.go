@@ -16,7 +16,7 @@ const edgeMs = 3000
 func (h *task) liveTranscript(ctx context.Context, m recording.Manifest, texts []job.MeetingText) (d Document, found bool, err error) {
 	transcripts, err := h.Jobs.LiveTranscripts(ctx, h.state.JobID)
 	if err != nil {
-		return Document{}, false, err
+		return d, false, err
 	}
 	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID}
 	complete, ends := true, int64(0)
@@ -44,9 +44,7 @@ func (h *task) liveTranscript(ctx context.Context, m recording.Manifest, texts [
 		}
 		segment.Speaker = text.Author
 		// The IDs of a bot's roster are not those of the manifest.
-		if i, unique := participantNamed(m.Participants, text.Author); unique {
-			segment.ParticipantID = m.Participants[i].ID
-		}
+		segment.ParticipantID = participantNamed(m.Participants, text.Author)
 		segments = append(segments, segment)
 	}
 	d.Segments = segments

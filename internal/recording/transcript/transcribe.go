@@ -22,15 +22,15 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest,
 	options job.TranscriptionOptions) (d Document, audio time.Duration, err error) {
 	done, err := h.Queue.TranscriptionPieces(ctx, h.state.JobID)
 	if err != nil {
-		return Document{}, 0, err
+		return d, 0, err
 	}
 	tools, err := build.FindTools()
 	if err != nil {
-		return Document{}, 0, permanentError{err}
+		return d, 0, permanentError{err}
 	}
 	dir := filepath.Join(h.TempDir, recording.WorkPrefix(h.state.JobID)+"transcript")
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil { // an interrupted run may have left it
-		return Document{}, 0, fmt.Errorf("create a temporary folder: %w", err)
+		return d, 0, fmt.Errorf("create a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID, Model: cmp.Or(options.Model, h.Recognizer.Model()), Segments: []Segment{}}
@@ -39,7 +39,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest,
 		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done, options: options}
 		err := file.transcribe(ctx, people, &d)
 		if err := errors.Join(err, file.remove()); err != nil {
-			return Document{}, 0, err
+			return d, 0, err
 		}
 	}
 	d.sortSegments()
@@ -126,24 +126,24 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 		return result, err == nil, err
 	}
 	if f.current().Sent+p.Length() > f.MaxAudio {
-		return Recognized{}, false, nil
+		return result, false, nil
 	}
 	if err := f.tools.ExtractSpeech(ctx, f.path(), p.Span, f.wav()); err != nil {
-		return Recognized{}, false, unreadable(err)
+		return result, false, unreadable(err)
 	}
 	result, err = f.request(ctx, p.Length())
 	if refused := new(Error); errors.As(err, &refused) && refused.Accepted {
 		err = errors.Join(err, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent += p.Length() }))
 	}
 	if err != nil {
-		return Recognized{}, false, err
+		return result, false, err
 	}
 	text, err := json.Marshal(result)
 	if err != nil {
-		return Recognized{}, false, err
+		return result, false, err
 	}
 	if err := f.Queue.SaveTranscriptionPiece(ctx, f.state.JobID, p.key(), string(text)); err != nil {
-		return Recognized{}, false, err
+		return result, false, err
 	}
 	return result, true, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
 }

@@ -8,17 +8,14 @@ func Encode(pcm []byte, rate uint32) []byte {
 	const bytesPerSample, headerBytes = 2, 44
 	size := uint32(len(pcm)) //nolint:gosec // less than 4 GiB
 	file := make([]byte, 0, headerBytes+len(pcm))
-	file = append(file, "RIFF"...)
-	file = binary.LittleEndian.AppendUint32(file, headerBytes-8+size)
-	file = append(file, "WAVEfmt "...)
-	file = binary.LittleEndian.AppendUint32(file, 16) // bytes of the format
-	file = binary.LittleEndian.AppendUint16(file, 1)  // PCM
-	file = binary.LittleEndian.AppendUint16(file, 1)  // channel
-	file = binary.LittleEndian.AppendUint32(file, rate)
-	file = binary.LittleEndian.AppendUint32(file, rate*bytesPerSample)
-	file = binary.LittleEndian.AppendUint16(file, bytesPerSample)
-	file = binary.LittleEndian.AppendUint16(file, 8*bytesPerSample)
-	file = append(file, "data"...)
-	file = binary.LittleEndian.AppendUint32(file, size)
-	return append(file, pcm...)
+	for _, field := range []any{
+		[]byte("RIFF"), headerBytes - 8 + size,
+		[]byte("WAVEfmt "), uint32(16), // bytes of the format
+		uint16(1), uint16(1), // PCM, in one channel
+		rate, rate * bytesPerSample, uint16(bytesPerSample), uint16(8 * bytesPerSample),
+		[]byte("data"), size, pcm,
+	} {
+		file, _ = binary.Append(file, binary.LittleEndian, field) // these types have an encoding
+	}
+	return file
 }

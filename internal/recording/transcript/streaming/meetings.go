@@ -134,7 +134,7 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 	}
 	subscription := m.Sounds.Subscribe(id, sound.Wanted{Mixed: true, Participants: true})
 	defer subscription.Close()
-	h := hearing{Meetings: m, subscription: subscription, job: id, attempt: attempt, lower: make(map[int]func([]byte) []byte)}
+	h := hearing{Meetings: m, subscription: subscription, job: id, attempt: attempt, lower: make(sound.Resamplers)}
 	session := Session{
 		Recognizer: m.Recognizer, Options: Options{Language: wanted.Language, Keyterms: wanted.Keyterms}, metrics: m.metrics,
 		Store: func(ctx context.Context, segments []Segment) error {
@@ -193,8 +193,8 @@ type hearing struct {
 	subscription *sound.Subscription
 	job          uuid.UUID
 	attempt      int
-	lower        map[int]func(pcm []byte) []byte // by source, to SampleRate
-	quiet        time.Duration                   // without sound
+	lower        sound.Resamplers // by source, to SampleRate
+	quiet        time.Duration    // without sound
 }
 
 // next returns the next sound; nil when none arrives for quietTime.
@@ -212,17 +212,13 @@ func (h *hearing) next(ctx context.Context) (*Sound, int64, error) {
 		return nil, 0, err
 	}
 	h.quiet = 0
-	lower := h.lower[frame.Source]
-	if lower == nil {
-		lower = sound.Downsampler(SampleRate)
-		h.lower[frame.Source] = lower
-	}
-	heard := &Sound{Source: frame.Source, StartMs: frame.Start.Milliseconds(), PCM: lower(frame.PCM)}
+	pcm := h.lower.Get(frame.Source, sound.Downsampler, SampleRate)(frame.PCM)
+	heard := &Sound{Source: frame.Source, StartMs: frame.Start.Milliseconds(), PCM: pcm}
 	if frame.Participant != nil {
-		heard.Participant = Participant{ID: frame.Participant.ID, Name: frame.Participant.Name}
+		heard.Participant = Participant(*frame.Participant)
 	}
 	if frame.Speaker != nil {
-		heard.Speaker = Participant{ID: frame.Speaker.ID, Name: frame.Speaker.Name}
+		heard.Speaker = Participant(*frame.Speaker)
 	}
 	lost := int64(0)
 	if gap != nil {

@@ -24,7 +24,7 @@ type realtime struct {
 	options Options
 
 	vllm     bool
-	up, down func(pcm []byte) []byte // convert the utterance to 48 kHz and on to 24 kHz
+	up, down sound.Resampler // convert the utterance to 48 kHz and on to 24 kHz
 	text     strings.Builder
 }
 
