@@ -59,6 +59,7 @@ var kindTexts = map[job.Trigger]string{
 	job.SalvagePacking:             "Assembling the recovered media",
 	job.SalvageStoring:             "Storing the recovered media",
 	lifecycle.BotLaunched:          "Bot started",
+	lifecycle.SignIn:               "Sign-in",
 	lifecycle.LaunchFailed:         "Bot has not started",
 	lifecycle.MediaStored:          "Recording is being stored",
 	lifecycle.CommandQueued:        "Command sent to the bot",

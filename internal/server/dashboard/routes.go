@@ -92,6 +92,9 @@ func (d *Dashboard) route() {
 		{admin, "POST /webhooks/rotate", d.rotateSecret},
 		// The pages of a team and its users.
 		{viewer, "POST /signout", d.signOut},
+		{viewer, "GET /accounts", d.accountsPage},
+		{admin, "POST /accounts", d.addAccount},
+		{admin, "POST /accounts/{id}/{verb}", d.changeAccount},
 		{viewer, "GET /keys", d.keysPage},
 		{admin, "POST /keys", d.createKey},
 		{admin, "POST /keys/{id}/revoke", d.revokeKey},

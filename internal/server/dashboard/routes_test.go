@@ -39,6 +39,7 @@ func TestRoutes(t *testing.T) {
 		"/webhooks/endpoints/": strings.TrimPrefix(strings.Split(f.endpointPage(), "?")[0], "/webhooks/endpoints/"),
 		"/keys/":               regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(f.signedIn(f.ada.Email).get("/keys").body)[1],
 		"/team/":               f.ada.ID.String(),
+		"/accounts/":           f.signedIn(f.ada.Email).addAccount("Recorder").String(),
 	}
 	values := map[string]string{
 		"{verb}": "delete", "{delivery}": f.deliveries(f.done)[0].ID, "{event}": uuid.NewString(), "{name}": "recording.mp4",

@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/signin"
+)
+
+// accountsView is the data of the page of the accounts with which bots sign in.
+type accountsView struct {
+	Accounts []signInView
+	Problem  string
+	Form     signin.Account
+}
+
+// signInView is an account on the page.
+type signInView struct {
+	signin.Account
+	State   signin.Condition
+	Reason  string
+	Manages bool
+	Owner   string            // of the forms
+	Actions map[string]string // that the user can take, with their labels
+	Shown   []signin.Use
+}
+
+func (d *Dashboard) accountsPage(req *pageRequest) error {
+	return d.showAccounts(req, http.StatusOK, accountsView{})
+}
+
+func (d *Dashboard) showAccounts(req *pageRequest, status int, shown accountsView) error {
+	accounts, err := d.Jobs.Accounts(req.Context(), req.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		view := signInView{Account: a, Manages: a.ConsumerID == req.User.ConsumerID || req.User.Operator}
+		view.State, view.Reason = a.Condition(d.Now())
+		view.Actions = map[string]string{"rest": "Rest for a day", "remove": "Remove"}
+		if view.State == signin.Resting {
+			view.Actions = map[string]string{"wake": "End the rest", "remove": "Remove"}
+		}
+		if a.ConsumerID == uuid.Nil {
+			view.Owner = "operator"
+		}
+		for _, use := range a.Uses {
+			if use.ConsumerID == req.User.ConsumerID && len(view.Shown) < lifecycle.ShownUses {
+				view.Shown = append(view.Shown, use)
+			}
+		}
+		shown.Accounts = append(shown.Accounts, view)
+	}
+	return req.showStatus(status, "accounts", "Accounts", shown)
+}
+
+// accountOwner returns whose account the user adds or changes: operators also those of the service.
+func (req *pageRequest) accountOwner() uuid.UUID {
+	if req.User.Operator && req.PostForm.Get("owner") == "operator" {
+		return uuid.Nil
+	}
+	return req.User.ConsumerID
+}
+
+func (d *Dashboard) addAccount(req *pageRequest) error {
+	form := req.PostForm
+	most, _ := strconv.Atoi(form.Get("max"))
+	a := signin.Account{
+		ConsumerID: req.accountOwner(), Platform: job.Platform(form.Get("platform")), Label: form.Get("name"), Address: form.Get("address"),
+		Group: form.Get("group"), MaxMeetings: most,
+	}
+	_, err := d.Jobs.AddAccount(req.Context(), a, signin.State{Cookies: []byte(form.Get("cookies"))})
+	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
+		status, problem := req.describe(err)
+		return d.showAccounts(req, status, accountsView{Problem: problem, Form: a})
+	}
+	return req.redirectAfter(err, "/accounts?note=account-added")
+}
+
+// changeAccount lets an account rest, ends its rest, or removes it.
+func (d *Dashboard) changeAccount(req *pageRequest) error {
+	id, err := uuid.Parse(req.PathValue("id"))
+	if err != nil {
+		return notFound("There is no such account.")
+	}
+	var until time.Time
+	switch req.PathValue("verb") {
+	case "remove":
+		return req.redirectAfter(d.Jobs.DeleteAccount(req.Context(), req.accountOwner(), id), "/accounts?note=account-removed")
+	case "rest":
+		until = d.Now().AddDate(0, 0, 1)
+	case "wake":
+	default:
+		return notFound("There is no such action.")
+	}
+	_, err = d.Jobs.ChangeAccount(req.Context(), req.accountOwner(), id, lifecycle.AccountPatch{RestsUntil: &until})
+	return req.redirectAfter(err, "/accounts?note=account-changed")
+}
