@@ -92,8 +92,7 @@ func secondsOrNull(duration *time.Duration) *float64 {
 	if duration == nil {
 		return nil
 	}
-	seconds := duration.Seconds()
-	return &seconds
+	return new(duration.Seconds())
 }
 
 func timeOrNull(t time.Time) *time.Time {

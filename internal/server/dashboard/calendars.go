@@ -259,8 +259,7 @@ func (d *Dashboard) switchMeeting(req *pageRequest, c calendarsync.Calendar, as 
 	}
 	var override *bool
 	if choice := req.PostForm.Get("override"); choice != "rules" {
-		on := choice == "on"
-		override = &on
+		override = new(choice == "on")
 	}
 	_, err = d.Calendars.Override(req.Context(), as, c.ID, event, override)
 	if job.ErrorIs(err, job.NotFound) {

@@ -114,9 +114,9 @@ type calendarBody struct {
 func newCalendarBody(c calendarsync.Calendar) calendarBody {
 	c.Rules.Record = c.Rules.Conditions(c.Email)
 	return calendarBody{
-		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job,
+		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: orNull(c.Email), Rules: c.Rules, Job: c.Job,
 		PollSeconds: int(c.Poll / time.Second),
-		State:       c.State, Error: nullText(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt),
+		State:       c.State, Error: orNull(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt),
 		CreatedAt: job.Timestamp(c.CreatedAt),
 	}
 }
@@ -144,16 +144,13 @@ type calendarEventBody struct {
 }
 
 func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
-	body := calendarEventBody{
-		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: nullText(e.Organizer),
-		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: nullText(e.Zone), MeetingURL: nullText(e.MeetingURL),
-		Platform: nullText(string(e.Platform)), Participants: e.Attendees, Response: nullText(e.Response),
-		Record: e.Record, Reason: e.Reason, Override: e.Override, JobStatus: nullText(string(e.Job)), Sources: e.Sources,
+	return calendarEventBody{
+		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: orNull(e.Organizer),
+		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: orNull(e.Zone), MeetingURL: orNull(e.MeetingURL),
+		Platform: orNull(string(e.Platform)), Participants: e.Attendees, Response: orNull(e.Response),
+		Record: e.Record, Reason: e.Reason, Override: e.Override, JobID: orNull(e.JobID), JobStatus: orNull(string(e.Job)),
+		Sources: e.Sources,
 	}
-	if e.JobID != uuid.Nil {
-		body.JobID = &e.JobID
-	}
-	return body
 }
 
 func (a *API) createCalendar(r *apiRequest) error {
@@ -207,12 +204,10 @@ func (a *API) patchCalendar(r *apiRequest, request calendarPatch) error {
 		if err := request.Job.check(); err != nil {
 			return err
 		}
-		options := request.Job.options()
-		patch.Job = &options
+		patch.Job = new(request.Job.options())
 	}
 	if request.PollSeconds != nil {
-		poll := time.Duration(*request.PollSeconds) * time.Second
-		patch.Poll = &poll
+		patch.Poll = new(time.Duration(*request.PollSeconds) * time.Second)
 	}
 	c, err := a.Calendars.Change(r.Context(), r.caller, r.id, patch)
 	return r.respond(newCalendarBody(c), err)

@@ -36,7 +36,7 @@ func newEntryBody(e job.TimelineEntry) entryBody {
 		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
 		Kind:      string(e.Kind),
 		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
-		Applied: e.Applied, Reason: nullText(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
+		Applied: e.Applied, Reason: orNull(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
 	}
 	if len(body.Data) == 0 {
 		body.Data = json.RawMessage("{}")
@@ -77,25 +77,19 @@ type tryBody struct {
 }
 
 func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
-	body := deliveryBody{
-		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
+	return deliveryBody{
+		ID: d.ID, JobID: orNull(d.JobID), Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
 		Version: d.Version, State: d.State, Attempt: d.Attempt,
-		NextTryAt: job.NullTimestamp(d.NextTryAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: nullText(d.EndReason),
-		Tries: make([]tryBody, len(d.Tries)),
+		NextTryAt: job.NullTimestamp(d.NextTryAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: orNull(d.EndReason),
+		Tries: bodiesOf(d.Tries, newTryBody),
 	}
-	if d.JobID != uuid.Nil {
-		body.JobID = &d.JobID
+}
+
+func newTryBody(t webhook.Try) tryBody {
+	return tryBody{
+		Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(), Status: orNull(t.StatusCode),
+		Error: orNull(t.Error), ResponseBody: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 	}
-	for i, t := range d.Tries {
-		body.Tries[i] = tryBody{
-			Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
-			Error: nullText(t.Error), ResponseBody: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
-		}
-		if t.StatusCode != 0 {
-			body.Tries[i].Status = &t.StatusCode
-		}
-	}
-	return body
 }
 
 func (a *API) listDeliveries(r *apiRequest, in pageQuery) error {

@@ -58,7 +58,7 @@ func (a *API) listJobs(r *apiRequest, query listQuery) error {
 			views[i] = newDetailedJob(j, details[j.ID])
 		}
 	}
-	return r.respond(map[string]any{"jobs": views, "nextCursor": nullText(next)}, nil)
+	return r.respond(map[string]any{"jobs": views, "nextCursor": orNull(next)}, nil)
 }
 
 // filter returns the filter of a query.
@@ -102,7 +102,7 @@ type webhooksBody struct {
 }
 
 func newWebhooksBody(w job.Webhooks) webhooksBody {
-	return webhooksBody{nullText(w.OnStatusChange), nullText(w.OnFinalize)}
+	return webhooksBody{orNull(w.OnStatusChange), orNull(w.OnFinalize)}
 }
 
 // outcomeBody is the Outcome schema of api/openapi.yaml.
@@ -143,20 +143,19 @@ var causes = map[outcome.Side]string{outcome.MeetingSide: "meeting", outcome.You
 func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 	explained := outcome.Explain(j, d.FailedIn, d.EndReason, d.Partial)
 	body := detailedJob{
-		View: job.NewView(j), Title: nullText(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
+		View: job.NewView(j), Title: orNull(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
 		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{},
 			d.Participants...), Sources: append([]string{}, d.Sources...),
 		Outcome: outcomeBody{
-			Title: explained.Title, Text: explained.Text, Cause: nullText(causes[explained.Side]), Action: nullText(explained.Action),
-			Stage: nullText(explained.Stage), EndReason: nullText(d.EndReason), DocURL: nullText(runbook(j.FailureCode)),
+			Title: explained.Title, Text: explained.Text, Cause: orNull(causes[explained.Side]), Action: orNull(explained.Action),
+			Stage: orNull(explained.Stage), EndReason: orNull(d.EndReason), DocURL: orNull(runbook(j.FailureCode)),
 		},
 	}
 	if d.DurationMs > 0 {
-		seconds := float64(d.DurationMs) / 1000
-		body.DurationSeconds = &seconds
+		body.DurationSeconds = new(float64(d.DurationMs) / 1000)
 	}
 	if j.ManifestURI != "" && !d.Deleted {
-		body.Recording = &recordingBody{ManifestURI: j.ManifestURI, MediaURI: nullText(d.MediaURI), Partial: d.Partial}
+		body.Recording = &recordingBody{ManifestURI: j.ManifestURI, MediaURI: orNull(d.MediaURI), Partial: d.Partial}
 	}
 	if d.TranscriptURI != "" {
 		body.Transcript = &transcriptBody{URI: d.TranscriptURI, Source: "captions"}
@@ -255,8 +254,9 @@ func (a *API) createItem(ctx context.Context, r *apiRequest, item batchItem) bat
 		}
 		return batchResult{Status: status, Error: &body}
 	}
-	view := job.NewView(created.Job)
-	result := batchResult{Status: http.StatusCreated, Job: &view, Replayed: created.replayed, Warning: joinSentences(created.warnings)}
+	result := batchResult{
+		Status: http.StatusCreated, Job: new(job.NewView(created.Job)), Replayed: created.replayed, Warning: joinSentences(created.warnings),
+	}
 	if created.replayed {
 		result.Status = http.StatusOK
 	}

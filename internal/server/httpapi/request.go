@@ -158,7 +158,7 @@ func (r *apiRequest) respondStatus(status int, body any, err error) error {
 
 // respondPage responds with a page of a list, which has its values in a field.
 func respondPage[T, B any](r *apiRequest, field string, values []T, body func(T) B, next string, err error) error {
-	return r.respond(map[string]any{field: bodiesOf(values, body), "nextCursor": nullText(next)}, err)
+	return r.respond(map[string]any{field: bodiesOf(values, body), "nextCursor": orNull(next)}, err)
 }
 
 // respondCreated responds with what an operation has created, and its path.
@@ -214,11 +214,11 @@ func bodiesOf[T, B any](values []T, body func(T) B) []B {
 	return bodies
 }
 
-// nullText returns a pointer to a text, nil for an empty one, so that it is
+// orNull returns a pointer to a value, nil for the zero value, so that it is
 // null in JSON.
-func nullText(text string) *string {
-	if text == "" {
+func orNull[T comparable](value T) *T {
+	if value == *new(T) {
 		return nil
 	}
-	return &text
+	return &value
 }

@@ -41,15 +41,11 @@ func newEndpointBody(e webhook.Endpoint) endpointBody {
 		ID: e.ID, URL: e.URL, Registered: e.Registered, Events: append([]string{}, e.Events...), Description: e.Description,
 		Enabled: e.Enabled || !e.Registered, CreatedAt: job.NullTimestamp(e.CreatedAt),
 		State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: job.NullTimestamp(e.FailingSince),
-		LastTryAt: job.NullTimestamp(e.LastTryAt), LastError: nullText(e.LastError),
+		LastTryAt: job.NullTimestamp(e.LastTryAt), LastStatus: orNull(e.LastStatus), LastError: orNull(e.LastError),
 		LastDeliveredAt: job.NullTimestamp(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: job.NullTimestamp(e.NextTryAt),
 	}
-	if e.LastStatus != 0 {
-		body.LastStatus = &e.LastStatus
-	}
 	if !e.LastTryAt.IsZero() {
-		latency := e.Latency.Milliseconds()
-		body.LatencyMS = &latency
+		body.LatencyMS = new(e.Latency.Milliseconds())
 	}
 	return body
 }
@@ -114,7 +110,8 @@ func (a *API) testWebhookEndpoint(r *apiRequest, request testRequest) error {
 	if err != nil {
 		return fmt.Errorf("test a webhook endpoint: %w", err)
 	}
-	body := struct {
+	answer := newTryBody(try)
+	return r.respond(struct {
 		Event        string  `json:"event"`
 		Acknowledged bool    `json:"acknowledged"`
 		Status       *int    `json:"status"`
@@ -122,13 +119,8 @@ func (a *API) testWebhookEndpoint(r *apiRequest, request testRequest) error {
 		Error        *string `json:"error"`
 		ResponseBody string  `json:"responseBody"`
 	}{
-		Event: request.Event, Acknowledged: try.Acknowledged(), LatencyMS: try.Latency.Milliseconds(), Error: nullText(try.Error),
-		ResponseBody: strings.ToValidUTF8(string(try.ResponseBody), "\uFFFD"),
-	}
-	if try.StatusCode != 0 {
-		body.Status = &try.StatusCode
-	}
-	return r.respond(body, nil)
+		request.Event, try.Acknowledged(), answer.Status, answer.LatencyMS, answer.Error, answer.ResponseBody,
+	}, nil)
 }
 
 func (a *API) retryWebhookEndpoint(r *apiRequest) error {
