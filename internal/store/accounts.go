@@ -23,14 +23,14 @@ const recentUse = 72 * time.Hour
 const selectAccounts = `SELECT id, COALESCE(consumer_id, ''), teams, platform, label, address, account_group, max_meetings, file, sealed,
 	signed_in_until, renewed_at, rests_until, last_used_at, created_at FROM accounts `
 
-func scanAccount(r row) (a signin.Account, err error) {
+func scanAccount(r row, a *signin.Account) error {
 	var owner string
-	err = r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.Sealed,
+	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.Sealed,
 		&a.SignedInUntil, &a.RenewedAt, &a.RestsUntil, &a.LastUsedAt, &a.CreatedAt)
 	if err == nil && owner != "" {
 		a.ConsumerID, err = uuid.Parse(owner)
 	}
-	return a, err
+	return err
 }
 
 // SignInAccounts returns the accounts that the bots of a consumer may use: its own, and those of the
@@ -161,10 +161,7 @@ func (db *Reader) AccountOf(ctx context.Context, jobID uuid.UUID) (signin.Accoun
 		account uuid.UUID
 		at      time.Time
 	}
-	use, err := queryOne(ctx, db, "account", func(r row) (l lent, err error) {
-		err = r.Scan(&l.account, &l.at)
-		return l, err
-	}, `SELECT account_id, at FROM account_uses WHERE job_id = $1 AND ended_at IS NULL ORDER BY at DESC LIMIT 1`, jobID)
+	use, err := queryOne(ctx, db, "account", func(r row, l *lent) error { return r.Scan(&l.account, &l.at) }, `SELECT account_id, at FROM account_uses WHERE job_id = $1 AND ended_at IS NULL ORDER BY at DESC LIMIT 1`, jobID)
 	if err != nil {
 		return signin.Account{}, time.Time{}, err
 	}

@@ -60,9 +60,8 @@ const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, ` + ha
 	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id)
 	FROM jobs WHERE `
 
-func scanBotJob(r row) (j BotJob, err error) {
-	err = r.Scan(&j.ID, &j.Status, &j.StatusSince, &j.Attempt, &j.Prelaunch, &j.Commands, &j.Watched)
-	return j, err
+func scanBotJob(r row, j *BotJob) error {
+	return r.Scan(&j.ID, &j.Status, &j.StatusSince, &j.Attempt, &j.Prelaunch, &j.Commands, &j.Watched)
 }
 
 // InsertCommand queues a command until it is acknowledged.
@@ -87,14 +86,10 @@ const pendingCommands = `SELECT id, kind, args FROM commands WHERE job_id = $1 A
 // PendingCommands returns the commands that are not acknowledged, oldest first.
 // It uses the index commands_waiting.
 func (db *Reader) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
-	commands := []ingest.Command{} // an empty JSON array, not null
-	err := db.forEach(ctx, "read the commands of a job", func(r row) error {
-		var c ingest.Command
-		err := r.Scan(&c.ID, &c.Kind, &c.Args)
-		commands = append(commands, c)
-		return err
+	commands, err := list(ctx, db, "read the commands of a job", func(r row, c *ingest.Command) error {
+		return r.Scan(&c.ID, &c.Kind, &c.Args)
 	}, pendingCommands, jobID)
-	return commands, err
+	return append([]ingest.Command{}, commands...), err // an empty JSON array, not null
 }
 
 // PendingCommand returns the oldest command of a kind that is not acknowledged;
@@ -107,10 +102,9 @@ func (db *Reader) PendingCommand(ctx context.Context, jobID uuid.UUID, kind inge
 // CommandsOfKind returns all commands of a kind that a job was given, oldest
 // first. It uses the index commands_of_kind.
 func (db *Reader) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]ingest.QueuedCommand, error) {
-	return list(ctx, db, "read the commands of a job", func(r row) (ingest.QueuedCommand, error) {
-		c := ingest.QueuedCommand{JobID: jobID, Kind: kind}
-		err := r.Scan(&c.ID, &c.Args, &c.CreatedAt)
-		return c, err
+	return list(ctx, db, "read the commands of a job", func(r row, c *ingest.QueuedCommand) error {
+		c.JobID, c.Kind = jobID, kind
+		return r.Scan(&c.ID, &c.Args, &c.CreatedAt)
 	}, `SELECT id, args, created_at FROM commands WHERE job_id = $1 AND kind = $2 ORDER BY id`, jobID, kind)
 }
 
@@ -151,13 +145,13 @@ func (db *Reader) Screenshot(ctx context.Context, jobID uuid.UUID) (job.Screensh
 	return screenshot, err
 }
 
-func scanScreenshot(r row) (s job.Screenshot, err error) {
+func scanScreenshot(r row, s *job.Screenshot) error {
 	var image string
-	if err := r.Scan(&s.WatchedUntil, &s.TakenAt, &image); err != nil {
-		return job.Screenshot{}, err
+	err := r.Scan(&s.WatchedUntil, &s.TakenAt, &image)
+	if err == nil {
+		s.Image, err = base64.StdEncoding.DecodeString(image)
 	}
-	s.Image, err = base64.StdEncoding.DecodeString(image)
-	return s, err
+	return err
 }
 
 // dispatchedCondition is the condition of jobs whose bot runs or should run. It
@@ -181,10 +175,9 @@ const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
 // RunningBots returns running bots, those with the oldest heartbeats first, without
 // the first skip of them. It uses the index jobs_dispatched.
 func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
-	return list(ctx, db, "list running bots", func(r row) (b job.RunningBot, err error) {
-		err = r.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
+	return list(ctx, db, "list running bots", func(r row, b *job.RunningBot) error {
+		return r.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
 			&b.StatusSince, &b.LaunchedAt, &b.HeartbeatAt, &b.LaunchError)
-		return b, err
 	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
 		FROM jobs j JOIN consumers c ON c.id = j.consumer_id
 		WHERE `+dispatchedCondition()+`
@@ -194,9 +187,8 @@ func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.Runni
 // BotStats returns the last statistics of the live bots of a node, or of all
 // nodes when it is empty. It uses the index jobs_dispatched.
 func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
-	return list(ctx, db, "read the statistics of bots", func(r row) (b job.BotStats, err error) {
-		err = r.Scan(&b.JobID, &b.Attempt, &b.Node, &b.HeartbeatAt, &b.Stats)
-		return b, err
+	return list(ctx, db, "read the statistics of bots", func(r row, b *job.BotStats) error {
+		return r.Scan(&b.JobID, &b.Attempt, &b.Node, &b.HeartbeatAt, &b.Stats)
 	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
 		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+dispatchedCondition(), node)
 }

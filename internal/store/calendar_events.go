@@ -19,11 +19,11 @@ const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequ
 const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e
 	JOIN calendars c ON c.id = e.calendar_id LEFT JOIN jobs j ON j.id = e.job_id `
 
-func scanEvent(r row) (e calendarsync.Event, err error) {
+func scanEvent(r row, e *calendarsync.Event) error {
 	var original int64
 	var overridden sql.NullBool
 	var jobID string
-	err = r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
+	err := r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
 		&e.Start, &e.End, &e.Zone,
 		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Guests, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
 		&overridden, &e.Removed,
@@ -37,7 +37,7 @@ func scanEvent(r row) (e calendarsync.Event, err error) {
 	if err == nil && jobID != "" {
 		e.JobID, err = uuid.Parse(jobID)
 	}
-	return e, err
+	return err
 }
 
 // originalMillis returns the column original.
@@ -163,13 +163,13 @@ func (db *Reader) EventsOfJob(ctx context.Context, jobID uuid.UUID) ([]calendars
 }
 
 // scanMeeting scans the consumer, the UID and the original start of a meeting.
-func scanMeeting(r row) (m calendarsync.Meeting, err error) {
+func scanMeeting(r row, m *calendarsync.Meeting) error {
 	var original int64
-	err = r.Scan(&m.ConsumerID, &m.UID, &original)
+	err := r.Scan(&m.ConsumerID, &m.UID, &original)
 	if original != 0 {
 		m.Original = fromMillis(original)
 	}
-	return m, err
+	return err
 }
 
 // DirtyInvitations returns up to limit meetings of which only invitations tell and whose jobs are to be checked: a change of

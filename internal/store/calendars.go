@@ -19,16 +19,16 @@ const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
 	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
 
-func scanCalendar(r row) (c calendarsync.Calendar, err error) {
+func scanCalendar(r row, c *calendarsync.Calendar) error {
 	var revoked bool
-	err = r.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job},
+	err := r.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job},
 		&c.Poll, &c.CreatedAt,
 		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, &c.ReadAt, &c.SyncedAt, &c.DueAt,
 		&c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch})
 	if revoked {
 		c.State = calendarsync.Revoked
 	}
-	return c, err
+	return err
 }
 
 // InsertCalendar inserts a calendar. It returns a *job.Error with InvalidState if its

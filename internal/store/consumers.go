@@ -144,11 +144,10 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 	return queryOne(ctx, db, "consumer", scanConsumer, query, args...)
 }
 
-func scanConsumer(r row) (c account.Consumer, err error) {
-	err = r.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, &c.PreviousSecretExpires,
+func scanConsumer(r row, c *account.Consumer) error {
+	return r.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, &c.PreviousSecretExpires,
 		&c.WebhookURL, &c.WebhookVersion, &c.CreatedAt, &c.Retention, &c.JobRetention, &c.TranscriptEvent, &c.CommandEvent,
 		jsonColumn{&c.Recording}, jsonColumn{&c.Output}, &c.SignIn)
-	return c, err
 }
 
 // ChangeConsumer changes the settings of a consumer: what its webhooks and jobs are like, and
@@ -293,16 +292,16 @@ func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 	return s.exec(ctx, "note the use of a key", `UPDATE api_keys SET last_used_at = $2 WHERE id = $1`, id, now)
 }
 
-func scanKey(r row) (k account.Key, err error) {
+func scanKey(r row, k *account.Key) error {
 	var owner uuid.NullUUID
 	var role sql.NullString
-	err = r.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
+	err := r.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
 		&k.CreatedAt, &k.CreatedBy, &k.LastUsedAt, &k.ExpiresAt, &k.RevokedAt, &owner,
 		&k.Reference, &role)
 	if k.UserID = owner.UUID; owner.Valid {
-		k = k.Limit(account.Role(role.String))
+		*k = k.Limit(account.Role(role.String))
 	}
-	return k, err
+	return err
 }
 
 // AppendAudit implements account.AuditStore.
@@ -317,9 +316,8 @@ func (db *Reader) AuditLog(ctx context.Context, consumerID, before uuid.UUID, li
 	if before == uuid.Nil {
 		before = uuid.Max
 	}
-	return list(ctx, db, "read the audit log", func(r row) (e account.AuditEntry, err error) {
-		err = r.Scan(&e.ID, &e.ConsumerID, &e.At, &e.Actor, &e.Action, &e.Target)
-		return e, err
+	return list(ctx, db, "read the audit log", func(r row, e *account.AuditEntry) error {
+		return r.Scan(&e.ID, &e.ConsumerID, &e.At, &e.Actor, &e.Action, &e.Target)
 	}, `SELECT id, consumer_id, at, actor, action, target FROM audit_log WHERE consumer_id = $1 AND id < $2 ORDER BY id DESC
 		LIMIT $3`, consumerID, before, limit)
 }

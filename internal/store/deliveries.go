@@ -45,10 +45,9 @@ func (db *Reader) Backlog(ctx context.Context) (waiting int64, oldest time.Time,
 
 const deliveryColumns = `d.id, d.job_id, d.consumer_id, d.mode, d.url, d.event, d.sequence, d.emitted_at, d.version, d.data, d.attempt, d.failures, d.due_at`
 
-func scanDelivery(r row) (d webhook.Delivery, err error) {
-	err = r.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.Mode, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version,
+func scanDelivery(r row, d *webhook.Delivery) error {
+	return r.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.Mode, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version,
 		&d.Data, &d.Attempt, &d.Failures, &d.DueAt)
-	return d, err
 }
 
 // WriteClaim implements webhook.Outbox.
@@ -68,11 +67,8 @@ const selectDueDeliveries = `
 // DueDeliveries implements webhook.ClaimTx. It uses the index deliveries_due, and
 // deliveries_ahead for each row.
 func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
-	return list(ctx, tx.Reader, "find due deliveries", func(r row) (d webhook.DueDelivery, err error) {
-		var probeAt time.Time
-		d.Delivery, err = scanDelivery(r.with(&d.Blocked, &d.Dead, &probeAt))
-		d.ProbeAt = probeAt
-		return d, err
+	return list(ctx, tx.Reader, "find due deliveries", func(r row, d *webhook.DueDelivery) error {
+		return scanDelivery(r.with(&d.Blocked, &d.Dead, &d.ProbeAt), &d.Delivery)
 	}, selectDueDeliveries+tx.dialect.SkipLocked, now.Add(webhook.BlocksWithin), now, webhook.DeadAfterFailures, limit)
 }
 

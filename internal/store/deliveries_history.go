@@ -70,8 +70,8 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 		index[d.ID], ids[i] = i, d.ID
 	}
 	return db.forEach(ctx, "read the tries of deliveries", func(r row) error {
-		t, err := scanTry(r)
-		if err != nil {
+		var t webhook.Try
+		if err := scanTry(r, &t); err != nil {
 			return err
 		}
 		d := &deliveries[index[t.DeliveryID]]
@@ -124,11 +124,11 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 // TryHours returns what came of the tries of a consumer since a time, by hour: of those to an endpoint, or of all
 // with an empty key. Tries of events that are more than a week older are left out. It uses the index deliveries_log.
 func (db *Reader) TryHours(ctx context.Context, caller account.Caller, key string, since time.Time) ([]webhook.HourTries, error) {
-	return list(ctx, db, "count the tries of each hour", func(r row) (h webhook.HourTries, err error) {
+	return list(ctx, db, "count the tries of each hour", func(r row, h *webhook.HourTries) error {
 		var hour int64
-		err = r.Scan(&hour, &h.Delivered, &h.Failed, &h.Latency)
+		err := r.Scan(&hour, &h.Delivered, &h.Failed, &h.Latency)
 		h.Hour = fromMillis(hour * hourMillis)
-		return h, err
+		return err
 	}, `SELECT t.started_at / 3600000 AS hour, CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END) AS BIGINT),
 			CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 0 ELSE 1 END) AS BIGINT), CAST(AVG(t.latency_ms) AS BIGINT)
 		FROM deliveries d JOIN delivery_tries t ON t.delivery_id = d.id
@@ -229,27 +229,26 @@ func (db *Reader) failedDeliveries(ctx context.Context, caller account.Caller, f
 }
 
 // scanDeliveryRecord returns a function that scans selectDeliveryRecords as of now.
-func scanDeliveryRecord(now time.Time) func(row) (webhook.DeliveryRecord, error) {
-	return func(r row) (d webhook.DeliveryRecord, err error) {
+func scanDeliveryRecord(now time.Time) func(row, *webhook.DeliveryRecord) error {
+	return func(r row, d *webhook.DeliveryRecord) error {
 		var blockedTo, notBefore time.Time
 		var otherDue bool
-		err = r.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version, &d.State, &d.Attempt,
+		err := r.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, &d.EmittedAt, &d.Version, &d.State, &d.Attempt,
 			&d.NextTryAt, &d.EndedAt, &d.EndReason, &blockedTo, &d.ProbeAt, &notBefore, &otherDue)
 		if d.State == webhook.DeliveryWaiting {
 			d.NextTryAt = webhook.NextTry(d.NextTryAt, blockedTo, notBefore, d.ProbeAt, now, otherDue)
 		}
-		return d, err
+		return err
 	}
 }
 
-func scanTry(r row) (t webhook.Try, err error) {
+func scanTry(r row, t *webhook.Try) error {
 	var body string
-	err = r.Scan(&t.DeliveryID, &t.Number, &t.StartedAt, &t.Latency, &t.StatusCode, &t.Error, &body)
-	if err != nil {
-		return t, err
+	err := r.Scan(&t.DeliveryID, &t.Number, &t.StartedAt, &t.Latency, &t.StatusCode, &t.Error, &body)
+	if err == nil {
+		t.ResponseBody, err = base64.StdEncoding.DecodeString(body)
 	}
-	t.ResponseBody, err = base64.StdEncoding.DecodeString(body)
-	return t, err
+	return err
 }
 
 // EraseConsumerDeliveries deletes the deliveries of a consumer's events without a job that

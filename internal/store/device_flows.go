@@ -61,9 +61,8 @@ func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limit
 
 // DeviceFlow implements device.Store. It uses the primary key.
 func (db *Reader) DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (device.Record, bool, error) {
-	return first(ctx, db, "read a device flow", func(r row) (flow device.Record, err error) {
-		err = r.Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, &flow.CreatedAt, &flow.ExpiresAt, &flow.Sealed)
-		return flow, err
+	return first(ctx, db, "read a device flow", func(r row, flow *device.Record) error {
+		return r.Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, &flow.CreatedAt, &flow.ExpiresAt, &flow.Sealed)
 	}, `SELECT nonce_hash, client_address, agent, created_at, expires_at, sealed FROM device_flows
 		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, now)
 }

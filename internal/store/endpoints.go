@@ -105,9 +105,9 @@ type Team struct {
 // Team returns a team, or a *job.Error with NotFound. It uses the index webhook_endpoints_registered.
 func (db *Reader) Team(ctx context.Context, id uuid.UUID) (Team, error) {
 	team := Team{Endpoints: make(map[job.Mode][]webhook.Endpoint)}
-	err := db.forEach(ctx, "read a consumer with its webhook endpoints", func(r row) (err error) {
+	err := db.forEach(ctx, "read a consumer with its webhook endpoints", func(r row) error {
 		var url, events, mode sql.NullString
-		team.Consumer, err = scanConsumer(r.with(&url, &events, &mode))
+		err := scanConsumer(r.with(&url, &events, &mode), &team.Consumer)
 		if url.Valid {
 			of := job.Mode(mode.String)
 			team.Endpoints[of] = append(team.Endpoints[of], webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
@@ -214,11 +214,11 @@ func (db *Reader) Endpoint(ctx context.Context, caller account.Caller, id uuid.U
 }
 
 // scanEndpoint returns a function that scans selectEndpoints as of now.
-func scanEndpoint(now time.Time) func(row) (webhook.Endpoint, error) {
-	return func(r row) (e webhook.Endpoint, err error) {
+func scanEndpoint(now time.Time) func(row, *webhook.Endpoint) error {
+	return func(r row, e *webhook.Endpoint) error {
 		var events string
 		var probeAt time.Time
-		err = r.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled,
+		err := r.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &e.Registered, &events, &e.Description, &e.Enabled,
 			&e.CreatedAt,
 			&e.Failures, &e.FailingSince, &probeAt, &e.LastTryAt, &e.Latency, &e.LastStatus,
 			&e.LastError,
@@ -227,7 +227,7 @@ func scanEndpoint(now time.Time) func(row) (webhook.Endpoint, error) {
 		if !e.NextTryAt.IsZero() {
 			e.NextTryAt = webhook.NextTry(e.NextTryAt, time.Time{}, time.Time{}, probeAt, now, false)
 		}
-		return e, err
+		return err
 	}
 }
 
@@ -241,9 +241,8 @@ type FailingEndpoint struct {
 // FailingEndpoints returns up to limit endpoints that are dead and have failed since a time,
 // the longest failing first. It uses the index webhook_endpoints_failing.
 func (db *Reader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]FailingEndpoint, error) {
-	return list(ctx, db, "find failing webhook endpoints", func(r row) (e FailingEndpoint, err error) {
-		err = r.Scan(&e.Consumer, &e.URL, &e.Since)
-		return e, err
+	return list(ctx, db, "find failing webhook endpoints", func(r row, e *FailingEndpoint) error {
+		return r.Scan(&e.Consumer, &e.URL, &e.Since)
 	}, `SELECT c.name, e.url, e.failing_since FROM webhook_endpoints e JOIN consumers c ON c.id = e.consumer_id
 		WHERE e.failing_since <= $1 AND e.failures >= $2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting')
 		ORDER BY e.failing_since LIMIT $3`, since, webhook.DeadAfterFailures, limit)

@@ -20,10 +20,9 @@ func (s *Store) ClaimRequest(
 		if claimed = n == 1; err != nil || claimed {
 			return err
 		}
-		kept, err = queryOne(ctx, tx.Reader, "request", func(found row) (account.KeptRequest, error) {
-			kept := r
-			err := found.Scan(&kept.Hash, &kept.Answer, &kept.At)
-			return kept, err
+		kept, err = queryOne(ctx, tx.Reader, "request", func(found row, kept *account.KeptRequest) error {
+			*kept = r
+			return found.Scan(&kept.Hash, &kept.Answer, &kept.At)
 		}, `SELECT hash, answer, at FROM kept_requests WHERE consumer_id = $1 AND mode = $2 AND key = $3`, r.ConsumerID, r.Mode, r.Key)
 		return err
 	})

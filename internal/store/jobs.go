@@ -124,27 +124,25 @@ func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Re
 }
 
 // scanView scans viewColumns.
-func scanView(r row) (j job.Job, err error) {
-	err = r.Scan(
+func scanView(r row, j *job.Job) error {
+	return r.Scan(
 		&j.ID, &j.ConsumerID, &j.Mode, &j.ExternalID, &j.MeetingURL, &j.Platform, &j.DisplayName,
 		&j.JoinAt, &j.CreatedAt, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, &j.Metadata,
 		jsonColumn{&j.AutoLeave}, jsonColumn{&j.Options},
 		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, &j.StartedAt, &j.FinalizedAt,
 		&j.ManifestURI, &j.FailureCode, &j.FailureDetail)
-	return j, err
 }
 
 // scanJob scans jobColumns.
-func scanJob(r row) (j job.Record, err error) {
-	j.Job, err = scanView(r.with(
+func scanJob(r row, j *job.Record) error {
+	return scanView(r.with(
 		&j.StatusSince, &j.Sequence,
 		&j.WakeAt, &j.Lease, &j.AttemptStartedAt, &j.LaunchedAt, &j.LaunchFailures, &j.LaunchError,
 		&j.HeartbeatAt, &j.Stats,
 		&j.ByEvent, &j.Requested, &j.RecordingDeletedAt, &j.RecordingDeletedBy, &j.RecordingErasedAt, &j.Node,
 		&j.Prelaunch,
 		&j.BotEvents, &j.BotEventBytes, &j.BotLost, &j.HasCommands,
-	))
-	return j, err
+	), &j.Job)
 }
 
 // insertJob inserts a new job, unless there is one with its externalId.
@@ -243,8 +241,7 @@ func (db *Reader) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limi
 
 const entryColumns = `id, job_id, attempt, source, kind, emitted_at, received_at, applied, reason, previous_status, status, data`
 
-func scanEntry(r row) (e job.TimelineEntry, err error) {
-	err = r.Scan(&e.ID, &e.JobID, &e.Attempt, &e.Source, &e.Kind, &e.EmittedAt, &e.ReceivedAt,
+func scanEntry(r row, e *job.TimelineEntry) error {
+	return r.Scan(&e.ID, &e.JobID, &e.Attempt, &e.Source, &e.Kind, &e.EmittedAt, &e.ReceivedAt,
 		&e.Applied, &e.Reason, &e.From, &e.To, &e.Data)
-	return e, err
 }

@@ -78,10 +78,9 @@ func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
 // selection to have a tenth of all jobs, and reads the whole table to update them.
 func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
 	lease := claim.Node + "." + uuid.NewString()
-	jobs, err := list(ctx, tx.Reader, "lock the jobs to lease", func(r row) (job.ClaimedJob, error) {
-		c := job.ClaimedJob{Lease: lease}
-		err := r.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
-		return c, err
+	jobs, err := list(ctx, tx.Reader, "lock the jobs to lease", func(r row, c *job.ClaimedJob) error {
+		c.Lease = lease
+		return r.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
 	}, `SELECT id, consumer_id, attempt FROM jobs `+selection+tx.dialect.SkipLocked, args...)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
@@ -166,9 +165,8 @@ type admission struct{ id, group uuid.UUID }
 func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]admission, error) {
 	where, args := waitingCondition(claim)
 	busy, withinLimit := consumerLimit(claim)
-	return list(ctx, tx.Reader, "find the jobs to admit", func(r row) (a admission, err error) {
-		err = r.Scan(&a.id, &a.group)
-		return a, err
+	return list(ctx, tx.Reader, "find the jobs to admit", func(r row, a *admission) error {
+		return r.Scan(&a.id, &a.group)
 	}, fmt.Sprintf(`
 		WITH waiting AS (
 			SELECT id, consumer_id, CASE WHEN join_at > $1 THEN 1 ELSE 0 END AS early,

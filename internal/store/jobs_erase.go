@@ -56,11 +56,10 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 // Its meeting URL, display name, metadata, manifest and failure detail are
 // erased. It uses the index job_tombstones_external.
 func (db *Reader) tombstone(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
-	return queryOne(ctx, db, "job", func(r row) (job.Job, error) {
-		j := job.Job{ConsumerID: caller.ConsumerID, Mode: caller.Mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
-		err := r.Scan(&j.ID, &j.Platform, &j.JoinAt, &j.CreatedAt, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
+	return queryOne(ctx, db, "job", func(r row, j *job.Job) error {
+		*j = job.Job{ConsumerID: caller.ConsumerID, Mode: caller.Mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
+		return r.Scan(&j.ID, &j.Platform, &j.JoinAt, &j.CreatedAt, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
 			&j.StartedAt, &j.FinalizedAt, &j.FailureCode)
-		return j, err
 	}, `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
 		WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`, caller.ConsumerID, caller.Mode, hashText(externalID))
 }

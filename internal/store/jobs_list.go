@@ -56,7 +56,8 @@ func (db *Reader) ListJobs(
 func (db *Reader) SearchJobs(ctx context.Context, caller account.Caller, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
 	add := func(r row) error {
-		j, err := scanView(r)
+		var j job.Job
+		err := scanView(r, &j)
 		known := slices.ContainsFunc(found, func(other job.Job) bool { return other.ID == j.ID })
 		if err == nil && !known && len(found) < limit {
 			found = append(found, j)
@@ -87,7 +88,8 @@ func (db *Reader) SearchJobs(ctx context.Context, caller account.Caller, text st
 func (db *Reader) JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	names := make(map[uuid.UUID]string, len(ids))
 	return names, db.forEach(ctx, "read the names of jobs", func(r row) error {
-		j, err := scanView(r)
+		var j job.Job
+		err := scanView(r, &j)
 		names[j.ID] = j.Name()
 		return err
 	}, `SELECT `+viewColumns+` FROM jobs WHERE id `+db.dialect.In(1), jsonArray(ids))
@@ -96,11 +98,11 @@ func (db *Reader) JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]
 // JobHours counts the jobs of a caller by the hour of their creation, and those that failed. It
 // uses the index jobs_created.
 func (db *Reader) JobHours(ctx context.Context, caller account.Caller, since time.Time) ([]job.HourCount, error) {
-	return list(ctx, db, "count the jobs of each hour", func(r row) (c job.HourCount, err error) {
+	return list(ctx, db, "count the jobs of each hour", func(r row, c *job.HourCount) error {
 		var hour int64
-		err = r.Scan(&hour, &c.Jobs, &c.Failed)
+		err := r.Scan(&hour, &c.Jobs, &c.Failed)
 		c.Hour = fromMillis(hour * hourMillis)
-		return c, err
+		return err
 	}, `SELECT created_at / 3600000 AS hour, COUNT(*), CAST(SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS BIGINT) FROM jobs
 		WHERE consumer_id = $1 AND mode = $2 AND created_at >= $3 GROUP BY created_at / 3600000`, caller.ConsumerID, caller.Mode, since)
 }

@@ -21,10 +21,9 @@ func (tx *Tx) SaveNode(ctx context.Context, n job.Node) error {
 
 // Nodes returns the nodes with a heartbeat after a time, by name.
 func (db *Reader) Nodes(ctx context.Context, since time.Time) ([]job.Node, error) {
-	return list(ctx, db, "read nodes", func(r row) (n job.Node, err error) {
-		err = r.Scan(&n.ID, &n.Name, &n.StartedAt, &n.HeartbeatAt,
+	return list(ctx, db, "read nodes", func(r row, n *job.Node) error {
+		return r.Scan(&n.ID, &n.Name, &n.StartedAt, &n.HeartbeatAt,
 			&n.Bots, &n.Capacity, &n.FullReason, &n.StartTime)
-		return n, err
 	}, `SELECT id, name, started_at, heartbeat_at, bots, capacity, full_reason, start_ms
 		FROM nodes WHERE heartbeat_at > $1 ORDER BY name, id`, since)
 }
@@ -88,10 +87,10 @@ func (s *Store) RecordAlert(ctx context.Context, name, channel string, firing bo
 
 // Alerts implements alert.Store.
 func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
-	return list(ctx, db, "list alerts", func(r row) (a alert.Sent, err error) {
+	return list(ctx, db, "list alerts", func(r row, a *alert.Sent) error {
 		var name string
-		err = r.Scan(&name, &a.Firing, &a.At)
+		err := r.Scan(&name, &a.Firing, &a.At)
 		a.Rule, a.Node, _ = strings.Cut(name, " ")
-		return a, err
+		return err
 	}, `SELECT name, MAX(firing), MAX(sent_at) FROM alerts WHERE sent_at > 0 GROUP BY name ORDER BY 3 DESC, 1`)
 }

@@ -74,11 +74,11 @@ func (db *Reader) backlog(ctx context.Context, action, query string, args ...any
 // failureCounts uses the index jobs_failed alone.
 func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureCount, error) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
-	return list(ctx, db, "count failures", func(r row) (c job.FailureCount, err error) {
+	return list(ctx, db, "count failures", func(r row, c *job.FailureCount) error {
 		var day int64
-		err = r.Scan(&day, &c.Code, &c.Jobs)
+		err := r.Scan(&day, &c.Code, &c.Jobs)
 		c.Day = fromMillis(day * dayMillis)
-		return c, err
+		return err
 	}, `SELECT status_since / 86400000 AS day, failure_code, COUNT(*) FROM jobs
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
 		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, mode, from)
@@ -87,9 +87,8 @@ func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Tim
 // failureReasons counts the failures of the last week, the most frequent first. It uses the
 // index jobs_failed alone.
 func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureReason, error) {
-	return list(ctx, db, "count failures by reason", func(r row) (f job.FailureReason, err error) {
-		err = r.Scan(&f.Code, &f.Platform, &f.Day, &f.Week)
-		return f, err
+	return list(ctx, db, "count failures by reason", func(r row, f *job.FailureReason) error {
+		return r.Scan(&f.Code, &f.Platform, &f.Day, &f.Week)
 	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
 		GROUP BY failure_code, platform ORDER BY week DESC, failure_code, platform`,
@@ -111,9 +110,8 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 		c.and("(status_since, id) < (%s, %s)", filter.After.At, filter.After.ID)
 	}
 	newest := ` LIMIT ` + c.arg(limit)
-	return list(ctx, db, "list failed jobs", func(r row) (f job.FailedJob, err error) {
-		err = r.Scan(&f.JobID, &f.Consumer, &f.Platform, &f.At, &f.Code, &f.Detail)
-		return f, err
+	return list(ctx, db, "list failed jobs", func(r row, f *job.FailedJob) error {
+		return r.Scan(&f.JobID, &f.Consumer, &f.Platform, &f.At, &f.Code, &f.Detail)
 	}, `SELECT j.id, c.name, j.platform, j.status_since, j.failure_code, j.failure_detail
 		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+c.text+` ORDER BY status_since DESC, id DESC`+newest+`) latest
 		JOIN jobs j ON j.id = latest.id JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id DESC`, c.args...)
@@ -124,11 +122,11 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 // Intervals without jobs are omitted. It uses the index jobs_upcoming alone.
 func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
 	step := length.Milliseconds()
-	return list(ctx, db, "count upcoming jobs", func(r row) (c job.UpcomingCount, err error) {
+	return list(ctx, db, "count upcoming jobs", func(r row, c *job.UpcomingCount) error {
 		var number int64
-		err = r.Scan(&number, &c.Jobs)
+		err := r.Scan(&number, &c.Jobs)
 		c.From = fromMillis(number * step)
-		return c, err
+		return err
 	}, `SELECT join_at / $3 AS number, COUNT(*) FROM jobs
 		WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at >= $1 AND join_at < $2
 		GROUP BY number ORDER BY number`, from, until, step)
@@ -162,12 +160,12 @@ func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to tim
 	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes"} {
 		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
 	}
-	days, err := list(ctx, db, "read the usage of a consumer", func(r row) (d job.UsageDay, err error) {
+	days, err := list(ctx, db, "read the usage of a consumer", func(r row, d *job.UsageDay) error {
 		var day int64
-		err = r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
+		err := r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
 			&d.DeletedBytes)
 		d.Day = fromMillis(day * dayMillis)
-		return d, err
+		return err
 	}, `SELECT day`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
 		GROUP BY day ORDER BY day`, caller.ConsumerID, caller.Mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
@@ -189,10 +187,9 @@ func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Ti
 	within := func(column string) string {
 		return `CAST(SUM(CASE WHEN u.day >= $2 AND u.day <= $3 THEN u.` + column + ` ELSE 0 END) AS BIGINT)`
 	}
-	return list(ctx, db, "read the usage of consumers", func(r row) (t job.TeamUsage, err error) {
-		err = r.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, &t.Recorded, &t.Bots,
+	return list(ctx, db, "read the usage of consumers", func(r row, t *job.TeamUsage) error {
+		return r.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, &t.Recorded, &t.Bots,
 			&t.StoredBytes, &t.DeletedBytes, &t.Kept)
-		return t, err
 	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+
 		within("bot_ms")+`,
 			`+within("stored_bytes")+`, `+within("deleted_bytes")+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)

@@ -47,10 +47,9 @@ func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]bi
 		SET id = excluded.id`, id); err != nil {
 		return nil, err
 	}
-	return list(ctx, tx.Reader, "read the events of a subscription or customer", func(r row) (e billing.Event, err error) {
-		err = r.Scan(&e.ID, &e.Type, &e.Created, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
+	return list(ctx, tx.Reader, "read the events of a subscription or customer", func(r row, e *billing.Event) error {
+		return r.Scan(&e.ID, &e.Type, &e.Created, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
 			&e.Plan, &e.Status, &e.PeriodEnd)
-		return e, err
 	}, `SELECT id, type, created_at, effect, subscription_id, customer_id, consumer, email, plan, status, period_end
 		FROM payment_events WHERE `+column+` = $1 AND `+column+` <> ''`, id)
 }
@@ -97,9 +96,8 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 	if err != nil {
 		return billing.Plan{}, err
 	}
-	subscriptions, err := list(ctx, db, "read the plan of a consumer", func(r row) (s billing.Subscription, err error) {
-		err = r.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, &s.PeriodEnd)
-		return s, err
+	subscriptions, err := list(ctx, db, "read the plan of a consumer", func(r row, s *billing.Subscription) error {
+		return r.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, &s.PeriodEnd)
 	}, subscriptionsOf, consumer.ID.String(), consumer.Name, strings.ToLower(consumer.Email))
 	if err != nil {
 		return billing.Plan{}, err

@@ -153,12 +153,11 @@ func (db *Reader) forEach(ctx context.Context, action string, scan func(row) err
 }
 
 // list runs a query and returns its rows.
-func list[T any](ctx context.Context, db *Reader, action string, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, db *Reader, action string, scan func(row, *T) error, query string, args ...any) ([]T, error) {
 	var all []T
 	err := db.forEach(ctx, action, func(r row) error {
-		value, err := scan(r)
-		all = append(all, value)
-		return err
+		all = append(all, *new(T))
+		return scan(r, &all[len(all)-1])
 	}, query, args...)
 	if err != nil {
 		return nil, err
@@ -167,7 +166,7 @@ func list[T any](ctx context.Context, db *Reader, action string, scan func(row) 
 }
 
 // first returns the first row of a query; false without one.
-func first[T any](ctx context.Context, db *Reader, action string, scan func(row) (T, error), query string,
+func first[T any](ctx context.Context, db *Reader, action string, scan func(row, *T) error, query string,
 	args ...any) (value T, ok bool, err error) {
 	all, err := list(ctx, db, action, scan, query, args...)
 	if err != nil || len(all) == 0 {
@@ -178,17 +177,18 @@ func first[T any](ctx context.Context, db *Reader, action string, scan func(row)
 
 // queryOne returns the single row of a query for an entity. Without a row the error is a
 // *job.Error with NotFound.
-func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(row) (T, error), query string, args ...any) (T, error) {
-	value, err := scan(db.queryRow(ctx, "read "+entity, query, args...))
-	if errors.Is(err, sql.ErrNoRows) {
+func queryOne[T any](ctx context.Context, db *Reader, entity string, scan func(row, *T) error, query string,
+	args ...any) (value T, err error) {
+	if err = scan(db.queryRow(ctx, "read "+entity, query, args...), &value); errors.Is(err, sql.ErrNoRows) {
 		err = notFound(entity)
 	}
 	return value, err
 }
 
 // queryValue returns the only value of a query.
-func queryValue[T any](ctx context.Context, db *Reader, action, query string, args ...any) (T, error) {
-	return scanColumn[T](db.queryRow(ctx, action, query, args...))
+func queryValue[T any](ctx context.Context, db *Reader, action, query string, args ...any) (value T, err error) {
+	err = db.queryRow(ctx, action, query, args...).Scan(&value)
+	return value, err
 }
 
 // conditions are conditions of a query that depend on a filter, and the arguments of the query.
@@ -232,12 +232,12 @@ var errPageFull = errors.New("the page is full")
 
 // page returns up to limit rows of a query for limit+1, and whether there are more.
 // It ends early at maxPageBytes as counted by size.
-func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(row) (T, error), size func(T) int,
+func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(row, *T) error, size func(T) int,
 	query string, args ...any) ([]T, bool, error) {
 	values, total := make([]T, 0, min(limit, 20)), 0
 	err := db.forEach(ctx, action, func(r row) error {
-		value, err := scan(r)
-		if err != nil {
+		var value T
+		if err := scan(r, &value); err != nil {
 			return err
 		}
 		total += size(value)
@@ -260,10 +260,7 @@ func page[T any](ctx context.Context, db *Reader, action string, limit int, scan
 func unboundedSize[T any](T) int { return 0 }
 
 // scanColumn scans a row of a single column.
-func scanColumn[T any](r row) (value T, err error) {
-	err = r.Scan(&value)
-	return value, err
-}
+func scanColumn[T any](r row, value *T) error { return r.Scan(value) }
 
 func notFound(entity string) error {
 	return job.NewError(job.NotFound, "no such "+entity)

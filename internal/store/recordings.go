@@ -27,9 +27,8 @@ func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, unt
 		ORDER BY status_since, id LIMIT $5`, consumer, until, after.At, after.JobID, limit)
 }
 
-func scanEndedJob(r row) (e EndedJob, err error) {
-	err = r.Scan(&e.JobID, &e.At)
-	return e, err
+func scanEndedJob(r row, e *EndedJob) error {
+	return r.Scan(&e.JobID, &e.At)
 }
 
 // PendingErasures returns the jobs whose recordings were deleted before a time and
@@ -75,9 +74,8 @@ func (s *Store) DeleteShareLink(ctx context.Context, jobID uuid.UUID, hash strin
 	return s.exec(ctx, "delete a link to the recording of a job", `DELETE FROM share_links WHERE hash = $1 AND job_id = $2`, hash, jobID)
 }
 
-func scanShareLink(r row) (l job.ShareLink, err error) {
-	err = r.Scan(&l.Hash, &l.JobID, &l.CreatedAt, &l.CreatedBy, &l.ExpiresAt)
-	return l, err
+func scanShareLink(r row, l *job.ShareLink) error {
+	return r.Scan(&l.Hash, &l.JobID, &l.CreatedAt, &l.CreatedBy, &l.ExpiresAt)
 }
 
 // InsertTranscription makes the transcription of a job due. It does nothing when
@@ -130,9 +128,8 @@ func (s *Store) ClaimTranscription(ctx context.Context, consumer string, now, un
 	return claimed, ok, err
 }
 
-func scanTranscription(r row) (t job.Transcription, err error) {
-	err = r.Scan(&t.JobID, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
-	return t, err
+func scanTranscription(r row, t *job.Transcription) error {
+	return r.Scan(&t.JobID, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
 }
 
 // SaveTranscription saves the failures and the accepted audio of a leased

@@ -10,7 +10,10 @@ type Row interface{ Scan(columns ...any) error }
 
 // Rows runs a query of a package that has its own tables, and returns its rows.
 func Rows[T any](ctx context.Context, db *Reader, action string, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
-	return list(ctx, db, action, func(r row) (T, error) { return scan(r) }, query, args...)
+	return list(ctx, db, action, func(r row, value *T) (err error) {
+		*value, err = scan(r)
+		return err
+	}, query, args...)
 }
 
 // Exec runs a statement of a package that has its own tables, and returns the number of affected rows.

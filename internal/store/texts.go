@@ -124,10 +124,9 @@ func (tx *Tx) DeleteTexts(ctx context.Context, jobID uuid.UUID) error {
 
 const textColumns = `job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech`
 
-func scanText(r row) (t job.MeetingText, err error) {
-	err = r.Scan(&t.JobID, &t.Attempt, &t.Kind, &t.ID, &t.Sequence, &t.ParticipantID, &t.Author,
+func scanText(r row, t *job.MeetingText) error {
+	return r.Scan(&t.JobID, &t.Attempt, &t.Kind, &t.ID, &t.Sequence, &t.ParticipantID, &t.Author,
 		&t.Text, &t.Language, &t.StartedAt, &t.EndedAt, jsonColumn{&t.Speech})
-	return t, err
 }
 
 // Limits of a search.
@@ -198,9 +197,8 @@ func (db *Reader) SearchTexts(ctx context.Context, caller account.Caller, text s
 		c.and(search.ID+" < %s", firstTextID(filter.To))
 	}
 	newest := ` LIMIT ` + c.arg(limit)
-	return list(ctx, db, "search texts", func(r row) (m job.SearchMatch, err error) {
-		err = r.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, &m.CreatedAt)
-		return m, err
+	return list(ctx, db, "search texts", func(r row, m *job.SearchMatch) error {
+		return r.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, &m.CreatedAt)
 	}, `SELECT t.job_id, t.kind, t.start_ms, t.speaker, t.text, j.meeting_url, j.created_at
 		FROM (SELECT s.id FROM `+search.From+` WHERE `+matching+c.text+` ORDER BY `+search.ID+` DESC`+newest+`) AS newest
 		JOIN search_texts t ON t.id = newest.id JOIN jobs j ON j.id = t.job_id

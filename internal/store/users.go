@@ -117,12 +117,12 @@ func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 	return notFound("invitation")
 }
 
-func scanUser(r row) (u account.User, err error) {
+func scanUser(r row, u *account.User) error {
 	var founder sql.NullBool
-	err = r.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Role, &u.Operator, &founder, &u.PasswordHash,
+	err := r.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Role, &u.Operator, &founder, &u.PasswordHash,
 		&u.Identity.Issuer, &u.Identity.Subject, &u.CreatedAt, &u.LastSignInAt)
 	u.Founder = founder.Valid
-	return u, err
+	return err
 }
 
 // AllUsers returns the users of all consumers, ordered by e-mail address.
@@ -189,11 +189,11 @@ func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash
 	return s.exec(ctx, "delete an invitation", `DELETE FROM invitations WHERE hash = $1 AND consumer_id = $2`, hash, consumerID)
 }
 
-func scanInvitation(r row) (i account.Invitation, err error) {
+func scanInvitation(r row, i *account.Invitation) error {
 	var consumer uuid.NullUUID
-	err = r.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, &i.CreatedAt, &i.ExpiresAt)
+	err := r.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, &i.CreatedAt, &i.ExpiresAt)
 	i.ConsumerID = consumer.UUID
-	return i, err
+	return err
 }
 
 // InsertSession implements account.UserStore.
@@ -206,11 +206,9 @@ func (s *Store) InsertSession(ctx context.Context, session account.Session) erro
 // Session implements account.UserStore. It uses the primary keys of sessions,
 // users and consumers.
 func (db *Reader) Session(ctx context.Context, hash string, now time.Time) (account.Session, error) {
-	return queryOne(ctx, db, "session", func(r row) (account.Session, error) {
-		found := account.Session{Hash: hash}
-		var err error
-		found.User, err = scanUser(r.with(&found.CreatedAt, &found.LastSeenAt, &found.ExpiresAt))
-		return found, err
+	return queryOne(ctx, db, "session", func(r row, s *account.Session) error {
+		s.Hash = hash
+		return scanUser(r.with(&s.CreatedAt, &s.LastSeenAt, &s.ExpiresAt), &s.User)
 	}, `SELECT `+userColumns+`, s.created_at, s.last_seen_at, s.expires_at
 		FROM sessions s JOIN users u ON u.id = s.user_id JOIN consumers c ON c.id = u.consumer_id
 		WHERE s.hash = $1 AND s.expires_at > $2`, hash, now)

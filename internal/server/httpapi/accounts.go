@@ -47,8 +47,8 @@ type accountUseBody struct {
 func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 	condition, reason := a.Condition(time.Now())
 	body := accountBody{
-		ID: a.ID, Owner: "team", Platform: a.Platform, Label: a.Label, Address: nullText(a.Address), Group: nullText(a.Group),
-		MaxMeetings: a.MaxMeetings, Meetings: a.Meetings(), Condition: condition, Reason: nullText(reason),
+		ID: a.ID, Owner: "team", Platform: a.Platform, Label: a.Label, Address: orNull(a.Address), Group: orNull(a.Group),
+		MaxMeetings: a.MaxMeetings, Meetings: a.Meetings(), Condition: condition, Reason: orNull(reason),
 		SignedInUntil: job.NullTimestamp(a.SignedInUntil), RestsUntil: job.NullTimestamp(a.RestsUntil),
 		LastUsedAt: job.NullTimestamp(a.LastUsedAt), CreatedAt: job.Timestamp(a.CreatedAt), Uses: []accountUseBody{},
 	}
@@ -58,7 +58,7 @@ func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 	for _, use := range a.Uses {
 		if use.ConsumerID == consumer && len(body.Uses) < lifecycle.ShownUses {
 			body.Uses = append(body.Uses, accountUseBody{
-				use.JobID, job.Timestamp(use.At), use.Active, use.Reason, use.Status, nullText(string(use.FailureCode)),
+				use.JobID, job.Timestamp(use.At), use.Active, use.Reason, use.Status, orNull(string(use.FailureCode)),
 			})
 		}
 	}
