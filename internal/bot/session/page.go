@@ -112,12 +112,24 @@ func (p *meetingPage) handleNotices(ctx context.Context) {
 	})
 }
 
-// checkResponsive ends a session whose page has not responded for too long.
-func (p *meetingPage) checkResponsive(now time.Time) *exitResult {
+// overloaded is the share of a minute in which programs wait for a processor from which a slow page is the machine's fault.
+const overloaded = 0.6
+
+// checkResponsive ends a session whose page has not responded for too long, unless the machine is overloaded and the
+// sound of the meeting still arrives.
+func (p *meetingPage) checkResponsive(now time.Time, heard bool, waiting func() float64) *exitResult {
 	if now.Sub(p.last.at) < p.timeouts.Unresponsive {
 		return nil
 	}
-	return disconnected(fmt.Sprintf("The page did not respond for %s.", p.timeouts.Unresponsive))
+	end := disconnected(fmt.Sprintf("The page did not respond for %s.", p.timeouts.Unresponsive))
+	if share := waiting(); share >= overloaded {
+		end.code = job.InternalError
+		end.detail += fmt.Sprintf(" This machine is overloaded: programs waited for a processor for %.0f%% of the last minute.", share*100)
+		if heard {
+			return nil
+		}
+	}
+	return end
 }
 
 // showsNoMeeting reports whether the page has shown a screen without any sign of

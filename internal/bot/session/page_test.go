@@ -2,10 +2,12 @@ package session
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/jobs/job"
 )
 
 func TestShowsNoMeeting(t *testing.T) {
@@ -115,6 +117,32 @@ func TestRecovery(t *testing.T) {
 		}
 		if got := h.recovery(after(test.now), timeouts, test.alive); got != test.want {
 			t.Errorf("%s: recovery %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestResponsive checks that the end of a page that does not respond says if the machine is overloaded, and that the bot stays while it
+// hears the meeting.
+func TestResponsive(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		silent  float64 // seconds without a response
+		heard   bool
+		waiting float64
+		code    job.FailureCode
+	}{
+		"responsive":            {silent: 19, waiting: 1},
+		"no response":           {silent: 20, heard: true, waiting: 0.2, code: job.NetworkLoss},
+		"overloaded":            {silent: 20, waiting: 0.9, code: job.InternalError},
+		"overloaded, but heard": {silent: 60, heard: true, waiting: 0.9},
+	} {
+		p := &meetingPage{timeouts: Timeouts{Unresponsive: 20 * time.Second}, last: snapshot{at: after(0)}}
+		end := p.checkResponsive(after(test.silent), test.heard, func() float64 { return test.waiting })
+		switch {
+		case (end == nil) != (test.code == ""), end != nil && (end.code != test.code || !end.retry):
+			t.Errorf("%s: %+v", name, end)
+		case end != nil && strings.Contains(end.detail, "90%") != (test.waiting == 0.9):
+			t.Errorf("%s: %s", name, end.detail)
 		}
 	}
 }

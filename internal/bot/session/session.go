@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
 	"standin/internal/recording"
 )
 
@@ -222,7 +223,9 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 	if s.page.phase == phaseJoining {
 		return nil
 	}
-	if end := s.page.checkResponsive(now); end != nil {
+	audio := s.recording.audio(now)
+	heard := s.page.phase == phaseAdmitted && now.Sub(audio.last) < s.timeouts.Unresponsive
+	if end := s.page.checkResponsive(now, heard, host.Waiting); end != nil {
 		return end
 	}
 	if s.page.phase == phaseWaiting {
@@ -231,7 +234,6 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 		}
 		return s.recover(ctx, now, true)
 	}
-	audio := s.recording.audio(now)
 	audio.faulty = s.faults.soundFaulty()
 	s.client.SetRecordedDuration(s.recording.length())
 	s.client.SetRoster(s.report.Present())
