@@ -75,6 +75,12 @@ func (t *tracker) update(lines []meeting.CaptionLine, speaker string, at time.Ti
 			u = t.begin(line.Author, cmp.Or(line.Author, speaker), at)
 		}
 		used[u] = true
+		if u.author != line.Author { // the page names it after the text
+			u.author, u.speaker = line.Author, line.Author
+			for i := range u.segments {
+				u.segments[i].reported = ""
+			}
+		}
 		u.setShown(strings.Fields(line.Text), at)
 		byElement[line.Element] = u
 	}
@@ -148,7 +154,7 @@ func (u *utterance) shows(line meeting.CaptionLine) bool {
 
 // continues reports whether a line is a later version of the utterance.
 func (u *utterance) continues(line meeting.CaptionLine, at time.Time) bool {
-	if u.author != line.Author || len(u.segments) >= maxSegments {
+	if u.author != line.Author && u.author != "" || len(u.segments) >= maxSegments {
 		return false
 	}
 	before, after := foldWords(u.shown), foldWords(strings.Fields(line.Text))

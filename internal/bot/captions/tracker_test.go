@@ -150,6 +150,28 @@ func TestCaptionTracker(t *testing.T) {
 	}
 }
 
+// TestLateAuthor checks that a line whose author the page names a second later is one utterance of that author.
+func TestLateAuthor(t *testing.T) {
+	t.Parallel()
+	var tracked tracker
+	at := time.Unix(0, 0)
+	line := meeting.CaptionLine{Element: 1, Text: "Late attribution."}
+	tracked.update([]meeting.CaptionLine{line}, "Ben", at)
+	tracked.recent[0].segments[0].reported = line.Text
+	line.Author = "Ada"
+	for range 2 {
+		at = at.Add(time.Second)
+		tracked.update([]meeting.CaptionLine{line}, "Ben", at)
+	}
+	if one := tracked.recent[0]; len(tracked.recent) != 1 || one.speaker != "Ada" || len(one.segments) != 1 || one.segments[0].reported != "" {
+		t.Errorf("%d utterances; the first by %q: %+v", len(tracked.recent), one.speaker, one.segments)
+	}
+	tracked.update([]meeting.CaptionLine{line, {Element: 2, Author: "Ben", Text: "Late attribution."}}, "", at.Add(time.Second))
+	if len(tracked.recent) != 2 || tracked.recent[1].speaker != "Ben" {
+		t.Errorf("%d utterances after that of another author", len(tracked.recent))
+	}
+}
+
 // TestCaptionTrackerMergedSpeech checks a line to which the page adds everything
 // that one participant says, and whose beginning scrolls away.
 func TestCaptionTrackerMergedSpeech(t *testing.T) {
