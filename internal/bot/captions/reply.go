@@ -51,15 +51,11 @@ func describeReply(message meeting.ChatMessage) string {
 // meeting may be recorded. Only a whole message counts: a word within a
 // sentence is no consent.
 func readReply(text string) (granted, ok bool) {
-	switch reply := normalizeReply(text); {
-	case reply == "":
-		return false, false
-	case slices.Contains(consentingReplies(), reply):
-		return true, true
-	case slices.Contains(refusingReplies(), reply):
-		return false, true
-	}
-	return false, false
+	reply := normalizeReply(text)
+	grants, refuses := meeting.Replies()
+	is := func(known string) bool { return reply != "" && normalizeReply(known) == reply }
+	granted = slices.ContainsFunc(grants, is)
+	return granted, granted || slices.ContainsFunc(refuses, is)
 }
 
 // normalizeReply removes case, punctuation, extra spaces and skin tones.
@@ -76,23 +72,4 @@ func normalizeReply(text string) string {
 		return unicode.ToLower(r)
 	}, text)
 	return strings.Join(strings.Fields(text), " ")
-}
-
-func consentingReplies() []string {
-	return []string{
-		"yes", "y", "yes please", "yes you may", "yes you can", "yes go ahead", "yes that's fine", "yes of course", "yes ok",
-		"ok", "okay", "k", "sure", "yep", "yeah", "yup", "fine", "fine with me", "fine by me", "that's fine", "of course",
-		"go ahead", "please do", "allow", "allowed", "i allow it", "i agree", "agreed", "approved", "granted",
-		"permission granted", "accept", "accepted", "you may", "you may record", "you can record", "no problem", "no objection", "no objections",
-		"👍", "✅",
-	}
-}
-
-func refusingReplies() []string {
-	return []string{
-		"no", "n", "no thanks", "no thank you", "no please", "nope", "no you may not", "no don't", "no do not", "no recording",
-		"don't", "do not", "please don't", "please do not", "don't record", "do not record", "please don't record", "please do not record",
-		"deny", "denied", "refuse", "refused", "declined", "not allowed", "permission denied", "i don't agree", "i do not agree",
-		"i disagree", "rather not", "better not", "stop", "stop recording", "👎", "❌", "🚫",
-	}
 }

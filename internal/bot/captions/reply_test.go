@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"standin/internal/bot/meeting"
 )
 
 // TestReadReply: only a whole message is an answer.
@@ -17,7 +19,10 @@ func TestReadReply(t *testing.T) {
 		"stop recording": "no",
 		"":               "", "...": "", "I said yes to lunch": "", "yesterday": "", "no idea": "", "know": "", "is it ok?": "",
 		"ok so next topic": "",
-		"yes or no":        "", "notes": "", "yes no": "", "record": "",
+		"ja, gerne":        "yes", "Nein, danke.": "no", "¡Claro que sí!": "yes", "Oui, bien sûr": "yes", "Não.": "no", "Sì, certo": "yes",
+		"Geen probleem": "yes", "Nie zgadzam się!": "no", "Evet": "yes", "はい、どうぞ。": "yes", "아니요": "no", "不可以。": "no", "没问题！": "yes",
+		"نعم، تفضل": "yes", "לא, תודה": "no", "हाँ": "yes", "बिल्कुल नहीं": "no", "D’accord !": "yes", "पता नहीं": "",
+		"yes or no": "", "notes": "", "yes no": "", "record": "",
 		strings.Repeat("yes ", 500): "",
 	} {
 		granted, ok := readReply(text)
@@ -29,14 +34,15 @@ func TestReadReply(t *testing.T) {
 			t.Errorf("%.40q is read as %q, want %q", text, got, want)
 		}
 	}
-	for _, text := range append(consentingReplies(), refusingReplies()...) {
-		if _, ok := readReply(text); !ok {
-			t.Errorf("%q is in a list and never matches", text)
+	grants, refuses := meeting.Replies()
+	for _, text := range refuses { // in every language
+		if granted, ok := readReply(text + "!"); granted || !ok {
+			t.Errorf("%q is read as %t, %t", text, granted, ok)
 		}
 	}
-	for _, text := range consentingReplies() {
-		if granted, _ := readReply(text); !granted {
-			t.Errorf("%q is in both lists", text)
+	for _, text := range grants {
+		if granted, _ := readReply(strings.ToUpper(text)); !granted && normalizeReply(strings.ToUpper(text)) == normalizeReply(text) {
+			t.Errorf("%q is no consent", text)
 		}
 	}
 }

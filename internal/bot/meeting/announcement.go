@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -36,7 +35,7 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 	switch {
 	case past.Admitted:
 		return p.classifyAnnouncedEnd(snapshot, past)
-	case !past.Requested || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0:
+	case !past.Requested || p.isConnected(snapshot):
 		return classification{}, false
 	}
 	var announced string
@@ -101,7 +100,7 @@ func refusedOverForm(snapshot Snapshot, past History) (classification, bool) {
 		return classification{}, false
 	}
 	for _, screen := range []Screen{Denied, LobbyTimedOut} {
-		if text, ok := findPhrase(knownWords().Phrases[screen], snapshot.Outline.Notices); ok {
+		if text, ok := findPhrase(screen, snapshot.Outline.Notices); ok {
 			return classification{screen: screen, evidence: []Evidence{textEvidence(text, "a notice", weakWeight), requestedEvidence()}}, true
 		}
 	}
@@ -111,20 +110,19 @@ func refusedOverForm(snapshot Snapshot, past History) (classification, bool) {
 // hostAbsentAnywhere recognizes an absent host by a text anywhere on a page that does
 // not ask for anything the bot could still do.
 func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classification, bool) {
-	field, asks := snapshot.Elements[nameInput]
-	if past.Admitted || snapshot.clickable(joinButton) || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0 ||
-		asks && strings.TrimSpace(field.Value) == "" || snapshot.Visible(passcodeInput) {
+	if past.Admitted || snapshot.clickable(joinButton) || p.isConnected(snapshot) || snapshot.asksForName() ||
+		snapshot.Visible(passcodeInput) {
 		return classification{}, false
 	}
 	if snapshot.HostText != "" {
 		return classification{screen: HostAbsent, evidence: []Evidence{textEvidence(snapshot.HostText, "admission.hostTexts", minWeight)}}, true
 	}
 	texts, _ := snapshot.Outline.messages()
-	text, ok := findPhrase(knownWords().Phrases[notStartedPhrase], texts)
-	if !ok && asks && snapshot.LobbyText == "" { // the form stays, and nothing but the text has changed
-		text, ok = findPhrase(knownWords().Phrases[HostAbsent], texts)
+	text, ok := findPhrase(notStartedPhrase, texts)
+	if !ok && snapshot.Visible(nameInput) && snapshot.LobbyText == "" { // the form stays, and nothing but the text has changed
+		text, ok = findPhrase(HostAbsent, texts)
 	}
-	if !ok || !past.Requested {
+	if !ok || !past.Requested || p.classifyByWords(snapshot, past).screen.Terminal() {
 		return classification{}, false
 	}
 	return classification{screen: HostAbsent, evidence: []Evidence{textEvidence(text, "words.yaml", weakWeight), requestedEvidence()}}, true

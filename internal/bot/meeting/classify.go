@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,9 @@ const errorScheme = "chrome-error:"
 // evidence suffices. Whoever is removed from the lobby was not let in.
 func (p *Profile) classify(snapshot Snapshot, past History) classification {
 	found := p.classifyPage(snapshot, past)
+	if found.screen == Removed && snapshot.Over != nil { // it may say by whom
+		found.evidence = append(found.evidence, textEvidence(snapshot.Over.Text, "a dialog", 0))
+	}
 	if found.screen == Removed && past.Requested && !past.Admitted {
 		found.screen = Denied
 	}
@@ -37,9 +41,9 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 // that recognizes one decides.
 func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
 	for _, recognize := range []func(Snapshot, History) (classification, bool){
-		classifyErrorPage, p.classifyOver,
+		classifyErrorPage, p.classifyClosed, p.classifyOver,
 		p.classifyDialog, refusedOverForm, p.hostAbsentAnywhere,
-		p.classifyWaiting, p.classifyLobbyOverPreJoin, p.classifyPreJoin,
+		p.classifyWaiting, p.classifyForm, p.classifyLobbyOverPreJoin, p.classifyPreJoin,
 		p.classifyRefusal, p.classifyStatus,
 	} {
 		if found, ok := recognize(snapshot, past); ok {
@@ -91,53 +95,92 @@ func (p *Profile) classifyOver(snapshot Snapshot, past History) (classification,
 // classifyWaiting recognizes by the profile that the bot waits.
 func (p *Profile) classifyWaiting(snapshot Snapshot, past History) (classification, bool) {
 	for _, screen := range []Screen{HostAbsent, Lobby} {
-		if found, ok := p.matchScreen(screen, snapshot, past); ok {
-			return found, true
+		found, ok := p.matchScreen(screen, snapshot, past)
+		if !ok {
+			continue
 		}
+		if !found.says() { // the page's words say more than its title
+			if said := p.classifyByWords(snapshot, past); said.screen != Unknown {
+				return said, true
+			}
+		}
+		return found, true
 	}
 	return classification{}, false
 }
 
 // classifyPreJoin recognizes the pre-join screen. After admission, its parts beside media
-// or controls of a call are a field or button of the call.
+// or controls of a call are a field or button of the call, and a button alone may be one to join
+// again after the end.
 func (p *Profile) classifyPreJoin(snapshot Snapshot, past History) (classification, bool) {
-	if past.Admitted && p.isConnected(snapshot) {
+	if past.Admitted && (p.isConnected(snapshot) || !snapshot.hasForm()) {
 		return classification{}, false
 	}
 	return p.matchScreen(PreJoin, snapshot, past)
 }
 
+// hasForm reports whether a page asks for a name, or shows a preview with switches of devices.
+func (s Snapshot) hasForm() bool {
+	return len(s.Tiles) > 0 || slices.ContainsFunc([]string{nameInput, microphoneOn, microphoneOff, cameraOn, cameraOff, useBrowser, launchApp,
+		passcodeInput}, s.Visible)
+}
+
+// asksForName reports whether a page has an empty field for the name: it starts over.
+func (s Snapshot) asksForName() bool {
+	field, visible := s.Elements[nameInput]
+	return visible && strings.TrimSpace(field.Value) == ""
+}
+
+// closedTime is how long a dialog must stay over a call whose connections the page has closed until the call is over.
+const closedTime = 30 * time.Second
+
+// classifyClosed recognizes an end that a dialog announces in unknown words, over a call that is still drawn.
+func (p *Profile) classifyClosed(_ Snapshot, past History) (classification, bool) {
+	return classification{screen: Ended, evidence: []Evidence{
+		{Kind: EvidenceMedia, What: "the page closed its connections", Weight: weakWeight},
+		durationEvidence("a dialog stays for %s", past.ClosedFor),
+	}}, past.ClosedFor >= closedTime
+}
+
+// classifyForm recognizes a form that asks, in any words, for an e-mail address or a code that the bot does not have.
+func (p *Profile) classifyForm(snapshot Snapshot, past History) (classification, bool) {
+	i := slices.IndexFunc(snapshot.Outline.Fields, func(f OutlineControl) bool { return !f.Filled && (f.Type == "email" || f.Type == "code") })
+	asked := past.Requested || snapshot.Elements[joinButton].Disabled && snapshot.Elements[nameInput].Value != ""
+	if i < 0 || past.Admitted || !asked || snapshot.clickable(joinButton) || snapshot.LobbyText != "" || p.isConnected(snapshot) {
+		return classification{}, false
+	}
+	return classification{screen: SignInWall, evidence: []Evidence{
+		{Kind: EvidenceElement, What: "a field for an address or a code: " + snapshot.Outline.Fields[i].Label, Weight: weakWeight}, requestedEvidence(),
+	}}, true
+}
+
 // classifyRefusal recognizes a refusal by its element, whatever it says.
 func (p *Profile) classifyRefusal(snapshot Snapshot, past History) (classification, bool) {
+	if said := p.classifyByWords(snapshot, past); snapshot.Visible(refusal) && said.screen == SignInWall {
+		return said, true
+	}
 	return classification{screen: Denied, evidence: []Evidence{
 		{Kind: EvidenceElement, What: fmt.Sprintf("element refusal %q", snapshot.Elements[refusal].Text), Weight: weakWeight}, callGoneEvidence(),
 	}}, snapshot.Visible(refusal) && !past.Admitted && p.callIsGone(snapshot)
 }
 
-// classifyStatus recognizes a document that the server refuses.
+// classifyStatus recognizes a document that the server refuses (RFC 9110, section 15).
 func (p *Profile) classifyStatus(snapshot Snapshot, _ History) (classification, bool) {
-	screen, ok := screenOfStatus(snapshot.Status)
+	status, screen := snapshot.Status, CannotConnect
+	walled := status == http.StatusUnauthorized || status == http.StatusForbidden
+	if walled {
+		screen = BotWall
+	}
+	refused := walled || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 	return classification{screen: screen, evidence: []Evidence{
-		{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", snapshot.Status), Weight: weakWeight}, callGoneEvidence(),
-	}}, ok && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0
+		{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", status), Weight: weakWeight}, callGoneEvidence(),
+	}}, refused && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0
 }
 
 // asksToJoin reports whether a visit only begins: the bot was not admitted, and the page
 // offers to join under a name, or to leave its lobby.
 func asksToJoin(snapshot Snapshot, past History) bool {
 	return !past.Admitted && (snapshot.clickable(joinButton) || snapshot.Visible(nameInput) || past.Requested && snapshot.present(leaveButton))
-}
-
-// screenOfStatus returns the screen of a document that the server refuses (RFC 9110,
-// section 15).
-func screenOfStatus(status int) (screen Screen, ok bool) {
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return BotWall, true
-	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-		return CannotConnect, true
-	}
-	return "", false
 }
 
 // disabledJoinTime is how long the join button must be disabled after it was
@@ -149,7 +192,7 @@ const disabledJoinTime = 3 * time.Second
 // after it was pressed. A page that offers to join is not the lobby.
 func (p *Profile) classifyLobbyOverPreJoin(snapshot Snapshot, past History) (classification, bool) {
 	switch {
-	case past.Admitted, snapshot.clickable(joinButton), snapshot.Visible(nameInput) && !past.Requested:
+	case past.Admitted, snapshot.clickable(joinButton), snapshot.Visible(nameInput) && !past.Requested, snapshot.asksForName():
 		return classification{}, false
 	case snapshot.LobbyText != "":
 		return classification{screen: Lobby, evidence: []Evidence{lobbyEvidence(snapshot)}}, true

@@ -72,10 +72,28 @@ func (d Device) state(snapshot Snapshot) DeviceState {
 }
 
 // keptDevices are the elements of the devices that were turned on, which are not turned
-// off again as those that a page turns on by itself.
+// off again as those that a page turns on by itself, and those whose buttons have no effect.
 type keptDevices struct {
 	mu       sync.Mutex
 	elements []string
+	presses  map[string]int // how often each was pressed in this call to turn its device off
+}
+
+// reset forgets an earlier call.
+func (k *keptDevices) reset() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.elements, k.presses = nil, map[string]int{microphoneOn: 0, cameraOn: 0}
+}
+
+// press counts that an element is pressed, and reports whether it may be: those of devices up to maxTries times in a call.
+func (k *keptDevices) press(element string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if times, counted := k.presses[element]; counted {
+		k.presses[element] = times + 1
+	}
+	return k.presses[element] <= maxTries
 }
 
 func (k *keptDevices) set(element string, kept bool) {
@@ -96,7 +114,9 @@ func (k *keptDevices) without(elements []string) []string {
 	if slices.Contains(kept, cameraOn) {
 		kept = append(slices.Clone(kept), microphoneOn)
 	}
-	return slices.DeleteFunc(elements, func(element string) bool { return slices.Contains(kept, element) })
+	return slices.DeleteFunc(elements, func(element string) bool {
+		return slices.Contains(kept, element) || k.presses[element] >= maxTries
+	})
 }
 
 // SetDevice implements Adapter.
@@ -116,7 +136,7 @@ func (s *site) SetDevice(ctx context.Context, page Page, device Device, on bool)
 			return true, nil
 		case on && button.choice != "" && snapshot.clickable(button.choice):
 			return false, s.click(ctx, page, button.choice)
-		case seen == DeviceUnknown || time.Since(pressedAt) < pressAgainTime:
+		case seen == DeviceUnknown || time.Since(pressedAt) < pressAgainTime || snapshot.Elements[press].Contradicted:
 			return false, nil
 		}
 		pressedAt = time.Now()

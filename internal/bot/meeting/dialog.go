@@ -56,7 +56,7 @@ func (d *dialogState) recentlyAcknowledged(now time.Time) (text string, since ti
 // not time or when nothing is safe. Dialogs that the profile knows are left to it.
 func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *DialogAction {
 	over := snapshot.Over
-	if over == nil || slices.ContainsFunc([]string{requestPermission, closePermission, captcha}, snapshot.Visible) {
+	if over == nil || slices.ContainsFunc([]string{requestPermission, closePermission, captcha, allowDevices}, snapshot.Visible) {
 		*d = dialogState{acknowledged: d.acknowledged}
 		return nil
 	}
@@ -145,7 +145,8 @@ const (
 // safestButton returns the index of the button that closes a dialog of which the
 // profile knows nothing, or noButton. After the bot asked to join, that is the one that opens a
 // gate. Apart from it, a button that may leave, join another call,
-// sign in, start something or open another page is never safe. One that agrees, to
+// sign in, start something or open another page is never safe. Before entry, one that keeps the
+// devices off comes first. One that agrees, to
 // the terms of the meeting's company or to stay, comes first, because the other one
 // may end the visit. Otherwise, a button that closes is safer than one that
 // acknowledges, and this is safer than one that declines; then comes an icon in the
@@ -162,15 +163,19 @@ func safestButton(dialog Dialog, stage stage) int {
 	}
 	known := knownWords().Dialogs
 	recorded := isRecordingNotice(dialog)
-	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline, known.Cancel}
+	without := func(b DialogButton) bool { return b.usable() && hasPhrase(b.Label, known.Without) }
+	if i := slices.IndexFunc(dialog.Buttons, without); i >= 0 && stage != inCall {
+		return i
+	}
+	lists := []labels{known.Agree, known.Close, known.Acknowledge, known.Decline, known.Cancel}
 	lobby := stage == inLobby && hasPhraseOf(dialog.Text, Lobby)
 	switch {
 	case lobby:
-		labels = labels[:1]
+		lists = lists[:1]
 	case recorded:
-		labels = [][]string{known.Accept}
+		lists = []labels{known.Accept}
 	case stage == inLobby:
-		labels = labels[:3]
+		lists = lists[:3]
 	case stage == beforeEntry:
 		if other := otherThanCancel(dialog); other >= 0 {
 			if !dialog.Buttons[other].usable() {
@@ -179,7 +184,7 @@ func safestButton(dialog Dialog, stage stage) int {
 			return other
 		}
 	}
-	for _, wanted := range labels {
+	for _, wanted := range lists {
 		if i := slices.IndexFunc(dialog.Buttons, func(b DialogButton) bool { return b.usable() && b.says(wanted) }); i >= 0 {
 			return i
 		}
@@ -238,9 +243,9 @@ const (
 )
 
 // isOneOf reports whether the button's label is one of some labels.
-func (b DialogButton) isOneOf(labels ...[]string) bool {
+func (b DialogButton) isOneOf(lists ...labels) bool {
 	label := fold(b.Label)
-	return slices.ContainsFunc(labels, func(list []string) bool { return slices.Contains(list, label) })
+	return slices.ContainsFunc(lists, func(list labels) bool { return slices.Contains(list, label) })
 }
 
 // isDangerous reports whether the button may leave, join another call, sign in, start

@@ -37,9 +37,29 @@ func TestSafestButton(t *testing.T) {
 		"decline": {
 			"Turn on effects?", []DialogButton{button("Turn on"), button("Not now")}, false, inCall, "Not now",
 		},
-		"an icon in the corner":            {"何か", []DialogButton{button("何"), corner("?")}, false, inCall, "?"},
-		"the only button":                  {"Uusi ilme", []DialogButton{button("Selvä")}, false, inCall, "Selvä"},
-		"of two unknown buttons none":      {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, inCall, ""},
+		"an icon in the corner":       {"何か", []DialogButton{button("何"), corner("?")}, false, inCall, "?"},
+		"the only button":             {"Uusi ilme", []DialogButton{button("Selvä")}, false, inCall, "Selvä"},
+		"of two unknown buttons none": {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, inCall, ""},
+		"the microphone stays off": {
+			"Do you want people to hear you in the meeting?", []DialogButton{button("Use microphone"), button("Continue without microphone")}, false,
+			beforeEntry, "Continue without microphone",
+		},
+		"the microphone stays off, in Polish": {
+			"Czy inni mają Cię słyszeć?", []DialogButton{button("Użyj mikrofonu"), button("Kontynuuj bez mikrofonu")}, false, inLobby,
+			"Kontynuuj bez mikrofonu",
+		},
+		"the microphone is not now": {
+			"Do you want people to hear you in the meeting?", []DialogButton{button("Use microphone"), button("Not now")}, false, beforeEntry,
+			"Not now",
+		},
+		"no panelist": {
+			"The host would like to promote you to a panelist", []DialogButton{button("Join as panelist"), button("Stay as attendee")}, false,
+			inCall, "Stay as attendee",
+		},
+		"a panelist by accepting": {
+			"The host would like to promote you to a panelist", []DialogButton{button("Accept"), button("Stay as attendee")}, false,
+			inCall, "Stay as attendee",
+		},
 		"never to leave":                   {"Still there?", []DialogButton{button("Leave")}, false, inCall, ""},
 		"never into another call":          {"Join the other call?", []DialogButton{button("Switch here")}, false, inCall, ""},
 		"never to sign in":                 {"Welcome", []DialogButton{button("Sign in")}, false, inCall, ""},

@@ -117,6 +117,13 @@ func documents() []document {
 		{job.Meet, "devices that are off, by icons, in Thai", `<main><button aria-label="ไมค์"><i>mic_off</i></button><div role=button aria-label="กล้อง"><span>videocam_off</span></div></main>`, "unknown"},
 		{job.Meet, "a device by its attribute", `<main><button data-is-muted=false aria-label="ปิดกล้อง">x</button></main>`, "unknown; microphone on"},
 		{job.Meet, "a device that is off, beside a participant's", `<main><button data-is-muted=true aria-label="ปิดกล้อง">x</button><div data-participant-id=p1><button data-is-muted="false">Ada</button></div></main>`, "unknown"},
+		{job.Meet, "a device that contradicts itself", `<main><button data-is-muted="true" aria-label="Turn on microphone"><i class="google-symbols" aria-hidden="true">mic</i></button></main>`, "unknown"},
+		{job.Meet, "a device whose attribute and label disagree", `<main><button data-is-muted="false" aria-label="Turn on microphone">x</button></main>`, "unknown; microphone on"},
+		{job.Meet, "an attribute of both devices", `<main><button data-is-muted="true" aria-label="Turn on microphone">x</button><button data-is-muted="false" aria-label="Turn off camera">x</button></main>`, "unknown; camera on"},
+		{job.Meet, "whether people should hear", preJoin + modal("Do you want people to hear you in the meeting?", "Use microphone",
+			"Continue without microphone"), `preJoin; ready to join; press continueWithoutDevices, joinButton; press "Continue without microphone"`},
+		{job.Meet, "whether people should hear, in German", preJoin + modal("Sollen andere Sie hören?", "Mikrofon verwenden",
+			"Ohne Mikrofon fortfahren"), `preJoin; ready to join; press joinButton; press "Ohne Mikrofon fortfahren"`},
 		{job.Meet, "nudge", preJoin + modal("Sign in with your Google Account. Instead of waiting to be let in, join meetings directly",
 			"Sign in", "Dismiss"), `preJoin; ready to join; press dismissTip, joinButton; press "Dismiss"`},
 		{job.Meet, "nobody else", preJoin + modal("Are you still there?", "Leave now",
@@ -124,7 +131,7 @@ func documents() []document {
 		{job.Meet, "account chooser", preJoin +
 			modal("Choose an account", "ada@example.org", "Use without an account"), "preJoin; ready to join; press dismissTip, joinButton"},
 		{job.Meet, "devices", preJoin + modal("Do you want people to see and hear you in the meeting?", "Use microphone and camera",
-			"Continue without microphone and camera"), "preJoin; ready to join; press continueWithoutDevices, joinButton"},
+			"Continue without microphone and camera"), `preJoin; ready to join; press continueWithoutDevices, joinButton; press "Continue without microphone and camera"`},
 		{job.Meet, "consent in Japanese", preJoin + modal("このビデオ通話は録画されています", "会議から退出",
 			"今すぐ参加"), `preJoin; ready to join; press joinButton; press "今すぐ参加"`},
 		{job.Meet, "unknown words over a tip", preJoin + `<button>Got it</button>` +
@@ -140,7 +147,7 @@ func documents() []document {
 			`<div><p>Meeting ended</p><p>You're in the lobby</p>
 			<p>Sorry, but you were denied access to the meeting</p><p>Your request to join was declined</p></div></main>
 			<div data-tid="message-pane-list"><h1>You've been removed from this meeting</h1></div>`, "inMeeting, 1 others: Ada Quill"},
-		{job.Teams, "the retry screen's button alone", `<div><div id=calling-retry-screen-title role=heading>Something went wrong</div><button data-tid="calling-retry-cancelbutton">Dismiss</button></div>`, "unknown"},
+		{job.Teams, "the retry screen's button alone", `<div><div id=calling-retry-screen-title role=heading>Something went wrong</div><button data-tid="calling-retry-cancelbutton">Dismiss</button></div>`, "cannotConnect"},
 		{job.Teams, "ended by its screen", `<div data-tid="calling-e2ee-end-screen">Thanks for joining</div>`, "ended"},
 		{job.Teams, "left before admission", `<main><h1>You left the meeting</h1></main>`, "denied"},
 		{job.Teams, "sign-in", `<main><input name=loginfmt type=email></main>`, "signInWall"},
@@ -148,6 +155,11 @@ func documents() []document {
 			`</main>`, "inMeeting, 2 others: Ada, Ben (speaking)"},
 		{job.Teams, "people and chat", `<main>` + teamsBar + `</main><div aria-label="Attendees" role=tree><div role=treeitem data-cid="roster-participant" aria-label="Ada External unfamiliar, muted"><span data-tid="participant-info-nametag">Ada</span></div></div>
 			<div data-tid="chat-pane-message" data-mid="1"><span data-tid="message-author-name">Ada</span><div id="content-1">Hello</div></div>`, `inMeeting, 1 others: Ada; "Hello" by Ada`},
+		{job.Teams, "who was only invited, and names with commas", `<main><div data-cid="calling-participant-stream" aria-label="Smith, John">Smith, John</div>` + teamsBar + `</main><div aria-label="Attendees" role=tree>
+			<div role=treeitem data-cid="roster-participant" aria-label="Smith, John, Muted, Context menu is available">S</div><div role=treeitem data-cid="roster-participant" aria-label="Mira Holt, Unmuted">M</div>
+			<h3>Others invited (2)</h3><div role=treeitem data-cid="roster-participant" data-tid="participantsInvited-1" aria-label="Ben Ode">B</div><div role=treeitem data-cid="roster-participant" aria-label="Cora Li, Not in the meeting">C</div></div>`, "inMeeting, 2 others: Smith, John, Mira Holt"},
+		{job.Teams, "a join button by its label", `<main><input placeholder="Type your name" value=Standin><button>Join meeting</button></main>`, "preJoin; ready to join; press joinButton"},
+		{job.Teams, "the first document failed", `<main><h1>Oops! Something went wrong</h1><button>Refresh</button></main>`, "cannotConnect"},
 		{job.Teams, "devices by their state, in Thai", `<main><button id=microphone-button data-state="mic" aria-label="ไมค์">m</button><button id=video-button data-state="call-video">v</button></main>`, "unknown; microphone on; camera on"},
 		{job.Teams, "devices that are off, by their state", `<main><button id=microphone-button data-state="mic-off" aria-label="ไมค์">m</button><button id=video-button data-state="call-video-off">v</button></main>`, "unknown"},
 		{job.Teams, "a device by its action", `<main><button data-track-action-scenario="preJoinMute">ไมค์</button></main>`, "unknown; microphone on"},
@@ -173,6 +185,7 @@ func documents() []document {
 		{job.ZoomWeb, "people and chat", `<div class=meeting-app>` + zoomBar +
 			`<div class="participants-li" role=listitem aria-label="Ada (Host), computer audio muted">A</div>
 			<div role=grid aria-label="Chat Message List"><div role=row aria-label="Ada to Everyone, Hello"><p class="new-chat-message__text-box">Hello</p></div></div></div>`, `inMeeting, 1 others: Ada; microphone on; "Hello" by Ada; press microphoneOn`},
+		{job.ZoomWeb, "pictures of emoji", zoomCall + `<div aria-label="Chat Message List"><div id=chat-message-1><img alt="Ada Quill" width=9 height=9><span class="chat-item__sender">Ada</span><p class="new-chat-message__text-box">great <img alt="🎉" width=9 height=9><img alt="logo" width=9 height=9></p></div></div>`, `inMeeting, 1 others: Ada Quill; microphone on; "great 🎉" by Ada; press microphoneOn`},
 		{job.ZoomWeb, "speech by the main tile", `<div class=meeting-app><div class="single-main-container__video-frame"><video-player></video-player><div class="video-avatar__avatar-footer">Ben</div></div>
 			<div class="speaker-bar-container__video-frame"><div class="video-avatar__avatar-footer">Ada</div></div>` + zoomBar +
 			`</div>`, "inMeeting, 2 others: Ben (speaking), Ada; microphone on; press microphoneOn"},

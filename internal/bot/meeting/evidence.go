@@ -116,6 +116,8 @@ type History struct {
 	RequestedFor time.Duration `json:"requestedFor"`      // time since the join button was first pressed
 	AloneFor     time.Duration `json:"aloneFor"`          // the page has looked like a call without others
 	JoinedFor    time.Duration `json:"joinedFor"`         // the join button has been disabled after it was pressed
+	// ClosedFor is the time for which a dialog has been over a call whose connections the page has closed.
+	ClosedFor time.Duration `json:"closedFor,omitempty"`
 
 	Acknowledged      string        `json:"acknowledged,omitempty"`    // text of the last dialog that only asked to be acknowledged, and was
 	AcknowledgedFor   time.Duration `json:"acknowledgedFor,omitempty"` // time since it was first acknowledged

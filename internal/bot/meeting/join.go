@@ -20,8 +20,7 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		observed = func(Observation) {}
 	}
 	s.visit.reset()
-	s.kept.set(microphoneOn, false)
-	s.kept.set(cameraOn, false)
+	s.kept.reset()
 	progress := newJoinSteps(name, SingleLine(options.Passcode))
 	var last Observation
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
@@ -65,6 +64,9 @@ func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) 
 	case stepPress:
 		if next.element == joinButton || next.element == joinInDialog {
 			s.visit.request(time.Now())
+		}
+		if !s.kept.press(next.element) {
+			return nil
 		}
 		return s.press(ctx, page, next.element)
 	case stepClick:

@@ -50,6 +50,12 @@ func PermissionQuestion(name string) string {
 	return fmt.Sprintf(`This is %s. May I record this meeting? Host, please answer "yes" or "no" in this chat.`, name)
 }
 
+// Replies returns the answers to PermissionQuestion that participants may give.
+func Replies() (granted, refused []string) {
+	known := knownWords().Replies
+	return known.Granted, known.Refused
+}
+
 // ClosePermissionRequest implements Adapter: it closes the dialog of the request
 // if it is still open, and the chat, which is open only because the bot asked.
 func (s *site) ClosePermissionRequest(ctx context.Context, page Page) error {

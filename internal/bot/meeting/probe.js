@@ -35,10 +35,13 @@
 	const shadows = [];
 	const contentOf = node => node.shadowRoot ? node.shadowRoot.childNodes :
 		node.localName === "slot" && node.assignedNodes().length > 0 ? node.assignedNodes() : node.childNodes;
+	// A picture of an emoji is text.
+	const isEmoji = node => node.localName === "img" && /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20E3/u.test(node.alt);
 	const textWithout = (element, rejects) => {
 		let text = "";
 		for (const node of contentOf(element)) {
 			if (node.nodeType === Node.TEXT_NODE) text += node.data;
+			else if (isEmoji(node)) text += node.alt;
 			else if (node.nodeType === Node.ELEMENT_NODE && !rejects(node)) text += textWithout(node, rejects);
 		}
 		return text;
@@ -204,9 +207,52 @@
 		return {hidden, hiddenElement};
 	};
 
+	// A device's button says whether the device is on by an attribute, by its label, and by an
+	// icon. Returns what each button says of a device: for on and off, the kind of what says so
+	// (0 for an attribute, 1 for a label, 2 for an icon) and the index of the candidate.
+	const kindOf = css => /data-is-muted|data-state|data-track-action|aria-checked|aria-pressed|:checked/.test(css) ? 0 : /svg|> :is\(i|icon/.test(css) ? 2 : 1;
+	const sayings = {};
+	const sayingsOf = device => {
+		if (sayings[device]) return sayings[device];
+		const buttons = sayings[device] = new Map();
+		for (const state of ["On", "Off"]) {
+			(profile.elements[device + state] || []).forEach((candidate, index) => {
+				for (const element of queryAll([candidate.css])) {
+					if (!fits(candidate, element)) continue;
+					const button = element.closest('button, [role="button"], [role="switch"], input') || element, kind = kindOf(candidate.css);
+					if (!buttons.has(button)) buttons.set(button, {});
+					const said = buttons.get(button)[state];
+					buttons.get(button)[state] = {kind: Math.min(kind, said?.kind ?? kind), index: said?.index ?? index, named: kind > 0 || said?.named};
+				}
+			});
+		}
+		for (const [button, said] of buttons) {
+			const state = {true: "Off", false: "On"}[button.dataset?.isMuted];
+			if (state) said[state] = {kind: 0, index: said[state]?.index ?? -1, named: said[state]?.named};
+		}
+		return buttons;
+	};
+	// Returns what find returns for a device in a state: the button that says so, or one that
+	// contradicts itself and says so by the stronger sign. An attribute that all devices have
+	// says nothing of a button that a label or icon makes the other device's.
+	const findDevice = (device, state) => {
+		const other = sayingsOf(device === "camera" ? "microphone" : "camera");
+		const named = said => said !== undefined && (said.On?.named || said.Off?.named);
+		const matched = [...sayingsOf(device)].filter(([button, said]) => {
+			const opposite = said[state === "On" ? "Off" : "On"];
+			return said[state] && said[state].index >= 0 && (named(said) || !named(other.get(button))) &&
+				(!opposite || said[state].kind < opposite.kind || said[state].kind === opposite.kind && state === "Off");
+		}).map(([element, said]) => ({element, candidate: said[state].index, bounds: box(element), contradicted: said.On !== undefined && said.Off !== undefined}));
+		matched.sort((a, b) => a.candidate - b.candidate);
+		const shown = matched.find(one => one.bounds);
+		return shown || (matched.length > 0 ? {hidden: matched[0].candidate, hiddenElement: matched[0].element} : {hidden: -1});
+	};
+
 	// Returns what find returns for an element of the profile. A field that asks for
 	// the passcode does not ask for the name.
 	const findElement = name => {
+		const device = name.match(/^(microphone|camera)(On|Off)$/);
+		if (device) return findDevice(device[1], device[2]);
 		const found = find(profile.elements[name] || []);
 		return name === "nameInput" && found.element && found.element === findElement("passcodeInput").element ? {hidden: -1} : found;
 	};
@@ -400,6 +446,7 @@
 				value: valueOf(found.element),
 				disabled: disabled(found.element),
 				covered: covered(found.element, found.bounds),
+				contradicted: found.contradicted === true,
 			};
 		} else if (found.hidden >= 0) {
 			hidden[name] = found.hidden;
@@ -475,6 +522,15 @@
 		return found ? clean(found.text) : "";
 	};
 
+	// Returns the type of a field: email and code for those that ask for an address or a code, in any words.
+	const typeOf = element => {
+		const hints = [element.autocomplete, element.name, element.id, element.dataset.tid].join(" ").toLowerCase();
+		if (!element.type || element === findElement("nameInput").element || element === findElement("passcodeInput").element) return element.type || "";
+		if (element.type === "email" || /e-?mail/.test(hints)) return "email";
+		const short = element.maxLength > 0 && element.maxLength <= 8;
+		return ["text", "tel", "number"].includes(element.type) && (short || element.inputMode === "numeric" || /one-time-code|otp|verif|\bpin\b|code/.test(hints)) ? "code" : element.type;
+	};
+
 	// What the page shows outside participants' content, without a profile.
 	const outline = () => {
 		if (inMeeting) return {};
@@ -487,7 +543,7 @@
 			texts: unique(shown.map(({element, text}) => element.firstElementChild && text === textOf(element) ? visibleTextOf(element) : text)),
 			buttons: visible([buttons]).slice(0, maxControls).map(element => ({label: labelOf(element), disabled: disabled(element), link: element.localName === "a"})),
 			fields: visible([fields]).slice(0, maxControls).map(element => ({
-				label: clean(element.getAttribute("aria-label") || element.getAttribute("placeholder")), type: element.type || "", filled: valueOf(element) !== "",
+				label: clean(element.getAttribute("aria-label") || element.getAttribute("placeholder")), type: typeOf(element), filled: valueOf(element) !== "",
 			})),
 		};
 	};
@@ -547,13 +603,13 @@
 	const messageText = message => {
 		for (const source of profile.chat.text) {
 			const found = read(message, source);
-			if (found) return clean(source.attribute || source.pattern ? found.value : textOf(found.element), maxMessage);
+			if (found) return clean(source.attribute || source.pattern ? found.value : textWithout(found.element, node => node.matches(hiddenContent)), maxMessage);
 		}
 		const aside = new Set([...authors, ...query(message, "time, button")]);
 		const walker = message.ownerDocument.createTreeWalker(message, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
-			aside.has(node) ? NodeFilter.FILTER_REJECT : node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP);
+			aside.has(node) ? NodeFilter.FILTER_REJECT : node.nodeType === Node.TEXT_NODE || isEmoji(node) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP);
 		let rest = "";
-		for (let node = walker.nextNode(); node; node = walker.nextNode()) rest += node.data + " ";
+		for (let node = walker.nextNode(); node; node = walker.nextNode()) rest += (isEmoji(node) ? node.alt : node.data) + " ";
 		return clean(rest, maxMessage);
 	};
 	const ownMessage = message => profile.chat.own.some(candidate =>

@@ -63,9 +63,9 @@ type Candidate struct {
 // TextMatch matches a text that meets any of its conditions. Case, white space,
 // the kind of apostrophe and final dots are ignored.
 type TextMatch struct {
-	Equals     []string `yaml:"equals" json:"equals,omitempty"`
-	StartsWith []string `yaml:"startsWith" json:"startsWith,omitempty"`
-	Contains   []string `yaml:"contains" json:"contains,omitempty"`
+	Equals     labels `yaml:"equals" json:"equals,omitempty"`
+	StartsWith labels `yaml:"startsWith" json:"startsWith,omitempty"`
+	Contains   labels `yaml:"contains" json:"contains,omitempty"`
 }
 
 // TextCondition requires a text in one of several regions of the page.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"standin/internal/jobs/job"
 )
 
@@ -15,81 +17,16 @@ var datePattern = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 // checkProfile returns every mistake of a profile with its path.
 func checkProfile(p *Profile) []string {
 	c := &profileChecker{profile: p}
+	var node yaml.Node
+	if err := yaml.Unmarshal(p.text, &node); err == nil {
+		c.walk("", &node)
+	}
 	c.expect(slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK}, p.Platform),
 		"platform", "%q is not a platform", p.Platform)
 	c.expect(p.Version > 0, "version", "must be 1 or more")
 	c.expect(datePattern.MatchString(p.Date), "date", "must be a date such as 2026-11-20")
 	c.expect(p.Limits.Name > 0, "limits.name", "must be 1 or more")
 	c.expect(p.Limits.Chat > 0, "limits.chat", "must be 1 or more")
-	selectorLists := map[string][]string{
-		"participantContent": p.ParticipantContent,
-		"roster.tiles":       p.Roster.Tiles,
-		"roster.rows":        p.Roster.Rows,
-		"chat.messages":      p.Chat.Messages,
-		"captions.lines":     p.Captions.Lines,
-	}
-	for name, selectors := range p.Regions {
-		path := "regions." + name
-		c.expect(len(selectors) > 0, path, "has no selector")
-		selectorLists[path] = selectors
-		for i, selector := range selectors {
-			c.expect(!selectsWholePage(selector), fmt.Sprintf("%s[%d]", path, i),
-				"%q is the whole page, which holds the chat: name headings or a main region", selector)
-		}
-	}
-	for list, selectors := range selectorLists {
-		for i, selector := range selectors {
-			c.selector(fmt.Sprintf("%s[%d]", list, i), selector)
-		}
-	}
-	candidateLists := map[string][]Candidate{
-		"roster.ignore":   p.Roster.Ignore,
-		"roster.speaking": p.Roster.Speaking,
-		"roster.pin":      p.Roster.Pin,
-		"roster.pinned":   p.Roster.Pinned,
-		"roster.menu":     p.Roster.Menu,
-		"chat.own":        p.Chat.Own,
-		"picture.content": p.Picture.Content,
-		"picture.kept":    p.Picture.Kept,
-	}
-	for name, candidates := range p.Elements {
-		c.expect(len(candidates) > 0, "elements."+name, "has no candidate")
-		candidateLists["elements."+name] = candidates
-	}
-	for list, candidates := range candidateLists {
-		for i, candidate := range candidates {
-			c.candidate(fmt.Sprintf("%s[%d]", list, i), candidate)
-		}
-	}
-	for list, sources := range map[string][]TextSource{
-		"roster.name":     p.Roster.Name,
-		"roster.self":     p.Roster.Self,
-		"roster.count":    p.Roster.Count,
-		"chat.author":     p.Chat.Author,
-		"chat.text":       p.Chat.Text,
-		"captions.author": p.Captions.Author,
-		"captions.text":   p.Captions.Text,
-	} {
-		for i, source := range sources {
-			path := fmt.Sprintf("%s[%d]", list, i)
-			c.selector(path+".css", source.CSS)
-			pattern, err := regexp.Compile(source.Pattern)
-			c.expect(err == nil, path+".pattern", "%q is not a regular expression", source.Pattern)
-			c.expect(source.Pattern == "" || err != nil || pattern.NumSubexp() > 0, path+".pattern",
-				"%q has no group in parentheses", source.Pattern)
-		}
-	}
-	// These could change the style of the whole page.
-	for list, hidden := range map[string][]HiddenElement{
-		"roster.hidden": p.Roster.Hidden, "chat.hidden": p.Chat.Hidden, "captions.hidden": p.Captions.Hidden,
-	} {
-		for i, element := range hidden {
-			path := fmt.Sprintf("%s[%d]", list, i)
-			c.selector(path+".css", element.CSS)
-			c.expect(!selectsWholePage(element.CSS), path+".css", "%q is the whole page", element.CSS)
-			c.expect(!strings.ContainsAny(element.CSS+element.Style, "{}<"), path, "has a character that CSS declarations do not need")
-		}
-	}
 	for screen, rules := range p.Screens {
 		path := fmt.Sprintf("screens.%s", screen)
 		c.expect(slices.Contains(Screens(), screen), path, "is not a screen; screens are %v", Screens())
@@ -109,7 +46,6 @@ func checkProfile(p *Profile) []string {
 	c.elements("captions.on", p.Captions.On)
 	c.elements("captions.language", p.Captions.Language.elements())
 	if p.Captions.Language.Options != "" {
-		c.selector("captions.language.options", p.Captions.Language.Options)
 		c.expect(len(p.Captions.Language.Open) > 0, "captions.language.open", "has no element")
 		c.expect(p.Captions.Language.Value != "", "captions.language.value", "must name an attribute")
 	}
@@ -136,7 +72,8 @@ func (c *profileChecker) rule(path string, rule Rule) {
 		"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
 	for i, condition := range rule.Text {
 		at := fmt.Sprintf("%s.text[%d]", path, i)
-		c.text(at, condition.TextMatch)
+		c.expect(len(condition.Equals)+len(condition.StartsWith)+len(condition.Contains) > 0, at,
+			"has no text under equals, startsWith or contains")
 		c.expect(len(condition.In) > 0, at, "has no region under in")
 		for _, region := range condition.In {
 			_, known := c.profile.Regions[region]
@@ -153,23 +90,37 @@ func (c *profileChecker) elements(path string, names []string) {
 	}
 }
 
-func (c *profileChecker) candidate(path string, candidate Candidate) {
-	c.selector(path+".css", candidate.CSS)
-	c.expect(candidate.MinWidth >= 0 && candidate.MinHeight >= 0, path, "minWidth and minHeight cannot be negative")
-	if candidate.Text != nil {
-		c.text(path+".text", *candidate.Text)
+// walk checks the selectors, patterns and texts of a part of the profile's file.
+func (c *profileChecker) walk(path string, node *yaml.Node) {
+	key, _, _ := strings.Cut(path[strings.LastIndexByte(path, '.')+1:], "[")
+	region, hidden := strings.HasPrefix(path, "regions."), strings.Contains(path, ".hidden[")
+	switch {
+	case node.Kind == yaml.AliasNode:
+		c.walk(path, node.Alias)
+	case node.Kind == yaml.MappingNode:
+		c.expect(key != "text" || len(node.Content) > 0, path, "has no text under equals, startsWith or contains")
+		for i := 1; i < len(node.Content); i += 2 {
+			c.walk(strings.TrimPrefix(path+"."+node.Content[i-1].Value, "."), node.Content[i])
+		}
+	case node.Kind == yaml.SequenceNode:
+		c.expect(len(node.Content) > 0 || !region && !strings.HasPrefix(path, "elements."), path, "has no candidate")
+		for i, inner := range node.Content {
+			c.walk(fmt.Sprintf("%s[%d]", path, i), inner)
+		}
+	case node.Kind == yaml.DocumentNode:
+		c.walk(path, node.Content[0])
+	case region || slices.Contains([]string{"css", "options", "participantContent", "tiles", "rows", "messages", "lines"}, key):
+		c.selector(path, node.Value)
+		c.expect(!region && !hidden || !selectsWholePage(node.Value), path, "%q is the whole page", node.Value)
+	case key == "pattern":
+		pattern, err := regexp.Compile(node.Value)
+		c.expect(err == nil, path, "%q is not a regular expression", node.Value)
+		c.expect(err != nil || pattern.NumSubexp() > 0, path, "%q has no group in parentheses", node.Value)
+	case slices.Contains([]string{"equals", "startsWith", "contains"}, key):
+		c.expect(strings.Trim(node.Value, " .…") != "", path, "has an empty text")
 	}
-	if candidate.Within != nil {
-		c.candidate(path+".within", *candidate.Within)
-	}
-}
-
-func (c *profileChecker) text(path string, match TextMatch) {
-	all := slices.Concat(match.Equals, match.StartsWith, match.Contains)
-	c.expect(len(all) > 0, path, "has no text under equals, startsWith or contains")
-	for _, text := range all {
-		c.expect(strings.Trim(text, " .…") != "", path, "has an empty text")
-	}
+	// These could change the style of the whole page.
+	c.expect(!hidden || !strings.ContainsAny(node.Value, "{}<"), path, "has a character that CSS declarations do not need")
 }
 
 // selector finds the mistakes that need no browser. The browser reports the

@@ -26,21 +26,40 @@ var embedded embed.FS
 // Profiles holds one profile per platform.
 type Profiles map[job.Platform]*Profile
 
+// wordsName is the name of the file in the operator's folder that replaces words.yaml.
+const wordsName = "words.yaml"
+
 // Load returns the built-in profiles, each replaced by the operator's profile of
-// the same platform, if the folder holds one in a *.yaml or *.yml file. An empty
+// the same platform, if the folder holds one in a *.yaml or *.yml file. Its words.yaml
+// replaces the words of all of them, in the whole process. An empty
 // folder name means that there is none.
 func Load(folder string) (Profiles, error) {
-	profiles, err := Embedded()
-	if err != nil || folder == "" {
-		return profiles, err
+	if folder == "" {
+		return Embedded()
 	}
-	own, err := readProfiles(os.DirFS(folder), folder+string(os.PathSeparator))
+	source := folder + string(os.PathSeparator)
+	text, err := os.ReadFile(source + wordsName)
+	hasWords := err == nil
+	if hasWords {
+		own, err := parseWords(source+wordsName, text)
+		if err != nil {
+			return nil, err
+		}
+		operatorWords.Store(own)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the words: %w", err)
+	}
+	profiles, err := Embedded()
+	if err != nil {
+		return nil, err
+	}
+	own, err := readProfiles(os.DirFS(folder), source)
 	if err != nil {
 		return nil, err
 	}
 	// A folder without profiles is a mistake, unless it holds another folder:
 	// package notetaker reads one.
-	if entries, err := os.ReadDir(folder); len(own) == 0 && (err != nil || !slices.ContainsFunc(entries, fs.DirEntry.IsDir)) {
+	if entries, err := os.ReadDir(folder); len(own) == 0 && !hasWords && (err != nil || !slices.ContainsFunc(entries, fs.DirEntry.IsDir)) {
 		return nil, fmt.Errorf("the profiles folder %s holds no *.yaml file", folder)
 	}
 	maps.Copy(profiles, own)
@@ -66,7 +85,7 @@ func readProfiles(files fs.FS, prefix string) (Profiles, error) {
 	profiles := make(Profiles)
 	var issues []error
 	for _, entry := range entries {
-		if entry.IsDir() || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(entry.Name())) {
+		if entry.IsDir() || entry.Name() == wordsName || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(entry.Name())) {
 			continue
 		}
 		profile, err := readProfile(files, entry.Name(), prefix)

@@ -130,8 +130,8 @@ func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) (own []bool, own
 }
 
 // addRows adds the rows of the list of people to the participants who have a tile.
-// A row is the person whose id it has, or else one person of its name: several rows
-// of a name are several people.
+// A row is the person whose id it has, or else one person of its name, which either may
+// cut at a comma: several rows of a name are several people.
 func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs map[string]bool, ownName string) []Participant {
 	own := p.ownRows(rows, ownIDs, ownName)
 	taken := make(map[string]bool) // ids of participants who have a row
@@ -161,9 +161,17 @@ func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs
 		if taken[row.ID] && row.ID != "" {
 			continue // a row that was read twice
 		}
-		found := find(func(known Participant) bool {
-			return known.Name == row.name() && row.name() != "" && (row.ID == "" || strings.HasPrefix(known.ID, namePrefix))
-		})
+		named := func(same func(tile, row string) bool) int {
+			return find(func(known Participant) bool {
+				return row.name() != "" && (row.ID == "" || strings.HasPrefix(known.ID, namePrefix)) && same(known.Name, row.name())
+			})
+		}
+		found := named(func(tile, row string) bool { return tile == row })
+		if found < 0 { // one of the names goes on, with a first name or with states
+			found = named(func(tile, row string) bool {
+				return strings.HasPrefix(tile, row+",") || strings.HasPrefix(row, tile+",")
+			})
+		}
 		if found >= 0 {
 			merge(found, row)
 			continue
@@ -188,7 +196,8 @@ func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName st
 		own[i] = row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.isOwnWord(row.shownName()) || p.isOwnWord(row.name())
 		marked = marked || own[i]
 	}
-	if marked || slices.ContainsFunc(rows, func(row RosterEntry) bool { return row.ID != "" }) && hasIDs(ownIDs) {
+	if marked || slices.ContainsFunc(rows, func(row RosterEntry) bool { return row.ID != "" }) &&
+		(len(ownIDs) > 1 || len(ownIDs) == 1 && !ownIDs[""]) { // the page gives the bot's own tiles an id
 		return own
 	}
 	i := slices.IndexFunc(rows, func(row RosterEntry) bool { return saysSelf(row.shownName(), ownName) })
@@ -199,16 +208,6 @@ func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName st
 		own[i] = true
 	}
 	return own
-}
-
-// hasIDs reports whether the page gives the bot's own tiles an id.
-func hasIDs(ids map[string]bool) bool {
-	for id := range ids {
-		if id != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // isOwnWord reports whether a name is the platform's word for oneself.

@@ -33,6 +33,13 @@ func TestParticipants(t *testing.T) {
 		others   int
 	}{
 		"no information": {Snapshot{}, nil, -1},
+		"a name that the list cuts, and one that goes on with states": {
+			Snapshot{
+				Tiles: []RosterEntry{shownAs("", "Smith, John"), shownAs("", "Mira Holt")},
+				Rows:  []RosterEntry{shownAs("", "Smith"), shownAs("", "Mira Holt, Stummgeschaltet")},
+			},
+			[]Participant{{ID: "name:Smith, John", Name: "Smith, John"}, {ID: "name:Mira Holt", Name: "Mira Holt"}}, 2,
+		},
 		"alone": {
 			Snapshot{Tiles: []RosterEntry{markedAs("me", "Standin", "Standin")}}, nil, 0,
 		},

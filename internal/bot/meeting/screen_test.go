@@ -30,6 +30,9 @@ func showing(t *testing.T, profile *Profile, elements []string, texts ...string)
 		}
 		snapshot.Elements[name] = VisibleElement{}
 	}
+	if slices.Contains(elements, nameInput) {
+		snapshot.Elements[nameInput] = VisibleElement{Value: "Standin"}
+	}
 	for _, text := range texts {
 		known := false
 		for _, rules := range profile.Screens {
@@ -85,7 +88,9 @@ func TestClassify(t *testing.T) {
 		"captions":                       {[]string{captionsButton}, nil, in, InMeeting},
 		"two weak controls":              {[]string{callControls, chatButton}, nil, in, InMeeting},
 		"one weak control":               {[]string{chatButton}, nil, in, Unknown},
-		"join button over a meeting":     {[]string{tile, joinButton}, nil, in, PreJoin},
+		"join button over a meeting":     {[]string{tile, joinButton, microphoneOff}, nil, in, PreJoin},
+		"a button to join again":         {[]string{joinButton, returnHome}, []string{"The call ended"}, in, Ended},
+		"only a button to join again":    {[]string{joinButton}, nil, in, Unknown},
 		"left":                           {nil, []string{"You left the meeting"}, in, Ended},
 		"only the way home, and no call": {[]string{returnHome}, nil, in, Ended},
 		"the way home in a call":         {append(call, tile, returnHome), nil, in, InMeeting},

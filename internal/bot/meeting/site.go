@@ -67,6 +67,7 @@ func (s *site) HandleNotices(ctx context.Context, page Page, observation Observa
 		}
 	case len(observation.Notices) > 0:
 		element := observation.Notices[0]
+		s.kept.press(element)
 		if err := s.press(ctx, page, element); err != nil && !Transient(err) {
 			return fmt.Errorf("press %s: %w", element, err)
 		}

@@ -91,6 +91,9 @@ type VisibleElement struct {
 	Value     string `json:"value"`     // value of a field
 	Disabled  bool   `json:"disabled"`
 	Covered   bool   `json:"covered"` // something lies over it
+
+	// Contradicted is set for a device's button that says both that the device is on and that it is off.
+	Contradicted bool `json:"contradicted,omitempty"`
 }
 
 // RosterEntry is a participant as a tile, or a row of the list of people, shows
@@ -167,5 +170,5 @@ func (s Snapshot) present(element string) bool {
 // clickable reports whether a click would reach the element.
 func (s Snapshot) clickable(element string) bool {
 	found, visible := s.Elements[element]
-	return visible && !found.Disabled && !found.Covered
+	return visible && !found.Disabled && !found.Covered && !found.Contradicted
 }

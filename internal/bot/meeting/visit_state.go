@@ -25,6 +25,8 @@ type visitState struct {
 	askedAt    time.Time // the join button was first pressed
 	aloneSince time.Time // the page has looked like a call without others
 	joinSince  time.Time // the join button has been disabled after it was pressed
+	closeSince time.Time // a dialog has been over a call whose connections the page has closed
+	wasOpen    bool      // the page had connections since the bot was admitted
 	last       Screen    // screen of the last snapshot
 	connected  bool      // the last snapshot showed media or controls that only a call has
 	document   int64     // document in which the meeting was last observed
@@ -47,7 +49,7 @@ func (v *visitState) reset() {
 	defer v.mu.Unlock()
 	v.past.Requested, v.past.Admitted = false, false
 	v.over = dialogState{}
-	v.askedAt, v.aloneSince, v.joinSince, v.pending = time.Time{}, time.Time{}, time.Time{}, ""
+	v.askedAt, v.aloneSince, v.joinSince, v.closeSince, v.pending = time.Time{}, time.Time{}, time.Time{}, time.Time{}, ""
 }
 
 // resume continues a visit of which only the history is known.
@@ -63,6 +65,7 @@ func (v *visitState) resume(past History, now time.Time) {
 	v.past = past
 	v.over.acknowledged = acknowledgement{text: past.Acknowledged, at: now.Add(-past.AcknowledgedFor), times: past.AcknowledgedTimes}
 	v.askedAt, v.aloneSince, v.joinSince = before(past.RequestedFor), before(past.AloneFor), before(past.JoinedFor)
+	v.closeSince, v.wasOpen = before(past.ClosedFor), past.ClosedFor > 0
 }
 
 // request records that the join button was pressed.
@@ -102,6 +105,8 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 	v.past.AloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.OwnName), now)
 	v.past.JoinedFor = lasting(&v.joinSince, v.past.Requested && snapshot.Elements[joinButton].Disabled, now)
 	v.past.RequestedFor = lasting(&v.askedAt, v.past.Requested, now)
+	v.wasOpen = v.past.Admitted && (v.wasOpen || snapshot.Open > 0)
+	v.past.ClosedFor = lasting(&v.closeSince, v.wasOpen && snapshot.Open == 0 && snapshot.Over != nil && !profile.callIsGone(snapshot), now)
 	v.past.Acknowledged, v.past.AcknowledgedFor, v.past.AcknowledgedTimes = v.over.recentlyAcknowledged(now)
 	v.connected = profile.isConnected(snapshot)
 	past := v.past

@@ -1,15 +1,16 @@
 package meeting
 
 import (
-	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
-
-	"standin/internal/jobs/job"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/unicode/norm"
@@ -22,6 +23,7 @@ var wordsFile []byte
 
 // Keys of phrases that are no screens.
 const (
+	nothingPhrase    = "nothing"    // proves nothing
 	leftPhrase       = "left"       // the visitor is outside; not why
 	invalidPhrase    = "invalid"    // the link leads to no meeting, or to none yet
 	notStartedPhrase = "notStarted" // somebody lets the visitor in when the meeting starts
@@ -31,142 +33,215 @@ const (
 // words.yaml describe them.
 type words struct {
 	Phrases map[Screen]phrases `yaml:"phrases"` // by screen, and by the keys above
-	Labels  map[string]phrases `yaml:"labels"`  // by element
-	Devices struct {
-		Microphone []string `yaml:"microphone"`
-		Camera     []string `yaml:"camera"`
-	} `yaml:"devices"` // names of the devices, as labels of what turns them on and off
-	Badges  []string `yaml:"badges"` // behind names, in parentheses
-	Icons   []string `yaml:"icons"`  // names of icons beside names
+	Labels  map[string]labels  `yaml:"labels"`  // by element
+	Devices map[string]labels  `yaml:"devices"` // names of the devices
+
+	Candidates map[string]Element `yaml:"candidates"` // by element
+	Badges     labels             `yaml:"badges"`     // behind names, in parentheses
+	Icons      labels             `yaml:"icons"`      // names of icons beside names
+	Replies    struct {
+		Granted labels `yaml:"granted"`
+		Refused labels `yaml:"refused"`
+	} `yaml:"replies"`
 	Dialogs struct {
-		Close       []string `yaml:"close"`
-		Acknowledge []string `yaml:"acknowledge"`
-		Decline     []string `yaml:"decline"`
-		Cancel      []string `yaml:"cancel"`
-		Agree       []string `yaml:"agree"`
-		Accept      []string `yaml:"accept"`
-		Never       []string `yaml:"never"`
-		Join        []string `yaml:"join"`
-		Elsewhere   []string `yaml:"elsewhere"`
-		Recorded    []string `yaml:"recorded"`
+		Without     phrases `yaml:"without"`
+		Close       labels  `yaml:"close"`
+		Acknowledge labels  `yaml:"acknowledge"`
+		Decline     labels  `yaml:"decline"`
+		Cancel      labels  `yaml:"cancel"`
+		Agree       labels  `yaml:"agree"`
+		Accept      labels  `yaml:"accept"`
+		Never       phrases `yaml:"never"`
+		Join        labels  `yaml:"join"`
+		Elsewhere   phrases `yaml:"elsewhere"`
+		Recorded    phrases `yaml:"recorded"`
 	} `yaml:"dialogs"`
+	SignInPaths labels `yaml:"signInPaths"` // parts of paths
+
+	badge *regexp.Regexp // matches badges behind a name
 }
 
-// phrases are phrases or labels. words.yaml has a list of them for each language.
-type phrases []string
+// labels are texts, in one list or in a list for each language.
+type labels []string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (p *phrases) UnmarshalYAML(node *yaml.Node) error {
-	var languages [][]string
-	if err := node.Decode(&languages); err != nil {
-		return err
+func (l *labels) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*l = append(*l, norm.NFKC.String(node.Value)) // as fold does with texts
 	}
-	for _, phrase := range slices.Concat(languages...) {
-		*p = append(*p, norm.NFKC.String(phrase)) // as fold does with texts
+	for _, inner := range node.Content {
+		_ = l.UnmarshalYAML(inner) // never fails
 	}
 	return nil
 }
 
-// knownWords returns the words of words.yaml.
-var knownWords = sync.OnceValue(func() words {
-	var known words
-	decoder := yaml.NewDecoder(bytes.NewReader(wordsFile))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&known); err != nil {
-		panic(fmt.Sprintf("words.yaml: %v", err)) // it is part of the program, and tested
+// phrases are parts of sentences.
+type phrases []phrase
+
+// phrase is the parts of a sentence that follow each other, each in one of several forms.
+type phrase [][]string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (p *phrases) UnmarshalYAML(node *yaml.Node) error {
+	var texts labels
+	_ = texts.UnmarshalYAML(node) // never fails
+	for _, text := range texts {
+		var parts phrase
+		for part := range strings.SplitSeq(text, "*") {
+			parts = append(parts, forms(part))
+		}
+		*p = append(*p, parts)
+	}
+	return nil
+}
+
+// forms returns the forms of a part, which has them in parentheses.
+func forms(part string) (all []string) {
+	before, rest, opened := strings.Cut(part, "(")
+	choices, after, closed := strings.Cut(rest, ")")
+	if !opened || !closed {
+		return []string{strings.ReplaceAll(spelling.Replace(foldings.Replace(strings.ToLower(part))), "_", " ")}
+	}
+	for choice := range strings.SplitSeq(choices, "|") {
+		all = append(all, forms(before+choice+after)...)
+	}
+	return all
+}
+
+// in reports whether a sentence has the parts of the phrase, one after the other.
+func (p phrase) in(sentence string) bool {
+	for _, forms := range p {
+		end := -1
+		for _, form := range forms {
+			if start := strings.Index(sentence, form); start >= 0 {
+				if ends := start + len(strings.TrimSuffix(form, " ")); end < 0 || ends < end {
+					end = ends // its space may be the border of the next word, too
+				}
+			}
+		}
+		if end < 0 {
+			return false
+		}
+		sentence = sentence[end:]
+	}
+	return true
+}
+
+// sentences returns the sentences of a text, as phrases are searched in them.
+func sentences(text string) []string {
+	all := strings.FieldsFunc(fold(text), func(r rune) bool { return strings.ContainsRune(".!?\u3002\u061F\u0964", r) })
+	for i, sentence := range all {
+		all[i] = " " + strings.Join(strings.Fields(spelling.Replace(sentence)), " ") + " "
+	}
+	return all
+}
+
+// spelling replaces what texts of one meaning write in several ways: marks between words, and the
+// hamzas and vowel marks of Arabic, Hebrew and Hindi.
+var spelling = strings.NewReplacer(strings.Split(`,@ @:@ @;@ @(@ @)@ @"@ @“@ @”@ @„@ @«@ @»@ @-@ @‐@ @‑@ @–@ @—@ @/@ @、@ @・@ @「@ @」@ `+
+	"@\u0623@\u0627@\u0625@\u0627@\u0622@\u0627@\u0649@\u064A@\u0629@\u0647@\u064B@@\u064C@@\u064D@@\u064E@@\u064F@@\u0650@@\u0651@@"+
+	"\u0652@@\u0640@@\u0901@\u0902@\u093C@", "@")...)
+
+// operatorWords are the words of the operator's words.yaml, if there are any.
+var operatorWords atomic.Pointer[words]
+
+// knownWords returns the operator's words, or those of words.yaml.
+func knownWords() *words { return cmp.Or(operatorWords.Load(), embeddedWords()) }
+
+// embeddedWords returns the words of words.yaml.
+var embeddedWords = sync.OnceValue(func() *words {
+	known, err := parseWords("words.yaml", wordsFile)
+	if err != nil {
+		panic(err) // it is part of the program, and tested
 	}
 	return known
 })
 
-// notOfPeople excludes the controls of participants, whom the bot could mute.
-const notOfPeople = `:not(:root:not(:has([jsname="Qx7uuf"], input[autocomplete="name"])) [data-participant-id] *, [data-stream-type] *, [role="listitem"] *, [role="treeitem"] *, [class*="video-avatar"] *)`
+// parseWords reads a file of words, which has the same keys as words.yaml. source names the file in errors.
+func parseWords(source string, data []byte) (*words, error) {
+	parsed := new(words)
+	if err := yaml.Unmarshal(data, parsed); err != nil {
+		return nil, fmt.Errorf("words %s: %w", source, err)
+	}
+	own, known := keysOf(data), keysOf(wordsFile)
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		if known[key] == 0 {
+			return nil, fmt.Errorf("words %s: line %d: neither a key of the embedded words.yaml nor a phrase: %s", source, own[key], key[1:])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if own[key] == 0 {
+			return nil, fmt.Errorf("words %s: line 1: the key %s is missing", source, key[1:])
+		}
+	}
+	parsed.badge = badgePattern(parsed.Badges)
+	return parsed, nil
+}
 
-// addWords adds the labels in other languages, and the names of devices, to the elements
-// of a profile, after the profile's own candidates, and the words of recording notices to
-// what stays in the picture, where the profile keeps any.
-func (p *Profile) addWords() {
-	if p.Elements == nil {
-		p.Elements = make(map[string]Element)
-	}
-	const buttons = `button, [role="button"]`
-	for name, labels := range knownWords().Labels {
-		if _, defined := p.Elements[name]; !defined {
-			continue
+// keysOf returns the keys of a file of words, each with its path and its line, and texts that are no phrases.
+func keysOf(data []byte) map[string]int {
+	lines := make(map[string]int)
+	var add func(node *yaml.Node, path string)
+	add = func(node *yaml.Node, path string) {
+		text := node.Value
+		if node.Kind == yaml.ScalarNode && (strings.Trim(text, " *_()|") == "" || strings.Count(text, "(") != strings.Count(text, ")")) {
+			lines[fmt.Sprintf("%s %q", path, text)] = node.Line
 		}
-		added := Candidate{CSS: buttons, Text: &TextMatch{StartsWith: labels}}
-		switch name {
-		case joinButton, leaveButton:
-			added = Candidate{CSS: `:is(button, [role="button"]):not([role="dialog"] *, .zm-modal *)`, Text: &TextMatch{Equals: labels}}
-			if name == joinButton && p.Platform == job.Teams { // at the end, its button to join again has such a label, too
-				added.CSS = `:root:has(` + textFields + `) ` + added.CSS
+		for i, inner := range node.Content {
+			key := path
+			if node.Kind == yaml.MappingNode {
+				key += "." + node.Content[i-i%2].Value
+				lines[key] = inner.Line
 			}
-		case confirmLeave, allowDevices, dismissTip:
-			added.Text = &TextMatch{Equals: labels}
-		case microphoneOn, microphoneOff, cameraOn, cameraOff:
-			added.CSS = `:is(button, [role="button"])` + notOfPeople
-		case nameInput:
-			added.CSS = textFields
-		case useBrowser, launchApp:
-			added.CSS = buttons + ", a"
-		case computerAudio:
-			added.CSS = buttons + `, [role="radio"][aria-checked="false"], input[type="radio"]:not(:checked)`
+			add(inner, key)
 		}
-		p.Elements[name] = append(p.Elements[name], added)
 	}
-	const on, off = `:is([aria-pressed="true"], [aria-checked="true"], input[type="checkbox"]:checked)`, `:is([aria-pressed="false"], [aria-checked="false"], input[type="checkbox"]:not(:checked))`
-	devices := knownWords().Devices
-	for _, device := range []struct {
-		element, css string
-		names        []string
-	}{
-		{microphoneOn, on, devices.Microphone}, {microphoneOff, off, devices.Microphone}, {cameraOn, on, devices.Camera},
-		{cameraOff, off, devices.Camera},
-	} {
-		p.Elements[device.element] = append(p.Elements[device.element], Candidate{
-			CSS: device.css + notOfPeople, Text: &TextMatch{Equals: device.names},
-		})
+	var node yaml.Node
+	_ = yaml.Unmarshal(data, &node) // it was decoded before
+	add(&node, "")
+	return lines
+}
+
+// addWords adds the candidates of words.yaml to the elements of a profile, after the profile's own, and the words of
+// recording notices to what stays in the picture, where the profile keeps any.
+func (p *Profile) addWords() {
+	for name, candidates := range knownWords().Candidates {
+		if _, defined := p.Elements[name]; defined {
+			p.Elements[name] = append(p.Elements[name], candidates...)
+		}
 	}
 	if len(p.Picture.Kept) > 0 {
 		p.Picture.Kept = append(p.Picture.Kept, Candidate{
-			CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: knownWords().Dialogs.Recorded},
+			CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: slices.Concat(slices.Concat(knownWords().Dialogs.Recorded...)...)},
 		})
 	}
 }
 
-// textFields are the fields that may ask for a name.
-const textFields = `input[type="text"]:not([role="searchbox"], [role="combobox"]), input:not([type]):not([role="searchbox"], [role="combobox"])`
-
-// findPhrase returns the first text that contains a phrase.
-func findPhrase(phrases, texts []string) (text string, ok bool) {
-	i := slices.IndexFunc(texts, func(text string) bool { return hasPhrase(text, phrases) })
+// findPhrase returns the first text that says what phrases of a screen say.
+func findPhrase(screen Screen, texts []string) (text string, ok bool) {
+	i := slices.IndexFunc(texts, func(text string) bool { return hasPhraseOf(text, screen) })
 	if i < 0 {
 		return "", false
 	}
 	return texts[i], true
 }
 
-// hasPhrase reports whether a text contains one of some phrases.
-func hasPhrase(text string, phrases []string) bool {
-	folded := fold(text)
-	return slices.ContainsFunc(phrases, func(phrase string) bool { return containsPhrase(folded, phrase) })
-}
-
-// hasPhraseOf reports whether a text contains a phrase of a screen.
+// hasPhraseOf reports whether a sentence of a text has a phrase of a screen.
 func hasPhraseOf(text string, screen Screen) bool {
-	return hasPhrase(text, knownWords().Phrases[screen])
+	known := knownWords().Phrases
+	return slices.ContainsFunc(sentences(text), func(sentence string) bool {
+		return known[screen].in(sentence) && !known[nothingPhrase].in(sentence)
+	})
 }
 
-// containsPhrase reports whether a folded text contains the parts of a phrase, which a *
-// separates, one after the other.
-func containsPhrase(text, phrase string) bool {
-	for part := range strings.SplitSeq(phrase, "*") {
-		_, after, found := strings.Cut(text, part)
-		if !found {
-			return false
-		}
-		text = after
-	}
-	return true
+// hasPhrase reports whether a sentence of a text has one of some phrases.
+func hasPhrase(text string, phrases phrases) bool {
+	return slices.ContainsFunc(sentences(text), phrases.in)
+}
+
+// in reports whether a sentence has one of the phrases.
+func (p phrases) in(sentence string) bool {
+	return slices.ContainsFunc(p, func(phrase phrase) bool { return phrase.in(sentence) })
 }
 
 // foldings replaces characters that pages use alike. The dot above is what is left of a
@@ -187,7 +262,8 @@ const maxSparseText = 1200 // characters
 // A phrase is weak evidence, so the screen needs another piece: that nothing of a
 // call is on the page, or that joining was requested.
 func (p *Profile) classifyByWords(snapshot Snapshot, past History) classification {
-	if snapshot.Media > 0 || snapshot.clickable(joinButton) || !p.callIsGone(snapshot) && past.Admitted {
+	offers := snapshot.clickable(joinButton) && (!past.Admitted || snapshot.hasForm())
+	if snapshot.Media > 0 || offers || !p.callIsGone(snapshot) && past.Admitted {
 		return classification{screen: Unknown}
 	}
 	texts, where := snapshot.Outline.messages()
@@ -199,14 +275,14 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
 	})
 	for _, phrase := range []Screen{
-		Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase,
+		Reconnecting, Removed, LobbyTimedOut, Denied, leftPhrase, invalidPhrase, NotFound, Ended, SignInWall, CannotConnect, notStartedPhrase,
 		Lobby, HostAbsent, BotWall,
 	} {
 		searched := withoutLabels
 		if phrase == BotWall {
 			searched = texts // "Check Captcha" is a button
 		}
-		text, ok := findPhrase(knownWords().Phrases[phrase], searched)
+		text, ok := findPhrase(phrase, searched)
 		if !ok {
 			continue
 		}
@@ -286,11 +362,7 @@ func signInForm(snapshot Snapshot) []Evidence {
 	asks := slices.ContainsFunc(snapshot.Outline.Fields, func(field OutlineControl) bool {
 		return field.Type == "email" || field.Type == "password"
 	})
-	names := slices.ContainsFunc([]string{
-		"signin", "sign-in", "login", "oauth", "authorize", "/register", "/registration",
-	}, func(part string) bool {
-		return strings.Contains(path, part)
-	})
+	names := slices.ContainsFunc(knownWords().SignInPaths, func(part string) bool { return strings.Contains(path, part) })
 	if !asks || !names {
 		return nil
 	}
