@@ -94,7 +94,7 @@ func Describe(platform job.Platform, scenario, language string, seed uint32) Pla
 // dialogs returns the dialogs that the pages may show in any scenario.
 func dialogs() map[job.Platform][]string {
 	return map[job.Platform][]string{
-		job.Meet:    {"nudge", "account", "devices", "strange", "tip"},
+		job.Meet:    {"nudge", "account", "devices", "strange", "tip", "hear"},
 		job.Teams:   {"allow", "sure", "recording"},
 		job.ZoomWeb: {"cookies", "allow", "allowTwice", "info", "joinAudio", "assistant", "muted"},
 	}

@@ -49,6 +49,11 @@ func Scenarios() []Scenario {
 		{Name: "strangeEnd", Weight: 2, Only: only(job.Meet, job.Teams), Reasons: hostEnded, Once: true},
 		{Name: "crowd", Weight: 3, Reasons: hostEnded},
 		{Name: "talk", Weight: 3, Reasons: hostEnded},
+		{Name: "notetaker", Weight: 2, Only: only(job.Meet), Reasons: hostEnded},
+		{Name: "panelist", Weight: 1, Only: only(job.ZoomWeb), Reasons: hostEnded},
+		{Name: "reload", Weight: 2, Only: only(job.Meet), Reasons: hostEnded},
+		{Name: "drawnEnd", Weight: 1, Only: only(job.ZoomWeb), Reasons: hostEnded},
+		{Name: "contradiction", Weight: 2, Only: only(job.Meet), Reasons: hostEnded},
 		{Name: "invalid", Weight: 1, Only: only(job.ZoomWeb), Reasons: hostEnded},
 
 		// The bot is not admitted.
@@ -57,12 +62,15 @@ func Scenarios() []Scenario {
 		{Name: "noAnswer", Weight: 2, Only: only(job.Meet), Codes: codes(job.LobbyTimeout)},
 		{Name: "never", Weight: 4, Codes: codes(job.LobbyTimeout), Waits: true},
 		{Name: "unknownNever", Weight: 2, Codes: codes(job.LobbyTimeout), Waits: true},
+		{Name: "botLobby", Weight: 3, Only: only(job.Teams), Codes: codes(job.LobbyTimeout), Waits: true},
 		{Name: "hostNever", Weight: 2, Only: only(job.Meet, job.ZoomWeb), Codes: codes(job.WaitingForHost), Waits: true},
 
 		// The bot is kept out.
 		{Name: "notFound", Weight: 4, Codes: codes(job.MeetingNotFound)},
 		{Name: "passcode", Weight: 2, Only: only(job.ZoomWeb), Codes: codes(job.MeetingNotFound)},
 		{Name: "signIn", Weight: 4, Codes: codes(job.AuthFailure)},
+		{Name: "emailCode", Weight: 3, Only: only(job.Teams), Codes: codes(job.AuthFailure)},
+		{Name: "codeError", Weight: 3, Only: only(job.ZoomWeb), Codes: codes(job.AuthFailure)},
 		{Name: "captcha", Weight: 2, Codes: codes(job.AuthFailure)},
 		{Name: "botWall", Weight: 3, Only: only(job.Meet, job.ZoomWeb), Codes: codes(job.AuthFailure)},
 		{Name: "credentials", Weight: 1, Only: only(job.Meet), Codes: codes(job.AuthFailure)},

@@ -170,7 +170,8 @@ async function startMedia({ video = true, people = plan.people.length } = {}) {
   await receiver.setRemoteDescription(sender.localDescription);
   await receiver.setLocalDescription(await receiver.createAnswer());
   await sender.setRemoteDescription(receiver.localDescription);
-  media.stop = () => { sender.close(); receiver.close(); context.close(); media.stop = () => {}; };
+  const before = media.stop;
+  media.stop = () => { before(); sender.close(); receiver.close(); context.close(); media.stop = () => {}; };
   media.speak = (aloud) => { gain.gain.value = aloud ? 0.2 : 0; };
   return { sound, videos };
 }
@@ -235,6 +236,20 @@ const common = {
     return dialog({ title: text('strangeDialog'), body: words.strangeBody && text('strangeBody'), buttons: shuffle([text('strangeYes'), text('strangeNo')]) });
   },
 
+  // gate keeps the media back until one of its buttons is pressed, which leaves or joins.
+  async notetaker() {
+    const joined = await Promise.race([dialog({ title: 'Your call audio and video will be shared with Read AI', buttons: [text('leave'), text('joinNow')] }), sleep(15000)]);
+    await log('gate', joined === 1 ? 'opened' : 'closed');
+    if (joined !== 1) { await endMeeting(this, 'removed'); await new Promise(() => {}); }
+  },
+
+  // panelist offers to speak in a webinar, which joins anew.
+  async panelist() {
+    const answer = await Promise.race([dialog({ title: 'The host would like to promote you to a panelist', buttons: ['Join as Panelist', 'Stay as Attendee'] }), sleep(20000)]);
+    await log('panelist', answer === 1 ? 'declined' : 'accepted');
+    if (answer !== 1) { await endMeeting(this, 'removed'); await new Promise(() => {}); }
+  },
+
   // decoys says the words of other screens in the chat.
   async decoys() {
     this.said = [];
@@ -292,12 +307,23 @@ async function endMeeting(page, kind) {
   await log('over', kind);
   page.ended = true;
   media.stop();
+  if (kind === 'drawnEnd') { // an end in unknown words, over the call
+    dialog({ title: 'Nähdään pian!', buttons: ['OK'] });
+    keepDialog();
+    return;
+  }
   if (kind === 'strangeEnd') { // an end in unknown words
     lasting.length = 0;
     show(h('div', { css: 'padding:24px' }, [h('p', { text: text('strangeEnd') }), button('OK')]));
     return;
   }
   await page.end(kind);
+}
+
+// keepDialog shows the last dialog again whenever it is closed.
+function keepDialog() {
+  const last = document.body.lastElementChild;
+  new MutationObserver(() => { if (!last.isConnected) document.body.append(last); }).observe(document.body, { childList: true });
 }
 
 // waitInLobby shows the lobby until the bot has reported it, and a little longer.
@@ -315,9 +341,10 @@ async function meetPeople(page, { alone = false } = {}) {
   await page.call({ alone });
   if (alone) return new Promise(() => {});
   const recording = reported('recording', 60000);
-  if (['dialogs', 'decoys', 'consent'].includes(plan.scenario)) await page[plan.scenario]();
+  if (['dialogs', 'decoys', 'consent', 'notetaker'].includes(plan.scenario)) await page[plan.scenario]();
   else if (plan.decoys) page.decoys();
   await recording;
+  if (plan.scenario === 'panelist') await page.panelist();
   await delay(1000, 2200);
   if (plan.scenario === 'unknownScreen') {
     await log('cover');
@@ -330,12 +357,17 @@ async function meetPeople(page, { alone = false } = {}) {
   if (plan.scenario === 'crowd') await delay(9000, 11000); // the bot reads the list
   if (plan.scenario === 'talk') await delay(14000, 18000);
   if (plan.scenario === 'quiet') await delay(3500, 5000); // the toolbar has hidden
+  if (plan.scenario === 'reload' && seen.admitted === 1) {
+    media.stop();
+    location.reload();
+    await new Promise(() => {});
+  }
 }
 
-const endings = { removed: 'removed', lost: 'lost', strangeEnd: 'strangeEnd', freeEnd: 'freeEnd' };
+const endings = { drawnEnd: 'drawnEnd', removed: 'removed', lost: 'lost', strangeEnd: 'strangeEnd', freeEnd: 'freeEnd' };
 
 // walls are the pages that keep the bot out.
-const walls = new Set(['locked', 'finalModal', 'registration', 'notFound', 'signIn', 'captcha', 'botWall', 'full', 'credentials', 'network', 'passcode']);
+const walls = new Set(['emailCode', 'codeError', 'locked', 'finalModal', 'registration', 'notFound', 'signIn', 'captcha', 'botWall', 'full', 'credentials', 'network', 'passcode']);
 
 // play runs the scenario on a page that has loaded.
 async function play(page) {
@@ -350,7 +382,7 @@ async function play(page) {
   }
   const finished = seen.over && seen.admitted && scenario !== 'lost';
   if (finished && !page.afterJoin) return page.wall('notFound');
-  const straight = ['crowd', 'talk', 'terms', 'freeEnd', 'busyHost', 'straight', 'alone', 'consent'].includes(scenario) || seen.admitted > 0;
+  const straight = ['crowd', 'talk', 'terms', 'freeEnd', 'busyHost', 'straight', 'alone', 'consent', 'notetaker', 'panelist', 'reload', 'drawnEnd'].includes(scenario) || seen.admitted > 0;
   const hostFirst = scenario === 'hostAbsent' || scenario === 'hostNever';
   if (hostFirst && page.hostBefore) {
     await waitInLobby(page, 'hostAbsent');
@@ -374,6 +406,7 @@ async function play(page) {
   if (!straight) {
     if (hostFirst && !page.hostBefore) await waitInLobby(page, 'hostAbsent');
     if (scenario === 'hostNever') return;
+    if (scenario === 'botLobby') return waitInLobby(page, 'botLobby');
     const unknown = scenario === 'unknownLobby' || scenario === 'unknownNever';
     await waitInLobby(page, unknown ? 'unknownLobby' : 'lobby');
     if (scenario === 'never' || scenario === 'unknownNever') return;

@@ -20,6 +20,7 @@ function deviceButtons() {
     const update = () => {
       element.setAttribute('data-is-muted', String(!devices[device]));
       element.setAttribute('aria-label', text(devices[device] ? off : on));
+      if (plan.scenario === 'contradiction') element.replaceChildren(h('i', { bare: true, cls: 'google-symbols', text: device === 'mic' ? 'mic' : 'videocam' }));
     };
     element.addEventListener('click', () => { devices[device] = !devices[device]; update(); });
     update();
@@ -88,6 +89,11 @@ const page = {
     if (plan.dialogs.includes('devices')) {
       const without = await dialog({ title: text('devices'), buttons: [text('useDevices'), text('withoutDevices')] });
       if (without) devices.mic = devices.camera = false;
+    }
+    if (plan.dialogs.includes('hear')) {
+      const without = await dialog({ title: 'Do you want people to hear you in the meeting?', buttons: ['Use microphone', fixed('hear', ['Continue without microphone', 'Not now'])] });
+      await log('hear', without === 1 ? 'without' : 'with');
+      if (!without) devices.mic = true;
     }
     if (plan.dialogs.includes('strange')) await this.strange();
   },

@@ -109,6 +109,10 @@ const page = {
   },
 
   async lobby(kind) {
+    if (kind === 'botLobby') { // in words that nobody has published
+      show(h('div', { css: sheetCSS }, [h(fixed('bot lobby', ['h1', 'div', 'p']), { text: 'Your organization’s policy applies to you' }), button(text('cancel'), {}, () => left(this))]));
+      return;
+    }
     const words = text(kind);
     const tag = fixed('lobby tag', ['span', 'h2', 'div']);
     this.status.replaceChildren(h('div', { css: 'padding:0 20px' }, [h(tag, { id: tag === 'span' ? 'call-status' : undefined, role: fixed('lobby role', [undefined, 'status']), text: words })]));
@@ -211,6 +215,11 @@ const page = {
         field('meeting-code-input', plan.number), field('meeting-passcode-input', plan.passcode),
         button(text('rejoin'), { disabled: true }), button(text('dismiss'), { 'data-tid': 'calling-retry-cancelbutton' }),
       ]);
+      return;
+    }
+    if (kind === 'emailCode') { // a form in words that no bot can know
+      const code = fixed('email code', [true, false]);
+      show(h('div', { css: sheetCSS }, [h('h1', { text: 'Vahvista sähköpostisi' }), h('input', code ? { type: 'text', inputmode: 'numeric', maxlength: '6', css: 'height:32px' } : { type: 'email', css: 'height:32px' }), button('Seuraava')]));
       return;
     }
     if (kind === 'locked') return this.retry(null, text('locked'), [button(text('dismiss'), { 'data-tid': 'calling-retry-cancelbutton' })]);

@@ -13,6 +13,7 @@ const page = {
   allowed: false,
 
   early(kind) {
+    if (kind === 'codeError') return true;
     return ['signIn', 'network', 'botWall'].includes(kind) ? fixed('early', [true, false]) : false;
   },
 
@@ -237,7 +238,9 @@ const page = {
 
   async wall(kind) {
     const message = (words, ...extra) => show(h('div', { css: boxCSS }, [words && h(fixed('wall tag', ['h1', 'div', 'span']), { text: words }), ...extra]));
+    if (kind === 'codeError') document.title = 'Error - Zoom';
     switch (kind) {
+      case 'codeError': return message(`${fixed('code text', ['This meeting requires registration', 'Virhe', '无法加入'])} (${fixed('code', ['3,099', '3,100', '3,603'])})`);
       case 'locked': return this.acknowledged(text('locked'), fixed('stays', [true, false]));
       case 'finalModal': return this.acknowledged(text('finalModal'), true);
       case 'busyHost': return this.acknowledged(text('busyHost'), false);
