@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,10 +55,9 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 		return classification{}, false
 	}
 	text := textEvidence(announced, "a dialog", weakWeight)
-	for _, screen := range []Screen{Denied, Removed, LobbyTimedOut, Ended, NotFound, SignInWall, BotWall, HostAbsent, CannotConnect} {
-		if hasPhraseOf(announced, screen) {
-			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
-		}
+	if found, ok := firstSaid(text, announced, evidence, LobbyTimedOut, Denied, Removed, NotFound, Ended, SignInWall, BotWall, HostAbsent,
+		CannotConnect); ok {
+		return found, true
 	}
 	if past.Acknowledged != announced || snapshot.Over == nil || snapshot.LobbyText != "" || snapshot.present(leaveButton) ||
 		past.AcknowledgedFor < finalTime && past.AcknowledgedTimes < 2 {
@@ -85,12 +85,16 @@ func (p *Profile) classifyAnnouncedEnd(snapshot Snapshot, past History) (classif
 	default:
 		return classification{}, false
 	}
-	for _, screen := range []Screen{Removed, Ended} {
-		if hasPhraseOf(past.Acknowledged, screen) {
-			return classification{screen: screen, evidence: []Evidence{textEvidence(past.Acknowledged, "a dialog", weakWeight), over}}, true
-		}
+	return firstSaid(textEvidence(past.Acknowledged, "a dialog", weakWeight), past.Acknowledged, over, Removed, Ended)
+}
+
+// firstSaid recognizes the first of some screens of which a text has a phrase, beside other evidence.
+func firstSaid(text Evidence, said string, beside Evidence, screens ...Screen) (classification, bool) {
+	i := slices.IndexFunc(screens, func(screen Screen) bool { return hasPhraseOf(said, screen) })
+	if i < 0 {
+		return classification{}, false
 	}
-	return classification{}, false
+	return classification{screen: screens[i], evidence: []Evidence{text, beside}}, true
 }
 
 // refusedOverForm recognizes a refusal that a notice announces over a page that offers to
@@ -99,12 +103,8 @@ func refusedOverForm(snapshot Snapshot, past History) (classification, bool) {
 	if !past.Requested || past.Admitted || !snapshot.Visible(joinButton) {
 		return classification{}, false
 	}
-	for _, screen := range []Screen{Denied, LobbyTimedOut} {
-		if text, ok := findPhrase(screen, snapshot.Outline.Notices); ok {
-			return classification{screen: screen, evidence: []Evidence{textEvidence(text, "a notice", weakWeight), requestedEvidence()}}, true
-		}
-	}
-	return classification{}, false
+	said := strings.Join(snapshot.Outline.Notices, ". ")
+	return firstSaid(textEvidence(said, "a notice", weakWeight), said, requestedEvidence(), LobbyTimedOut, Denied)
 }
 
 // hostAbsentAnywhere recognizes an absent host by a text anywhere on a page that does

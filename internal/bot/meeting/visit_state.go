@@ -49,7 +49,7 @@ func (v *visitState) reset() {
 	defer v.mu.Unlock()
 	v.past.Requested, v.past.Admitted = false, false
 	v.over = dialogState{}
-	v.askedAt, v.aloneSince, v.joinSince, v.closeSince, v.pending = time.Time{}, time.Time{}, time.Time{}, time.Time{}, ""
+	v.askedAt, v.aloneSince, v.joinSince, v.pending = time.Time{}, time.Time{}, time.Time{}, ""
 }
 
 // resume continues a visit of which only the history is known.

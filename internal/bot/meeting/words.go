@@ -34,7 +34,6 @@ const (
 type words struct {
 	Phrases map[Screen]phrases `yaml:"phrases"` // by screen, and by the keys above
 	Labels  map[string]labels  `yaml:"labels"`  // by element
-	Devices map[string]labels  `yaml:"devices"` // names of the devices
 
 	Candidates map[string]Element `yaml:"candidates"` // by element
 	Badges     labels             `yaml:"badges"`     // behind names, in parentheses
