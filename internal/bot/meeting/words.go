@@ -135,9 +135,10 @@ func sentences(text string) []string {
 	return all
 }
 
-// spelling replaces what texts of one meaning write in several ways: marks between words, and the
+// spelling replaces what texts of one meaning write in several ways: marks between words, words that are put together, and the
 // hamzas and vowel marks of Arabic, Hebrew and Hindi.
-var spelling = strings.NewReplacer(strings.Split(`,@ @:@ @;@ @(@ @)@ @"@ @“@ @”@ @„@ @«@ @»@ @-@ @‐@ @‑@ @–@ @—@ @/@ @、@ @・@ @「@ @」@ `+
+var spelling = strings.NewReplacer(strings.Split(`'@' @,@ @:@ @;@ @(@ @)@ @"@ @“@ @”@ @„@ @«@ @»@ `+
+	`@-@ @‐@ @‑@ @–@ @—@ @/@ @、@ @・@ @「@ @」@ `+
 	"@\u0623@\u0627@\u0625@\u0627@\u0622@\u0627@\u0649@\u064A@\u0629@\u0647@\u064B@@\u064C@@\u064D@@\u064E@@\u064F@@\u0650@@\u0651@@"+
 	"\u0652@@\u0640@@\u0901@\u0902@\u093C@", "@")...)
 
