@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,16 +13,9 @@ import (
 // or in the past.
 func After(header string, now time.Time, longest time.Duration) time.Duration {
 	header = strings.TrimSpace(header)
-	if header != "" && strings.Trim(header, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(header, 10, 64)
-		if err != nil || seconds > int64(longest/time.Second) { // err: out of range
-			return longest
-		}
-		return time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseUint(header, 10, 63); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(longest/time.Second))) * time.Second
 	}
-	date, err := http.ParseTime(header)
-	if err != nil {
-		return 0
-	}
+	date, _ := http.ParseTime(header) // the zero time if it is malformed
 	return min(max(0, date.Sub(now)), longest)
 }

@@ -123,6 +123,8 @@ type Error struct {
 	RetryAfter time.Duration // as the provider asks; 0 if it does not
 	Revoked    bool          // the owner has to give permission again
 
+	Unreachable bool // the server of a feed does not respond at all
+
 	gone bool // the position is no longer known
 }
 

@@ -32,10 +32,8 @@ func (w *Service) fetchAPI(ctx context.Context, c *Calendar, known Validators, n
 	bounded, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
 	meetings, changed, err = w.readAPI(bounded, c, known, now)
-	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
-		err = &feedError{reason: refused.Reason, retryAfter: refused.RetryAfter, revoked: refused.Revoked}
-	} else if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = &feedError{reason: fmt.Sprintf("%s did not send the calendar within %s", c.Provider.Title(), apiTime)}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = unreadable(fmt.Sprintf("%s did not send the calendar within %s", c.Provider.Title(), apiTime))
 	}
 	return meetings, changed, err
 }
@@ -98,7 +96,7 @@ func (w *Service) nearChanged(ctx context.Context, opened *calendarapi.Calendar,
 func (w *Service) open(ctx context.Context, c *Calendar) (*calendarapi.Calendar, error) {
 	access, err := w.access(*c)
 	if err != nil {
-		return nil, &feedError{reason: "the access cannot be decrypted: " + err.Error()}
+		return nil, unreadable("the access cannot be decrypted: " + err.Error())
 	}
 	return w.apis.Open(ctx, access, func(ctx context.Context, refreshToken string) error {
 		access.RefreshToken = refreshToken
@@ -186,9 +184,6 @@ func (w *Service) Choices(ctx context.Context, caller account.Caller, id uuid.UU
 	ctx, cancel := context.WithTimeout(ctx, feedTime)
 	defer cancel()
 	opened, err := w.open(ctx, &c)
-	if unreadable, ok := errors.AsType[*feedError](err); ok {
-		return nil, &calendarapi.Error{Reason: unreadable.reason}
-	}
 	if err != nil {
 		return nil, err
 	}

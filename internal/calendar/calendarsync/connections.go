@@ -151,20 +151,20 @@ func (w *Service) Disconnect(ctx context.Context, caller account.Caller, id uuid
 
 // SyncNow reads a calendar of the caller now. Further calls of a team wait, and a few at most:
 // then the error is budget.ErrFull.
-func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (Calendar, Changes, error) {
+func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (c Calendar, changes Changes, err error) {
 	release, err := w.requested.Acquire(ctx, caller.ConsumerID.String(), 1)
 	if err != nil {
-		return Calendar{}, Changes{}, err
+		return c, changes, err
 	}
 	defer release()
 	c, ok, err := w.Store.ClaimCalendar(ctx, caller, id, w.Now().Add(maxSync))
 	if err != nil {
-		return Calendar{}, Changes{}, err
+		return c, changes, err
 	}
 	if !ok {
-		return Calendar{}, Changes{}, job.NewError(job.NotFound, "no such calendar")
+		return c, changes, job.NewError(job.NotFound, "no such calendar")
 	}
-	c, changes, err := w.sync(ctx, c)
+	c, changes, err = w.sync(ctx, c)
 	if errors.Is(err, runner.ErrLost) { // it was changed, and is read again
 		c, err = w.Store.Calendar(ctx, caller, id)
 	}

@@ -29,20 +29,19 @@ const (
 )
 
 // meetingsOf returns the meetings of a calendar file from shortly before now until the
-// end of the window, by their start. The error is a *feedError.
+// end of the window, by their start. The error is a *calendarapi.Error.
 func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, error) {
 	budget := calendar.NewFeedBudget(time.Now().Add(readTime))
 	parsed, err := calendar.ParseICS(file, budget, w.MeetingHosts...)
 	if malformed, ok := errors.AsType[*calendar.ICSError](err); ok {
 		if bytes.Contains(bytes.ToLower(file[:min(len(file), 1000)]), []byte("<html")) {
-			return nil, &feedError{
-				reason: "the address leads to a web page, not to a calendar: copy the address in iCal format, which usually ends in .ics",
-			}
+			return nil, unreadable("the address leads to a web page, not to a calendar: " +
+				"copy the address in iCal format, which usually ends in .ics")
 		}
-		return nil, &feedError{reason: "the file is not a calendar that can be read: " + malformed.Reason}
+		return nil, unreadable("the file is not a calendar that can be read: " + malformed.Reason)
 	}
 	if err != nil {
-		return nil, &feedError{reason: "reading the calendar takes too long"}
+		return nil, unreadable("reading the calendar takes too long")
 	}
 	byUID, first := make(map[string][]calendar.Event), make(map[string]calendar.Event)
 	for _, e := range parsed.Events {
@@ -74,7 +73,7 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 			found = append(found, newEvent(e, c, decide))
 		}
 		if err != nil {
-			return nil, &feedError{reason: "the file is not a calendar that can be read: its meetings take too much work"}
+			return nil, unreadable("the file is not a calendar that can be read: its meetings take too much work")
 		}
 	}
 	return earliest(found), nil

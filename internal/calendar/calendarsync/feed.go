@@ -15,6 +15,7 @@ import (
 	"standin/internal/base/dialguard"
 	"standin/internal/base/retry"
 	"standin/internal/calendar"
+	"standin/internal/calendar/calendarapi"
 )
 
 const (
@@ -24,16 +25,8 @@ const (
 	maxAddress   = 2048
 )
 
-// feedError is why a calendar cannot be read, for people.
-type feedError struct {
-	reason     string
-	retryAfter time.Duration // as the server asks; 0 if it does not
-	revoked    bool          // its owner has to permit it again
-
-	unreachable bool // the server does not respond at all
-}
-
-func (e *feedError) Error() string { return e.reason }
+// unreadable says why a calendar cannot be read, for people.
+func unreadable(reason string) error { return &calendarapi.Error{Reason: reason} }
 
 // feeds reads calendars that are published at an address.
 type feeds struct{ client *http.Client }
@@ -45,9 +38,9 @@ func newFeeds(network dialguard.Network) *feeds {
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > maxRedirects:
-				return &feedError{reason: "the server redirects too often"}
+				return unreadable("the server redirects too often")
 			case r.URL.Scheme != "https" && via[0].URL.Scheme == "https":
-				return &feedError{reason: "the server redirects to an address without encryption"}
+				return unreadable("the server redirects to an address without encryption")
 			}
 			r.Header.Del("Referer") // it would tell the secret address to another server
 			return nil
@@ -75,14 +68,14 @@ func ParseAddress(text string) (address, masked string, err error) {
 const webcal = "webcal"
 
 // read reads a feed. It reports false if nothing has changed since the validators. The
-// error is a *feedError, unless ctx has ended.
+// error is a *calendarapi.Error, unless ctx has ended.
 func (f *feeds) read(ctx context.Context, address string, known Validators) (body []byte, read Validators, changed bool, err error) {
 	rest, open := strings.CutPrefix(address, webcal+":")
 	if !open {
 		return f.get(ctx, address, known)
 	}
 	body, read, changed, err = f.get(ctx, "https:"+rest, known)
-	if failed, ok := errors.AsType[*feedError](err); ok && failed.unreachable {
+	if failed, ok := errors.AsType[*calendarapi.Error](err); ok && failed.Unreachable {
 		return f.get(ctx, "http:"+rest, known)
 	}
 	return body, read, changed, err
@@ -92,7 +85,7 @@ func (f *feeds) read(ctx context.Context, address string, known Validators) (bod
 func (f *feeds) get(ctx context.Context, address string, known Validators) (body []byte, read Validators, changed bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, read, false, &feedError{reason: "the address is not a URL"}
+		return nil, read, false, unreadable("the address is not a URL")
 	}
 	request.Header.Set("User-Agent", "Standin")
 	request.Header.Set("Accept", "text/calendar, */*;q=0.1")
@@ -118,7 +111,7 @@ func (f *feeds) get(ctx context.Context, address string, known Validators) (body
 		return nil, read, false, connectError(ctx, err)
 	}
 	if len(body) > calendar.MaxFeed {
-		return nil, read, false, &feedError{reason: fmt.Sprintf("the calendar is larger than %d MiB", calendar.MaxFeed>>20)}
+		return nil, read, false, unreadable(fmt.Sprintf("the calendar is larger than %d MiB", calendar.MaxFeed>>20))
 	}
 	return body, Validators{ETag: validator(response, "ETag"), LastModified: validator(response, "Last-Modified")}, true, nil
 }
@@ -132,18 +125,18 @@ func validator(response *http.Response, name string) string {
 }
 
 // statusError says what a status means for the owner of a calendar.
-func statusError(response *http.Response) *feedError {
+func statusError(response *http.Response) error {
 	status := strconv.Itoa(response.StatusCode)
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &feedError{reason: "the server refuses access (" + status +
-			"): copy the secret address in iCal format from the settings of the calendar again"}
+		return unreadable("the server refuses access (" + status +
+			"): copy the secret address in iCal format from the settings of the calendar again")
 	case http.StatusNotFound, http.StatusGone:
-		return &feedError{reason: "there is no calendar at this address (" + status +
-			"): it may have been reset; copy it from the settings of the calendar again"}
+		return unreadable("there is no calendar at this address (" + status +
+			"): it may have been reset; copy it from the settings of the calendar again")
 	}
-	return &feedError{
-		reason: "the server responded with " + status, retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxPause),
+	return &calendarapi.Error{
+		Reason: "the server responded with " + status, RetryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxPause),
 	}
 }
 
@@ -153,8 +146,8 @@ func connectError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if known, ok := errors.AsType[*feedError](err); ok {
+	if known, ok := errors.AsType[*calendarapi.Error](err); ok {
 		return known
 	}
-	return &feedError{reason: "the calendar could not be fetched: " + dialguard.Public(err), unreachable: true}
+	return &calendarapi.Error{Reason: "the calendar could not be fetched: " + dialguard.Public(err), Unreachable: true}
 }

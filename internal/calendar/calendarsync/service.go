@@ -209,9 +209,9 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 		fetch = w.fetchFeed
 	}
 	meetings, changed, err := fetch(ctx, c, known, now)
-	if unreadable, ok := errors.AsType[*feedError](err); ok {
+	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
 		err = nil
-		w.failed(c, unreadable, now)
+		w.failed(c, refused, now)
 		if c.State == Revoked {
 			err = w.Store.WithdrawEvents(ctx, *c, now)
 		}
@@ -260,7 +260,7 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
 	address, err := w.Key.Open(c.ID.String(), c.Sealed)
 	if err != nil {
-		return nil, false, &feedError{reason: "the address cannot be decrypted: " + err.Error()}
+		return nil, false, unreadable("the address cannot be decrypted: " + err.Error())
 	}
 	body, validators, changed, err := w.feeds.read(ctx, address, known)
 	if err != nil || !changed {
@@ -279,16 +279,16 @@ func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, 
 }
 
 // failed notes why a calendar cannot be read, and sets when it is tried again.
-func (w *Service) failed(c *Calendar, err *feedError, now time.Time) {
+func (w *Service) failed(c *Calendar, err *calendarapi.Error, now time.Time) {
 	backoff := retry.Backoff{Min: c.Poll, Max: maxPause, Failures: c.Failures}
-	pause := max(backoff.Next(), MinPoll, err.retryAfter)
+	pause := max(backoff.Next(), MinPoll, err.RetryAfter)
 	if c.Failures == 0 {
-		w.Log.Warn("cannot read calendar", "calendar", c.ID, "reason", err.reason, "retry_in", pause)
+		w.Log.Warn("cannot read calendar", "calendar", c.ID, "reason", err.Reason, "retry_in", pause)
 	}
-	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.reason, backoff.Failures, now.Add(pause), Validators{
+	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.Reason, backoff.Failures, now.Add(pause), Validators{
 		Position: c.Validators.Position,
 	}
-	if err.revoked {
+	if err.Revoked {
 		c.State, c.DueAt = Revoked, now.Add(revokedPause)
 	}
 }

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -66,19 +65,9 @@ func (s *Sender) Collectors() []prometheus.Collector {
 type backlog struct {
 	outbox Outbox
 	now    func() time.Time
-
-	mu      sync.Mutex
-	read    time.Time
-	waiting int64
-	oldest  time.Time
 }
 
-// Reading the backlog counts all waiting deliveries, so frequent scrapes get
-// cached figures.
-const (
-	backlogAge     = 5 * time.Second
-	backlogTimeout = 5 * time.Second
-)
+const backlogTimeout = 5 * time.Second
 
 var (
 	backlogDepth = prometheus.NewDesc("standin_webhook_queue_depth",
@@ -96,23 +85,17 @@ func (b *backlog) Describe(descriptions chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. It reports no figures while the
 // database is unavailable.
 func (b *backlog) Collect(collected chan<- prometheus.Metric) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.now()
-	if b.read.IsZero() || now.Sub(b.read) >= backlogAge {
-		ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
-		defer cancel()
-		waiting, oldest, err := b.outbox.Backlog(ctx)
-		if err != nil {
-			collected <- prometheus.NewInvalidMetric(backlogDepth, err)
-			return
-		}
-		b.read, b.waiting, b.oldest = now, waiting, oldest
+	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
+	defer cancel()
+	waiting, oldest, err := b.outbox.Backlog(ctx)
+	if err != nil {
+		collected <- prometheus.NewInvalidMetric(backlogDepth, err)
+		return
 	}
 	age := 0.0
-	if !b.oldest.IsZero() {
-		age = max(0, now.Sub(b.oldest).Seconds())
+	if !oldest.IsZero() {
+		age = max(0, b.now().Sub(oldest).Seconds())
 	}
-	collected <- prometheus.MustNewConstMetric(backlogDepth, prometheus.GaugeValue, float64(b.waiting))
+	collected <- prometheus.MustNewConstMetric(backlogDepth, prometheus.GaugeValue, float64(waiting))
 	collected <- prometheus.MustNewConstMetric(backlogOldest, prometheus.GaugeValue, age)
 }

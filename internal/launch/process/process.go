@@ -152,7 +152,10 @@ func (l *Launcher) start(key launch.Key, path string) error {
 	defer log.Close() // the bot inherits its own descriptor
 	// The bot outlives this call and the service, so it gets no caller's context.
 	cmd := exec.CommandContext(context.Background(), l.settings.Executable, "bot", "--config", path)
-	cmd.Env = botEnvironment(os.Environ())
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(inherited, name) && !strings.HasPrefix(name, "LC_")
+	})
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if l.confined {
@@ -314,16 +317,9 @@ func killGroup(pid int) {
 // folder returns the folder of a bot's files.
 func (l *Launcher) folder(key launch.Key) string { return filepath.Join(l.settings.Dir, key.String()) }
 
-// botEnvironment returns the variables of an environment that a bot inherits.
-func botEnvironment(environment []string) []string {
-	allowed := []string{
-		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE",
-		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS",
-		"FONTCONFIG_FILE", "FONTCONFIG_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH",
-	}
-	allowed = append(allowed, launch.ProxyVariables...)
-	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return !slices.Contains(allowed, name) && !strings.HasPrefix(name, "LC_")
-	})
-}
+// inherited are the environment variables that a bot gets from the service, beside those of the locale.
+var inherited = append([]string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE",
+	"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS",
+	"FONTCONFIG_FILE", "FONTCONFIG_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH",
+}, launch.ProxyVariables...)

@@ -229,17 +229,8 @@ func (b *bot) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.withoutRecording() && !b.admittedAt.IsZero() && b.end.code == "" {
-		b.leftAt = b.clock.now()
-		if err := b.uploadReport(ctx); err != nil {
-			return err
-		}
-		if err := b.emit(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, Detail: b.end.detail}); err != nil {
-			return err
-		}
-		return b.emit(ctx, job.ManifestFinalized, nil)
-	}
-	if !b.timeline.started() {
+	attended := b.withoutRecording() && !b.admittedAt.IsZero() && b.end.code == ""
+	if !attended && !b.timeline.started() {
 		code := cmp.Or(b.end.code, job.MeetingEnded) // without a code, the bot left before anything was recorded
 		return b.emit(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, FailureCode: string(code), FailureDetail: b.end.detail})
 	}
@@ -248,11 +239,14 @@ func (b *bot) finish(ctx context.Context) error {
 	}
 	b.leftAt = b.clock.now()
 	exited := ingest.EventData{EndReason: b.end.reason, Detail: b.end.detail}
-	if b.assignment.Attempt > 0 {
+	if attended || b.assignment.Attempt > 0 {
 		if err := b.uploadRecording(ctx); err != nil {
 			return err
 		}
-		return b.emit(ctx, job.BotExited, exited)
+		if err := b.emit(ctx, job.BotExited, exited); err != nil || !attended {
+			return err
+		}
+		return b.emit(ctx, job.ManifestFinalized, nil)
 	}
 	steps := []func() error{
 		func() error { return b.emit(ctx, job.BotExited, exited) },

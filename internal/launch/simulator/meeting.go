@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -138,15 +137,6 @@ func (c *countingWriter) Write(content []byte) (int, error) {
 //
 //go:embed pictures/*.jpg
 var pictures embed.FS
-
-// picture returns the still of the last turn that was said, or of the first.
-func picture(said []said) ([]byte, error) {
-	number := 0
-	if len(said) > 0 {
-		number = said[len(said)-1].number % len(turns())
-	}
-	return pictures.ReadFile(fmt.Sprintf("pictures/%02d.jpg", number+1))
-}
 
 // Transcript returns what is said in the recording of a test job, by the speech of its manifest.
 func Transcript(requested *job.Simulation, metadata json.RawMessage, m recording.Manifest) ([]transcript.Segment, error) {

@@ -178,7 +178,11 @@ func (b *bot) sendPicture(ctx context.Context) error {
 	if !b.watched.Load() {
 		return nil
 	}
-	image, err := picture(b.said(b.clock.now()))
+	number := 0 // of the last turn that was said, or of the first
+	if said := b.said(b.clock.now()); len(said) > 0 {
+		number = said[len(said)-1].number % len(turns())
+	}
+	image, err := pictures.ReadFile(fmt.Sprintf("pictures/%02d.jpg", number+1))
 	if err == nil {
 		err = b.settings.Service.SaveScreenshot(ctx, b.sender(), image)
 	}

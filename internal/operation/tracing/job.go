@@ -39,13 +39,8 @@ func (t *Tracer) readJobs(ctx context.Context) {
 		case ended := <-t.jobs:
 			t.readJob(ctx, ended)
 		case <-t.stopJobs:
-			for {
-				select {
-				case ended := <-t.jobs:
-					t.readJob(ctx, ended)
-				default:
-					return
-				}
+			if len(t.jobs) == 0 {
+				return
 			}
 		}
 	}

@@ -119,7 +119,10 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	stdout := &boundedBuffer{limit: maxToolStdout}
 	stderr := &boundedBuffer{limit: maxToolStderr, keepEnd: true}
 	command.Stdin, command.Stdout, command.Stderr = limits.Input, stdout, stderr
-	command.Env = toolEnvironment(os.Environ())
+	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool { // what programs need to start, and no secrets
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains([]string{"PATH", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT"}, name)
+	}), "LC_ALL=C")
 	command.WaitDelay = pipeCloseDelay
 	// The process group is new, and is killed when the context ends.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -153,16 +156,6 @@ func folders(arguments []string) []string {
 		}
 	}
 	return found
-}
-
-// toolEnvironment returns the environment variables that are passed to a tool:
-// those that a program needs to start. It excludes secrets.
-func toolEnvironment(environment []string) []string {
-	allowed := []string{"PATH", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT"}
-	return append(slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return !slices.Contains(allowed, name)
-	}), "LC_ALL=C")
 }
 
 // boundedBuffer is a Writer that stores at most limit bytes: the first ones, or

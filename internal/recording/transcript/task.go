@@ -65,14 +65,14 @@ func (h *task) work(ctx context.Context) error {
 	}
 	wanted := r.Resolved().Transcript
 	options := job.TranscriptionOptions{Language: wanted.Language, Keyterms: wanted.Keyterms}
-	unwanted := wanted.Enabled != nil && !*wanted.Enabled
+	enabled := r.Mode != job.Test
+	if wanted.Enabled != nil {
+		enabled = *wanted.Enabled
+	}
 	if again := h.state.Again; again != nil {
-		unwanted, options = false, again.Or(options)
+		enabled, options = true, again.Or(options)
 	}
-	if r.Mode == job.Test {
-		unwanted = h.state.Again == nil && (wanted.Enabled == nil || !*wanted.Enabled)
-	}
-	if unwanted {
+	if !enabled {
 		return h.end(ctx, nil)
 	}
 	if r.Mode == job.Test {
