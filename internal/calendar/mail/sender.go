@@ -134,7 +134,9 @@ func (a *authenticator) verifyDKIM(ctx context.Context) (authentication, error) 
 	case len(reasons) == 0:
 		reasons = []string{"its DKIM signatures cannot be read"}
 	}
-	return authentication{}, &RejectedError{fmt.Sprintf("The sender %s is not authenticated: %s.", a.content.from, strings.Join(reasons, ", "))}
+	return authentication{}, &RejectedError{
+		fmt.Sprintf("The sender %s is not authenticated: %s.", a.content.from, strings.Join(reasons, ", ")),
+	}
 }
 
 // verified returns the authentication by a verified signature.
