@@ -100,7 +100,7 @@ func (a *attempt) run(ctx context.Context) exitResult {
 	if err != nil {
 		return *internalError(err)
 	}
-	a.policy.notetakers = known.Without(a.settings.DisplayName)
+	a.policy.notetakers, a.policy.ownName = known.Without(a.settings.DisplayName), a.settings.DisplayName
 	defer a.opener.close()
 	if end := a.opener.prepare(ctx); end != nil {
 		if ctx.Err() != nil {

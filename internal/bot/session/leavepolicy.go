@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"standin/internal/bot/ingest"
@@ -17,6 +18,7 @@ type leavePolicy struct {
 	limits     job.AutoLeave
 	events     events
 	notetakers *notetaker.List
+	ownName    string
 
 	firstAdmitted time.Time // first admission of the attempt; zero if never
 	admitted      time.Time // admission of this session
@@ -24,11 +26,14 @@ type leavePolicy struct {
 	isAlone       bool      // the last snapshot showed no other participant
 	mediaAt       time.Time // when the page last received sound or video; zero if never
 	deafUntil     time.Time // when silence was last no evidence; zero if never
+	botsSince     time.Time // since when only bots are left; zero otherwise
+	bots          []string  // their names
 	reported      map[string]bool
+	spoke         map[string]bool // who has spoken, by ID
 }
 
 func newLeavePolicy(limits job.AutoLeave, events events) *leavePolicy {
-	return &leavePolicy{limits: limits, events: events, reported: make(map[string]bool)}
+	return &leavePolicy{limits: limits, events: events, reported: make(map[string]bool), spoke: make(map[string]bool)}
 }
 
 // admit starts the limits of a session.
@@ -36,7 +41,7 @@ func (p *leavePolicy) admit(at time.Time) {
 	if p.firstAdmitted.IsZero() {
 		p.firstAdmitted = at
 	}
-	p.admitted, p.aloneSince = at, time.Time{}
+	p.admitted, p.aloneSince, p.botsSince = at, time.Time{}, time.Time{}
 }
 
 // handleSnapshot updates who is in the meeting. A page that does not show
@@ -52,9 +57,14 @@ func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 	case p.isAlone && p.aloneSince.IsZero():
 		p.aloneSince = s.at
 	}
-	found := ""
+	found, bots := "", []string{}
 	for _, participant := range s.seen.Participants {
+		p.spoke[participant.ID] = p.spoke[participant.ID] || participant.Speaking
 		name, ok := p.notetakers.Match(participant.Name)
+		ours := participant.Name == p.ownName || participant.Name == job.DefaultDisplayName
+		if ok || ours || p.limits.AmongBots == job.LeaveSilent && !p.spoke[participant.ID] {
+			bots = append(bots, participant.Name)
+		}
 		if !ok {
 			continue
 		}
@@ -68,6 +78,13 @@ func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 		if end := p.events.emitOrExit(job.BotCompetingDetected, data); end != nil {
 			return end
 		}
+	}
+	switch onlyBots := len(bots) > 0 && s.seen.Others <= len(bots) && len(bots) == len(s.seen.Participants); {
+	case s.seen.Screen != meeting.InMeeting || s.seen.Others < 0: // it is not known who is there
+	case !onlyBots:
+		p.botsSince = time.Time{}
+	case p.botsSince.IsZero():
+		p.botsSince, p.bots = s.at, bots
 	}
 	if found != "" && p.limits.OnBotDetected {
 		return &exitResult{reason: report.ReasonCompeting, detail: "The roster shows another notetaker: " + found}
@@ -88,6 +105,9 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
 			"For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)}
+	case !p.botsSince.IsZero() && p.limits.AmongBots != job.StayAmongBots && now.Sub(p.botsSince) >= seconds(p.limits.AfterSoloSeconds):
+		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("For %d s, only bots were left in the meeting: %s.",
+			p.limits.AfterSoloSeconds, strings.Join(p.bots, ", "))}
 	case now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
 		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf(
 			"For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)}

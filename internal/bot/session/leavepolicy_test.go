@@ -126,3 +126,54 @@ func TestMaximumDuration(t *testing.T) {
 		t.Errorf("at the maximum: %+v", end)
 	}
 }
+
+// TestAmongBots checks that a bot leaves when only bots have been left for a while, by the job's choice, and that a person keeps
+// it there.
+func TestAmongBots(t *testing.T) {
+	t.Parallel()
+	known, err := notetaker.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := meeting.Participant{ID: "p", Name: "Ada Quill"}
+	talking := person
+	talking.Speaking = true
+	otter := meeting.Participant{ID: "o", Name: "Otter.ai Notetaker", Speaking: true}
+	twin, standard := meeting.Participant{ID: "t", Name: "Notes for Eve"}, meeting.Participant{ID: "s", Name: job.DefaultDisplayName}
+	for name, c := range map[string]struct {
+		choice job.AmongBots
+		before []meeting.Participant
+		now    []meeting.Participant
+		others int // more than are named
+		leaves bool
+	}{
+		"a notetaker":             {now: []meeting.Participant{otter}, leaves: true},
+		"bots of this service":    {now: []meeting.Participant{otter, twin, standard}, leaves: true},
+		"a person":                {now: []meeting.Participant{otter, person}},
+		"somebody without a name": {now: []meeting.Participant{otter}, others: 1},
+		"nobody stays":            {choice: job.StayAmongBots, now: []meeting.Participant{otter}},
+		"a silent person":         {choice: job.LeaveSilent, now: []meeting.Participant{otter, person}, leaves: true},
+		"who has spoken":          {choice: job.LeaveSilent, before: []meeting.Participant{talking}, now: []meeting.Participant{otter, person}},
+	} {
+		p := newLeavePolicy(job.AutoLeave{AfterSilenceSeconds: 1000, AfterSoloSeconds: 60, AmongBots: c.choice}, events{})
+		p.ownName, p.notetakers = "Notes for Eve", known.Without("Notes for Eve")
+		p.reported["o"] = true
+		p.admit(after(0))
+		shows := func(second float64, participants []meeting.Participant) *exitResult {
+			p.handleSnapshot(snapshot{at: after(second), seen: meeting.Observation{
+				Screen: meeting.InMeeting, Participants: participants, Others: len(participants) + c.others,
+			}})
+			return p.check(after(second), audioStatus{last: after(second), monitored: true})
+		}
+		if c.before != nil {
+			shows(1, c.before)
+		}
+		shows(2, c.now)
+		if end := shows(61.9, c.now); end != nil {
+			t.Errorf("%s: the bot leaves early with %+v", name, end)
+		}
+		if end := shows(62, c.now); (end != nil) != c.leaves || c.leaves && end.reason != report.ReasonAlone {
+			t.Errorf("%s: result %+v, want leaving %t", name, end, c.leaves)
+		}
+	}
+}

@@ -69,7 +69,20 @@ type AutoLeave struct {
 	AfterSoloSeconds       int  `json:"afterSoloSeconds"`
 	AfterMaxSeconds        int  `json:"afterMaxSeconds"`
 	OnBotDetected          bool `json:"onBotDetected"`
+
+	// AmongBots is whose company does not keep the bot in the meeting, once afterSoloSeconds have passed.
+	AmongBots AmongBots `json:"amongBots,omitempty"`
 }
+
+// AmongBots is whether a bot leaves when only bots are left with it.
+type AmongBots string
+
+// The values of AmongBots; empty is LeaveBots.
+const (
+	StayAmongBots AmongBots = "stay"
+	LeaveBots     AmongBots = "leave"       // known notetakers, and bots with the own or the default name
+	LeaveSilent   AmongBots = "leaveSilent" // also participants who have not spoken since the bot joined
+)
 
 // DefaultAutoLeave returns the default conditions.
 func DefaultAutoLeave() AutoLeave {

@@ -34,6 +34,8 @@ type AutoLeavePatch struct {
 	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
 	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
 	OnBotDetected          *bool `json:"onBotDetected"`
+
+	AmongBots *job.AmongBots `json:"amongBots"`
 }
 
 // WebhooksPatch changes single URLs of a job; an empty one removes the URL.
@@ -87,6 +89,7 @@ func (p Patch) apply(c *Change) []string {
 	replace(&autoLeave.AfterSoloSeconds, p.AutoLeave.AfterSoloSeconds)
 	replace(&autoLeave.AfterMaxSeconds, p.AutoLeave.AfterMaxSeconds)
 	replace(&autoLeave.OnBotDetected, p.AutoLeave.OnBotDetected)
+	replace(&autoLeave.AmongBots, p.AutoLeave.AmongBots)
 	if replace(&c.AutoLeave, &autoLeave) {
 		changed = append(changed, "autoLeave")
 	}
