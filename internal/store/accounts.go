@@ -53,7 +53,7 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 	}
 	if consumer != uuid.Nil {
 		team, err := db.Consumer(ctx, consumer)
-		if err != nil {
+		if err != nil && !job.ErrorIs(err, job.NotFound) {
 			return nil, err
 		}
 		accounts = slices.DeleteFunc(accounts, func(a signin.Account) bool {

@@ -110,7 +110,7 @@ func (c *Client) ReturnAccount(ctx context.Context, state signin.State) error {
 	if err != nil {
 		return fmt.Errorf("create the request with an account: %w", err)
 	}
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", "application/octet-stream")
 	_, err = c.do(request)
 	return err
 }

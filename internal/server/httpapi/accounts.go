@@ -65,8 +65,16 @@ func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 	return body
 }
 
+// accountTeam returns the team whose accounts a caller uses: with a test key none, because no bot signs in.
+func accountTeam(caller account.Caller) uuid.UUID {
+	if caller.Mode == job.Test {
+		return uuid.Max
+	}
+	return caller.ConsumerID
+}
+
 func (a *API) listAccounts(r *apiRequest, in pageQuery) error {
-	accounts, err := a.Jobs.Accounts(r.Context(), r.caller.ConsumerID)
+	accounts, err := a.Jobs.Accounts(r.Context(), accountTeam(r.caller))
 	if err != nil {
 		return err
 	}
@@ -88,6 +96,9 @@ type accountRequest struct {
 }
 
 func (a *API) createAccount(r *apiRequest, in accountRequest) error {
+	if r.caller.Mode == job.Test {
+		return job.NewError(job.InvalidState, "test bots do not sign in; use a live key")
+	}
 	added, err := a.Jobs.AddAccount(r.Context(), signin.Account{
 		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group, MaxMeetings: in.MaxMeetings,
 	}, signin.State{Cookies: []byte(in.Cookies)})
@@ -98,7 +109,7 @@ func (a *API) createAccount(r *apiRequest, in accountRequest) error {
 }
 
 func (a *API) getAccount(r *apiRequest) error {
-	found, err := a.Jobs.Account(r.Context(), r.caller.ConsumerID, r.id)
+	found, err := a.Jobs.Account(r.Context(), accountTeam(r.caller), r.id)
 	return r.respond(newAccountBody(found, r.caller.ConsumerID), err)
 }
 
@@ -119,12 +130,12 @@ func (a *API) patchAccount(r *apiRequest, in accountPatch) error {
 	if in.Cookies != nil {
 		patch.State = &signin.State{Cookies: []byte(*in.Cookies)}
 	}
-	changed, err := a.Jobs.ChangeAccount(r.Context(), r.caller.ConsumerID, r.id, patch)
+	changed, err := a.Jobs.ChangeAccount(r.Context(), accountTeam(r.caller), r.id, patch)
 	return r.respond(newAccountBody(changed, r.caller.ConsumerID), err)
 }
 
 func (a *API) deleteAccount(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	return a.Jobs.DeleteAccount(ctx, caller.ConsumerID, id)
+	return a.Jobs.DeleteAccount(ctx, accountTeam(caller), id)
 }
 
 // borrowAccount lends an account to a bot.

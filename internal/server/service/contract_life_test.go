@@ -74,7 +74,8 @@ func contractForeign(t *testing.T, h *contractHarness) {
 		"/api/v1/jobs/{id}": own, "/api/v1/calendars/{id}": h.connectCalendar(t), "/api/v1/deliveries/{deliveryId}": delivery,
 		"/api/v1/webhook-endpoints/{id}": h.call(t, 201, h.ada, "createWebhookEndpoint",
 			`{"url":"https://hooks.example.com/foreign","events":["*"]}`).text(t, "id"),
-		"/api/v1/keys/{id}": h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
+		"/api/v1/accounts/{id}": h.call(t, 201, h.ada, "createAccount", contractAccount("Foreign")).text(t, "id"),
+		"/api/v1/keys/{id}":     h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
 	}
 	requests := 0
 	for _, operation := range h.description.Operations() {
@@ -173,6 +174,7 @@ func contractAudit(t *testing.T, h *contractHarness) {
 	endpoint := h.call(t, 201, admin, "createWebhookEndpoint", `{"url":"https://hooks.example.com/audited","events":["*"]}`).text(t, "id")
 	calendar := h.call(t, 201, admin, "createCalendar", contractCalendarBody).text(t, "id")
 	key := h.call(t, 201, admin, "createKey", `{"name":"audited"}`).text(t, "id")
+	signIn := h.call(t, 201, admin, "createAccount", contractAccount("Audited")).text(t, "id")
 	requests := map[string]contractRequest{
 		"createWebhookEndpoint": {body: `{"url":"https://hooks.example.com/again","events":["*"]}`}, "patchWebhookEndpoint": {
 			in: []string{endpoint}, body: `{"enabled":true}`,
@@ -180,7 +182,8 @@ func contractAudit(t *testing.T, h *contractHarness) {
 		"retryWebhookEndpoint": {in: []string{endpoint}}, "redeliverFailed": {
 			body: `{"from":"2026-01-01T00:00:00Z"}`,
 		}, "redeliverDelivery": {in: []string{delivery}}, "rotateWebhookSecret": {}, "createKey": {body: `{"name":"again"}`},
-		"createCalendar": {body: contractCalendarBody}, "patchCalendar": {in: []string{calendar}, body: `{"name":"Bea"}`},
+		"createAccount": {body: contractAccount("Again")}, "patchAccount": {in: []string{signIn}, body: `{"group":"x"}`},
+		"deleteAccount": {in: []string{signIn}}, "createCalendar": {body: contractCalendarBody}, "patchCalendar": {in: []string{calendar}, body: `{"name":"Bea"}`},
 		"deleteCalendar": {in: []string{calendar}}, "deleteWebhookEndpoint": {in: []string{endpoint}}, "revokeKey": {in: []string{key}},
 	}
 	for _, operation := range h.description.Operations() {

@@ -37,6 +37,7 @@ func TestContract(t *testing.T) {
 			"pending": contractPending, "streams": contractStreams,
 			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker,
 			"invites":     contractInvites,
+			"accounts":    contractAccounts,
 			"credentials": contractCredentials, "foreign keys": contractForeign, "idempotency": contractIdempotency, "audit log": contractAudit,
 			"issues": contractIssues,
 		} {
