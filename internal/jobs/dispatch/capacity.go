@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,15 +30,11 @@ type BotResources struct {
 	Memory uint64 // bytes
 }
 
-// defaultBotResources returns what a bot is expected to use unless the operator
-// configures it.
-func defaultBotResources() BotResources { return BotResources{Cores: 1, Memory: 1 << 30} }
-
 // CapacitySettings configure a Capacity.
 type CapacitySettings struct {
 	// MaxBots is how many bots the node runs. With 0 it follows from Machine.
 	MaxBots int
-	PerBot  BotResources
+	PerBot  BotResources // 1 core and 1 GiB unless the operator configures it
 	// Machine returns what the machine has. It is nil when bots run elsewhere;
 	// then only MaxBots limits their number.
 	Machine func(context.Context) host.Resources
@@ -65,11 +62,9 @@ type slot struct {
 // NewCapacity returns a Capacity with all slots free.
 func NewCapacity(settings CapacitySettings) *Capacity {
 	if settings.PerBot.Cores <= 0 {
-		settings.PerBot.Cores = defaultBotResources().Cores
+		settings.PerBot.Cores = 1
 	}
-	if settings.PerBot.Memory == 0 {
-		settings.PerBot.Memory = defaultBotResources().Memory
-	}
+	settings.PerBot.Memory = cmp.Or(settings.PerBot.Memory, 1<<30)
 	return &Capacity{settings: settings, slots: make(map[uuid.UUID]slot), perBot: settings.PerBot}
 }
 
@@ -201,13 +196,13 @@ func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason strin
 // total returns how many bots fit on a machine.
 func (c *Capacity) total(machine host.Resources) int {
 	total := Unlimited
-	cores, memory := c.averageUsage()
+	used := c.averageUsage()
 	if machine.Cores > 0 {
-		total = min(total, fit(machine.Cores, c.settings.PerBot.Cores, c.perBot.Cores, len(c.slots), cores.count))
+		total = min(total, fit(machine.Cores, c.settings.PerBot.Cores, c.perBot.Cores, len(c.slots), used.cores.count))
 	}
 	if machine.MemoryTotal > 0 {
 		total = min(total, fit(float64(machine.MemoryTotal), float64(c.settings.PerBot.Memory), float64(c.perBot.Memory), len(c.slots),
-			memory.count))
+			used.memory.count))
 	}
 	return total
 }

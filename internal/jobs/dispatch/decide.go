@@ -86,7 +86,10 @@ func decide(s situation) decision {
 	case s.job.Prelaunch == job.PrelaunchWithdrawn:
 		return decision{action: stopPrelaunched, detail: "the job has changed"}
 	case status == job.Completed || status == job.Failed || s.job.ManifestURI != "":
-		return s.decideEnded()
+		if end := s.leaveBy(); s.bot == launch.Running && s.now.Before(end) {
+			return waitUntil(end) // the bot still has events to report
+		}
+		return decision{action: cleanUp}
 	case status == job.Cancelled:
 		return s.decideCancelled()
 	case status == job.Scheduled && s.job.Prelaunch == job.Prelaunched:
@@ -103,15 +106,28 @@ func decide(s situation) decision {
 	}
 	deadline := s.deadline()
 	if s.now.Before(deadline) {
-		return decision{action: wait, until: earlier(deadline, s.heartbeatDue())}
+		return waitUntil(earlier(deadline, s.heartbeatDue()))
 	}
 	detail := fmt.Sprintf("the bot has been %s since %s, longer than the limit of %s", describe(status),
 		s.job.StatusSince.Format(time.RFC3339),
 		deadline.Sub(s.job.StatusSince).Round(time.Second))
+	return s.salvageOrFail(job.InternalError, detail)
+}
+
+// waitUntil is the decision to look at the job again at a time.
+func waitUntil(at time.Time) decision { return decision{action: wait, until: at} }
+
+// fail is the decision to stop the bot and fail the job.
+func fail(code job.FailureCode, detail string) decision {
+	return decision{action: giveUp, code: code, detail: detail}
+}
+
+// salvageOrFail keeps what has been recorded, or fails the job if that is nothing.
+func (s situation) salvageOrFail(code job.FailureCode, detail string) decision {
 	if s.hasMedia {
 		return decision{action: salvage, detail: detail}
 	}
-	return decision{action: giveUp, code: job.InternalError, detail: detail}
+	return fail(code, detail)
 }
 
 // describe returns a status as it continues "the bot has been".
@@ -134,16 +150,15 @@ func (s situation) decideDue() decision {
 	canStart := s.badLink == "" && (s.job.Platform != job.ZoomSDK || s.noZoomSDK == "")
 	switch {
 	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != "" || s.otherBot != ""):
-		return decision{action: wait, until: joinAt}
+		return waitUntil(joinAt)
 	case s.now.Before(joinAt) && canStart:
 		return decision{action: prelaunchBot}
 	case s.now.Before(joinAt):
 		return decision{action: skipPrelaunch} // it fails at joinAt
 	case s.badLink != "":
-		return decision{action: giveUp, code: job.MeetingNotFound, detail: s.badLink}
+		return fail(job.MeetingNotFound, s.badLink)
 	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
-		return decision{action: giveUp, code: job.InternalError,
-			detail: s.noZoomSDK + "; the platform zoom-web needs none of this"}
+		return fail(job.InternalError, s.noZoomSDK+"; the platform zoom-web needs none of this")
 	case !s.now.Before(end) && s.otherBot != "":
 		return decision{action: joinOther, otherJob: s.otherBot, detail: "the bot of another job was in the meeting until it was over"}
 	case !s.now.Before(end):
@@ -178,9 +193,9 @@ func (s situation) decidePrelaunched() decision {
 	case !early:
 		return decision{action: startPrelaunched}
 	case launched:
-		return decision{action: wait, until: earlier(joinAt, s.heartbeatDue())}
+		return waitUntil(earlier(joinAt, s.heartbeatDue()))
 	case s.bot == launch.Starting:
-		return decision{action: wait, until: joinAt}
+		return waitUntil(joinAt)
 	}
 	return decision{action: launchBot}
 }
@@ -199,11 +214,11 @@ func (s situation) decideLaunch() decision {
 		return s.decideLost(s.explain("the bot ended before its first heartbeat"))
 	case s.bot == launch.Starting && s.now.Before(end):
 		if slow := s.job.AttemptStartedAt.Add(slowStart); s.now.Before(slow) {
-			return decision{action: wait, until: earlier(end, slow)}
+			return waitUntil(earlier(end, slow))
 		}
 		detail := s.explain("the bot has not started yet")
 		if told, _, _ := strings.Cut(detail, " ("); strings.HasPrefix(s.job.LaunchError, told) { // details of a cluster change often
-			return decision{action: wait, until: end}
+			return waitUntil(end)
 		}
 		return decision{action: reportDelay, until: end, detail: detail}
 	case s.otherNode:
@@ -220,10 +235,7 @@ func (s situation) decideLaunch() decision {
 		return s.missed(reason)
 	}
 	detail := withReason(fmt.Sprintf("the bot could not be started within %s", s.timeouts.Launch), reason)
-	if s.hasMedia {
-		return decision{action: salvage, detail: detail}
-	}
-	return decision{action: giveUp, code: job.DispatchTimeout, detail: detail}
+	return s.salvageOrFail(job.DispatchTimeout, detail)
 }
 
 // decideLost launches another bot while the meeting can still be in progress,
@@ -235,7 +247,7 @@ func (s situation) decideLost(reason string) decision {
 	retry := wanted && s.now.Before(end)
 	switch {
 	case retry && s.noCapacity != "":
-		return decision{action: wait, until: earlier(s.now.Add(capacityRetry), end)} // or another node has capacity
+		return waitUntil(earlier(s.now.Add(capacityRetry), end)) // or another node has capacity
 	case retry:
 		return decision{action: startAttempt, detail: reason}
 	case s.hasMedia:
@@ -243,22 +255,13 @@ func (s situation) decideLost(reason string) decision {
 	case wanted && !s.wasIn:
 		return s.missed(reason)
 	case s.leaving:
-		return decision{action: giveUp, code: job.MeetingEnded, detail: "the bot was told to leave, and nothing was recorded; " + reason}
+		return fail(job.MeetingEnded, "the bot was told to leave, and nothing was recorded; "+reason)
 	case s.bot == launch.Gone || s.job.BotLost != "":
-		return decision{action: giveUp, code: job.InternalError, detail: reason + ", and nothing was recorded"}
+		return fail(job.InternalError, reason+", and nothing was recorded")
 	case status.InCall() || status.Teardown():
-		return decision{action: giveUp, code: job.NetworkLoss, detail: reason + ", and nothing was recorded"}
+		return fail(job.NetworkLoss, reason+", and nothing was recorded")
 	}
-	return decision{action: giveUp, code: job.DispatchTimeout, detail: reason}
-}
-
-// decideEnded leaves the bot of an ended job some time to exit: it still has
-// events to report.
-func (s situation) decideEnded() decision {
-	if end := s.leaveBy(); s.bot == launch.Running && s.now.Before(end) {
-		return decision{action: wait, until: end}
-	}
-	return decision{action: cleanUp}
+	return fail(job.DispatchTimeout, reason)
 }
 
 // decideCancelled waits for the bot of a cancelled job to upload what it
@@ -272,7 +275,7 @@ func (s situation) decideCancelled() decision {
 	case s.bot == launch.Unknown && s.job.HeartbeatAt.IsZero() && s.job.StartedAt.IsZero():
 		return decision{action: cleanUp} // a bot that starts later is told to leave
 	case !lost && s.now.Before(end):
-		return decision{action: wait, until: earlier(end, s.heartbeatDue())}
+		return waitUntil(earlier(end, s.heartbeatDue()))
 	case s.hasMedia:
 		return decision{action: salvage, detail: "cancelled"}
 	}
@@ -339,7 +342,7 @@ func (s situation) missed(reason string) decision {
 		detail = "no bot could be sent by the latest start (STANDIN_LATEST_START) at "
 	}
 	detail += s.startBy().UTC().Format(time.RFC3339)
-	return decision{action: giveUp, code: job.DispatchTimeout, detail: withReason(detail, reason)}
+	return fail(job.DispatchTimeout, withReason(detail, reason))
 }
 
 // deadline is when the job has been in its state for too long. While bots could

@@ -8,6 +8,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -103,15 +104,11 @@ type Dispatcher struct {
 
 // New returns a Dispatcher. It does nothing before Run.
 func New(settings Settings) *Dispatcher {
-	if settings.Lease == 0 {
-		settings.Lease = DefaultLease
-	}
+	settings.Lease = cmp.Or(settings.Lease, DefaultLease)
 	if settings.LatestStart <= 0 {
 		settings.LatestStart = DefaultLatestStart
 	}
-	if settings.Capacity == nil {
-		settings.Capacity = NewCapacity(CapacitySettings{})
-	}
+	settings.Capacity = cmp.Or(settings.Capacity, NewCapacity(CapacitySettings{}))
 	if settings.Metrics == nil {
 		settings.Metrics = noMetrics{}
 	}

@@ -113,12 +113,22 @@ func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, pr
 	if r.Status == job.Cancelled {
 		reason = "cancelled"
 	}
-	reporter := &progressReporter{report: progress}
-	manifest, err := f.Finisher.FinishWithoutBot(ctx, facts, reason, reporter.update)
+	var last Progress
+	var failed error // of progress, after which nothing is reported
+	manifest, err := f.Finisher.FinishWithoutBot(ctx, facts, reason, func(stage build.Stage, done, total int64) {
+		now := Progress{Stage: build.Packing}
+		if stage == build.Storing {
+			now = Progress{Stage: build.Storing, Done: done, Total: total}
+		}
+		step := func(p Progress) int64 { return p.Done * progressSteps / max(1, p.Total) }
+		if failed == nil && (now.Stage != last.Stage || step(now) != step(last)) {
+			last, failed = now, progress(now)
+		}
+	})
 	if errors.As(err, new(*build.NothingSavedError)) {
 		return ErrNoMedia
 	}
-	if err := errors.Join(err, reporter.err); err != nil {
+	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
 	return f.summarize(ctx, r.ID, manifest)
@@ -148,19 +158,19 @@ func (f *Finalizer) storeLeftovers(ctx context.Context, jobID uuid.UUID) error {
 
 // facts collects what the service knows about a job for its manifest.
 func (f *Finalizer) facts(ctx context.Context, r job.Record) (build.ManifestInput, error) {
+	facts := build.ManifestInput{Job: r.Job}
 	entries, err := f.Store.Timeline(ctx, r.ID)
-	if err != nil {
-		return build.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+	var requests []ingest.QueuedCommand
+	if err == nil {
+		requests, err = f.Store.CommandsOfKind(ctx, r.ID, ingest.RequestRecordingPermission)
 	}
-	requests, err := f.Store.CommandsOfKind(ctx, r.ID, ingest.RequestRecordingPermission)
-	if err != nil {
-		return build.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+	if err == nil {
+		facts.Texts, err = f.Store.Texts(ctx, r.ID)
 	}
-	texts, err := f.Store.Texts(ctx, r.ID)
 	if err != nil {
-		return build.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+		return facts, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
-	facts := build.ManifestInput{Job: r.Job, Consents: consents(requests, entries), Texts: texts}
+	facts.Consents = consents(requests, entries)
 	for _, e := range entries {
 		if e.Source != job.SourceBot || e.Reason == job.StaleAttempt {
 			continue
@@ -210,47 +220,24 @@ func consents(requests []ingest.QueuedCommand, entries []job.TimelineEntry) []re
 				return c.Outcome == "" && !c.RequestedAt.After(e.ReceivedAt)
 			})
 		}
-		if i >= 0 && all[i].Outcome == "" {
-			all[i].Outcome, all[i].RespondedAt = consentOutcome(ingest.ParseEventData(e.Data)), recording.Instant{Time: e.EmittedAt}
+		if i < 0 || all[i].Outcome != "" {
+			continue
+		}
+		// An answer that names no outcome, or contradicts itself, is a denial, as in the webhook.
+		all[i].Outcome, all[i].RespondedAt = recording.ConsentDenied, recording.Instant{Time: e.EmittedAt}
+		switch data := ingest.ParseEventData(e.Data); {
+		case data.Consented():
+			all[i].Outcome = recording.ConsentGranted
+		case data.Outcome == string(recording.ConsentTimeout):
+			all[i].Outcome = recording.ConsentTimeout
 		}
 	}
 	return all
 }
 
-// consentOutcome returns the outcome of the host's answer. An answer that names
-// no outcome, or contradicts itself, is a denial, as in the webhook.
-func consentOutcome(data ingest.EventData) recording.ConsentOutcome {
-	switch outcome := recording.ConsentOutcome(data.Outcome); {
-	case data.Consented():
-		return recording.ConsentGranted
-	case outcome == recording.ConsentTimeout:
-		return outcome
-	}
-	return recording.ConsentDenied
-}
-
 // progressSteps is how often the storing of a recording is reported: each
 // report is an entry on the timeline.
 const progressSteps = 10
-
-// progressReporter reports each stage, and each tenth of the stored bytes.
-type progressReporter struct {
-	report func(Progress) error
-	last   Progress
-	err    error // the first error of report, after which nothing is reported
-}
-
-func (r *progressReporter) update(stage build.Stage, done, total int64) {
-	now := Progress{Stage: build.Packing}
-	if stage == build.Storing {
-		now = Progress{Stage: build.Storing, Done: done, Total: total}
-	}
-	step := func(p Progress) int64 { return p.Done * progressSteps / max(1, p.Total) }
-	if r.err != nil || now.Stage == r.last.Stage && step(now) == step(r.last) {
-		return
-	}
-	r.last, r.err = now, r.report(now)
-}
 
 // keyedMutex is a mutex for each job.
 type keyedMutex struct {

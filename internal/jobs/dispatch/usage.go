@@ -58,9 +58,9 @@ func (c *Capacity) updatePerBot() {
 	if !c.measuresUsage() {
 		return
 	}
-	cores, memory := c.averageUsage()
-	c.perBot.Cores = expectedUsage(c.perBot.Cores, cores.value(), c.settings.PerBot.Cores)
-	c.perBot.Memory = uint64(expectedUsage(float64(c.perBot.Memory), memory.value(), float64(c.settings.PerBot.Memory)))
+	used := c.averageUsage()
+	c.perBot.Cores = expectedUsage(c.perBot.Cores, used.cores.value(), c.settings.PerBot.Cores)
+	c.perBot.Memory = uint64(expectedUsage(float64(c.perBot.Memory), used.memory.value(), float64(c.settings.PerBot.Memory)))
 }
 
 // expectedUsage returns what to expect after a measurement, which is 0 when
@@ -79,12 +79,11 @@ func expectedUsage(previous, measured, configured float64) float64 {
 }
 
 // averageUsage returns the average usage of the measured bots.
-func (c *Capacity) averageUsage() (cores, memory mean) {
+func (c *Capacity) averageUsage() (used averages) {
 	for _, s := range c.slots {
-		cores.add(s.usage.Cores)
-		memory.add(float64(s.usage.Memory))
+		used.add(s.usage)
 	}
-	return cores, memory
+	return used
 }
 
 // fit returns how many bots fit into a resource in all. Of the used slots, the
@@ -105,9 +104,9 @@ func (c *Capacity) describePerBot() string {
 	if expected == configured {
 		return text
 	}
-	cores, memory := c.averageUsage()
+	used := c.averageUsage()
 	return text + fmt.Sprintf(" (measured average of %d bots; configured are %.1f and %s)",
-		max(cores.count, memory.count), configured.Cores, inGiB(configured.Memory))
+		max(used.cores.count, used.memory.count), configured.Cores, inGiB(configured.Memory))
 }
 
 // mean is the mean of values of which 0 is none.
@@ -124,6 +123,14 @@ func (m *mean) add(value float64) {
 
 func (m mean) value() float64 { return m.sum / float64(max(1, m.count)) }
 
+// averages are the means of what bots use.
+type averages struct{ cores, memory mean }
+
+func (a *averages) add(usage BotResources) {
+	a.cores.add(usage.Cores)
+	a.memory.add(float64(usage.Memory))
+}
+
 // usageOf returns what a bot last reported; 0 for what it did not report.
 func usageOf(bot job.BotStats) BotResources {
 	var stats ingest.Stats
@@ -134,18 +141,15 @@ func usageOf(bot job.BotStats) BotResources {
 // averagePerNode returns the average of what bots last reported, by the ID of
 // their node.
 func averagePerNode(bots []job.BotStats) map[string]BotResources {
-	cores, memory := make(map[string]*mean), make(map[string]*mean)
+	all := make(map[string]averages)
 	for _, bot := range bots {
-		if cores[bot.Node] == nil {
-			cores[bot.Node], memory[bot.Node] = new(mean), new(mean)
-		}
-		usage := usageOf(bot)
-		cores[bot.Node].add(usage.Cores)
-		memory[bot.Node].add(float64(usage.Memory))
+		used := all[bot.Node]
+		used.add(usageOf(bot))
+		all[bot.Node] = used
 	}
-	nodes := make(map[string]BotResources, len(cores))
-	for node := range cores {
-		nodes[node] = BotResources{Cores: cores[node].value(), Memory: uint64(memory[node].value())}
+	nodes := make(map[string]BotResources, len(all))
+	for node, used := range all {
+		nodes[node] = BotResources{Cores: used.cores.value(), Memory: uint64(used.memory.value())}
 	}
 	return nodes
 }

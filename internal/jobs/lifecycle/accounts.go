@@ -61,7 +61,8 @@ type AccountPatch struct {
 func (s *Service) AddAccount(ctx context.Context, a signin.Account, state signin.State) (signin.Account, error) {
 	a.ID, a.CreatedAt = uuid.Must(uuid.NewV7()), s.Now()
 	patch := AccountPatch{
-		Label: &a.Label, Address: &a.Address, Group: &a.Group, MaxMeetings: &a.MaxMeetings, Teams: a.Teams, State: &state, RestsUntil: &a.RestsUntil,
+		Label: &a.Label, Address: &a.Address, Group: &a.Group, MaxMeetings: &a.MaxMeetings, Teams: a.Teams, State: &state,
+		RestsUntil: &a.RestsUntil,
 	}
 	a.MaxMeetings = cmp.Or(a.MaxMeetings, 1)
 	if !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb}, a.Platform) {

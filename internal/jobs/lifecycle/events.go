@@ -122,9 +122,15 @@ func given(meetings []calendarsync.Meeting) func(context.Context, *store.Tx) ([]
 // transaction. Then it settles those that shared their jobs. It returns the first ones.
 func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID, prepare func(context.Context, *store.Tx) ([]*meeting, error),
 	after func(context.Context, *store.Tx, []*meeting) error) (settled []*meeting, err error) {
-	limit, err := i.monthlyLimit(ctx, consumer)
-	if err != nil {
-		return nil, fmt.Errorf("find the plan of a consumer: %w", err)
+	limit := i.FreeTierJobs
+	if limit != 0 {
+		plan, err := i.Plans.ConsumerPlan(ctx, consumer)
+		if err != nil {
+			return nil, fmt.Errorf("find the plan of a consumer: %w", err)
+		}
+		if plan.Active() {
+			limit = 0
+		}
 	}
 	for left := maxOtherMeetings; ; {
 		var meetings []*meeting
@@ -229,19 +235,6 @@ func tellOfEvent(ctx context.Context, tx *store.Tx, consumer uuid.UUID, name str
 		told.JobID = &e.JobID
 	}
 	return webhook.InsertForConsumer(ctx, tx, consumer, webhook.CalendarChanged(name, told), now)
-}
-
-// monthlyLimit returns how many jobs events may create for the consumer in a
-// month; 0 is no limit.
-func (i *EventScheduler) monthlyLimit(ctx context.Context, consumer uuid.UUID) (int, error) {
-	if i.FreeTierJobs == 0 {
-		return 0, nil
-	}
-	plan, err := i.Plans.ConsumerPlan(ctx, consumer)
-	if err != nil || plan.Active() {
-		return 0, err
-	}
-	return i.FreeTierJobs, nil
 }
 
 // withinLimit reports whether the free tier allows one more job.

@@ -51,40 +51,34 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		}
 		after.CreatedAt = time.UnixMilli(last.number).UTC()
 	}
-	if len(filter.Metadata) == 0 {
-		return s.page(ctx, caller, filter, after, limit)
+	var more bool
+	if len(filter.Metadata) > 0 {
+		jobs, after, more, err = s.listByMetadata(ctx, caller, filter, after, limit)
+	} else if jobs, more, err = s.Store.ListJobs(ctx, caller, filter, after, limit); more { // a page of very large jobs is shorter
+		last := jobs[len(jobs)-1]
+		after = job.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
-	return s.pageByMetadata(ctx, caller, filter, after, limit)
-}
-
-// page returns a page of jobs after a cursor. A page of very large jobs is
-// shorter.
-func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor,
-	limit int) (jobs []job.Job, next string, err error) {
-	jobs, more, err := s.Store.ListJobs(ctx, caller, filter, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
 	if more {
-		last := jobs[len(jobs)-1]
-		next = cursor(jobList, position{last.CreatedAt.UnixMilli(), last.ID.String()})
+		next = cursor(jobList, position{after.CreatedAt.UnixMilli(), after.ID.String()})
 	}
 	return jobs, next, nil
 }
 
-// pageByMetadata is page for a filter of metadata, which the database does not
-// apply.
-func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor,
-	limit int) (jobs []job.Job, next string, err error) {
+// listByMetadata is Store.ListJobs for a filter of metadata, which the database does not
+// apply. It also returns the last job that it has examined.
+func (s *Service) listByMetadata(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor,
+	limit int) (jobs []job.Job, last job.Cursor, more bool, err error) {
 	jobs = []job.Job{}
 	examined, size := 0, 0
-	for more := true; more && examined < maxExamined && size < maxExaminedBytes && len(jobs) < limit; {
+	for more = true; more && examined < maxExamined && size < maxExaminedBytes && len(jobs) < limit; {
 		var read []job.Job
 		read, more, err = s.Store.ListJobs(ctx, caller, filter, after, MaxPage)
 		if err != nil {
-			return nil, "", err
+			return nil, after, false, err
 		}
-		next = ""
 		for i, j := range read {
 			after = job.Cursor{CreatedAt: j.CreatedAt, ID: j.ID}
 			size += len(j.Metadata)
@@ -95,11 +89,9 @@ func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, fil
 				break
 			}
 		}
-		if examined += len(read); more {
-			next = cursor(jobList, position{after.CreatedAt.UnixMilli(), after.ID.String()})
-		}
+		examined += len(read)
 	}
-	return jobs, next, nil
+	return jobs, after, more, nil
 }
 
 // Bounds of the jobs that a page with a metadata filter examines. The page in which their

@@ -15,7 +15,13 @@ import (
 // of an earlier attempt and once the recording is finalized or deleted. A job
 // that does not exist is a *job.Error with InvalidInput.
 func (s *Service) IngestTexts(ctx context.Context, bot ingest.Bot, message ingest.Texts) (ingest.TextsResponse, error) {
-	texts := meetingTexts(bot, message)
+	texts := make([]job.MeetingText, len(message.Texts))
+	for i, t := range message.Texts {
+		texts[i] = job.MeetingText{
+			Attempt: bot.Attempt(), Kind: t.Kind, ID: t.ID, ParticipantID: t.ParticipantID, Author: t.Author,
+			Text: t.Text, Language: t.Language, StartedAt: t.StartedAt, EndedAt: job.Latest(t.EndedAt, t.StartedAt),
+		}
+	}
 	var reason job.Reason
 	var stored []job.MeetingText
 	var c *Change
@@ -78,19 +84,4 @@ func admitText(r job.Record, attempt int) job.Reason {
 		return job.Terminal
 	}
 	return ""
-}
-
-// meetingTexts converts texts of a request.
-func meetingTexts(bot ingest.Bot, message ingest.Texts) []job.MeetingText {
-	texts := make([]job.MeetingText, len(message.Texts))
-	for i, t := range message.Texts {
-		texts[i] = job.MeetingText{
-			Attempt: bot.Attempt(), Kind: t.Kind, ID: t.ID, ParticipantID: t.ParticipantID, Author: t.Author,
-			Text: t.Text, Language: t.Language, StartedAt: t.StartedAt, EndedAt: t.EndedAt,
-		}
-		if texts[i].EndedAt.Before(t.StartedAt) {
-			texts[i].EndedAt = t.StartedAt
-		}
-	}
-	return texts
 }

@@ -36,7 +36,16 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}
-		if reason := s.untranscribable(c.Record); reason != "" {
+		reason := "" // why the recording cannot be transcribed
+		switch {
+		case !c.RecordingDeletedAt.IsZero():
+			reason = "the recording was deleted"
+		case c.ManifestURI == "":
+			reason = "the job has no recording"
+		case !s.Transcribe && c.Mode != job.Test:
+			reason = "the service has no transcriber: its operator has not set STANDIN_TRANSCRIBER_URL"
+		}
+		if reason != "" {
 			return job.NewError(job.InvalidState, reason)
 		}
 		queued, err := c.tx.RequestTranscription(ctx, id, c.Now, options)
@@ -53,19 +62,6 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 		s.Events.Publish(event.TranscriptionDue{})
 	}
 	return err
-}
-
-// untranscribable returns why a recording cannot be transcribed; empty if it can.
-func (s *Service) untranscribable(r job.Record) string {
-	switch {
-	case !r.RecordingDeletedAt.IsZero():
-		return "the recording was deleted"
-	case r.ManifestURI == "":
-		return "the job has no recording"
-	case !s.Transcribe && r.Mode != job.Test:
-		return "the service has no transcriber: its operator has not set STANDIN_TRANSCRIBER_URL"
-	}
-	return ""
 }
 
 // changeTranscription calls fn if the lease of a transcription is valid and the
