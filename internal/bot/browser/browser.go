@@ -111,15 +111,11 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 		}
 		options.Executable = executable
 	}
-	if options.Mode == "" {
-		options.Mode = Headless
-	}
+	options.Mode = cmp.Or(options.Mode, Headless)
 	if options.Width == 0 || options.Height == 0 {
 		options.Width, options.Height = defaultWidth, defaultHeight
 	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	options.captureTitle, options.runsAsRoot = "capture-"+rand.Text(), os.Geteuid() == 0
 	options.maxProfile, options.maxMemory = cmp.Or(options.maxProfile, maxProfile), cmp.Or(options.maxMemory, maxMemory)
 	var err error
@@ -139,8 +135,7 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 		options.Log.Warn("Chromium runs without its own sandbox", "setting", NoSandboxSetting)
 	}
 	if options.Mode == Headed {
-		width, height := screenSize(options)
-		if options.display, err = startDisplay(ctx, options.ProfileDir, width, height); err != nil {
+		if options.display, err = startDisplay(ctx, options.ProfileDir, options.Width, options.Height+barsHeight); err != nil {
 			return nil, errors.Join(err, RemoveProfile(options.ProfileDir))
 		}
 	}
@@ -232,9 +227,6 @@ func (b *Browser) Err() error {
 		return nil
 	}
 }
-
-// Mode returns whether the browser has windows.
-func (b *Browser) Mode() Mode { return b.options.Mode }
 
 // PID returns the process id of Chromium's main process.
 func (b *Browser) PID() int { return b.process }

@@ -3,6 +3,7 @@ package browser
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,8 +143,7 @@ func (c Cookie) export() exportedCookie {
 		SameSite: &c.SameSite,
 	}
 	if !c.Expires.IsZero() {
-		seconds := float64(c.Expires.UnixMilli()) / 1000
-		e.Expires = &seconds
+		e.Expires = new(float64(c.Expires.UnixMilli()) / 1000)
 	}
 	return e
 }
@@ -163,30 +163,17 @@ func (e exportedCookie) cookie() (Cookie, error) {
 		}
 	}
 	if e.SameSite != nil {
-		cookie.SameSite = normalizeSameSite(*e.SameSite)
+		cookie.SameSite = map[string]string{
+			"strict": "Strict", "lax": "Lax", "none": "None", "no_restriction": "None",
+		}[strings.ToLower(*e.SameSite)]
 	}
 	return cookie.validate()
-}
-
-// normalizeSameSite returns the canonical form of the exported value.
-func normalizeSameSite(exported string) string {
-	switch strings.ToLower(exported) {
-	case "strict":
-		return "Strict"
-	case "lax":
-		return "Lax"
-	case "none", "no_restriction":
-		return "None"
-	}
-	return ""
 }
 
 // validate returns the normalized cookie, or an error if it is invalid.
 func (c Cookie) validate() (Cookie, error) {
 	c.Domain = strings.ToLower(strings.TrimPrefix(c.Domain, "."))
-	if c.Path == "" {
-		c.Path = "/"
-	}
+	c.Path = cmp.Or(c.Path, "/")
 	switch {
 	case c.Domain == "" || strings.ContainsAny(c.Domain, "/:@ \t"):
 		return Cookie{}, errors.New("its domain is not a host")

@@ -69,17 +69,15 @@ func (p *Page) EvalInPage(ctx context.Context, expression string, out any) error
 // EvalWithGesture is like EvalInPage, as if the user had clicked: the script has
 // user activation.
 func (p *Page) EvalWithGesture(ctx context.Context, expression string, out any) error {
-	gesture := true
 	return p.call(ctx, func(ctx context.Context) error {
-		return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, UserGesture: &gesture}, out)
+		return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, UserGesture: new(true)}, out)
 	})
 }
 
 // evaluate evaluates an expression in the main frame.
 func (p *Page) evaluate(ctx context.Context, params runtime.EvaluateParams, out any) error {
-	yes := true
 	params.Expression = fmt.Sprintf(boundedScript, params.Expression, maxResult)
-	params.ReturnByValue, params.AwaitPromise = &yes, &yes
+	params.ReturnByValue, params.AwaitPromise = new(true), new(true)
 	answer, err := cdp.Call(ctx, p.session, runtime.Evaluate, params)
 	if err != nil {
 		return err

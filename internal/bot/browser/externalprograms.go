@@ -53,7 +53,12 @@ func (b *Browser) blockExternalRedirects(ctx context.Context, responses iter.Seq
 			return
 		}
 		if slices.ContainsFunc(response.ResponseHeaders, func(header *fetch.HeaderEntry) bool {
-			return strings.EqualFold(header.Name, "Location") && isExternal(header.Value)
+			if !strings.EqualFold(header.Name, "Location") {
+				return false
+			}
+			address, err := url.Parse(header.Value)
+			return err == nil && address.Scheme != "" &&
+				!slices.Contains([]string{"http", "https", "about", "blob", "data"}, strings.ToLower(address.Scheme))
 		}) {
 			b.options.Log.Info("blocked a redirect to an external program")
 			_, err = cdp.Call(ctx, b.session, fetch.FailRequest, fetch.FailRequestParams{
@@ -66,11 +71,4 @@ func (b *Browser) blockExternalRedirects(ctx context.Context, responses iter.Seq
 			b.options.Log.Debug("paused response is gone", "error", err)
 		}
 	}
-}
-
-// isExternal reports whether an address belongs to an external program.
-func isExternal(address string) bool {
-	parsed, err := url.Parse(address)
-	return err == nil && parsed.Scheme != "" &&
-		!slices.Contains([]string{"http", "https", "about", "blob", "data"}, strings.ToLower(parsed.Scheme))
 }

@@ -9,7 +9,6 @@ import (
 	protocol "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/chromedp"
 )
 
 // Isolation of a meeting page from the bot's machine and network. The tests of
@@ -41,43 +40,34 @@ import (
 //   - The renderer process runs in Chromium's sandbox, except with
 //     Options.NoSandbox.
 
-// isolationFlags returns the flags for it.
-func isolationFlags(options Options) []chromedp.ExecAllocatorOption {
-	flags := []chromedp.ExecAllocatorOption{
-		chromedp.Flag("no-sandbox", !sandboxed(options)),
-		chromedp.Flag("disable-extensions", true),
-		// Pages that are prerendered, or restored from the back/forward cache,
-		// would be shown without a check by GuardNavigation. The suggestions of
-		// the address bar are two pages in a renderer process of their own, which
-		// starts with the browser.
-		chromedp.Flag("disable-features", "Prerender2,WebUIOmniboxPopup,WebUIOmniboxAimPopup"),
-		chromedp.Flag("disable-back-forward-cache", true),
-	}
+// addIsolation adds the flags for it.
+func addIsolation(flags map[string]any, options Options) {
+	flags["no-sandbox"] = !sandboxed(options)
+	flags["disable-extensions"] = true
+	// Pages that are prerendered, or restored from the back/forward cache,
+	// would be shown without a check by GuardNavigation. The suggestions of
+	// the address bar are two pages in a renderer process of their own, which
+	// starts with the browser.
+	flags["disable-features"] = "Prerender2,WebUIOmniboxPopup,WebUIOmniboxAimPopup"
+	flags["disable-back-forward-cache"] = true
 	if options.Proxy == "" {
-		return flags
+		return
 	}
-	flags = append(flags,
-		chromedp.Flag("proxy-server", "http://"+options.Proxy),
-		chromedp.Flag("proxy-bypass-list", "<-loopback>"),
-		chromedp.Flag("disable-quic", true),
-	)
+	flags["proxy-server"] = "http://" + options.Proxy
+	flags["proxy-bypass-list"] = "<-loopback>"
+	flags["disable-quic"] = true
 	if options.MediaThroughProxy {
 		const policy = "disable_non_proxied_udp"
-		flags = append(flags,
-			chromedp.Flag("webrtc-ip-handling-policy", policy),
-			chromedp.Flag("force-webrtc-ip-handling-policy", policy), // the name in older versions
-		)
+		flags["webrtc-ip-handling-policy"] = policy
+		flags["force-webrtc-ip-handling-policy"] = policy // the name in older versions
 	}
-	if options.LoopbackPeers {
-		return flags
+	if !options.LoopbackPeers {
+		// Chromium derives the address space of a document from the address it was
+		// loaded from. That is the proxy's loopback address, which would allow the
+		// document to access all networks.
+		flags["ip-address-space-overrides"] = options.Proxy + "=public"
+		flags["enable-features"] = "LocalNetworkAccessChecks,LocalNetworkAccessChecksWebRTC"
 	}
-	// Chromium derives the address space of a document from the address it was
-	// loaded from. That is the proxy's loopback address, which would allow the
-	// document to access all networks.
-	return append(flags,
-		chromedp.Flag("ip-address-space-overrides", options.Proxy+"=public"),
-		chromedp.Flag("enable-features", "LocalNetworkAccessChecks,LocalNetworkAccessChecksWebRTC"),
-	)
 }
 
 // closeWindows closes each window that a page opens, until ctx ends. Opening

@@ -56,12 +56,6 @@ func findDisplayServer() (string, error) {
 	return path, nil
 }
 
-// barsHeight is the space for the bars of a window: tabs, address, and up to two
-// infobars.
+// barsHeight is the space on the screen for the bars of a window: tabs, address, and up to
+// two infobars.
 const barsHeight = 240
-
-// screenSize returns the size of the screen, on which a window with a page of the
-// usual size fits.
-func screenSize(options Options) (width, height int) {
-	return options.Width, options.Height + barsHeight
-}

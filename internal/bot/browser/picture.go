@@ -75,15 +75,13 @@ func (p *Page) screenshot(ctx context.Context, params page.CaptureScreenshotPara
 // pixels, when the page changes, and not more often than rate times per second. It returns
 // when ctx ends, frame fails, or the page is gone.
 func (p *Page) Screencast(ctx context.Context, width, height, rate int, frame func(image []byte) error) error {
-	const quality = 80
 	return p.call(ctx, func(ctx context.Context) error {
 		listening, stopListening := context.WithCancel(ctx)
 		defer stopListening()
 		frames := cdp.Events(listening, p.session, page.ScreencastFrame)
-		percent, last := int64(quality), true
 		_, err := cdp.Call(ctx, p.session, page.StartScreencast, page.StartScreencastParams{
-			Format: page.StartScreencastFormatJpeg, Quality: &percent, MaxWidth: int64(width), MaxHeight: int64(height), MaxFramesInFlight: 1,
-			SendLastFrame: &last,
+			Format: page.StartScreencastFormatJpeg, Quality: new(int64(80)), MaxWidth: int64(width), MaxHeight: int64(height), MaxFramesInFlight: 1,
+			SendLastFrame: new(true),
 		})
 		if err != nil {
 			abandonEvents(frames, stopListening)

@@ -63,7 +63,11 @@ func treeMembers(group int, profileDir string) ([]int, error) {
 		if !ok || process == os.Getpid() || stat.State == 'Z' || stat.State == 'X' {
 			return true
 		}
-		return (group == 0 || stat.Group != group) && !usesDirectory(process, profileDir)
+		return (group == 0 || stat.Group != group) && !slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
+			// An option may be the directory or a path in it, for example --user-data-dir or the crash handler's --database.
+			option, value, _ := strings.Cut(argument, "=")
+			return strings.HasPrefix(option, "--") && (value == profileDir || strings.HasPrefix(value, profileDir+"/"))
+		})
 	}), nil
 }
 
@@ -87,13 +91,4 @@ func diskUsage(info os.FileInfo) int64 {
 		return status.Blocks * 512
 	}
 	return info.Size()
-}
-
-// usesDirectory reports whether an option of the process is the directory or a
-// path in it, for example --user-data-dir or the crash handler's --database.
-func usesDirectory(process int, directory string) bool {
-	return slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
-		option, value, _ := strings.Cut(argument, "=")
-		return strings.HasPrefix(option, "--") && (value == directory || strings.HasPrefix(value, directory+"/"))
-	})
 }

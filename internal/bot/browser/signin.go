@@ -191,16 +191,11 @@ func Unpack(state signin.State, dir string) (found Account, err error) {
 	return found, nil
 }
 
-// signInCookies returns the cookies that keep a user signed in to a platform, as
+// signInCookies are the cookies that keep a user signed in to a platform, as
 // "name domain". Zoom's are session cookies without an expiry.
-func signInCookies(platform job.Platform) []string {
-	switch platform {
-	case job.Meet:
-		return []string{"SID google.com", "__Secure-1PSID google.com"}
-	case job.Teams:
-		return []string{"ESTSAUTHPERSISTENT login.microsoftonline.com", "MSPAuth login.live.com", "__Host-MSAAUTHP login.live.com"}
-	}
-	return nil
+var signInCookies = map[job.Platform][]string{
+	job.Meet:  {"SID google.com", "__Secure-1PSID google.com"},
+	job.Teams: {"ESTSAUTHPERSISTENT login.microsoftonline.com", "MSPAuth login.live.com", "__Host-MSAAUTHP login.live.com"},
 }
 
 // ErrSignedOut means that an account has no cookie of a signed-in user that has not expired.
@@ -209,7 +204,7 @@ var ErrSignedOut = errors.New("no cookie of a signed-in user that has not expire
 // SignedInUntil returns when the first sign-in cookie expires; zero if that is not known. Without one, the
 // error is ErrSignedOut.
 func (a Account) SignedInUntil(ctx context.Context, platform job.Platform, now time.Time) (until time.Time, err error) {
-	names, cookies := signInCookies(platform), a.Cookies
+	names, cookies := signInCookies[platform], a.Cookies
 	if names == nil {
 		return time.Time{}, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"os/exec"
 	"slices"
 	"strings"
@@ -35,7 +34,11 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		p.relay, c.Err = relayMessages(c)
 	}))
 	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
-	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
+	// chromedp's messages also occur in healthy sessions, so they are logged at debug level.
+	logf := func(format string, arguments ...any) {
+		options.Log.Debug("browser connection", "detail", fmt.Sprintf(format, arguments...))
+	}
+	root, releaseRoot := chromedp.NewContext(allocatorContext, chromedp.WithLogf(logf), chromedp.WithErrorf(logf))
 	p.release = func() {
 		releaseRoot()
 		releaseAllocator()
@@ -101,13 +104,4 @@ func (p *process) abandon(ctx context.Context, profileDir string, err error) err
 		p.relay.close()
 	}
 	return err
-}
-
-// logOptions sends chromedp's messages to the log. They also occur in healthy
-// sessions, so they are logged at debug level.
-func logOptions(log *slog.Logger) []chromedp.ContextOption {
-	logf := func(format string, arguments ...any) {
-		log.Debug("browser connection", "detail", fmt.Sprintf(format, arguments...))
-	}
-	return []chromedp.ContextOption{chromedp.WithLogf(logf), chromedp.WithErrorf(logf)}
 }

@@ -168,14 +168,19 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.beginRequest() {
 		panic(http.ErrAbortHandler)
 	}
-	defer p.endRequest()
+	defer func() {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		p.requests--
+		p.active.Done()
+	}()
 	switch {
 	case r.Method == http.MethodConnect:
 		p.tunnel(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "":
 		target, err := normalize(withPort(r.URL.Host))
 		if err == nil {
-			err = p.rules.admitPath(target, r.URL.EscapedPath())
+			err = p.rules.admit(target, r.URL.EscapedPath())
 		}
 		if err != nil {
 			p.recordRefusal(err)
@@ -198,13 +203,6 @@ func (p *Proxy) beginRequest() bool {
 	p.requests++
 	p.active.Add(1)
 	return true
-}
-
-func (p *Proxy) endRequest() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.requests--
-	p.active.Done()
 }
 
 // Close closes the proxy and all its connections, and waits for them to end.
@@ -230,9 +228,6 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// tunnelEstablished is the response to CONNECT.
-const tunnelEstablished = "HTTP/1.1 200 Connection established\r\n\r\n"
-
 // tunnel connects the browser with a host and copies bytes in both directions
 // until either closes. There is no timeout: connections of a meeting may be
 // idle, and TCP keep-alive detects dead peers.
@@ -243,7 +238,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var host net.Conn
-	if err = p.rules.admitTunnel(target); err == nil {
+	if err = p.rules.admit(target, ""); err == nil {
 		host, err = p.dialer.dial(r.Context(), "tcp", target)
 	}
 	if err != nil {
@@ -261,8 +256,13 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if !p.track(browser) || !p.track(host) {
 		return
 	}
-	defer p.untrack(browser, host)
-	if _, err := io.WriteString(browser, tunnelEstablished); err != nil {
+	defer func() {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		delete(p.tunnels, browser)
+		delete(p.tunnels, host)
+	}()
+	if _, err := io.WriteString(browser, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
 	// A half-close by the browser ends the tunnel. After a half-close by the host, the browser may
@@ -291,14 +291,6 @@ func (p *Proxy) track(end io.Closer) bool {
 	}
 	p.tunnels[end] = struct{}{}
 	return true
-}
-
-func (p *Proxy) untrack(ends ...io.Closer) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	for _, end := range ends {
-		delete(p.tunnels, end)
-	}
 }
 
 // withPort adds the default port of plain HTTP.

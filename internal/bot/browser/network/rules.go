@@ -61,17 +61,9 @@ func (r *rules) exception(target string) (pathPrefix string, found bool) {
 	return pathPrefix, found
 }
 
-// admitTunnel checks a tunnel, whose path is unknown.
-func (r *rules) admitTunnel(target string) error {
-	if prefix, found := r.exception(target); found && prefix != "" {
-		return &RefusedError{Target: target, Reason: "the page may not connect to it"}
-	}
-	return nil
-}
-
-// admitPath checks a plain HTTP request. Its error does not reveal that
-// another path is allowed.
-func (r *rules) admitPath(target, path string) error {
+// admit checks a plain HTTP request, or a tunnel, whose path is unknown and empty. Its error
+// does not reveal that another path is allowed.
+func (r *rules) admit(target, path string) error {
 	prefix, found := r.exception(target)
 	if !found || len(path) >= len(prefix) && subtle.ConstantTimeCompare([]byte(path[:len(prefix)]), []byte(prefix)) == 1 {
 		return nil
