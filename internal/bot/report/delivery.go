@@ -91,7 +91,16 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create a folder for packing: %w", err)
 	}
-	packed, err := build.Pack(ctx, d.packParts(), []ingest.Report{d.Report.current()}, folder)
+	var parts []build.SourcePart
+	for _, part := range d.Report.current().Parts {
+		if part.Segments > 0 {
+			parts = append(parts, build.SourcePart{
+				Attempt: d.Attempt, Number: part.Number, StartedAt: part.StartedAt, Segments: d.Spool.Segments(part.Number),
+				Encoded: build.Encoded(d.Spool.ScratchDir(), part.Number, part.Segments),
+			})
+		}
+	}
+	packed, err := build.Pack(ctx, parts, []ingest.Report{d.Report.current()}, folder)
 	if err != nil {
 		return fmt.Errorf("pack the recording: %w", err)
 	}
@@ -121,21 +130,6 @@ func (d *Delivery) finalize(ctx context.Context) error {
 		return err
 	}
 	return d.Events.Emit(job.ManifestFinalized, nil)
-}
-
-// packParts returns the recording parts that have segments.
-func (d *Delivery) packParts() []build.SourcePart {
-	var parts []build.SourcePart
-	for _, part := range d.Report.current().Parts {
-		if part.Segments == 0 {
-			continue
-		}
-		parts = append(parts, build.SourcePart{
-			Attempt: d.Attempt, Number: part.Number, StartedAt: part.StartedAt, Segments: d.Spool.Segments(part.Number),
-			Encoded: build.Encoded(d.Spool.ScratchDir(), part.Number, part.Segments),
-		})
-	}
-	return parts
 }
 
 // exit reports that the bot has left, and waits until the service has everything.

@@ -330,18 +330,6 @@ func (r *Report) NameOf(id string) string {
 	return ""
 }
 
-// trackNumber returns the number of an audio track; false if all are used.
-func (r *Report) trackNumber(track recorder.ParticipantTrack) (number int, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.tracks.number(track, r.clock.Convert(track.StartedAt))
-}
-
-// addTrackParts counts stored parts of audio tracks.
-func (r *Report) addTrackParts(parts []recorder.ParticipantTrackPart) {
-	r.saveIfChanged(func() bool { return r.tracks.addParts(parts) })
-}
-
 // UpdatePlayed updates which participants' tiles play which tracks.
 func (r *Report) UpdatePlayed(tracks []meeting.TrackOwner) {
 	r.saveIfChanged(func() bool { return r.tracks.updatePlayed(tracks) })
@@ -380,7 +368,10 @@ func (r *Report) Save() error {
 
 func (r *Report) saveLocked() error {
 	r.content.SavedAt = r.clock.Convert(time.Now())
-	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), alignSpeech(r.roster.speech, r.sound), r.tracks.tracks
+	r.content.People, r.content.Speech, r.content.AudioTracks = nil, alignSpeech(r.roster.speech, r.sound), r.tracks.tracks
+	for _, id := range r.roster.ids {
+		r.content.People = append(r.content.People, r.roster.byID[id].Person)
+	}
 	if r.own.ID != "" {
 		r.content.People, r.content.Speech = append(r.content.People, r.own), append(r.content.Speech, r.ownSpeech...)
 	}

@@ -122,15 +122,6 @@ func (r *roster) endSpeech(p *participant) {
 	p.speaking = false
 }
 
-// people returns everybody who was in the meeting, in the order of joining.
-func (r *roster) people() []ingest.Person {
-	var people []ingest.Person
-	for _, id := range r.ids {
-		people = append(people, r.byID[id].Person)
-	}
-	return people
-}
-
 // present returns who is in the meeting, in the order of joining.
 func (r *roster) present() *ingest.LiveRoster {
 	live := &ingest.LiveRoster{Participants: []ingest.LiveParticipant{}}

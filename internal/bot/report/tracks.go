@@ -112,13 +112,16 @@ func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 	defer s.mu.Unlock()
 	var segments []build.TrackSegment
 	for _, part := range parts {
-		number, ok := s.report.trackNumber(part.ParticipantTrack)
+		startedAt := s.report.clock.Convert(part.StartedAt)
+		s.report.mu.Lock()
+		number, ok := s.report.tracks.number(part.ParticipantTrack, startedAt)
+		s.report.mu.Unlock()
 		if !ok {
 			continue // all numbers are used
 		}
 		for i, chunk := range part.Chunks {
 			segments = append(segments, build.TrackSegment{
-				Track: number, Sequence: part.First + i, StartedAt: s.report.clock.Convert(part.StartedAt), Data: chunk,
+				Track: number, Sequence: part.First + i, StartedAt: startedAt, Data: chunk,
 			})
 		}
 	}
@@ -140,6 +143,6 @@ func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 			s.log.Warn("participant audio is incomplete", "track", part.TrackID, "cause", part.Cause)
 		}
 	}
-	s.report.addTrackParts(parts)
+	s.report.saveIfChanged(func() bool { return s.report.tracks.addParts(parts) })
 	return nil
 }

@@ -18,14 +18,16 @@ func TestTrackOwner(t *testing.T) {
 	say := func(id, pageTrack string, chunks int, end bool, cause string) {
 		t.Helper()
 		track := recorder.ParticipantTrack{ID: id, TrackID: pageTrack, StartedAt: start}
-		number, ok := r.trackNumber(track)
+		number, ok := r.tracks.number(track, r.clock.Convert(track.StartedAt))
 		if !ok {
 			t.Fatal("all numbers are used")
 		}
 		first := r.current().AudioTracks[number].Segments
-		r.addTrackParts([]recorder.ParticipantTrackPart{{
-			ParticipantTrack: track, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause,
-		}})
+		r.saveIfChanged(func() bool {
+			return r.tracks.addParts([]recorder.ParticipantTrackPart{{
+				ParticipantTrack: track, First: first, Chunks: make([][]byte, chunks), Ended: end, Cause: cause,
+			}})
+		})
 	}
 	seen := func(track, who string) { r.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: who}}) }
 	seen("1", "nobody yet")

@@ -85,16 +85,26 @@ func New(settings Settings) (*Client, error) {
 	if err := settings.Spool.Bind(own); err != nil {
 		return nil, fmt.Errorf("service client: %w", err)
 	}
-	settings = settings.withDefaults()
+	settings.Log = cmp.Or(settings.Log, slog.Default())
+	settings.Timeout = cmp.Or(settings.Timeout, 30*time.Second)
+	settings.RetryMin = cmp.Or(settings.RetryMin, 100*time.Millisecond)
+	settings.RetryMax = cmp.Or(settings.RetryMax, 10*time.Second)
+	if settings.Transport == nil {
+		settings.Transport = http.DefaultTransport.(*http.Transport) //nolint:forcetypeassert // documented by net/http
+	}
+	transport := settings.Transport.Clone()
+	transport.MaxIdleConnsPerHost = 8 // uploads, events and heartbeats keep their connections
 	c := &Client{
 		settings: settings,
 		spool:    settings.Spool,
 		log:      settings.Log.With("job_id", settings.JobID, "attempt", settings.Attempt),
-		http:     newHTTPClient(settings.Transport),
+		// It follows no redirect, since the token is for the service alone, and has no timeout,
+		// since each request has its own.
+		http:     &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects},
 		base:     base,
 		own:      own,
 		commands: commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)},
-		acks:     acks{failures: map[string]string{}},
+		acks:     acks{failures: map[string]string{}, interrupt: func() {}},
 		uploads:  uploads{active: map[string]bool{}, sent: map[string]int64{}, failing: map[string]*failingUpload{}},
 		end:      end{done: make(chan struct{}), refused: make(chan struct{})},
 	}
@@ -119,32 +129,17 @@ func (s Settings) check() (*url.URL, error) {
 	return base, nil
 }
 
-func (s Settings) withDefaults() Settings {
-	s.Log = cmp.Or(s.Log, slog.Default())
-	s.Timeout = cmp.Or(s.Timeout, 30*time.Second)
-	s.RetryMin = cmp.Or(s.RetryMin, 100*time.Millisecond)
-	s.RetryMax = cmp.Or(s.RetryMax, 10*time.Second)
-	return s
-}
-
-// newHTTPClient returns a client that follows no redirect, since the token is for the
-// service alone, and has no timeout, since each request has its own.
-func newHTTPClient(transport *http.Transport) *http.Client {
-	if transport == nil {
-		transport = http.DefaultTransport.(*http.Transport) //nolint:forcetypeassert // documented by net/http
-	}
-	transport = transport.Clone()
-	transport.MaxIdleConnsPerHost = 8 // uploads, events and heartbeats keep their connections
-	return &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects}
-}
-
 // Run sends events, files and heartbeats and receives commands until ctx ends;
 // then it returns nil. It returns a *RefusedError if the service permanently
 // refuses the bot. Run may be called once.
 func (c *Client) Run(ctx context.Context) error {
 	defer c.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return sendQueue(ctx, c, &c.spool.Events, c.eventReady, c.sendEvent) })
+	group.Go(func() error {
+		return sendQueue(ctx, c, &c.spool.Events, func(e spool.Event) bool {
+			return e.Kind != job.ManifestFinalized || c.mediaSent() // which requires all files and texts
+		}, c.sendEvent)
+	})
 	group.Go(func() error {
 		return sendQueue(ctx, c, &c.spool.Texts, func(spool.Texts) bool { return true }, c.sendTexts)
 	})

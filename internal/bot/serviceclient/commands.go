@@ -61,7 +61,7 @@ func (c *Client) output(ctx context.Context, commandID string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a request for output: %w", err)
 	}
-	return c.doLimited(request, ingest.MaxOutputBytes)
+	return c.do(request, ingest.MaxOutputBytes)
 }
 
 // commandQueue passes commands to the bot, each once. It never blocks heartbeats
@@ -110,10 +110,10 @@ func (q *commandQueue) executingIDs() []string {
 // acks holds the acknowledgments that heartbeats have still to carry.
 type acks struct {
 	mutex     sync.Mutex
-	fresh     []string          // never sent
-	repeated  []string          // sent, but the service repeated the command
-	failures  map[string]string // why commands of this process failed, by ID
-	interrupt context.CancelFunc
+	fresh     []string           // never sent
+	repeated  []string           // sent, but the service repeated the command
+	failures  map[string]string  // why commands of this process failed, by ID
+	interrupt context.CancelFunc // ends the last interruptible context
 }
 
 // add adds an acknowledgment and interrupts the current heartbeat.
@@ -126,7 +126,7 @@ func (a *acks) add(id, failure string) {
 	if !slices.Contains(a.fresh, id) {
 		a.fresh = append(a.fresh, id)
 	}
-	a.interruptLocked()
+	a.interrupt()
 }
 
 // repeat adds an acknowledgment that was sent before.
@@ -142,13 +142,7 @@ func (a *acks) repeat(id string) {
 func (a *acks) interruptHeartbeat() {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.interruptLocked()
-}
-
-func (a *acks) interruptLocked() {
-	if a.interrupt != nil {
-		a.interrupt()
-	}
+	a.interrupt()
 }
 
 // next returns the IDs for a heartbeat, and whether any was never sent and so
@@ -179,8 +173,8 @@ func (a *acks) remove(ids []string) {
 }
 
 // interruptible returns a context that ends with the next acknowledgment, or at
-// once if one was never sent. The caller must call done.
-func (a *acks) interruptible(parent context.Context) (ctx context.Context, done func()) {
+// once if one was never sent.
+func (a *acks) interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -188,10 +182,5 @@ func (a *acks) interruptible(parent context.Context) (ctx context.Context, done 
 	if len(a.fresh) > 0 {
 		cancel()
 	}
-	return ctx, func() {
-		a.mutex.Lock()
-		defer a.mutex.Unlock()
-		a.interrupt = nil
-		cancel()
-	}
+	return ctx, cancel
 }

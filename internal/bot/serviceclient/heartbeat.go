@@ -85,9 +85,9 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string,
 	request := ctx
 	if wait > 0 {
 		query = fmt.Sprintf("wait=%d", int(wait.Seconds()))
-		interruptible, done := c.acks.interruptible(ctx)
+		var done context.CancelFunc
+		request, done = c.acks.interruptible(ctx)
 		defer done()
-		request = interruptible
 	}
 	request, cancel := context.WithTimeout(request, wait+c.settings.Timeout)
 	defer cancel()

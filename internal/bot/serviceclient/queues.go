@@ -69,12 +69,6 @@ func endEntry[T spool.Entry](c *Client, queue *spool.Queue[T], entry T, refusal 
 	}
 }
 
-// eventReady reports whether an event may be sent: manifest.finalized waits for all files and
-// texts.
-func (c *Client) eventReady(event spool.Event) bool {
-	return event.Kind != job.ManifestFinalized || c.mediaSent()
-}
-
 // sendEvent sends one event. A response acknowledges it even if it was not
 // applied: the service has it on the job's timeline.
 func (c *Client) sendEvent(ctx context.Context, event spool.Event) error {

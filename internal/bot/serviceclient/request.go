@@ -73,7 +73,7 @@ func (c *Client) post(ctx context.Context, path, query string, message, response
 		return fmt.Errorf("create a request to %s: %w", path, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	received, err := c.do(request)
+	received, err := c.do(request, maxResponse)
 	if err != nil {
 		return err
 	}
@@ -106,13 +106,7 @@ func (c *Client) ReturnAccount(ctx context.Context, state signin.State) error {
 	if err != nil {
 		return fmt.Errorf("encode an account: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, c.base.JoinPath(ingest.AccountPath, c.own).String(), bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("create the request with an account: %w", err)
-	}
-	request.Header.Set("Content-Type", "application/octet-stream")
-	_, err = c.do(request)
-	return err
+	return c.put(ctx, ingest.AccountPath, "application/octet-stream", body)
 }
 
 // DialSound connects to the service for live sound.
@@ -131,22 +125,23 @@ func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 
 // SendScreenshot sends a picture of the page, a JPEG of at most ingest.MaxScreenshot bytes.
 func (c *Client) SendScreenshot(ctx context.Context, image []byte) error {
-	target := c.base.JoinPath(ingest.ScreenshotPath, c.own)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target.String(), bytes.NewReader(image))
+	return c.put(ctx, ingest.ScreenshotPath, "image/jpeg", image)
+}
+
+// put sends content of the attempt to a path.
+func (c *Client) put(ctx context.Context, path, contentType string, content []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, c.base.JoinPath(path, c.own).String(), bytes.NewReader(content))
 	if err != nil {
-		return fmt.Errorf("create the request with a picture: %w", err)
+		return fmt.Errorf("create a request to %s: %w", path, err)
 	}
-	request.Header.Set("Content-Type", "image/jpeg")
-	_, err = c.do(request)
+	request.Header.Set("Content-Type", contentType)
+	_, err = c.do(request, maxResponse)
 	return err
 }
 
-// do sends a request and returns the body of a 2xx response. Otherwise it
-// returns a *RefusedError or an *unavailableError.
-func (c *Client) do(request *http.Request) ([]byte, error) { return c.doLimited(request, maxResponse) }
-
-// doLimited is do for a response of at most limit bytes.
-func (c *Client) doLimited(request *http.Request, limit int64) ([]byte, error) {
+// do sends a request and returns the body of a 2xx response of at most limit bytes.
+// Otherwise it returns a *RefusedError or an *unavailableError.
+func (c *Client) do(request *http.Request, limit int64) ([]byte, error) {
 	request.Header.Set("Authorization", "Bearer "+c.settings.Token)
 	request.Header.Set(ingest.AttemptHeader, c.settings.JobID+":"+strconv.Itoa(c.settings.Attempt))
 	response, err := c.http.Do(request)

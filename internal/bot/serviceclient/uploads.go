@@ -136,7 +136,11 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	target := c.base.JoinPath(ingest.MediaPath, c.own, name)
 	body := io.Reader(progressReader{content, func(bytes int) {
 		stalled.Reset(timeout)
-		c.uploads.addSent(name, bytes)
+		if _, _, segment := ingest.ParseSegmentName(name); !segment { // the spool counts segments
+			c.uploads.mutex.Lock()
+			defer c.uploads.mutex.Unlock()
+			c.uploads.sent[name] += int64(bytes)
+		}
 	}})
 	if file.Size == 0 {
 		body = http.NoBody // else the length is unknown
@@ -151,7 +155,7 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	if file.Size >= expectContinueSize {
 		request.Header.Set("Expect", "100-continue")
 	}
-	_, err = c.do(request)
+	_, err = c.do(request, maxResponse)
 	return file, err
 }
 
@@ -167,17 +171,6 @@ func (r progressReader) Read(into []byte) (int, error) {
 	n, err := r.Reader.Read(into)
 	r.onRead(n)
 	return n, err
-}
-
-// addSent counts bytes that were sent of a file. Segments are counted by the
-// spool.
-func (u *uploads) addSent(name string, bytes int) {
-	if _, _, segment := ingest.ParseSegmentName(name); segment {
-		return
-	}
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	u.sent[name] += int64(bytes)
 }
 
 // sentBytes returns how many bytes of active files were sent.

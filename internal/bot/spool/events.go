@@ -2,7 +2,6 @@ package spool
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,9 +29,14 @@ func (s *Spool) AppendEvent(kind job.Trigger, data any) (Event, error) {
 	if !slices.Contains(job.BotTriggers(), kind) {
 		return Event{}, fmt.Errorf("append event: %q is not an event of bots", kind)
 	}
-	encoded, err := encodeObject(data)
-	if err != nil {
-		return Event{}, fmt.Errorf("append event %s: %w", kind, err)
+	encoded, err := json.Marshal(data)
+	switch {
+	case err != nil:
+		return Event{}, fmt.Errorf("append event %s: encode the data: %w", kind, err)
+	case string(encoded) == "null":
+		encoded = nil
+	case encoded[0] != '{':
+		return Event{}, fmt.Errorf("append event %s: the data is not a JSON object", kind)
 	}
 	event, err := s.Events.add(len(encoded), func(last Event) Event {
 		at := time.UnixMilli(max(s.now().UnixMilli(), last.EmittedAt.UnixMilli()+1)).UTC()
@@ -42,18 +46,4 @@ func (s *Spool) AppendEvent(kind job.Trigger, data any) (Event, error) {
 		return Event{}, fmt.Errorf("append event %s: %w", kind, err)
 	}
 	return event, nil
-}
-
-// encodeObject encodes data, which must be an object or null.
-func encodeObject(data any) (json.RawMessage, error) {
-	encoded, err := json.Marshal(data)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("encode the data: %w", err)
-	case string(encoded) == "null":
-		return nil, nil
-	case encoded[0] != '{':
-		return nil, errors.New("the data is not a JSON object")
-	}
-	return encoded, nil
 }

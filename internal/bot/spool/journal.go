@@ -60,26 +60,21 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{path: path, file: file, compactAt: minCompacted}
-	if err := j.read(replay); err != nil {
-		return nil, errors.Join(fmt.Errorf("read the journal: %w", err), file.Close())
-	}
-	if err := errors.Join(j.truncate(), file.Sync(), fsutil.Sync(filepath.Dir(path))); err != nil {
-		return nil, errors.Join(fmt.Errorf("truncate the journal: %w", err), file.Close())
-	}
-	return j, nil
-}
-
-// read replays the file and finds where its last complete line ends. A complete
-// line with a wrong checksum is skipped: the lines after it were synced too.
-func (j *journal) read(replay func(record)) error {
-	return readLines(j.file, func(text []byte) {
+	// A complete line with a wrong checksum is skipped: the lines after it were synced too.
+	if err := readLines(file, func(text []byte) {
 		j.size += int64(len(text))
 		if r, ok := decodeLine(text); ok {
 			replay(r)
 		} else {
 			j.damaged++
 		}
-	})
+	}); err != nil {
+		return nil, errors.Join(fmt.Errorf("read the journal: %w", err), file.Close())
+	}
+	if err := errors.Join(j.truncate(), file.Sync(), fsutil.Sync(filepath.Dir(path))); err != nil {
+		return nil, errors.Join(fmt.Errorf("truncate the journal: %w", err), file.Close())
+	}
+	return j, nil
 }
 
 // readLines calls handle for every complete line.
@@ -173,16 +168,10 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-func decodeLine(text []byte) (record, bool) {
+func decodeLine(text []byte) (r record, ok bool) {
 	sum, payload, found := bytes.Cut(bytes.TrimSuffix(text, []byte("\n")), []byte(" "))
-	if !found || string(sum) != fmt.Sprintf("%08x", crc32.Checksum(payload, castagnoli)) {
-		return record{}, false
-	}
-	var r record
-	if err := json.Unmarshal(payload, &r); err != nil {
-		return record{}, false
-	}
-	return r, true
+	ok = found && string(sum) == fmt.Sprintf("%08x", crc32.Checksum(payload, castagnoli)) && json.Unmarshal(payload, &r) == nil
+	return r, ok
 }
 
 // asFullError converts an error of a full disk to a *FullError.
