@@ -125,7 +125,7 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		s.speaker.queue.settle = s.speaker.settle
 		s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
 		s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
-		end := s.run(ctx)
+		end := s.close(context.WithoutCancel(ctx), s.loop(ctx))
 		if a.mayJoinSignedIn(ctx, &end) {
 			continue
 		}
@@ -223,7 +223,7 @@ func (a *attempt) conclude(end exitResult) exitResult {
 		detail := a.interrupted.detail + " Rejoining failed: " + end.detail
 		end = exitResult{reason: a.interrupted.reason, code: a.interrupted.code, detail: detail}
 	}
-	if err := a.consent.close(); err != nil {
+	if err := a.consent.emitAnswer(consentAnswer{timedOut, "The bot left before the host answered."}); err != nil {
 		a.log.Error("cannot answer the request for permission", "error", err)
 	}
 	return end

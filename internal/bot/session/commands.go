@@ -70,18 +70,6 @@ func (c *commands) settle(command ingest.Command, err error) {
 	c.ack(command.ID, failure)
 }
 
-// executeDeferred executes the deferred commands on admission.
-func (c *commands) executeDeferred(ctx context.Context, s *session) *exitResult {
-	deferred := c.deferred
-	c.deferred = nil
-	for _, command := range deferred {
-		if end := c.execute(ctx, command, s); end != nil {
-			return end
-		}
-	}
-	return nil
-}
-
 func (c *commands) execute(ctx context.Context, command ingest.Command, s *session) *exitResult {
 	page, recording := s.page, s.recording
 	switch command.Kind {
@@ -104,7 +92,13 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, s *sessi
 			return page.adapter.SendChat(ctx, page.tab, args.Text)
 		})
 	case ingest.PinParticipant:
-		participant, err := c.participantToPin(command, page.last.seen.Participants)
+		var args struct{ ParticipantID, Name string }
+		var participant meeting.Participant
+		err := decodeArgs(command, &args)
+		if err == nil {
+			name := cmp.Or(args.Name, c.report.NameOf(args.ParticipantID))
+			participant, err = findParticipant(page.last.seen.Participants, args.ParticipantID, name)
+		}
 		if err != nil {
 			c.settle(command, err)
 			return nil
@@ -113,7 +107,8 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, s *sessi
 	case ingest.PlayAudio, ingest.Speak:
 		s.speaker.play(ctx, command)
 	case ingest.StopOutput:
-		s.speaker.stop(ctx, command)
+		s.speaker.interrupt(ctx, errInterrupted)
+		c.settle(command, nil)
 	case ingest.SetCamera:
 		s.own.replaced = true
 		s.camera.show(ctx, command)
@@ -131,14 +126,6 @@ func decodeArgs(command ingest.Command, args any) error {
 		return fmt.Errorf("decode the command: %w", err)
 	}
 	return nil
-}
-
-func (c *commands) participantToPin(command ingest.Command, participants []meeting.Participant) (meeting.Participant, error) {
-	var args struct{ ParticipantID, Name string }
-	if err := decodeArgs(command, &args); err != nil {
-		return meeting.Participant{}, err
-	}
-	return findParticipant(participants, args.ParticipantID, cmp.Or(args.Name, c.report.NameOf(args.ParticipantID)))
 }
 
 // findParticipant finds a participant by the roster's id, which is also the

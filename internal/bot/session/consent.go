@@ -206,11 +206,6 @@ func (c *consent) answer(answer consentAnswer) *exitResult {
 	return nil
 }
 
-// close answers the requests that are open when the attempt ends.
-func (c *consent) close() error {
-	return c.emitAnswer(consentAnswer{timedOut, "The bot left before the host answered."})
-}
-
 // emitAnswer emits the answer to every open request.
 func (c *consent) emitAnswer(answer consentAnswer) error {
 	yes := answer.outcome == granted

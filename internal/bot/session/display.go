@@ -216,8 +216,10 @@ func (d *display) showPage(ctx context.Context, command ingest.Command, address 
 	defer page.Close()
 	beside.Go(func() { output.Hear(ctx, page, d.listen) })
 	beside.Go(func() {
-		if voice.lost(ctx) {
+		select {
+		case <-voice.captured.Done():
 			cancel(&outputError{ingest.OutputUnavailable, "the sound of the page is not captured any longer"})
+		case <-ctx.Done():
 		}
 	})
 	started := false

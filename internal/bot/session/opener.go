@@ -65,7 +65,11 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if o.browser, err = browser.Find(o.settings.Browser); err != nil {
 		return internalError(err)
 	}
-	if err := o.chooseMode(); err != nil {
+	var fallback bool
+	if o.mode, fallback = meeting.BrowserMode(browser.Mode(o.settings.BrowserMode), o.settings.Platform); fallback {
+		o.log.Warn("the browser is headless, because this machine has no virtual display (Xvfb)", "platform", o.settings.Platform)
+	}
+	if err := browser.CheckMode(o.mode); err != nil {
 		return internalError(err)
 	}
 	if reason := o.signInAs(ctx, ""); o.account == "" && o.settings.SignIn == job.SignInAlways {
@@ -106,12 +110,11 @@ func (o *opener) keepAccount(ctx context.Context, chromium *browser.Browser) {
 	if o.account == "" {
 		return
 	}
-	cookies, err := chromium.Cookies(ctx)
-	if err != nil {
+	if cookies, err := chromium.Cookies(ctx); err == nil {
+		o.signIn.Cookies = cookies
+	} else {
 		o.log.Warn("cannot read the cookies of the account", "error", err)
-		return
 	}
-	o.signIn.Cookies = cookies
 }
 
 // returnAccount returns the borrowed account after the last browser was closed, with what has changed if the
@@ -145,15 +148,6 @@ const returnTimeout = 15 * time.Second
 // profileDir returns the profile of the browser with a number.
 func (o *opener) profileDir(number int) string {
 	return filepath.Join(o.settings.Dir, fmt.Sprintf("browser-%d", number))
-}
-
-// chooseMode sets the mode of the browsers.
-func (o *opener) chooseMode() error {
-	var fallback bool
-	if o.mode, fallback = meeting.BrowserMode(browser.Mode(o.settings.BrowserMode), o.settings.Platform); fallback {
-		o.log.Warn("the browser is headless, because this machine has no virtual display (Xvfb)", "platform", o.settings.Platform)
-	}
-	return browser.CheckMode(o.mode)
 }
 
 // chooseAdapter sets the adapter of the platform.
@@ -251,8 +245,12 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 	if err := chromium.GrantMicrophoneAndCamera(ctx, network.Origin(o.address.URL)); err != nil {
 		return nil, err
 	}
-	if err := o.setCookies(ctx, chromium); err != nil {
-		return nil, err
+	err := chromium.SetCookies(ctx, o.signIn.Cookies)
+	if errors.As(err, new(*browser.RefusedCookiesError)) {
+		// For example because they have expired. The page shows whether they mattered.
+		o.log.Warn("the browser refused some cookies", "error", err)
+	} else if err != nil {
+		return nil, fmt.Errorf("sign the browser in: %w", err)
 	}
 	page, err := chromium.NewPage(ctx)
 	if err != nil {
@@ -297,20 +295,6 @@ func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, addre
 		return nil, err
 	}
 	return page, nil
-}
-
-// setCookies signs the browser in. A few cookies may be refused, for example
-// because they have expired; the page shows whether they mattered.
-func (o *opener) setCookies(ctx context.Context, chromium *browser.Browser) error {
-	err := chromium.SetCookies(ctx, o.signIn.Cookies)
-	if refused := (*browser.RefusedCookiesError)(nil); errors.As(err, &refused) {
-		o.log.Warn("the browser refused some cookies", "error", err)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("sign the browser in: %w", err)
-	}
-	return nil
 }
 
 // mayNavigate reports whether the meeting's page may go to an address.

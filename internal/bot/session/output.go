@@ -122,12 +122,6 @@ func (s *speaker) playLive(ctx context.Context, speech *sound.Speech, kind strin
 	})
 }
 
-// stop executes a command that stops all sound.
-func (s *speaker) stop(ctx context.Context, command ingest.Command) {
-	s.interrupt(ctx, errInterrupted)
-	s.ack(command, nil)
-}
-
 // interrupt ends the current sound and those that wait.
 func (s *speaker) interrupt(ctx context.Context, cause *outputError) {
 	s.cause = cause

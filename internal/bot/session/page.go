@@ -13,7 +13,6 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/bot/report"
 	"standin/internal/jobs/job"
 )
 
@@ -154,12 +153,6 @@ func (p *meetingPage) describeTrouble(now time.Time) string {
 	return fmt.Sprintf("The page was not recognized for %s, and no media arrived from the meeting.", duration)
 }
 
-// canLeave reports whether the page can be left by its own button.
-func (p *meetingPage) canLeave(end exitResult) bool {
-	responsive := p.snapshots == nil || time.Since(p.last.at) < p.timeouts.Unresponsive
-	return end.reason != report.ReasonBrowserLost && responsive && !p.last.seen.Screen.Terminal()
-}
-
 // leave leaves the meeting or its lobby by the page's own button, so that no
 // ghost participant remains. It has half the time if the bot was still joining
 // or the screen is unknown, and a quarter if the page has no connection to
@@ -222,7 +215,11 @@ func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.P
 		s := takeSnapshot(ctx, adapter, page, layout)
 		if s.seen.Screen == meeting.InMeeting && s.at.Sub(measuredAt) >= inboundInterval {
 			measuredAt = s.at
-			s.measureInbound(ctx, page)
+			measuring, cancel := context.WithTimeout(ctx, snapshotTimeout)
+			var err error
+			s.inbound, err = recorder.MeasureInbound(measuring, page)
+			s.measured = err == nil // the page may be navigating
+			cancel()
 		}
 		select {
 		case snapshots <- s:
@@ -248,30 +245,14 @@ func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Pa
 	}
 	s.arranged = adapter.Arrange(ctx, page, s.seen, layout)
 	if address, err := page.URL(ctx); err == nil {
-		s.host = hostOf(address)
+		if parsed, err := url.Parse(address); err == nil {
+			s.host = parsed.Host
+		}
 	}
 	if s.seen.Screen == meeting.Unknown {
 		s.connected, _ = recorder.Connected(ctx, page) // an unreadable page has no call
 	}
 	return s
-}
-
-// measureInbound adds the media that the page has received.
-func (s *snapshot) measureInbound(ctx context.Context, page *browser.Page) {
-	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
-	defer cancel()
-	var err error
-	s.inbound, err = recorder.MeasureInbound(ctx, page)
-	s.measured = err == nil // the page may be navigating
-}
-
-// hostOf returns the host and port of an address.
-func hostOf(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return parsed.Host
 }
 
 // pageState classifies a snapshot for a bot that is, or wants to be, in the

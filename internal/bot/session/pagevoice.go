@@ -35,16 +35,6 @@ func (v *pageVoice) capture(ctx context.Context, chromium *browser.Browser, page
 	return err
 }
 
-// lost waits until the capture or ctx ends, and reports whether the capture did.
-func (v *pageVoice) lost(ctx context.Context) bool {
-	select {
-	case <-v.captured.Done():
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // close ends the capture, and what is being said.
 func (v *pageVoice) close() {
 	if v.captured != nil {

@@ -186,24 +186,6 @@ func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitRe
 	return nil
 }
 
-// check starts the recorder that is due after a failure.
-func (r *recordingSession) check(ctx context.Context, now time.Time) {
-	if !r.state.retryAt.IsZero() && !now.Before(r.state.retryAt) {
-		r.start(ctx)
-	}
-}
-
-// resumeIfSpace continues a recording that the full spool ended. Uploads make
-// space.
-func (r *recordingSession) resumeIfSpace(ctx context.Context) {
-	if !r.state.full || !r.spool.HasSpace(min(resumeSpace, r.spool.Limit()/4)) {
-		return
-	}
-	r.log.Info("the spool has space again")
-	r.state.full = false
-	r.start(ctx)
-}
-
 // endPart updates the state after the recorder ended. A nil err means that the
 // part is complete. reason is that of the gap that follows; "" when the recording ends.
 func (r *recordingSession) endPart(err error, reason string) {
@@ -372,13 +354,6 @@ type audioStatus struct {
 	received  time.Time // when the page last received sound; zero if never
 	monitored bool      // the capture reports its sound
 	faulty    bool      // the capture is known to be silent although others speak
-}
-
-// audio returns the status of the audio.
-func (r *recordingSession) audio(now time.Time) audioStatus {
-	r.updateSound()
-	stats, ok := r.audioStats()
-	return audioStatus{last: r.state.lastAudio, received: r.page.soundAt, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
 }
 
 // maxSpeechSilence is how long the meeting's sound may have been silent while a

@@ -39,13 +39,7 @@ type session struct {
 	reportedAt  time.Time
 }
 
-// run joins the meeting and stays until the session ends.
-func (s *session) run(ctx context.Context) exitResult {
-	end := s.loop(ctx)
-	return s.close(context.WithoutCancel(ctx), end)
-}
-
-// loop handles events until one ends the session.
+// loop joins the meeting, and handles events until one ends the session.
 func (s *session) loop(ctx context.Context) exitResult {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -149,8 +143,12 @@ func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.A
 	s.consent.admit(ctx, s.page)
 	s.recording.start(ctx)
 	s.own.admit(ctx, s)
-	if end := s.commands.executeDeferred(ctx, s); end != nil {
-		return end
+	deferred := s.commands.deferred
+	s.commands.deferred = nil
+	for _, command := range deferred {
+		if end := s.commands.execute(ctx, command, s); end != nil {
+			return end
+		}
 	}
 	return s.handleMeeting(ctx, snap)
 }
@@ -223,7 +221,11 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 	if s.page.phase == phaseJoining {
 		return nil
 	}
-	audio := s.recording.audio(now)
+	s.recording.updateSound()
+	stats, ok := s.recording.audioStats()
+	audio := audioStatus{
+		last: s.recording.state.lastAudio, received: s.page.soundAt, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge,
+	}
 	heard := s.page.phase == phaseAdmitted && now.Sub(audio.last) < s.timeouts.Unresponsive
 	if end := s.page.checkResponsive(now, heard, host.Waiting); end != nil {
 		return end
@@ -243,14 +245,20 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 			s.log.Error("cannot save the report", "error", err)
 		}
 		s.recording.monitorAudio(ctx)
-		s.recording.resumeIfSpace(ctx)
+		if store := s.recording.spool; s.recording.state.full && store.HasSpace(min(resumeSpace, store.Limit()/4)) {
+			s.log.Info("the spool has space again") // uploads make space
+			s.recording.state.full = false
+			s.recording.start(ctx)
+		}
 	}
 	alive := s.page.last.connected || !audio.last.IsZero() && now.Sub(audio.last) < s.timeouts.Unknown
 	if end := s.recover(ctx, now, alive); end != nil || s.page.phase != phaseAdmitted {
 		return end
 	}
 	s.checkScreen(ctx, now, audio)
-	s.recording.check(ctx, now)
+	if due := s.recording.state.retryAt; !due.IsZero() && !now.Before(due) { // after a failure
+		s.recording.start(ctx)
+	}
 	s.speaker.check(ctx, now)
 	if end := s.consent.check(ctx, s.page, now); end != nil {
 		return end
@@ -345,7 +353,9 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 			end = s.diagnostics.save(ctx, s.page, end)
 		}
 		var leaving sync.WaitGroup
-		if s.page.canLeave(end) {
+		// A dead page cannot be left by its own button, and one that shows an end has none.
+		responsive := s.page.snapshots == nil || time.Since(s.page.last.at) < s.timeouts.Unresponsive
+		if end.reason != report.ReasonBrowserLost && responsive && !s.page.last.seen.Screen.Terminal() {
 			leaving.Go(func() { s.page.leave(ctx) })
 		}
 		s.recording.recordingQueue.close(ended)
@@ -362,8 +372,6 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 			if end.retry && end.reason != "" {
 				s.interrupted = end
 			}
-		}
-		if s.wasAdmitted {
 			s.joining.opener.keepAccount(ctx, s.page.browser)
 		}
 		if err := s.page.browser.Close(); err != nil {
