@@ -122,6 +122,12 @@ func (a Account) isNamed(name string) bool {
 	return name == "" || name == a.ID.String() || strings.EqualFold(name, a.Label) || a.Group != "" && strings.EqualFold(name, a.Group)
 }
 
+// IsInvited reports whether the account is one for a platform, and among the guests of an invitation, whose GuestKeys are
+// given.
+func (a Account) IsInvited(platform job.Platform, guests string) bool {
+	return a.Address != "" && a.Platform == platform && strings.Contains(guests, GuestKey(a.Address))
+}
+
 // Wish is what a bot needs an account for.
 type Wish struct {
 	JobID    uuid.UUID
@@ -145,7 +151,7 @@ func GuestKey(address string) string {
 // reason is empty for a guest who needs no account.
 func Choose(accounts []Account, wish Wish, now time.Time) (chosen *Account, reason string) {
 	needed := wish.Mode == job.SignInAlways || wish.Refusal != ""
-	invited := func(a Account) bool { return a.Address != "" && strings.Contains(wish.Guests, GuestKey(a.Address)) }
+	invited := func(a Account) bool { return a.IsInvited(wish.Platform, wish.Guests) }
 	var usable []Account
 	var others []string // why each other account cannot be used
 	for _, a := range accounts {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/signin"
 )
 
 // Calendars connects and reads the calendars of consumers. It is implemented by
@@ -141,15 +143,23 @@ type calendarEventBody struct {
 	JobID         *uuid.UUID     `json:"jobId"`
 	JobStatus     *string        `json:"jobStatus"`
 	Sources       []string       `json:"sources"`
+	Account       *string        `json:"account"`
 }
 
-func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
+// newCalendarEventBody returns an event with the account among accounts that is invited to it.
+func newCalendarEventBody(e calendarsync.Event, accounts []signin.Account) calendarEventBody {
+	invited := ""
+	for _, account := range accounts {
+		if account.IsInvited(e.Platform, e.Guests) {
+			invited = account.Label
+		}
+	}
 	return calendarEventBody{
 		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: orNull(e.Organizer),
 		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: orNull(e.Zone), MeetingURL: orNull(e.MeetingURL),
 		Platform: orNull(string(e.Platform)), Participants: e.Attendees, Response: orNull(e.Response),
 		Record: e.Record, Reason: e.Reason, Override: e.Override, JobID: orNull(e.JobID), JobStatus: orNull(string(e.Job)),
-		Sources: e.Sources,
+		Sources: e.Sources, Account: orNull(invited),
 	}
 }
 
@@ -245,7 +255,9 @@ func (a *API) listCalendarEvents(r *apiRequest, in calendarEventsQuery) error {
 	found, next, err := lifecycle.PageOf(in.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) {
 		return e.Start.UnixMilli(), e.ID
 	})
-	return respondPage(r, "events", found, newCalendarEventBody, next, err)
+	accounts, accountsErr := a.Jobs.Accounts(r.Context(), accountTeam(r.caller))
+	return respondPage(r, "events", found, func(e calendarsync.Event) calendarEventBody { return newCalendarEventBody(e, accounts) }, next,
+		cmp.Or(err, accountsErr))
 }
 
 type calendarEventPatch struct {
@@ -258,7 +270,8 @@ func (a *API) patchCalendarEvent(r *apiRequest, in calendarEventPatch) error {
 		return err
 	}
 	e, err := a.Calendars.Override(r.Context(), r.caller, r.id, event, in.Override)
-	return r.respond(newCalendarEventBody(e), err)
+	accounts, accountsErr := a.Jobs.Accounts(r.Context(), accountTeam(r.caller))
+	return r.respond(newCalendarEventBody(e, accounts), cmp.Or(err, accountsErr))
 }
 
 // maxNotification bounds the notification of a provider in bytes.

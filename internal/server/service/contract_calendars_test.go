@@ -30,7 +30,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	start := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w,
-			"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:contract\r\nSUMMARY:Budget\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:https://meet.google.com/cal-enda-rsx\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+			"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:contract\r\nSUMMARY:Budget\r\nDTSTART:%s\r\nDURATION:PT1H\r\nATTENDEE:mailto:Invited@example.com\r\nLOCATION:https://meet.google.com/cal-enda-rsx\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 			start.Format("20060102T150405Z"))
 	}))
 	t.Cleanup(feed.Close)
@@ -80,6 +80,15 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	details := h.call(t, 200, h.ada, "getJobDetails", "", jobID)
 	if again.text(t, "id") != jobID || fmt.Sprint(details.field(t, "sources")) != "[api feed]" {
 		t.Errorf("the same meeting by the API: %s; details %s", again.body, details.body)
+	}
+	invited := h.call(t, 201, h.ada, "createAccount", contractAccount("Invited")).text(t, "id")
+	h.call(t, 200, h.ada, "patchAccount", `{"address":"invited@example.com"}`, invited)
+	if text, _ := event(); !strings.Contains(text, `"account":"Invited"`) {
+		t.Errorf("the account on the invitation: %s", text)
+	}
+	if lent := h.call(t, 200, contractToken(jobID, 0), "borrowAccount", `{"jobId":"`+jobID+`","attempt":0}`); lent.text(t, "account") != "Invited" ||
+		lent.text(t, "reason") != "its address is on the invitation" {
+		t.Errorf("the invited account was not lent: %s", lent.body)
 	}
 	off := h.call(t, 200, h.ada, "patchCalendarEvent", `{"override":false}`, id, eventID)
 	if got := h.call(t, 200, h.ada, "getJob", "", jobID).text(t, "status"); got != "cancelled" || !off.has("it was switched off") {
