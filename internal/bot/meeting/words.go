@@ -26,6 +26,7 @@ const (
 	nothingPhrase    = "nothing"    // proves nothing
 	leftPhrase       = "left"       // the visitor is outside; not why
 	invalidPhrase    = "invalid"    // the link leads to no meeting, or to none yet
+	botsPhrase       = "bots"       // bots are not admitted
 	notStartedPhrase = "notStarted" // somebody lets the visitor in when the meeting starts
 )
 
@@ -275,8 +276,8 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
 	})
 	for _, phrase := range []Screen{
-		Reconnecting, Removed, LobbyTimedOut, Denied, leftPhrase, invalidPhrase, NotFound, Ended, SignInWall, CannotConnect, notStartedPhrase,
-		Lobby, HostAbsent, BotWall,
+		Reconnecting, Removed, LobbyTimedOut, botsPhrase, Denied, leftPhrase, invalidPhrase, NotFound, Ended, SignInWall, CannotConnect,
+		notStartedPhrase, Lobby, HostAbsent, BotWall,
 	} {
 		searched := withoutLabels
 		if phrase == BotWall {
@@ -303,6 +304,8 @@ func (p *Profile) screenOfPhrase(phrase Screen, past History) (screen Screen, re
 		return Ended, false
 	case phrase == leftPhrase:
 		return Denied, false
+	case phrase == botsPhrase:
+		return BotWall, false
 	case phrase == notStartedPhrase:
 		return HostAbsent, false
 	case phrase == invalidPhrase && slices.ContainsFunc(p.Screens[HostAbsent], func(rule Rule) bool { return rule.Reload }):
