@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,22 +207,16 @@ func (c *accountsSetCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		patch := lifecycle.AccountPatch{Teams: c.For, State: state}
-		for _, field := range []struct {
-			value string
-			to    **string
-		}{{c.Label, &patch.Label}, {c.Address, &patch.Address}, {c.Group, &patch.Group}} {
-			if field.value != "" {
-				*field.to = &field.value
+		changed, err := jobs.ChangeAccount(ctx, uuid.Nil, a.ID, state, func(a *signin.Account) {
+			a.Label, a.Address, a.Group = cmp.Or(c.Label, a.Label), cmp.Or(c.Address, a.Address), cmp.Or(c.Group, a.Group)
+			a.MaxMeetings = cmp.Or(c.MaxMeetings, a.MaxMeetings)
+			if c.For != nil {
+				a.Teams = c.For
 			}
-		}
-		if c.MaxMeetings != 0 {
-			patch.MaxMeetings = &c.MaxMeetings
-		}
-		if c.EndRest || !c.RestUntil.IsZero() {
-			patch.RestsUntil = &c.RestUntil
-		}
-		changed, err := jobs.ChangeAccount(ctx, uuid.Nil, a.ID, patch)
+			if c.EndRest || !c.RestUntil.IsZero() {
+				a.Rest(c.RestUntil, time.Now())
+			}
+		})
 		if err != nil {
 			return err
 		}

@@ -47,98 +47,78 @@ func (s *Service) Account(ctx context.Context, owner, id uuid.UUID) (signin.Acco
 	return accounts[i], nil
 }
 
-// AccountPatch has the changes of an account. A nil field does not change.
-type AccountPatch struct {
-	Label, Address, Group *string
-	MaxMeetings           *int
-	Teams                 []string
-	RestsUntil            *time.Time    // the zero time ends a rest, also after refusals
-	State                 *signin.State // its owner has signed in again
-}
-
 // AddAccount adds an account of a team, or of the operator. The error is a *job.Error with InvalidInput if
 // it cannot be used.
 func (s *Service) AddAccount(ctx context.Context, a signin.Account, state signin.State) (signin.Account, error) {
-	a.ID, a.CreatedAt = uuid.Must(uuid.NewV7()), s.Now()
-	patch := AccountPatch{
-		Label: &a.Label, Address: &a.Address, Group: &a.Group, MaxMeetings: &a.MaxMeetings, Teams: a.Teams, State: &state,
-		RestsUntil: &a.RestsUntil,
+	a.ID, a.CreatedAt, a.RenewedAt, a.MaxMeetings = uuid.Must(uuid.NewV7()), s.Now(), s.Now(), cmp.Or(a.MaxMeetings, 1)
+	err := checkAccount(&a)
+	if err == nil {
+		a.Sealed, a.SignedInUntil, err = s.sealState(ctx, a, state)
 	}
-	a.MaxMeetings = cmp.Or(a.MaxMeetings, 1)
-	if !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb}, a.Platform) {
-		return a, job.NewError(job.InvalidInput, "bots can sign in on meet, teams and zoom-web", "platform")
+	if err == nil {
+		err = s.Store.AddAccount(ctx, a)
 	}
-	if err := s.changeAccount(ctx, &a, patch); err != nil {
-		return a, err
-	}
-	return a, s.Store.AddAccount(ctx, a)
+	return a, err
 }
 
-// ChangeAccount changes an account of a team, or any with uuid.Nil.
-func (s *Service) ChangeAccount(ctx context.Context, owner, id uuid.UUID, patch AccountPatch) (signin.Account, error) {
-	if _, err := s.Account(ctx, owner, id); err != nil {
-		return signin.Account{}, err
+// ChangeAccount changes an account of a team, or any with uuid.Nil. A state that is not nil signs it in again.
+func (s *Service) ChangeAccount(ctx context.Context, owner, id uuid.UUID, state *signin.State,
+	change func(*signin.Account)) (signin.Account, error) {
+	a, err := s.Account(ctx, owner, id)
+	var sealed string
+	var until time.Time
+	if err == nil && state != nil {
+		sealed, until, err = s.sealState(ctx, a, *state)
 	}
-	err := s.Store.ChangeAccount(ctx, id, func(a *signin.Account) error { return s.changeAccount(ctx, a, patch) })
 	if err != nil {
-		return signin.Account{}, err
+		return a, err
+	}
+	err = s.Store.ChangeAccount(ctx, id, func(a *signin.Account) error {
+		change(a)
+		if state != nil {
+			a.Sealed, a.SignedInUntil, a.RenewedAt = sealed, until, s.Now()
+		}
+		return checkAccount(a)
+	})
+	if err != nil {
+		return a, err
 	}
 	return s.Account(ctx, owner, id)
 }
 
-// changeAccount applies a patch to an account.
-func (s *Service) changeAccount(ctx context.Context, a *signin.Account, patch AccountPatch) error {
+// checkAccount checks what people write.
+func checkAccount(a *signin.Account) error {
 	for _, field := range []struct {
-		name  string
-		value *string
-		own   *string
-		most  int
-	}{{"label", patch.Label, &a.Label, 100}, {"group", patch.Group, &a.Group, 100}, {"address", patch.Address, &a.Address, 254}} {
-		if field.value == nil {
-			continue
-		}
-		if err := text.CheckLine(*field.value, field.most); err != nil {
+		name string
+		text *string
+	}{{"label", &a.Label}, {"group", &a.Group}, {"address", &a.Address}} {
+		const longest = 254
+		if err := text.CheckLine(*field.text, longest); err != nil {
 			return job.NewError(job.InvalidInput, field.name+" "+err.Error(), field.name)
 		}
-		*field.own = strings.TrimSpace(*field.value)
+		*field.text = strings.TrimSpace(*field.text)
 	}
-	if a.Label == "" {
+	a.Address = strings.ToLower(a.Address)
+	parsed, err := mail.ParseAddress(a.Address)
+	switch {
+	case !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb}, a.Platform):
+		return job.NewError(job.InvalidInput, "bots can sign in on meet, teams and zoom-web", "platform")
+	case a.Label == "":
 		return job.NewError(job.InvalidInput, "the label is empty", "label")
-	}
-	if a.Address != "" {
-		parsed, err := mail.ParseAddress(a.Address)
-		if err != nil || parsed.Name != "" {
-			return job.NewError(job.InvalidInput, "address is not a mail address", "address")
-		}
-		a.Address = strings.ToLower(parsed.Address)
-	}
-	if patch.MaxMeetings != nil {
-		a.MaxMeetings = *patch.MaxMeetings
-	}
-	if a.MaxMeetings < 1 || a.MaxMeetings > maxAccountMeetings {
+	case a.Address != "" && (err != nil || parsed.Address != a.Address):
+		return job.NewError(job.InvalidInput, "address is not a mail address", "address")
+	case a.MaxMeetings < 1 || a.MaxMeetings > maxAccountMeetings:
 		return job.NewError(job.InvalidInput, fmt.Sprintf("maxMeetings must be from 1 to %d", maxAccountMeetings), "maxMeetings")
 	}
-	if patch.Teams != nil {
-		a.Teams = patch.Teams
-	}
-	if patch.RestsUntil != nil {
-		if a.RestsUntil = *patch.RestsUntil; a.RestsUntil.IsZero() {
-			a.RenewedAt = s.Now()
-		}
-	}
-	if patch.State == nil {
-		return nil
-	}
-	a.RenewedAt = s.Now()
-	return s.setState(ctx, a, *patch.State)
+	return nil
 }
 
-// setState stores what signs an account in, encrypted. The error is a *job.Error with InvalidInput if it signs
-// nobody in.
-func (s *Service) setState(ctx context.Context, a *signin.Account, state signin.State) error {
+// sealState encrypts what signs an account in, and returns until when it does. The error is a *job.Error with
+// InvalidInput if it signs nobody in.
+func (s *Service) sealState(ctx context.Context, a signin.Account, state signin.State) (sealed string, until time.Time, err error) {
 	dir, err := os.MkdirTemp("", "standin-account-")
 	if err != nil {
-		return fmt.Errorf("read an account: %w", err)
+		return "", until, fmt.Errorf("read an account: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	unpacked, err := browser.Unpack(state, filepath.Join(dir, "profile"))
@@ -146,20 +126,16 @@ func (s *Service) setState(ctx context.Context, a *signin.Account, state signin.
 		err = errors.New("give cookies or a browser profile")
 	}
 	if err == nil {
-		a.SignedInUntil, err = unpacked.SignedInUntil(ctx, a.Platform, s.Now())
+		until, err = unpacked.SignedInUntil(ctx, a.Platform, s.Now())
 	}
 	if err != nil {
-		return job.NewError(job.InvalidInput, "the account cannot be used: "+err.Error(), "cookies")
+		return "", until, job.NewError(job.InvalidInput, "the account cannot be used: "+err.Error(), "cookies")
 	}
 	encoded, err := json.Marshal(state)
 	if err != nil {
-		return fmt.Errorf("encode an account: %w", err)
+		return "", until, fmt.Errorf("encode an account: %w", err)
 	}
-	if len(encoded) > signin.MaxStateBytes {
-		return job.NewError(job.InvalidInput, fmt.Sprintf("cookies and profile are larger than %d MiB", signin.MaxStateBytes>>20), "profile")
-	}
-	a.Sealed = s.Sealer.Seal(a.ID.String(), string(encoded))
-	return nil
+	return s.Sealer.Seal(a.ID.String(), string(encoded)), until, nil
 }
 
 // DeleteAccount deletes an account of a team, or any with uuid.Nil. A bot that uses it stays in its meeting.
@@ -245,15 +221,13 @@ func (s *Service) ReturnAccount(ctx context.Context, bot ingest.Bot, state signi
 		return nil // it was deleted, or taken back
 	}
 	if err == nil && (len(state.Cookies) > 0 || len(state.Profile) > 0) {
+		sealed, until, unusable := s.sealState(ctx, a, state) // the platform may have signed it out
 		err = s.Store.ChangeAccount(ctx, a.ID, func(a *signin.Account) error {
-			if a.RenewedAt.After(since) {
-				return nil
+			if unusable == nil && !a.RenewedAt.After(since) {
+				a.Sealed, a.SignedInUntil = sealed, until
 			}
-			return s.setState(ctx, a, state)
+			return nil
 		})
-		if job.ErrorIs(err, job.InvalidInput) { // the platform has signed it out, or a page has filled the profile
-			err = nil
-		}
 	}
 	if err != nil {
 		return err
@@ -297,7 +271,7 @@ func (s *Service) ReadAccountFiles(ctx context.Context) error {
 		switch {
 		case readErr != nil:
 		case i >= 0:
-			_, readErr = s.ChangeAccount(ctx, uuid.Nil, known[i].ID, AccountPatch{State: &state})
+			_, readErr = s.ChangeAccount(ctx, uuid.Nil, known[i].ID, &state, func(*signin.Account) {})
 		default:
 			_, readErr = s.AddAccount(ctx, signin.Account{Platform: job.Platform(platform), Label: cmp.Or(label, platform), File: file}, state)
 		}

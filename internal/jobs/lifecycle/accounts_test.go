@@ -175,7 +175,7 @@ func TestAccountReturned(t *testing.T) {
 	}
 	if seen := meet("3", func() {
 		state := signin.State{Cookies: cookiesUntil(until, "renewed")}
-		if _, err := h.ChangeAccount(t.Context(), h.Caller.ConsumerID, a.ID, lifecycle.AccountPatch{State: &state}); err != nil {
+		if _, err := h.ChangeAccount(t.Context(), h.Caller.ConsumerID, a.ID, &state, func(*signin.Account) {}); err != nil {
 			t.Error(err)
 		}
 	}, signin.State{Cookies: cookiesUntil(until, "stale")}); !strings.Contains(seen, "second") {

@@ -107,6 +107,13 @@ func (a Account) Condition(now time.Time) (Condition, string) {
 	return Ready, ""
 }
 
+// Rest lets the account rest until a time. The zero time ends a rest, also one that followed refusals.
+func (a *Account) Rest(until, now time.Time) {
+	if a.RestsUntil = until; until.IsZero() {
+		a.RenewedAt = now
+	}
+}
+
 // Meetings returns in how many meetings the account is.
 func (a Account) Meetings() (count int) {
 	for _, use := range a.Uses {

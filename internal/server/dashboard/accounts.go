@@ -98,6 +98,6 @@ func (d *Dashboard) changeAccount(req *pageRequest) error {
 	default:
 		return notFound("There is no such action.")
 	}
-	_, err = d.Jobs.ChangeAccount(req.Context(), req.accountOwner(), id, lifecycle.AccountPatch{RestsUntil: &until})
+	_, err = d.Jobs.ChangeAccount(req.Context(), req.accountOwner(), id, nil, func(a *signin.Account) { a.Rest(until, d.Now()) })
 	return req.redirectAfter(err, "/accounts?note=account-changed")
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -124,13 +125,21 @@ type accountPatch struct {
 }
 
 func (a *API) patchAccount(r *apiRequest, in accountPatch) error {
-	patch := lifecycle.AccountPatch{
-		Label: in.Label, Address: in.Address.value, Group: in.Group.value, MaxMeetings: in.MaxMeetings, RestsUntil: in.RestsUntil.value,
-	}
+	var state *signin.State
 	if in.Cookies != nil {
-		patch.State = &signin.State{Cookies: []byte(*in.Cookies)}
+		state = &signin.State{Cookies: []byte(*in.Cookies)}
 	}
-	changed, err := a.Jobs.ChangeAccount(r.Context(), accountTeam(r.caller), r.id, patch)
+	changed, err := a.Jobs.ChangeAccount(r.Context(), accountTeam(r.caller), r.id, state, func(a *signin.Account) {
+		for _, field := range []struct{ own, value *string }{
+			{&a.Label, in.Label}, {&a.Address, in.Address.value}, {&a.Group, in.Group.value},
+		} {
+			*field.own = *cmp.Or(field.value, field.own)
+		}
+		a.MaxMeetings = *cmp.Or(in.MaxMeetings, &a.MaxMeetings)
+		if in.RestsUntil.value != nil {
+			a.Rest(*in.RestsUntil.value, time.Now())
+		}
+	})
 	return r.respond(newAccountBody(changed, r.caller.ConsumerID), err)
 }
 
