@@ -91,8 +91,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Engines: c.Engines,
 		Transcriber: c.Transcriber, Live: c.Live,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles,
-		SignIn: c.SignIn,
-		Mail:   c.Mail || c.SMTPSettings.Listen != "" || c.IMAPURL != "", MailError: c.checkMail(),
+		Mail: c.Mail || c.SMTPSettings.Listen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
 	out := unescaped(to.Out) // the text escapes what it shows, and has colors
 	if c.JSON {

@@ -91,7 +91,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 // diagnose makes the quick checks of this machine.
 func (c *serveCommand) diagnose(ctx context.Context) (findings []dashboard.Finding) {
 	report := doctor.RunQuick(ctx, doctor.Settings{
-		DataSettings: c.DataSettings, Listen: c.Listen, BaseURL: c.BaseURL, Profiles: c.Bots.Profiles, SignIn: c.SignIn,
+		DataSettings: c.DataSettings, Listen: c.Listen, BaseURL: c.BaseURL, Profiles: c.Bots.Profiles,
 	})
 	for _, check := range report.Checks {
 		findings = append(findings, dashboard.Finding{Check: check.Name, State: string(check.State), Found: check.Found, Fix: check.Fix})

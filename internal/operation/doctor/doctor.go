@@ -39,7 +39,7 @@ func Run(ctx context.Context, settings Settings) Report {
 	clocks := append(databaseClock, storageClock...)
 	return Report{Checks: append(checks,
 		database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), probeBaseURL(ctx, settings), checkProxy(),
-		checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings),
+		checkProfiles(settings), checkMail(settings), checkTranscriber(ctx, settings),
 		checkLiveTranscriber(ctx, settings),
 	)}
 }
@@ -49,7 +49,7 @@ func Run(ctx context.Context, settings Settings) Report {
 func RunQuick(ctx context.Context, settings Settings) Report {
 	return Report{Checks: []Check{
 		checkDataDir(settings), checkDisk(ctx, settings), checkMemory(ctx, settings), checkClock(ctx, nil), checkBaseURL(settings),
-		checkProfiles(settings), checkSignIn(ctx, settings, time.Now()),
+		checkProfiles(settings),
 	}}
 }
 
@@ -112,7 +112,6 @@ type Settings struct {
 	Browser     string       // empty: found on PATH
 	BrowserMode browser.Mode // empty: the platform's default
 	Profiles    string       // empty: the embedded profiles
-	SignIn      string       // empty: bots join anonymously
 
 	Mail      bool  // a mail worker is configured
 	MailError error // of the worker's own check of its settings

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,7 +14,6 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
 	"standin/internal/jobs/job"
@@ -150,50 +148,4 @@ func checkMail(settings Settings) Check {
 			"%v", settings.MailError)
 	}
 	return name.ok("the settings of the mail worker are complete")
-}
-
-// signInWarning is how long before its end a sign-in is worth a warning.
-const signInWarning = 14 * 24 * time.Hour
-
-// checkSignIn reports until when bots are signed in to each platform.
-func checkSignIn(ctx context.Context, settings Settings, now time.Time) Check {
-	const name = checkName("sign-in")
-	if settings.SignIn == "" {
-		return name.ok("%s is not set: bots join anonymously", browser.SignInSetting)
-	}
-	fix := "sign in again as /docs/guide/signed-in.html of the service describes, and replace the files in " + settings.SignIn
-	var found []string
-	ends := false
-	files, err := browser.AccountFiles(settings.SignIn)
-	if err != nil {
-		return name.fail(fix, "%v", err)
-	}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		account, err := browser.ReadAccount(settings.SignIn, file)
-		var until time.Time
-		if err == nil {
-			platform, _, _ := strings.Cut(file, ".")
-			until, err = account.SignedInUntil(ctx, job.Platform(platform), now)
-		}
-		switch {
-		case errors.Is(err, browser.ErrSignedOut):
-			found = append(found, fmt.Sprintf("%s: %v", file, err))
-			ends = true
-		case err != nil:
-			return name.fail(fix, "%s: %v", file, err)
-		case until.IsZero():
-			found = append(found, file+": no known expiry")
-		default:
-			found = append(found, fmt.Sprintf("%s until %s", file, until.UTC().Format(time.DateOnly)))
-			ends = ends || until.Sub(now) < signInWarning
-		}
-	}
-	if len(found) == 0 {
-		return name.warn(fix,
-			"%s has no cookies and no profile of a platform: bots join anonymously", settings.SignIn)
-	}
-	if ends {
-		return name.warn(fix, "%s", strings.Join(found, "; "))
-	}
-	return name.ok("%s", strings.Join(found, "; "))
 }
