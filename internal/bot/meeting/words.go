@@ -131,7 +131,7 @@ func (p phrase) in(sentence string) bool {
 func sentences(text string) []string {
 	all := strings.FieldsFunc(fold(text), func(r rune) bool { return strings.ContainsRune(".!?\u3002\u061F\u0964", r) })
 	for i, sentence := range all {
-		all[i] = " " + strings.Join(strings.Fields(spelling.Replace(sentence)), " ") + " "
+		all[i] = "^ " + strings.Join(strings.Fields(spelling.Replace(sentence)), " ") + " "
 	}
 	return all
 }
