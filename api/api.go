@@ -71,9 +71,9 @@ func compile() (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	outline, err := readOutline()
-	if err != nil {
-		return nil, err
+	var o outline
+	if err := json.Unmarshal(document, &o); err != nil {
+		return nil, fmt.Errorf("read the outline of the description: %w", err)
 	}
 	d := &Description{
 		bodies:  map[string]body{},
@@ -84,7 +84,7 @@ func compile() (*Description, error) {
 		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
 	}
 	d.identity = body{schema: identity, fromBot: true}
-	if err := d.addOperations(compiler, outline); err != nil {
+	if err := d.addOperations(compiler, &o); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -172,14 +172,6 @@ type outlineBody struct {
 	Content map[string]json.RawMessage `json:"content"`
 }
 
-func readOutline() (*outline, error) {
-	var o outline
-	if err := json.Unmarshal(document, &o); err != nil {
-		return nil, fmt.Errorf("read the outline of the description: %w", err)
-	}
-	return &o, nil
-}
-
 // Methods returns the HTTP methods that operations can have.
 func Methods() []string {
 	return []string{
@@ -225,7 +217,8 @@ func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, pa
 		ID: operation.OperationID, Method: strings.ToUpper(method), Path: path, Security: security,
 		Statuses: slices.Sorted(maps.Keys(operation.Responses)),
 	})
-	at := "/paths/" + escapePointer(path) + "/" + method
+	// A key of a JSON Pointer in a URL fragment is escaped (RFC 6901, sections 3 and 6).
+	at := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path) + "/" + method
 	if request := operation.RequestBody; request != nil && request.Content[jsonType] != nil {
 		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody" + jsonSchemaAt)
 		if err != nil {
@@ -240,9 +233,3 @@ const (
 	jsonType     = "application/json"
 	jsonSchemaAt = "/content/application~1json/schema"
 )
-
-// escapePointer escapes a key for a JSON Pointer in a URL fragment (RFC 6901,
-// sections 3 and 6).
-func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(key)
-}

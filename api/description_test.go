@@ -377,3 +377,17 @@ func TestListsHavePages(t *testing.T) {
 		t.Errorf("only %d lists", lists)
 	}
 }
+
+// escapePointer escapes a key for a JSON Pointer in a URL fragment (RFC 6901, sections 3
+// and 6).
+func escapePointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(key)
+}
+
+// itemsOf returns the schema of the items of a list; nil without one.
+func itemsOf(schema *jsonschema.Schema) *jsonschema.Schema {
+	if schema == nil {
+		return nil
+	}
+	return schema.Items2020
+}

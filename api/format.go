@@ -16,77 +16,49 @@ import (
 // formats returns the formats that this package checks. Each error completes the
 // sentence "the field must be …".
 func formats() []*jsonschema.Format {
-	check := func(name string, valid func(string) error) *jsonschema.Format {
+	check := func(name, want string, valid func(string) bool) *jsonschema.Format {
 		return &jsonschema.Format{Name: name, Validate: func(value any) error {
-			if text, ok := value.(string); ok {
-				return valid(text)
+			if text, ok := value.(string); ok && !valid(text) { // the type keyword checks other values
+				return errors.New(want)
 			}
-			return nil // the type keyword checks other values
+			return nil
 		}}
 	}
+	anyText := func(string) bool { return true }
 	return []*jsonschema.Format{
-		check("uuid", checkUUID),
-		check("uri", checkURI),
-		check("date-time", func(text string) error { _, err := parseDateTime(text); return err }),
-		check("email", checkEmail),
-		check(textFormat, anyText), // see preparation.text
-		check(nameFormat, anyText),
+		check("uuid", "a UUID, for example 0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80", uuidForm.MatchString),
+		check("uri", "an absolute http or https URL with a host", isURI),
+		check("date-time", "an ISO 8601 date-time with an offset, for example 2026-11-20T13:00:00Z", func(text string) bool {
+			_, ok := parseDateTime(text)
+			return ok
+		}),
+		check("email", "an e-mail address", isEmail),
+		check(textFormat, "", anyText), // see preparation.text
+		check(nameFormat, "", anyText),
 	}
 }
-
-// anyText accepts every text.
-func anyText(string) error { return nil }
-
-var (
-	errUUID     = errors.New("a UUID, for example 0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80")
-	errURI      = errors.New("an absolute http or https URL with a host")
-	errDateTime = errors.New("an ISO 8601 date-time with an offset, for example 2026-11-20T13:00:00Z")
-	errEmail    = errors.New("an e-mail address")
-)
 
 // uuidForm is the text form of RFC 9562, section 4, in either case.
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-func checkUUID(text string) error {
-	if !uuidForm.MatchString(text) {
-		return errUUID
-	}
-	return nil
-}
-
-// checkURI accepts an absolute http or https URI with a host. Like browsers, it also
+// isURI accepts an absolute http or https URI with a host. Like browsers, it also
 // accepts letters outside ASCII.
-func checkURI(text string) error {
-	if strings.ContainsFunc(text, invalidInURL) {
-		return errURI
+func isURI(text string) bool {
+	// These are invalid in every part of a URL, but url.Parse accepts them in some.
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("<>\"\\`", r) }) {
+		return false
 	}
 	parsed, err := url.Parse(text)
-	if err != nil || parsed.Hostname() == "" {
-		return errURI
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" { // it is in lower case
+		return false
 	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" { // url.Parse converts the scheme to lower case
-		return errURI
-	}
-	if port := parsed.Port(); port != "" {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return errURI
-		}
-	}
-	return nil
+	_, err = strconv.ParseUint(cmp.Or(parsed.Port(), "0"), 10, 16)
+	return err == nil
 }
 
-// invalidInURL reports characters that are invalid in every part of a URL, but that
-// url.Parse accepts in some.
-func invalidInURL(r rune) bool {
-	return r <= ' ' || r == 0x7f || strings.ContainsRune("<>\"\\`", r)
-}
-
-func checkEmail(text string) error {
+func isEmail(text string) bool {
 	address, err := mail.ParseAddress(text)
-	if err != nil || address.Address != text {
-		return errEmail
-	}
-	return nil
+	return err == nil && address.Address == text
 }
 
 // dateTimeForm is a date-time of ISO 8601 with an offset: the extended form of RFC
@@ -99,13 +71,13 @@ var dateTimeForm = regexp.MustCompile(
 // parseDateTime parses a date-time of ISO 8601 with an offset, for example
 // 2026-11-20T13:00:00Z, 2026-11-20T13:00+0100 or 20261120T130000Z. A leap second is
 // the start of the next minute. The result is in UTC, with a year from 0 to 9999.
-func parseDateTime(text string) (time.Time, error) {
+func parseDateTime(text string) (at time.Time, ok bool) {
 	part := dateTimeForm.FindStringSubmatch(text)
 	if part == nil {
-		return time.Time{}, errDateTime
+		return at, false
 	}
-	at := func(i int) string { return part[i] + part[i+6] } // extended or basic form
-	seconds, leap := cmp.Or(at(6), "00"), time.Duration(0)
+	of := func(i int) string { return part[i] + part[i+6] } // extended or basic form
+	seconds, leap := cmp.Or(of(6), "00"), time.Duration(0)
 	if seconds == "60" {
 		seconds, leap = "59", time.Second
 	}
@@ -114,20 +86,14 @@ func parseDateTime(text string) (time.Time, error) {
 		offset = part[14] + part[15] + ":" + cmp.Or(part[16], "00")
 	}
 	parsed, err := time.Parse(time.RFC3339Nano,
-		part[1]+"-"+at(2)+"-"+at(3)+"T"+at(4)+":"+at(5)+":"+seconds+at(7)+offset)
-	if err != nil {
-		return time.Time{}, errDateTime
-	}
+		part[1]+"-"+of(2)+"-"+of(3)+"T"+of(4)+":"+of(5)+":"+seconds+of(7)+offset)
 	parsed = parsed.UTC()
+	// Leap seconds are inserted before midnight UTC only (RFC 3339, appendix D).
+	if err != nil || leap > 0 && (parsed.Hour() != 23 || parsed.Minute() != 59) {
+		return at, false
+	}
 	if leap > 0 {
-		// Leap seconds are inserted before midnight UTC only (RFC 3339, appendix D).
-		if parsed.Hour() != 23 || parsed.Minute() != 59 {
-			return time.Time{}, errDateTime
-		}
 		parsed = parsed.Truncate(time.Second).Add(leap)
 	}
-	if parsed.Year() < 0 || parsed.Year() > 9999 {
-		return time.Time{}, errDateTime
-	}
-	return parsed, nil
+	return parsed, parsed.Year() >= 0 && parsed.Year() <= 9999
 }

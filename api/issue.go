@@ -139,7 +139,7 @@ func describe(failed jsonschema.ErrorKind, keyword string) string {
 	case *kind.Not:
 		return "cannot be changed"
 	case *kind.Type:
-		return "must be " + orList(typeNames(failed.Want)) + ", not " + typeName(failed.Got)
+		return "must be " + typeList(failed.Want) + ", not " + typeName(failed.Got)
 	case *kind.Format:
 		return "must be " + failed.Err.Error()
 	case *kind.Enum:
@@ -177,12 +177,19 @@ func describe(failed jsonschema.ErrorKind, keyword string) string {
 	return "does not match the keyword " + keyword + " of its schema"
 }
 
-func typeNames(types []string) []string {
-	names := make([]string, len(types))
+// typeList joins the names of JSON types.
+func typeList(types []string) (list string) {
 	for i, name := range types {
-		names[i] = typeName(name)
+		switch {
+		case i == 0:
+		case i == len(types)-1:
+			list += " or "
+		default:
+			list += ", "
+		}
+		list += typeName(name)
 	}
-	return names
+	return list
 }
 
 // typeName puts an article before the name of a JSON type.
@@ -194,14 +201,6 @@ func typeName(name string) string {
 		return "an " + name
 	}
 	return "a " + name
-}
-
-func orList(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // valueList joins the values of an enum, strings without quotes.
@@ -224,17 +223,15 @@ func valueList(values []any) string {
 // compareIssues orders issues by path, then by code.
 func compareIssues(a, b Issue) int {
 	return cmp.Or(
-		slices.CompareFunc(a.Path, b.Path, compareSegments),
+		slices.CompareFunc(a.Path, b.Path, func(a, b any) int {
+			indexA, isIndexA := a.(int)
+			indexB, isIndexB := b.(int)
+			if isIndexA && isIndexB {
+				return cmp.Compare(indexA, indexB)
+			}
+			return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+		}),
 		cmp.Compare(a.Code, b.Code),
 		cmp.Compare(a.Message, b.Message),
 	)
-}
-
-func compareSegments(a, b any) int {
-	indexA, isIndexA := a.(int)
-	indexB, isIndexB := b.(int)
-	if isIndexA && isIndexB {
-		return cmp.Compare(indexA, indexB)
-	}
-	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }

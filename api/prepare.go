@@ -47,7 +47,7 @@ func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 		if !accepts(schema, "object") {
 			return map[string]any{}
 		}
-		if closed(schema) {
+		if schema != nil && len(schema.Properties) > 0 && schema.AdditionalProperties == nil {
 			return p.fields(schema, value)
 		}
 		return p.freeFields(schema, value)
@@ -57,13 +57,17 @@ func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 		}
 		// A list that is too long has an issue whatever its other items are. They are left
 		// out, so that refusing a list full of issues is cheap.
-		if schema != nil && schema.MaxItems != nil {
-			value = value[:min(len(value), *schema.MaxItems+1)]
+		var item *jsonschema.Schema
+		if schema != nil {
+			item = schema.Items2020
+			if schema.MaxItems != nil {
+				value = value[:min(len(value), *schema.MaxItems+1)]
+			}
 		}
 		items := make([]any, len(value))
-		for i, item := range value {
+		for i, inner := range value {
 			p.path = append(p.path, i)
-			items[i] = p.prepare(itemsOf(schema), item)
+			items[i] = p.prepare(item, inner)
 			p.path = p.path[:len(p.path)-1]
 		}
 		return items
@@ -75,7 +79,7 @@ func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 	return value
 }
 
-// fields copies the fields of an object that the schema describes.
+// fields copies the fields of an object that has only those that the schema describes.
 func (p *preparation) fields(schema *jsonschema.Schema, value map[string]any) map[string]any {
 	fields := make(map[string]any, len(value))
 	for name, field := range value {
@@ -132,7 +136,7 @@ func (p *preparation) text(schema *jsonschema.Schema, value string) string {
 		p.issues = append(p.issues, Issue{Path: append([]any{}, p.path...), Message: err.Error(), Code: "format"})
 	}
 	if format == "date-time" {
-		if parsed, err := parseDateTime(value); err == nil {
+		if parsed, ok := parseDateTime(value); ok {
 			return parsed.Format(time.RFC3339Nano)
 		}
 	}
@@ -162,19 +166,6 @@ func resolve(schema *jsonschema.Schema) *jsonschema.Schema {
 		schema = schema.Ref
 	}
 	return schema
-}
-
-// closed reports whether an object has only the fields that the schema describes.
-func closed(schema *jsonschema.Schema) bool {
-	return schema != nil && len(schema.Properties) > 0 && schema.AdditionalProperties == nil
-}
-
-// itemsOf returns the schema of the items of a list; nil without one.
-func itemsOf(schema *jsonschema.Schema) *jsonschema.Schema {
-	if schema == nil {
-		return nil
-	}
-	return schema.Items2020
 }
 
 // joinPath joins a path with periods: stats.roster.

@@ -46,26 +46,15 @@ func (d *Description) addQuery(compiler *jsonschema.Compiler, o *outline, operat
 		if err != nil {
 			return fmt.Errorf("compile the schema of the parameter %s: %w", parameter.Name, err)
 		}
+		resolved := resolve(schema)
 		d.queries[operation.OperationID] = append(d.queries[operation.OperationID], queryParameter{
-			name: parameter.Name, numeric: takesNumbers(schema), list: list, schema: schema,
+			name: parameter.Name, list: list, schema: schema,
+			numeric: resolved.Types != nil && (accepts(resolved, "integer") || accepts(resolved, "number")),
 			pairs:   parameter.Name == "metadata",
 			instant: schema.Format != nil && schema.Format.Name == "date-time",
 		})
 	}
 	return nil
-}
-
-// takesNumbers reports whether a schema, or the schema that it refers to, has a
-// numeric type.
-func takesNumbers(schema *jsonschema.Schema) bool {
-	for schema.Ref != nil {
-		schema = schema.Ref
-	}
-	if schema.Types == nil {
-		return false
-	}
-	types := schema.Types.ToStrings()
-	return slices.Contains(types, "integer") || slices.Contains(types, "number")
 }
 
 // CheckQuery checks the query parameters of an operation against their schemas.
