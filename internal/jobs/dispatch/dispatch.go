@@ -122,11 +122,22 @@ func New(settings Settings) *Dispatcher {
 	}
 	d.runner = &runner.Runner[*task]{
 		Name: "job", Slots: maxTasks, Poll: maxSleep, Gap: claimInterval, Lease: settings.Lease, MaxPause: maxRetry,
-		Claim: d.claimDue, Next: d.nextDue,
-		Extend: func(ctx context.Context, t *task, until time.Time) error { return t.extendLease(ctx, until) },
-		Run:    func(ctx context.Context, t *task, lease *runner.Lease) error { return t.process(ctx, lease) },
-		ID:     func(t *task) string { return t.claimed.ID.String() },
-		Now:    settings.Now, Log: settings.Log,
+		Claim: d.claimDue,
+		Next: func(ctx context.Context) (time.Time, bool, error) {
+			return d.Store.NextWake(ctx, d.Node.ID, d.Now(), d.prelaunch())
+		},
+		Extend: func(ctx context.Context, t *task, until time.Time) error {
+			return d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				held, err := tx.ExtendLease(ctx, t.claimed.ID, t.claimed.Lease, until)
+				if err == nil && !held {
+					err = runner.ErrLost
+				}
+				return err
+			})
+		},
+		Run: func(ctx context.Context, t *task, lease *runner.Lease) error { return t.process(ctx, lease) },
+		ID:  func(t *task) string { return t.claimed.ID.String() },
+		Now: settings.Now, Log: settings.Log,
 	}
 	d.reachableSince(settings.Now())
 	return d
@@ -205,11 +216,6 @@ func (d *Dispatcher) claimDue(ctx context.Context, limit int) (found runner.Batc
 	return found, nil
 }
 
-// nextDue returns when the next job is due.
-func (d *Dispatcher) nextDue(ctx context.Context) (time.Time, bool, error) {
-	return d.Store.NextWake(ctx, d.Node.ID, d.Now(), d.prelaunch())
-}
-
 // Timeouts bound how long a job may stay in each phase. Every state that is
 // not terminal has one, so no job can hang.
 type Timeouts struct {
@@ -249,13 +255,6 @@ func (t Timeouts) Manual() Timeouts {
 	t.Joining = 30 * time.Minute
 	t.MaxAttempts, t.MaxStops = 1, 0
 	return t
-}
-
-// LongestWaits returns for how long a job under way may not be looked at: before its bot's
-// first heartbeat, and then.
-func (t Timeouts) LongestWaits() (firstHeartbeat, underWay time.Duration) {
-	underWay = max(t.Launch, t.Heartbeat, t.Leaving)
-	return max(underWay, t.FirstHeartbeat), underWay
 }
 
 // timeoutsOf returns the timeouts of a job.

@@ -32,18 +32,6 @@ type Fleet struct {
 	ReadAt          time.Time
 }
 
-// FirstShortage returns the first interval ahead in which more bots start than
-// fit; false when all scheduled jobs fit. Bots that are still in meetings by
-// then are not counted: nobody knows how long meetings last.
-func (f Fleet) FirstShortage() (job.UpcomingCount, bool) {
-	for _, interval := range f.Upcoming {
-		if interval.Jobs > f.Capacity {
-			return interval, true
-		}
-	}
-	return job.UpcomingCount{}, false
-}
-
 // FleetReader reads the state of all nodes, for dashboards and metrics. Its
 // cost grows with the jobs of the next day, so that it reads at most every ten
 // seconds.

@@ -43,7 +43,18 @@ func (p *Prelaunch) UnmarshalText(text []byte) error {
 
 // RecordStart adds how long a bot of this node took from its launch until it
 // could join.
-func (d *Dispatcher) RecordStart(took time.Duration) { d.startTimes.add(took) }
+func (d *Dispatcher) RecordStart(took time.Duration) {
+	if took <= 0 {
+		return
+	}
+	s := &d.startTimes
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.last) == keptStarts {
+		s.last = slices.Delete(s.last, 0, 1)
+	}
+	s.last = append(s.last, min(took, maxStartTime))
+}
 
 // prelaunch returns how long before joinAt this node launches bots.
 func (d *Dispatcher) prelaunch() time.Duration {
@@ -58,18 +69,6 @@ type startTimes struct {
 	mu       sync.Mutex
 	previous time.Duration // percentile of an earlier run of this node; 0 when unknown
 	last     []time.Duration
-}
-
-func (s *startTimes) add(took time.Duration) {
-	if took <= 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.last) == keptStarts {
-		s.last = slices.Delete(s.last, 0, 1)
-	}
-	s.last = append(s.last, min(took, maxStartTime))
 }
 
 // percentile90 returns the time in which nine of ten bots are ready, 0 while

@@ -14,7 +14,6 @@ import (
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/runner"
 	"standin/internal/launch"
-	"standin/internal/store"
 )
 
 const (
@@ -395,17 +394,6 @@ func (t *task) withLease(ctx context.Context, fn func(context.Context, *lifecycl
 		t.job = changed
 	}
 	return err
-}
-
-// extendLease sets the end of the lease.
-func (t *task) extendLease(ctx context.Context, until time.Time) error {
-	return t.d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		held, err := tx.ExtendLease(ctx, t.claimed.ID, t.claimed.Lease, until)
-		if err == nil && !held {
-			err = runner.ErrLost
-		}
-		return err
-	})
 }
 
 // call calls fn, which uses the launcher or the storage, when few enough other

@@ -7,7 +7,6 @@ package job
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -121,6 +120,3 @@ func FailureCodes() []FailureCode {
 		RecordingDisabled, LobbyTimeout, AuthFailure, QuotaExceeded,
 	}
 }
-
-// Valid reports whether the code is one of FailureCodes.
-func (c FailureCode) Valid() bool { return slices.Contains(FailureCodes(), c) }

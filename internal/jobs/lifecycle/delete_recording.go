@@ -45,10 +45,16 @@ func (s *Service) ExpireRecording(ctx context.Context, id uuid.UUID) error {
 // (store.PendingErasures).
 func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, permitted func(job.Record) error) error {
 	check := func(r job.Record) error {
-		if err := permitted(r); err != nil {
-			return err
+		err := permitted(r)
+		switch { // of a recording that may still grow
+		case err != nil:
+		case !r.Status.Terminal():
+			err = job.NewError(job.InvalidState, "the job has not ended: it is "+string(r.Status))
+		case r.Status == job.Cancelled && r.Attempts > 0 && r.ManifestURI == "" && !r.WakeAt.IsZero():
+			err = job.NewError(job.InvalidState,
+				"the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes")
 		}
-		return checkDeletable(r)
+		return err
 	}
 	err := s.markDeleted(ctx, id, by, check)
 	if store.IsDiskFull(err) {
@@ -120,18 +126,6 @@ func (c *Change) eraseRecording(ctx context.Context) error {
 		return err
 	}
 	return c.addEntry(RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
-}
-
-// checkDeletable returns an error if the job's recording may still grow.
-func checkDeletable(r job.Record) error {
-	if !r.Status.Terminal() {
-		return job.NewError(job.InvalidState, "the job has not ended: it is "+string(r.Status))
-	}
-	if r.Status == job.Cancelled && r.Attempts > 0 && r.ManifestURI == "" && !r.WakeAt.IsZero() {
-		return job.NewError(job.InvalidState,
-			"the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes")
-	}
-	return nil
 }
 
 // AttachRecording gives a job that ended without a recording the manifest that was

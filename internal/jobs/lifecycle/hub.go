@@ -42,17 +42,12 @@ type listener struct {
 	notified retry.Signal
 }
 
-// newHub starts a hub, which close stops.
+// newHub starts a hub, which polls until stop is called.
 func newHub(s *store.Store) *hub {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &hub{store: s, stop: stop, listeners: make(map[uuid.UUID]map[*listener]struct{})}
 	h.polled.Go(func() { h.poll(ctx) })
 	return h
-}
-
-func (h *hub) close() {
-	h.stop()
-	h.polled.Wait()
 }
 
 // listen returns a channel that receives a value after notify is called for the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +96,7 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 			}
 		}
 		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
-		if !converted.FailureCode.Valid() {
+		if !slices.Contains(job.FailureCodes(), converted.FailureCode) {
 			converted.FailureCode = job.InternalError
 			converted.FailureDetail = strings.TrimSuffix(fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode,
 				data.FailureDetail), ": ")

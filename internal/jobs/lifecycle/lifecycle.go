@@ -69,7 +69,8 @@ func New(settings Settings) *Service {
 // The Store must still be open.
 func (s *Service) Close() {
 	s.background.Wait()
-	s.hub.close()
+	s.hub.stop()
+	s.hub.polled.Wait()
 }
 
 // ManifestURI returns where the consumer fetches a job's manifest.

@@ -37,8 +37,11 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 	if err != nil {
 		return nil, "", err
 	}
-	if err := checkFilter(filter); err != nil {
-		return nil, "", err
+	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
+		return nil, "", job.NewError(job.InvalidInput, "there is no such status", "status")
+	}
+	if filter.Platform != "" && !slices.Contains(job.Platforms(), filter.Platform) {
+		return nil, "", job.NewError(job.InvalidInput, "there is no such platform", "platform")
 	}
 	var after job.Cursor
 	if page.Cursor != "" {
@@ -139,17 +142,6 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 		return webhook.DeliveryRecord{}, err // of another job
 	}
 	return s.RedeliverOne(ctx, caller, deliveryID)
-}
-
-// checkFilter returns an error if no job can match the filter.
-func checkFilter(filter job.Filter) error {
-	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
-		return job.NewError(job.InvalidInput, "there is no such status", "status")
-	}
-	if filter.Platform != "" && !slices.Contains(job.Platforms(), filter.Platform) {
-		return job.NewError(job.InvalidInput, "there is no such platform", "platform")
-	}
-	return nil
 }
 
 // limit returns how many entries the page may hold.

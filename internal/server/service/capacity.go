@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -44,17 +43,6 @@ func cached(read func(context.Context) host.Resources) func(context.Context) hos
 	}
 }
 
-// newMetrics returns the metrics of this node and of the fleet.
-func newMetrics(fleet *dispatch.FleetReader, log *slog.Logger) *metrics.Metrics {
-	return metrics.New(func(ctx context.Context) (metrics.Fleet, error) {
-		f, err := fleet.Fleet(ctx)
-		if err != nil {
-			return metrics.Fleet{}, err
-		}
-		return fleetMetrics(f, time.Now()), nil
-	}, log)
-}
-
 // fleetMetrics converts a fleet for the metrics.
 func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 	converted := metrics.Fleet{Jobs: f.Jobs, OldestHeartbeat: f.OldestHeartbeat}
@@ -69,26 +57,21 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 		if interval.From.Before(now.Add(5 * time.Minute)) {
 			converted.Next5Minutes += interval.Jobs
 		}
-	}
-	if shortage, found := f.FirstShortage(); found {
-		converted.UntilShortage = max(time.Second, shortage.From.Sub(now))
+		// Bots that are still in meetings by then are not counted: nobody knows how long meetings last.
+		if interval.Jobs > f.Capacity && converted.UntilShortage == 0 {
+			converted.UntilShortage = max(time.Second, interval.From.Sub(now))
+		}
 	}
 	return converted
 }
 
-// fleetView converts the fleet for the dashboard.
-type fleetView struct {
-	reader *dispatch.FleetReader
-	health *health
-}
-
 // Capacity implements dashboard.Capacity.
-func (v fleetView) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
-	f, err := v.reader.Fleet(ctx)
+func (s *Service) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
+	f, err := s.fleet.Fleet(ctx)
 	if err != nil {
 		return dashboard.CapacityView{}, err
 	}
-	view := dashboard.CapacityView{Capacity: f.Capacity, Bots: f.Bots, Problems: v.health.problems()}
+	view := dashboard.CapacityView{Capacity: f.Capacity, Bots: f.Bots, Problems: s.health.problems()}
 	for _, node := range f.Nodes {
 		view.Hosts = append(view.Hosts, dashboard.HostView{
 			Name: node.Name, Bots: node.Bots, Capacity: node.Capacity, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullReason,

@@ -140,63 +140,52 @@ func (s *Service) newHealth(launcher func(context.Context) error) *health {
 	return &health{checks: checks, recovered: func() { s.dispatcher.Wake() }, log: s.Log, failures: make(map[string]error)}
 }
 
-// systemView describes a service to its operators.
-type systemView struct {
-	s       *Service
-	started time.Time
-}
-
 // System implements dashboard.System.
-func (v systemView) System(ctx context.Context) dashboard.SystemView {
-	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: v.s.Tracing.Version}}}
+func (s *Service) System(ctx context.Context) dashboard.SystemView {
+	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: s.Tracing.Version}}}
 	if name, err := os.Hostname(); err == nil {
 		view.Facts = append(view.Facts, dashboard.Fact{Name: "Machine", Text: name})
 	}
-	view.Facts = append(view.Facts, dashboard.Fact{Name: "Running since", Text: v.started.UTC().Format("2 Jan 2006, 15:04 UTC")})
-	view.Facts = append(view.Facts, v.s.Summary(ctx)...)
-	if version, own, err := v.s.store.SchemaVersion(ctx); err == nil {
+	view.Facts = append(view.Facts, dashboard.Fact{Name: "Running since", Text: s.started.UTC().Format("2 Jan 2006, 15:04 UTC")})
+	view.Facts = append(view.Facts, s.Summary(ctx)...)
+	if version, own, err := s.store.SchemaVersion(ctx); err == nil {
 		view.Facts = append(view.Facts, dashboard.Fact{Name: "Schema", Text: fmt.Sprintf("version %d; this program has %d", version, own)})
 	}
-	for _, check := range v.s.health.checks {
+	for _, check := range s.health.checks {
 		finding := dashboard.Finding{Check: check.name, State: "ok", Found: "works"}
-		if err := v.s.health.failure(check.name); err != nil {
+		if err := s.health.failure(check.name); err != nil {
 			finding = dashboard.Finding{
 				Check: check.name, State: "fail", Found: err.Error(), Fix: "run standin doctor with the settings of the service",
 			}
 		}
 		view.Findings = append(view.Findings, finding)
 	}
-	if v.s.Diagnose != nil {
-		view.Findings = append(view.Findings, v.s.Diagnose(ctx)...)
+	if s.Diagnose != nil {
+		view.Findings = append(view.Findings, s.Diagnose(ctx)...)
 	}
 	return view
 }
 
 // Summary returns where the service is and what it uses, without secrets.
 func (s *Service) Summary(ctx context.Context) []dashboard.Fact {
+	database := DatabaseAddress(s.DatabaseURL, s.DataDir)
+	if store.IsPostgres(database) {
+		database = "PostgreSQL, " + withoutSecrets(database)
+	} else {
+		database = "SQLite, " + database
+	}
+	recordings := filepath.Join(s.DataDir, storageDir)
+	if s.StorageURL != "" {
+		recordings = withoutSecrets(s.StorageURL)
+	}
 	return []dashboard.Fact{
 		{Name: "Dashboard", Text: s.Settings.BaseURL},
 		{Name: "API", Text: s.Settings.BaseURL + "/api/v1, reference at " + s.Settings.BaseURL + "/docs"},
 		{Name: "Data", Text: s.DataDir},
-		{Name: "Database", Text: s.describeDatabase()},
-		{Name: "Storage", Text: s.describeStorage()},
+		{Name: "Database", Text: database},
+		{Name: "Storage", Text: recordings},
 		{Name: "Bots", Text: s.describeBots(ctx)},
 	}
-}
-
-func (s *Service) describeDatabase() string {
-	address := DatabaseAddress(s.DatabaseURL, s.DataDir)
-	if !store.IsPostgres(address) {
-		return "SQLite, " + address
-	}
-	return "PostgreSQL, " + withoutSecrets(address)
-}
-
-func (s *Service) describeStorage() string {
-	if s.StorageURL == "" {
-		return filepath.Join(s.DataDir, storageDir)
-	}
-	return withoutSecrets(s.StorageURL)
 }
 
 func (s *Service) describeBots(ctx context.Context) string {

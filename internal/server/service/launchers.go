@@ -47,7 +47,13 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 	}
 	if launcher := s.Launcher; launcher == "" || launcher == "process" {
 		var err error
-		s.process, err = s.newProcess(events)
+		if s.Bots.NoSandbox {
+			browser.WarnNoSandbox(s.Log, browser.NoSandboxSetting+" is set")
+		}
+		s.process, err = process.New(process.Settings{
+			Dir: jobfiles.BotsDir(s.DataDir), Executable: s.Executable, Bot: s.Bots,
+			Check: s.checkBrowser, OnExit: botChanged(events), Log: s.Log,
+		})
 		return s.process, timeouts, func(context.Context) error { return s.checkBrowser() }, err
 	}
 	if s.OpenEngine == nil {
@@ -76,17 +82,6 @@ func (s *Service) checkBrowser() error {
 	return browser.CheckSandbox(s.Bots.NoSandbox)
 }
 
-// newProcess returns the launcher of bots that are processes of this machine.
-func (s *Service) newProcess(events *event.Publisher) (*process.Launcher, error) {
-	if s.Bots.NoSandbox {
-		browser.WarnNoSandbox(s.Log, browser.NoSandboxSetting+" is set")
-	}
-	return process.New(process.Settings{
-		Dir: jobfiles.BotsDir(s.DataDir), Executable: s.Executable, Bot: s.Bots,
-		Check: s.checkBrowser, OnExit: botChanged(events), Log: s.Log,
-	})
-}
-
 // instance identifies all services that share this one's database, to tell
 // their bots from others. They share the ingest signing key, from which instance
 // is derived without revealing it.
@@ -104,13 +99,4 @@ func (s *Service) wanted(ctx context.Context, jobID uuid.UUID, attempt int) (boo
 		return false, nil
 	}
 	return err == nil && r.Attempt == attempt && !r.WakeAt.IsZero(), err
-}
-
-// recordingBitRate returns the bit rate of all tracks of a recording together;
-// 0 with the default settings.
-func recordingBitRate(r launch.Recording) int64 {
-	if r.VideoBitRate == 0 {
-		return 0
-	}
-	return int64(r.VideoBitRate) + 17*64_000 // for the sound of the mix and of 16 participants
 }

@@ -71,12 +71,13 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	s.users = account.NewUsers(account.UserSettings{
 		Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations,
 	})
+	s.started = time.Now()
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.Keys, Sealer: s.calendars.Key, Audit: s.store,
 		Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: &mail.Store{DB: s.store}, Calendars: s.calendars,
 		Webhooks: s.jobs, Tester: tester,
-		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Usage: s.store, Shares: s.store,
+		System: s, Capacity: s, OIDC: settings.OIDC, Usage: s.store, Shares: s.store,
 		ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly,
@@ -101,20 +102,15 @@ func (s *Service) newMetricsServer() *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.Handler())
 	if s.Profiling {
-		handleProfiles(mux)
+		// Without the command line, which may contain secrets.
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 8 << 10,
 	}
-}
-
-// handleProfiles serves the profiles of net/http/pprof, without the command
-// line, which may contain secrets.
-func handleProfiles(mux *http.ServeMux) {
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 }
 
 // FirstUserLink returns the page on which the first user of the dashboard is

@@ -82,6 +82,7 @@ type Service struct {
 	calendars   *calendarsync.Service
 	metrics     *metrics.Metrics
 	alerts      *alert.Watcher
+	started     time.Time
 	tracer      *tracing.Tracer // nil without a collector
 	flows       *device.Flows   // of command line logins
 	users       *account.Users  // of the dashboard
@@ -150,23 +151,18 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.storage, err = storage.Open(ctx, StorageAddress(s.StorageURL, s.DataDir), s.OpenS3); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
-	return s.checkStorage(ctx)
-}
-
-// storageCheckTimeout bounds the check of the storage at the start.
-const storageCheckTimeout = 15 * time.Second
-
-// checkStorage returns an error if no recording can be stored until an operator changes
-// something. The health checks tell that the store is unavailable.
-func (s *Service) checkStorage(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storageCheckTimeout)
+	checking, cancel := context.WithTimeout(ctx, storageCheckTimeout)
 	defer cancel()
-	err := s.storage.Check(ctx)
-	if err != nil && !storage.IsUnavailable(err) {
+	// An unavailable store ends by itself, and the health checks tell of it. Otherwise no recording
+	// can be stored until an operator changes something.
+	if err := s.storage.Check(checking); err != nil && !storage.IsUnavailable(err) {
 		return fmt.Errorf("recordings cannot be stored; standin doctor, with the same settings, checks the storage: %w", err)
 	}
 	return nil
 }
+
+// storageCheckTimeout bounds the check of the storage at the start.
+const storageCheckTimeout = 15 * time.Second
 
 // run starts the parts. The first one that fails is reported by Failed.
 func (s *Service) run(ctx context.Context) {
@@ -224,8 +220,10 @@ func (s *Service) run(ctx context.Context) {
 
 // correctTimes corrects times in the database that the clock left behind when it was ahead.
 func (s *Service) correctTimes(ctx context.Context) error {
-	firstHeartbeat, underWay := s.dispatcher.Timeouts.LongestWaits()
-	corrected, ahead, err := s.store.CorrectTimes(ctx, time.Now(), firstHeartbeat, underWay)
+	// For how long a job under way may not be looked at, after the first heartbeat of its bot.
+	timeouts := s.dispatcher.Timeouts
+	underWay := max(timeouts.Launch, timeouts.Heartbeat, timeouts.Leaving)
+	corrected, ahead, err := s.store.CorrectTimes(ctx, time.Now(), max(underWay, timeouts.FirstHeartbeat), underWay)
 	if corrected > 0 {
 		s.Log.Warn("times in the database were ahead of this clock, and were corrected", "times", corrected, "ahead", ahead)
 		s.dispatcher.Wake()

@@ -72,7 +72,7 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("the summary is %s", facts)
 	}
 	await.Until(t, "the reason beside capacity 0", func() bool {
-		view, err := fleetView{s.fleet, s.health}.Capacity(t.Context())
+		view, err := s.Capacity(t.Context())
 		return err == nil && view.Capacity == 0 && len(view.Problems) == 1 && len(view.Hosts) == 1 &&
 			strings.Contains(view.Hosts[0].FullReason, "no bot can be launched: ")
 	})

@@ -210,15 +210,6 @@ func (s *Service) webhookAllow() ([]netip.Prefix, error) {
 	return nil, nil
 }
 
-// ownHosts returns the names of the service's machine, whose addresses neither
-// webhooks nor meeting pages may reach.
-func (s *Service) ownHosts() []string {
-	if base, err := url.Parse(s.Settings.BaseURL); err == nil && base.Hostname() != "" {
-		return []string{base.Hostname()}
-	}
-	return nil
-}
-
 // isLoopback reports whether a host is a loopback address or localhost.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)

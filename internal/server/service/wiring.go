@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,7 +54,14 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	events, machine, ended := new(event.Publisher), host.NewReader(settings.DataDir), new(endedJobs)
-	s.sender = s.newSender()
+	sending := webhook.Settings{
+		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.WebhookPrivateResponses,
+		TryTimeout: s.WebhookTimeout, Log: log,
+	}
+	if s.tracer != nil { // a nil *Tracer is not a nil interface
+		sending.Tracer = s.tracer
+	}
+	s.sender = webhook.NewSender(s.store, sending)
 	if err := s.buildJobs(events, machine, node); err != nil {
 		return err
 	}
@@ -70,9 +78,10 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
 	s.invites = s.scheduler(s.store, s.jobs)
-	if s.calendars, err = s.newCalendars(); err != nil {
-		return err
-	}
+	s.calendars = calendarsync.New(calendarsync.Settings{
+		Store: s.store, Jobs: s.invites, Key: s.jobs.Sealer, Network: s.network,
+		APIs: s.Calendars, BaseURL: settings.BaseURL, MeetingHosts: s.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: log,
+	})
 	return s.buildServer(machine)
 }
 
@@ -95,9 +104,13 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	if err != nil {
 		return err
 	}
+	bitRate := int64(settings.Bots.Recording.VideoBitRate) // of all tracks of a recording together; 0 with the default settings
+	if bitRate != 0 {
+		bitRate += 17 * 64_000 // for the sound of the mix and of 16 participants
+	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
-		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
+		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: bitRate,
 		Sealer: sealer, SignInFolder: settings.SignIn,
 	})
 	s.cleaner = retention.New(retention.Settings{
@@ -110,7 +123,10 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	}
 	s.simulator = simulator.New(simulator.Settings{Service: s.jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
-	s.metrics = newMetrics(s.fleet, log)
+	s.metrics = metrics.New(func(ctx context.Context) (metrics.Fleet, error) {
+		f, err := s.fleet.Fleet(ctx)
+		return fleetMetrics(f, time.Now()), err
+	}, log)
 	s.metrics.Register(s.sender.Collectors()...)
 	s.metrics.Register(s.sound.Collectors()...)
 	s.metrics.Register(s.tracer.Collectors()...)
@@ -146,19 +162,6 @@ func (s *Service) OpenMail(ctx context.Context, settings mail.Settings) (*mail.W
 	return mail.Open(ctx, settings)
 }
 
-// newCalendars returns the worker that reads connected calendars.
-func (s *Service) newCalendars() (*calendarsync.Service, error) {
-	key, err := s.Sealer(s.DataSettings)
-	if err != nil {
-		return nil, err
-	}
-	return calendarsync.New(calendarsync.Settings{
-		Store: s.store, Jobs: s.invites, Key: key, Network: s.network,
-		APIs: s.Calendars, BaseURL: s.Settings.BaseURL, MeetingHosts: s.Dispatch.AllowedMeetingHosts, Now: time.Now,
-		Log: s.Log,
-	}), nil
-}
-
 // newNetwork returns what the service may reach for its consumers.
 func (s *Service) newNetwork() (dialguard.Network, error) {
 	allow, err := s.webhookAllow()
@@ -170,19 +173,12 @@ func (s *Service) newNetwork() (dialguard.Network, error) {
 	if err != nil {
 		return dialguard.Network{}, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
 	}
-	return dialguard.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy}, nil
-}
-
-// newSender returns the sender of webhooks.
-func (s *Service) newSender() *webhook.Sender {
-	settings := webhook.Settings{
-		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.WebhookPrivateResponses,
-		TryTimeout: s.WebhookTimeout, Log: s.Log,
+	network := dialguard.Network{Allow: allow, Proxy: proxy}
+	// Neither webhooks nor meeting pages may reach the addresses of the service's machine.
+	if base, err := url.Parse(s.Settings.BaseURL); err == nil && base.Hostname() != "" {
+		network.OwnHosts = []string{base.Hostname()}
 	}
-	if s.tracer != nil {
-		settings.Tracer = s.tracer
-	}
-	return webhook.NewSender(s.store, settings)
+	return network, nil
 }
 
 // subscribe connects the events of this process to the parts that handle them,
