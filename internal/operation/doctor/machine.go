@@ -86,17 +86,12 @@ func existingParent(path string) string {
 
 // checkDisk checks the free space for recordings.
 func checkDisk(ctx context.Context, settings Settings) Check {
-	const name = checkName("disk")
-	const fix = "free some space, or move the data folder (STANDIN_DATA_DIR) to a larger disk"
-	dir, err := filepath.Abs(settings.DataDir)
-	if err != nil {
-		return name.fail("give the data folder as an absolute path", "%v", err)
-	}
-	return evaluateDisk(host.NewReader(existingParent(dir)).Read(ctx).Disk, fix)
+	return evaluateDisk(host.NewReader(existingParent(settings.DataDir)).Read(ctx).Disk)
 }
 
-func evaluateDisk(disk *host.Disk, fix string) Check {
+func evaluateDisk(disk *host.Disk) Check {
 	const name = checkName("disk")
+	const fix = "free some space, or move the data folder (STANDIN_DATA_DIR) to a larger disk"
 	if disk == nil {
 		return name.warn(fix, "the free space cannot be read on this system")
 	}

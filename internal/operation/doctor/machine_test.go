@@ -48,10 +48,10 @@ func TestDataFolder(t *testing.T) {
 func TestDiskAndMemory(t *testing.T) {
 	t.Parallel()
 	for free, state := range map[float64]State{0.9: Fail, 1: Warn, 9.9: Warn, 10: OK} {
-		check := evaluateDisk(&host.Disk{FreeGB: free, UsedPct: 50}, "free some space")
+		check := evaluateDisk(&host.Disk{FreeGB: free, UsedPct: 50})
 		expect(t, check, state, "GB free", "50 % used")
 	}
-	expect(t, evaluateDisk(nil, "free some space"), Warn, "cannot be read")
+	expect(t, evaluateDisk(nil), Warn, "cannot be read")
 	for free, state := range map[float64]State{500: Fail, 512: Warn, 1500: Warn, 1536: OK} {
 		check := evaluateMemory(&host.RAM{TotalMB: 8000, Used: 8000 - free})
 		expect(t, check, state, "of 8000 MB")

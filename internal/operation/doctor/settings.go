@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,13 @@ import (
 func checkBaseURL(settings Settings) Check {
 	const name = checkName("base URL")
 	const fix = "set STANDIN_BASE_URL to the URL of the service for consumers, such as https://standin.example.com"
+	host, _, err := net.SplitHostPort(settings.Listen)
 	if settings.BaseURL == "" {
-		if host, _, err := net.SplitHostPort(settings.Listen); err != nil {
+		if err != nil {
 			return name.fail("give it the form 127.0.0.1:8080",
 				"STANDIN_LISTEN is %q, which is not an address with a port", settings.Listen)
-		} else if !isLoopback(host) {
+		}
+		if !isLoopback(host) {
 			return name.warn(fix,
 				"not set, and the service listens on %s: links in webhooks and manifests use that address", settings.Listen)
 		}
@@ -44,7 +47,7 @@ func checkBaseURL(settings Settings) Check {
 	case parsed.RawQuery != "" || parsed.Fragment != "":
 		return name.fail(fix,
 			"%s has a query or fragment, but paths are appended to it", settings.BaseURL)
-	case isLoopback(parsed.Hostname()) && !isLoopback(hostOf(settings.Listen)):
+	case isLoopback(parsed.Hostname()) && !isLoopback(cmp.Or(host, settings.Listen)):
 		return name.warn(fix,
 			"%s is each consumer's own machine, but the service listens on %s", settings.BaseURL, settings.Listen)
 	case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
@@ -88,15 +91,6 @@ func probeBaseURL(ctx context.Context, settings Settings) Check {
 			"Standin does not answer at %s: %v", settings.BaseURL, err)
 	}
 	return check
-}
-
-// hostOf returns the host of an address with a port.
-func hostOf(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	return host
 }
 
 // isLoopback reports whether a host is this machine.

@@ -44,7 +44,16 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading
 		return checkFolderStorage(ctx, name, address, filepath.FromSlash(parsed.Path)), nil
 	}
 	where := parsed.Scheme + "://" + parsed.Host
-	bucket, err := openBucket(ctx, address)
+	// The service's own storage rejects credentials in the address, and restricts the names of
+	// objects, which this check does not follow.
+	var bucket *blob.Bucket
+	checked, err := storage.Open(ctx, address, s3.Open)
+	if err == nil {
+		err = checked.Close()
+	}
+	if err == nil {
+		bucket, err = blob.OpenBucket(ctx, address)
+	}
 	if err != nil {
 		return name.fail("give it the form file:///absolute/folder or s3://bucket?region=…",
 			"%s: %v", where, err), nil
@@ -59,19 +68,6 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading
 	// Object stores report whole seconds.
 	return name.ok("%s: an object was written, read and deleted", where),
 		[]clockReading{newClockReading(where, written, finished, stored, time.Second)}
-}
-
-// openBucket opens the address as the service does, which rejects credentials in
-// it, and then without the service's restrictions on object names.
-func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
-	checked, err := storage.Open(ctx, address, s3.Open)
-	if err != nil {
-		return nil, err
-	}
-	if err := checked.Close(); err != nil {
-		return nil, err
-	}
-	return blob.OpenBucket(ctx, address)
 }
 
 // checkFolderStorage is checkStorage for a folder, which it does not create.

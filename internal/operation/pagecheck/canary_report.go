@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"standin/internal/base/counter"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/session"
 	"standin/internal/jobs/job"
@@ -248,9 +249,8 @@ func newCanaryMetrics() *canaryMetrics {
 		match: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "standin_canary_match", Help: "1 if the pages of the last visit matched the profile, otherwise 0.",
 		}),
-		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_canary_visits_total", Help: "Visits by result: match, mismatch or failed.",
-		}, []string{"result"}),
+		visits: counter.New("standin_canary_visits_total", "Visits by result: match, mismatch or failed.", "result",
+			"match", "mismatch", "failed"),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "standin_canary_last_visit_timestamp_seconds", Help: "When the last visit that reached a page began.",
 		}),
@@ -264,9 +264,6 @@ func newCanaryMetrics() *canaryMetrics {
 		}),
 	}
 	m.registry.MustRegister(m.match, m.visits, m.last, m.seconds, m.elements, m.webhooks)
-	for _, result := range []string{"match", "mismatch", "failed"} {
-		m.visits.WithLabelValues(result)
-	}
 	return m
 }
 

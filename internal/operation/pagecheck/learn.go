@@ -256,7 +256,11 @@ func (l Learned) WriteText(w io.Writer) error {
 		for _, proposal := range missing.Proposals {
 			fmt.Fprintf(&b, "    # %s %s\n", cmp.Or(proposal.Role, "element"), quoted(proposal.Name))
 			for _, candidate := range proposal.Candidates {
-				fmt.Fprintf(&b, "    - css: %s # by %s, %s\n", yamlQuoted(candidate.CSS), candidate.Basis, finds(candidate.Matches))
+				finds := "finds only this"
+				if candidate.Matches != 1 {
+					finds = fmt.Sprintf("finds %d", candidate.Matches)
+				}
+				fmt.Fprintf(&b, "    - css: %s # by %s, %s\n", yamlQuoted(candidate.CSS), candidate.Basis, finds)
 				if candidate.Text != "" {
 					fmt.Fprintf(&b, "      text: {equals: [%s]}\n", yamlQuoted(candidate.Text))
 				}
@@ -271,14 +275,6 @@ func (l Learned) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// finds returns how many elements a candidate finds.
-func finds(matches int) string {
-	if matches == 1 {
-		return "finds only this"
-	}
-	return fmt.Sprintf("finds %d", matches)
 }
 
 // yamlQuoted quotes a text of the page for YAML.
