@@ -164,14 +164,6 @@ func (d *display) removeSocket() {
 	}
 }
 
-// environment returns the variables with which a client finds the display.
-func (d *display) environment() []string {
-	if d == nil {
-		return nil
-	}
-	return []string{"DISPLAY=" + d.name, "XAUTHORITY=" + d.authority}
-}
-
 // displayKey returns an Xauthority file with a new key, in the format of libXau.
 // The address family 65535 and the empty number match every display, because the
 // server chooses its number after it has read the file.

@@ -87,7 +87,9 @@ func environment(options Options) []chromedp.ExecAllocatorOption {
 		"LANG=en_US.UTF-8",
 		"LANGUAGE=en_US",
 	}
-	variables = append(variables, options.display.environment()...)
+	if options.display != nil {
+		variables = append(variables, "DISPLAY="+options.display.name, "XAUTHORITY="+options.display.authority)
+	}
 	inherited := []string{"PATH", "TZ", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"}
 	if options.Proxy == "" {
 		inherited = append(inherited,

@@ -23,7 +23,7 @@ type process struct {
 	release func() // releases chromedp's contexts
 }
 
-// start starts the process and connects to it.
+// start starts the process, connects to it, and isolates it.
 func start(ctx context.Context, options Options) (*Browser, error) {
 	lifetime, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopLaunchBound := context.AfterFunc(ctx, func() { shutDown(ctx.Err()) })
@@ -43,7 +43,15 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		releaseRoot()
 		releaseAllocator()
 	}
-	targets, responses, err := connectBrowser(lifetime, root, options)
+	var responses iter.Seq2[fetch.EventRequestPaused, error] // that blockExternalRedirects reads
+	targets, err := chromedp.Targets(root)                   // starts the process and connects to it
+	connection := chromedp.FromContext(root).Browser
+	if err == nil {
+		err = applyIsolation(lifetime, connection, options, "")
+	}
+	if err == nil {
+		responses, err = documentResponses(lifetime, connection)
+	}
 	if !stopLaunchBound() {
 		err = ctx.Err()
 	}
@@ -54,7 +62,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	browser := &Browser{
 		options: options,
 		process: p.command.Process.Pid,
-		session: chromedp.FromContext(root).Browser,
+		session: connection,
 		title:   make(chan string, 1),
 		newTab: func(tab ...chromedp.ContextOption) (context.Context, context.CancelFunc) {
 			return chromedp.NewContext(root, tab...)
@@ -69,21 +77,6 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	}
 	go browser.run(lifetime, root, p, responses)
 	return browser, nil
-}
-
-// connectBrowser starts the process, connects to it, and isolates it. It returns the browser's tabs,
-// and the responses that blockExternalRedirects reads.
-func connectBrowser(lifetime, root context.Context, options Options) ([]*target.Info, iter.Seq2[fetch.EventRequestPaused, error], error) {
-	targets, err := chromedp.Targets(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	connection := chromedp.FromContext(root).Browser
-	if err := applyIsolation(lifetime, connection, options, ""); err != nil {
-		return nil, nil, err
-	}
-	responses, err := documentResponses(lifetime, connection)
-	return targets, responses, err
 }
 
 // abandon ends a process that could not be started or connected to because of err. It returns

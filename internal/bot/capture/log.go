@@ -75,14 +75,8 @@ func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, ot
 		})
 }
 
-// Content returns copies of the snapshots and of their decisions.
-func (l *Log) Content() ([]meeting.CapturedSnapshot, []meeting.Decision) {
-	snapshots, decisions, _ := l.content()
-	return snapshots, decisions
-}
-
-// content returns copies of the snapshots, the decisions and the names.
-func (l *Log) content() (snapshots []meeting.CapturedSnapshot, decisions []meeting.Decision, names []string) {
+// Content returns copies of the snapshots, their decisions and the names of participants.
+func (l *Log) Content() (snapshots []meeting.CapturedSnapshot, decisions []meeting.Decision, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.snapshots), slices.Clone(l.decisions), slices.Sorted(maps.Keys(l.names))

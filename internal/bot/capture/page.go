@@ -49,7 +49,7 @@ type document struct {
 // New captures a page for a reason. The capture lacks what the page does not answer
 // before ctx ends. blank reports that the page responded and shows no text.
 func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_ *Capture, blank bool) {
-	snapshots, decisions, names := visit.Log.content()
+	snapshots, decisions, names := visit.Log.Content()
 	own := []string{visit.DisplayName}
 	for _, s := range snapshots {
 		own = append(own, s.Known.OwnName) // the page may have cut it

@@ -114,23 +114,15 @@ func (s *sanitizer) addWords(text string) {
 	}
 }
 
-// withoutWords removes the words of the interface.
-func (s *sanitizer) withoutWords(text string) string {
-	return wordPattern.ReplaceAllStringFunc(text, func(word string) string {
-		if s.words[word] {
-			return ""
-		}
-		return word
-	})
-}
-
 // setNames sets the names of the bot and of participants, and their parts. A
 // participant may be called "Leave call": words of the interface are no names.
 func (s *sanitizer) setNames(own, others []string) {
 	known := make(map[string]string)
 	add := func(name, replacement string) (added bool) {
 		name = folded(name)
-		if name == "" || known[name] != "" || s.phrases[name] || !strings.ContainsFunc(s.withoutWords(name), unicode.IsLetter) {
+		if name == "" || known[name] != "" || s.phrases[name] || !slices.ContainsFunc(wordPattern.FindAllString(name, -1), func(word string) bool {
+			return !s.words[word] && strings.ContainsFunc(word, unicode.IsLetter)
+		}) {
 			return false
 		}
 		known[name] = replacement

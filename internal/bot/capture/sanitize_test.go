@@ -180,7 +180,7 @@ func TestLog(t *testing.T) {
 			}}})
 	}
 	log.Add(meeting.Observation{Screen: meeting.Lobby}) // of a page that is not read
-	snapshots, decisions, names := log.content()
+	snapshots, decisions, names := log.Content()
 	if len(snapshots) != maxSnapshots || len(decisions) != maxSnapshots || len(names) != 26 {
 		t.Fatalf("%d snapshots, %d decisions, %d names", len(snapshots), len(decisions), len(names))
 	}

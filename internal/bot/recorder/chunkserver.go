@@ -242,30 +242,23 @@ func (s *chunkServer) handleChunk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	chunk := Chunk{Sequence: sequence, Data: data, Offset: time.Duration(offset) * time.Millisecond}
-	if err := s.sink.Append(chunk); err != nil {
-		s.recordSinkError(err)
+	err = s.sink.Append(chunk)
+	s.appended(time.Now(), chunk.Offset, err)
+	if err != nil {
 		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
-	s.recordChunk(time.Now(), chunk.Offset)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// recordChunk updates the statistics after a chunk.
-func (s *chunkServer) recordChunk(at time.Time, recorded time.Duration) {
+// appended updates the statistics after a chunk, or keeps the error of the sink for a StallError.
+func (s *chunkServer) appended(at time.Time, recorded time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current.Chunks++
-	s.current.Recorded = recorded
-	s.activeSince = at
-	s.sinkErr = nil
-}
-
-// recordSinkError stores the error of the sink for a StallError.
-func (s *chunkServer) recordSinkError(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sinkErr = err
+	if s.sinkErr = err; err == nil {
+		s.current.Chunks++
+		s.current.Recorded, s.activeSince = recorded, at
+	}
 }
 
 // handleStatus updates the statistics from a status report, which the tab sends every

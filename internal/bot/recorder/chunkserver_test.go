@@ -173,7 +173,7 @@ func TestChunkServerDetectsStall(t *testing.T) {
 	if err := s.checkStall(start.Add(limit), limit); err != nil {
 		t.Errorf("stalled too early: %v", err)
 	}
-	s.recordSinkError(errRefused)
+	s.appended(start, 0, errRefused)
 	var stall *StallError
 	if err := s.checkStall(start.Add(limit+1), limit); !errors.As(err, &stall) || !errors.Is(err, errRefused) || !stall.Since.Equal(start) {
 		t.Errorf("checkStall = %v, want a StallError since the start with the error of the sink", err)
@@ -183,7 +183,7 @@ func TestChunkServerDetectsStall(t *testing.T) {
 		t.Errorf("stalled while paused: %v", err)
 	}
 	s.resume(start.Add(time.Hour))
-	s.recordChunk(start.Add(time.Hour+3*time.Second), time.Second)
+	s.appended(start.Add(time.Hour+3*time.Second), time.Second, nil)
 	if err := s.checkStall(start.Add(time.Hour+3*time.Second+limit), limit); err != nil {
 		t.Errorf("stalled within the limit after a chunk: %v", err)
 	}

@@ -305,7 +305,9 @@ func (a *participantAudio) newParts(report pullReport, receivedAt time.Time) []P
 		case track == nil && (len(reported.Chunks) == 0 || reported.First > 0):
 			continue // nothing is recorded yet, or the end is stored
 		case track == nil:
-			track = &openTrack{ParticipantTrack: reported.track(receivedAt)}
+			track = &openTrack{ParticipantTrack: ParticipantTrack{
+				ID: reported.ID, TrackID: reported.Track, StartedAt: localTime(reported.StartedAtMs, reported.AgoMs, receivedAt),
+			}}
 			a.trackIndex[reported.ID] = track
 		case track.ended:
 			continue
@@ -329,11 +331,6 @@ func (a *participantAudio) newParts(report pullReport, receivedAt time.Time) []P
 		}
 	}
 	return parts
-}
-
-// track returns the track of a report.
-func (r reportedTrack) track(receivedAt time.Time) ParticipantTrack {
-	return ParticipantTrack{ID: r.ID, TrackID: r.Track, StartedAt: localTime(r.StartedAtMs, r.AgoMs, receivedAt)}
 }
 
 // endPart returns the last part of a track that ends early.

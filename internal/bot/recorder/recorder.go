@@ -402,7 +402,9 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 			// The browser continues to capture a crashed tab. The recorder tab
 			// sends the remaining chunks and ends the recording.
 			pageCrashed = nil
-			r.request(ctx, stopScript(reasonCaptureEnded))
+			stopping, cancel := context.WithTimeout(ctx, checkInterval)
+			_ = r.tab.EvalInPage(stopping, stopScript(reasonCaptureEnded), nil) // the checks notice what fails
+			cancel()
 		case <-r.abandoned:
 			return ErrStopTimeout
 		case now := <-ticker.C:
@@ -424,13 +426,6 @@ func (r *Recorder) browserAnswers(ctx context.Context) bool {
 	defer cancel()
 	_, err := r.tab.Title(ctx)
 	return !errors.Is(err, context.DeadlineExceeded)
-}
-
-// request runs a script in the recorder tab and ignores errors.
-func (r *Recorder) request(ctx context.Context, script string) {
-	ctx, cancel := context.WithTimeout(ctx, checkInterval)
-	defer cancel()
-	_ = r.tab.EvalInPage(ctx, script, nil)
 }
 
 // stopScript returns the script that stops the encoder. The recorder tab reports the

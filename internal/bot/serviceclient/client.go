@@ -25,6 +25,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
 )
 
 // Settings configures a Client. The fields up to Spool are required; the others
@@ -60,18 +61,12 @@ type Client struct {
 	delivering atomic.Bool  // set by FlushMedia
 	watched    atomic.Bool  // the service wants pictures of the page
 	recorded   atomic.Int64 // milliseconds
-	usage      atomic.Pointer[usage]
+	usage      atomic.Pointer[host.ProcessUsage]
 	roster     atomic.Pointer[ingest.LiveRoster]
 	commands   commandQueue
 	acks       acks
 	uploads    uploads
 	end        end
-}
-
-// usage is how much of its machine the bot uses.
-type usage struct {
-	cores  float64
-	memory int64
 }
 
 // New checks the settings and binds the spool to the attempt. It sends nothing;
@@ -194,11 +189,8 @@ func (c *Client) SetRoster(roster *ingest.LiveRoster) { c.roster.Store(roster) }
 // Watched reports whether the service wants pictures of the page, as of the last heartbeat.
 func (c *Client) Watched() bool { return c.watched.Load() }
 
-// SetUsage sets the processors and bytes of memory that the bot uses, for
-// heartbeats.
-func (c *Client) SetUsage(cores float64, memory int64) {
-	c.usage.Store(&usage{cores: cores, memory: memory})
-}
+// SetUsage sets how much of its machine the bot uses, for heartbeats.
+func (c *Client) SetUsage(usage host.ProcessUsage) { c.usage.Store(&usage) }
 
 // Flush waits until every event, file and text in the spool was acknowledged or
 // rejected. It fails if ctx ends, or with a *RefusedError if the service refuses

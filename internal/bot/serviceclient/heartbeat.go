@@ -125,7 +125,7 @@ func (c *Client) stats() ingest.Stats {
 		Roster:         c.roster.Load(),
 	}
 	if usage := c.usage.Load(); usage != nil {
-		stats.CoresUsed, stats.MemoryBytes = usage.cores, usage.memory
+		stats.CoresUsed, stats.MemoryBytes = usage.Cores, usage.Memory
 	}
 	if c.delivering.Load() {
 		total, settled := c.spool.FinalBytes()

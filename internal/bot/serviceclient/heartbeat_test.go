@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/jobs/job"
+	"standin/internal/operation/host"
 	"standin/internal/testing/ingesttest"
 )
 
@@ -112,7 +113,7 @@ func TestHeartbeatIntervalWithoutHolding(t *testing.T) {
 	s.Set(func() { s.HoldHeartbeats, s.NextSeconds = false, 3600 })
 	b := startBot(t, s, t.TempDir())
 	b.client.SetRecordedDuration(90 * time.Second)
-	b.client.SetUsage(1.6, 700<<20)
+	b.client.SetUsage(host.ProcessUsage{Cores: 1.6, Memory: 700 << 20})
 	s.Await("two heartbeats", func() bool { return s.Heartbeats == 2 })
 	for range 20 { // twenty round trips later
 		b.emit(job.BotJoined)

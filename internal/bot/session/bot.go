@@ -105,9 +105,7 @@ func Run(ctx context.Context, settings Settings) error {
 		}
 	})
 	background.Go(func() {
-		host.NewProcessMeter(os.Getpid()).Watch(running, host.ProcessWindow, func(usage host.ProcessUsage) {
-			client.SetUsage(usage.Cores, usage.Memory)
-		})
+		host.NewProcessMeter(os.Getpid()).Watch(running, host.ProcessWindow, client.SetUsage)
 	})
 	background.Go(func() { a.sound.Run(running) })
 	defer background.Wait()

@@ -10,15 +10,12 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// faultKind is a fault of the recorded media.
-type faultKind string
-
-// The faults.
+// The faults of the recorded media.
 const (
-	faultNoSound       faultKind = "no_sound"       // digital silence, although others speak, or no packet of sound from them
-	faultFrozenPicture faultKind = "frozen_picture" // the picture does not change, although video flows
-	faultNoCaptions    faultKind = "no_captions"    // the page does not show the captions that the job wants
-	faultNoChat        faultKind = "no_chat"
+	faultNoSound       = "no_sound"       // digital silence, although others speak, or no packet of sound from them
+	faultFrozenPicture = "frozen_picture" // the picture does not change, although video flows
+	faultNoCaptions    = "no_captions"    // the page does not show the captions that the job wants
+	faultNoChat        = "no_chat"
 )
 
 const (
@@ -191,13 +188,13 @@ func (m *mediaFaults) awaitSound(s snapshot, started, lastSignal time.Time) *exi
 	switch action := m.packets.update(s.at, started, good, false); {
 	case m.soundFaulty(): // known, and the other watch ends it
 	case action == markFault:
-		m.report.StartFault(string(faultNoSound), m.packets.since)
+		m.report.StartFault(faultNoSound, m.packets.since)
 		return m.emit(faultNoSound, "not_repaired", s.at)
 	case action == endFault:
 		if !m.received {
 			since = good
 		}
-		m.report.EndFault(string(faultNoSound), since)
+		m.report.EndFault(faultNoSound, since)
 		return m.emit(faultNoSound, "ended", s.at)
 	}
 	return nil
@@ -208,10 +205,10 @@ func (m *mediaFaults) awaitSound(s snapshot, started, lastSignal time.Time) *exi
 func (m *mediaFaults) soundFaulty() bool { return !m.sound.since.IsZero() }
 
 // act repairs or reports a fault.
-func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultAction, watch *faultWatch, now time.Time) *exitResult {
+func (m *mediaFaults) act(ctx context.Context, kind string, action faultAction, watch *faultWatch, now time.Time) *exitResult {
 	switch action {
 	case repairFault:
-		m.report.StartFault(string(kind), watch.since)
+		m.report.StartFault(kind, watch.since)
 		// The page is repaired first. If that does not apply or did not help, the capture is
 		// restarted, and the audio joined again: on a busy machine the page may have shown the
 		// control too late.
@@ -235,7 +232,7 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 	case markFault:
 		return m.emit(kind, "not_repaired", now)
 	case endFault:
-		m.report.EndFault(string(kind), watch.goodAt)
+		m.report.EndFault(kind, watch.goodAt)
 		return m.emit(kind, "ended", now)
 	}
 	return nil
@@ -273,12 +270,12 @@ func (m *mediaFaults) restartCapture(ctx context.Context, now time.Time) {
 
 // faultData is the data of the event media_fault.
 type faultData struct {
-	Fault faultKind `json:"fault"`
-	State string    `json:"state"` // repairing, not_repaired or ended
+	Fault string `json:"fault"`
+	State string `json:"state"` // repairing, not_repaired or ended
 }
 
 // emit puts a fault on the timeline.
-func (m *mediaFaults) emit(kind faultKind, state string, now time.Time) *exitResult {
+func (m *mediaFaults) emit(kind string, state string, now time.Time) *exitResult {
 	m.log.Warn("media fault", "fault", kind, "state", state)
 	if _, ok := m.reports.allow(now); !ok {
 		return nil

@@ -296,7 +296,7 @@ func (h *harness) awaitFault(state string) {
 
 // faultStates returns the states of a fault on the timeline, where one or two repairs
 // count as one state.
-func (h *harness) faultStates(kind faultKind) (states []string) {
+func (h *harness) faultStates(kind string) (states []string) {
 	h.Helper()
 	for _, event := range h.service.ReceivedEvents() {
 		if event.Kind != job.BotMediaFault {
@@ -313,11 +313,11 @@ func (h *harness) faultStates(kind faultKind) (states []string) {
 
 // checkFaults checks the states of a fault on the timeline, and that the report has the
 // fault once, with its end.
-func (h *harness) checkFaults(kind faultKind, want ...string) {
+func (h *harness) checkFaults(kind string, want ...string) {
 	if states := h.faultStates(kind); !slices.Equal(states, want) {
 		h.Errorf("states of the fault %q, want %q", states, want)
 	}
-	if faults := h.report.MediaFaults; len(faults) != 1 || faults[0].Kind != string(kind) || faults[0].To.Sub(faults[0].From) < 3*time.Second {
+	if faults := h.report.MediaFaults; len(faults) != 1 || faults[0].Kind != kind || faults[0].To.Sub(faults[0].From) < 3*time.Second {
 		h.Errorf("faults in the report: %+v", faults)
 	}
 }

@@ -165,7 +165,13 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		}
 		return &exitResult{reason: reason, code: code, detail: detail}
 	case meeting.InMeeting:
-		speakers := s.speakers(snap)
+		// Nobody speaks while the meeting is silent. The marks of the page count while the capture is
+		// known to be faulty, or the page receives sound.
+		stats, monitored := s.recording.audioStats()
+		speakers := withMarked(snap.seen, stats, monitored)
+		if !s.faults.soundFaulty() && snap.at.Sub(s.page.soundAt) >= maxSpeechSilence {
+			speakers = withoutSilent(speakers, stats, monitored)
+		}
 		s.report.UpdateRoster(speakers, snap.seen.SpeechSources, snap.at)
 		s.sound.UpdateSpeaking(speakers, s.report.NameOf)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
@@ -191,18 +197,6 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.recording.start(ctx)
 	}
 	return end
-}
-
-// speakers returns the participants of a snapshot, of whom nobody speaks while the
-// meeting is silent. The marks of the page count while the capture is known to be
-// faulty, or the page receives sound.
-func (s *session) speakers(snap snapshot) []meeting.Participant {
-	stats, monitored := s.recording.audioStats()
-	participants := withMarked(snap.seen, stats, monitored)
-	if s.faults.soundFaulty() || snap.at.Sub(s.page.soundAt) < maxSpeechSilence {
-		return participants
-	}
-	return withoutSilent(participants, stats, monitored)
 }
 
 // check ends or recovers a session in which something has taken too long.

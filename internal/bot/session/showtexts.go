@@ -35,7 +35,7 @@ type textOpener struct {
 	showing  bool      // the page is being prepared
 	showAt   time.Time // time at which it is prepared again
 	failures int
-	fault    faultKind // that is on the timeline; empty if there is none
+	fault    string // that is on the timeline; empty if there is none
 }
 
 // show opens the chat and turns on captions, as wanted, if the page does not show
@@ -43,7 +43,7 @@ type textOpener struct {
 func (t *textOpener) show(ctx context.Context, page *meetingPage, now time.Time) {
 	seen := page.last.seen
 	if faulty := t.fault == faultNoCaptions && !seen.CaptionsOn || t.fault == faultNoChat && !seen.ChatOpen; t.fault != "" && !faulty {
-		t.report.EndFault(string(t.fault), now)
+		t.report.EndFault(t.fault, now)
 		_ = t.events.Emit(job.BotMediaFault, faultData{Fault: t.fault, State: "ended"})
 		t.fault = ""
 	}
@@ -74,7 +74,7 @@ func (t *textOpener) show(ctx context.Context, page *meetingPage, now time.Time)
 					if t.wanted.Captions && !page.last.seen.CaptionsOn {
 						t.fault = faultNoCaptions
 					}
-					t.report.StartFault(string(t.fault), now)
+					t.report.StartFault(t.fault, now)
 					t.diagnostics.saveLater(ctx, page, "chat or captions are not available: "+err.Error())
 					_ = t.events.Emit(job.BotMediaFault, faultData{Fault: t.fault, State: "not_repaired"})
 				}

@@ -45,7 +45,7 @@ func VisitMeeting(ctx context.Context, settings Settings, wantCapture func(Visit
 	defer func() { err = errors.Join(err, chromium.Close()) }()
 	v := &visitor{opener: o, tab: tab, log: settings.Log}
 	made := Visit{Profile: o.profile, Problem: v.enter(ctx)}
-	made.Snapshots, made.Decisions = v.seen.Content()
+	made.Snapshots, made.Decisions, _ = v.seen.Content()
 	if reason := wantCapture(made); reason != "" {
 		capturing, cancel := context.WithTimeout(ctx, 2*diagnosticsTimeout)
 		defer cancel()

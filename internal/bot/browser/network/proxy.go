@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,11 +71,11 @@ type ProxySettings struct {
 // Proxy is a running proxy.
 type Proxy struct {
 	rules     *rules
-	refusals  *refusals
 	dialer    *dialer
 	forward   *httputil.ReverseProxy
 	transport *http.Transport
 
+	log      *slog.Logger
 	listener net.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
@@ -82,6 +83,7 @@ type Proxy struct {
 
 	mutex    sync.Mutex
 	closed   bool
+	refused  []string // targets
 	tunnels  map[io.Closer]struct{}
 	requests int            // in progress
 	active   sync.WaitGroup // the same requests
@@ -108,8 +110,8 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Proxy{
-		rules:    rules,
-		refusals: &refusals{log: settings.Log},
+		rules: rules,
+		log:   settings.Log,
 		dialer: &dialer{rules: rules, upstream: settings.Upstream, guard: dialguard.Guard{
 			OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout,
 		}},
@@ -161,7 +163,11 @@ func (p *Proxy) Allow(hostPort, pathPrefix string) (remove func(), err error) {
 }
 
 // Refused returns the first refused targets, each once.
-func (p *Proxy) Refused() []string { return p.refusals.list() }
+func (p *Proxy) Refused() []string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return slices.Clone(p.refused)
+}
 
 // ServeHTTP serves a tunnel (TLS and WebSockets) or a plain HTTP request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -304,10 +310,25 @@ func withPort(host string) string {
 	return net.JoinHostPort(host, "80")
 }
 
-// recordRefusal records the error if it is a refusal.
+const (
+	// maxRefusals limits the memory and log lines of a page that tries many
+	// targets.
+	maxRefusals = 100
+	// maxTargetLength is the length of the longest host name with a port.
+	maxTargetLength = 253 + len(":65535")
+)
+
+// recordRefusal records and logs the error if it is the first refusal of a target.
 func (p *Proxy) recordRefusal(err error) {
 	var refused *RefusedError
-	if errors.As(err, &refused) {
-		p.refusals.add(refused)
+	if !errors.As(err, &refused) {
+		return
+	}
+	target := refused.Target[:min(len(refused.Target), maxTargetLength)]
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if len(p.refused) < maxRefusals && !slices.Contains(p.refused, target) {
+		p.refused = append(p.refused, target)
+		p.log.Warn("browser connection refused", "target", target, "reason", refused.Reason)
 	}
 }

@@ -7,12 +7,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -169,38 +167,4 @@ func (d *dialer) dialGuarded(ctx context.Context, network, target string) (net.C
 		return nil, fmt.Errorf("open a tunnel through the forward proxy: %w", err)
 	}
 	return conn, nil
-}
-
-const (
-	// maxRefusals limits the memory and log lines of a page that tries many
-	// targets.
-	maxRefusals = 100
-
-	// maxTargetLength is the length of the longest host name with a port.
-	maxTargetLength = 253 + len(":65535")
-)
-
-// refusals logs the first refusal of each target.
-type refusals struct {
-	log *slog.Logger
-
-	mutex   sync.Mutex
-	targets []string
-}
-
-func (r *refusals) add(refused *RefusedError) {
-	target := refused.Target[:min(len(refused.Target), maxTargetLength)]
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if len(r.targets) == maxRefusals || slices.Contains(r.targets, target) {
-		return
-	}
-	r.targets = append(r.targets, target)
-	r.log.Warn("browser connection refused", "target", target, "reason", refused.Reason)
-}
-
-func (r *refusals) list() []string {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return slices.Clone(r.targets)
 }
