@@ -133,17 +133,36 @@ func NewKey(consumerID uuid.UUID, mode job.Mode, createdBy string, now time.Time
 	}, secret
 }
 
-// NewAEAD returns a cipher with a key that is derived from a secret for one purpose.
-func NewAEAD(secret []byte, purpose string) (cipher.AEAD, error) {
+// Sealer encrypts texts for the database.
+type Sealer struct{ aead cipher.AEAD }
+
+// NewSealer returns a Sealer with a key that is derived from a secret for one purpose.
+func NewSealer(secret []byte, purpose string) (Sealer, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, 32)
 	if err != nil {
-		return nil, fmt.Errorf("derive a key: %w", err)
+		return Sealer{}, fmt.Errorf("derive a key: %w", err)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fmt.Errorf("create a cipher: %w", err)
+		return Sealer{}, fmt.Errorf("create a cipher: %w", err)
 	}
-	return cipher.NewGCMWithRandomNonce(block)
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return Sealer{aead}, err
+}
+
+// Seal encrypts a text that belongs to the row with an ID.
+func (s Sealer) Seal(id, text string) string {
+	return base64.RawStdEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(text), []byte(id)))
+}
+
+// Open decrypts a text; false if it was encrypted with another key or for another row.
+func (s Sealer) Open(id, sealed string) (string, bool) {
+	encrypted, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil {
+		return "", false
+	}
+	text, err := s.aead.Open(nil, nil, encrypted, []byte(id))
+	return string(text), err == nil
 }
 
 // Hash returns the hash by which a secret is stored and found. A secret has 256

@@ -2,9 +2,9 @@ package device
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"strings"
 
 	"standin/internal/account"
 )
@@ -45,34 +45,25 @@ var errSealed = errors.New("the stored credentials cannot be decrypted")
 
 // seal encrypts credentials with the nonce.
 func seal(nonce string, given credentials) (string, error) {
-	aead, err := account.NewAEAD([]byte(nonce), sealPurpose)
+	sealer, err := account.NewSealer([]byte(nonce), sealPurpose)
 	if err != nil {
 		return "", err
 	}
-	plain := binary.AppendUvarint(nil, uint64(len(given.apiKey)))
-	plain = append(plain, given.apiKey...)
-	plain = append(plain, given.email...)
-	return base64.RawStdEncoding.EncodeToString(aead.Seal(nil, nil, plain, nil)), nil
+	return sealer.Seal("", given.email+separator+given.apiKey), nil
 }
 
 // open is the inverse of seal.
-func open(nonce, sealed string) (credentials, error) {
-	aead, err := account.NewAEAD([]byte(nonce), sealPurpose)
+func open(nonce, sealed string) (given credentials, err error) {
+	sealer, err := account.NewSealer([]byte(nonce), sealPurpose)
 	if err != nil {
-		return credentials{}, err
+		return given, err
 	}
-	encrypted, err := base64.RawStdEncoding.DecodeString(sealed)
-	if err != nil {
+	plain, ok := sealer.Open("", sealed)
+	if given.email, given.apiKey, _ = strings.Cut(plain, separator); !ok {
 		return credentials{}, errSealed
 	}
-	plain, err := aead.Open(nil, nil, encrypted, nil)
-	if err != nil {
-		return credentials{}, errSealed
-	}
-	length, n := binary.Uvarint(plain)
-	if n <= 0 || length > uint64(len(plain)-n) {
-		return credentials{}, errSealed
-	}
-	key, email := plain[n:n+int(length)], plain[n+int(length):] // #nosec G115 -- not longer than plain
-	return credentials{apiKey: string(key), email: string(email)}, nil
+	return given, nil
 }
+
+// separator is in no mail address.
+const separator = "\x00"

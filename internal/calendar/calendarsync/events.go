@@ -144,13 +144,14 @@ func NewInvitation(e calendar.Event) Event {
 	}}
 }
 
-// guestsOf returns the signin.GuestKeys of the first attendees.
+// guestsOf returns the signin.GuestKeys of the first attendees, in an order that does not depend on that of the calendar.
 func guestsOf(e calendar.Event) string {
 	var keys []string
 	for _, address := range e.Attendees[:min(len(e.Attendees), maxGuests)] {
 		keys = append(keys, signin.GuestKey(address))
 	}
-	return strings.Join(keys, " ")
+	slices.Sort(keys)
+	return strings.Join(slices.Compact(keys), " ")
 }
 
 // problemOf returns why an event can get no bot, or "".

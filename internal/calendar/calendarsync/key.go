@@ -1,11 +1,9 @@
 package calendarsync
 
 import (
-	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,8 +13,8 @@ import (
 
 // Key encrypts what gives access to calendars, mailboxes and accounts.
 type Key struct {
-	aead cipher.AEAD
-	mac  []byte
+	account.Sealer
+	mac []byte
 }
 
 // Purposes separate the uses of the secret.
@@ -30,7 +28,7 @@ var errSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTIO
 
 // NewKey returns a key that is derived from a secret.
 func NewKey(secret []byte) (Key, error) {
-	aead, err := account.NewAEAD(secret, keyPurpose)
+	sealer, err := account.NewSealer(secret, keyPurpose)
 	if err != nil {
 		return Key{}, err
 	}
@@ -38,7 +36,7 @@ func NewKey(secret []byte) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("derive a key: %w", err)
 	}
-	return Key{aead, mac}, nil
+	return Key{sealer, mac}, nil
 }
 
 // notifySecret returns what ends the URL of notifications about the calendar with an ID.
@@ -48,20 +46,11 @@ func (k Key) notifySecret(id string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Seal encrypts a text that belongs to the row with an ID.
-func (k Key) Seal(id, text string) string {
-	return base64.RawStdEncoding.EncodeToString(k.aead.Seal(nil, nil, []byte(text), []byte(id)))
-}
-
 // Open decrypts a text.
 func (k Key) Open(id, sealed string) (string, error) {
-	encrypted, err := base64.RawStdEncoding.DecodeString(sealed)
-	if err != nil {
+	text, ok := k.Sealer.Open(id, sealed)
+	if !ok {
 		return "", errSealed
 	}
-	text, err := k.aead.Open(nil, nil, encrypted, []byte(id))
-	if err != nil {
-		return "", errSealed
-	}
-	return string(text), nil
+	return text, nil
 }

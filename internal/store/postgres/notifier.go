@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +37,12 @@ type Notification struct {
 	Jobs       bool        // a job may have become due
 	Deliveries bool        // deliveries were added to the outbox
 	Commands   []uuid.UUID // jobs with a new command
+}
+
+// message is a Notification with its sender.
+type message struct {
+	Sender string
+	Notification
 }
 
 // Notifier exchanges notifications between the nodes that share a PostgreSQL
@@ -138,7 +144,13 @@ func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) error {
 		notification := n.pending
 		n.pending = Notification{}
 		n.mu.Unlock()
-		if err := execTimeout(ctx, conn, `SELECT pg_notify($1, $2)`, notifyChannel, encodeNotification(n.sender, notification)); err != nil {
+		sent := notification
+		sent.Commands = sent.Commands[:min(len(sent.Commands), maxNotifiedJobs)]
+		encoded, err := json.Marshal(message{n.sender, sent})
+		if err == nil {
+			err = execTimeout(ctx, conn, `SELECT pg_notify($1, $2)`, notifyChannel, string(encoded))
+		}
+		if err != nil {
 			n.Notify(notification)
 			return fmt.Errorf("notify: %w", err)
 		}
@@ -159,13 +171,14 @@ func (n *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
 	n.receive(Notification{Jobs: true, Deliveries: true})
 	for {
 		waitCtx, cancel := context.WithTimeout(ctx, listenIdle)
-		message, err := conn.WaitForNotification(waitCtx)
+		received, err := conn.WaitForNotification(waitCtx)
 		idle := waitCtx.Err() != nil
 		cancel()
 		switch {
 		case err == nil:
-			if notification, from, ok := decodeNotification(message.Payload); ok && from != n.sender {
-				n.receive(notification)
+			var sent message
+			if json.Unmarshal([]byte(received.Payload), &sent) == nil && sent.Sender != n.sender {
+				n.receive(sent.Notification)
 			}
 		case ctx.Err() != nil || !idle:
 			return fmt.Errorf("wait for notifications: %w", err)
@@ -186,37 +199,4 @@ func execTimeout(ctx context.Context, conn *pgx.Conn, statement string, args ...
 	defer cancel()
 	_, err := conn.Exec(ctx, statement, args...)
 	return err
-}
-
-// encodeNotification encodes a notification as words: the sender, the changes,
-// and the IDs of jobs with commands.
-func encodeNotification(sender string, notification Notification) string {
-	words := []string{sender}
-	if notification.Jobs {
-		words = append(words, "jobs")
-	}
-	if notification.Deliveries {
-		words = append(words, "deliveries")
-	}
-	for _, id := range notification.Commands[:min(len(notification.Commands), maxNotifiedJobs)] {
-		words = append(words, id.String())
-	}
-	return strings.Join(words, " ")
-}
-
-// decodeNotification decodes the result of encodeNotification. It ignores words
-// it does not know, which a newer version may send.
-func decodeNotification(text string) (notification Notification, sender string, ok bool) {
-	sender, rest, ok := strings.Cut(text, " ")
-	for word := range strings.FieldsSeq(rest) {
-		switch id, err := uuid.Parse(word); {
-		case err == nil:
-			notification.Commands = append(notification.Commands, id)
-		case word == "jobs":
-			notification.Jobs = true
-		case word == "deliveries":
-			notification.Deliveries = true
-		}
-	}
-	return notification, sender, ok
 }
