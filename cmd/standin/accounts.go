@@ -130,32 +130,15 @@ func (c *accountsAddCommand) Run(ctx context.Context, to terminal) error {
 
 // shownAccount is the JSON form of an account.
 type shownAccount struct {
-	ID            uuid.UUID        `json:"id"`
-	Owner         string           `json:"owner"` // ID of the team; empty for the operator
-	Teams         []string         `json:"teams"` // that may use one of the operator; empty: all
-	Platform      job.Platform     `json:"platform"`
-	Label         string           `json:"label"`
-	Address       string           `json:"address"`
-	Group         string           `json:"group"`
-	Meetings      int              `json:"meetings"`
-	MaxMeetings   int              `json:"maxMeetings"`
-	Condition     signin.Condition `json:"condition"`
-	Reason        string           `json:"reason"`
-	SignedInUntil *time.Time       `json:"signedInUntil"` // null if unknown
-	LastUsedAt    *time.Time       `json:"lastUsedAt"`
+	signin.Account
+	Meetings  int              `json:"meetings"`
+	Condition signin.Condition `json:"condition"`
+	Reason    string           `json:"reason,omitempty"`
 }
 
 func showAccount(a signin.Account) shownAccount {
 	condition, reason := a.Condition(time.Now())
-	shown := shownAccount{
-		ID: a.ID, Teams: a.Teams, Platform: a.Platform, Label: a.Label, Address: a.Address, Group: a.Group, Meetings: a.Meetings(),
-		MaxMeetings: a.MaxMeetings, Condition: condition, Reason: reason, SignedInUntil: timeOrNull(a.SignedInUntil),
-		LastUsedAt: timeOrNull(a.LastUsedAt),
-	}
-	if a.ConsumerID != uuid.Nil {
-		shown.Owner = a.ConsumerID.String()
-	}
-	return shown
+	return shownAccount{a, a.Meetings(), condition, reason}
 }
 
 type accountsListCommand struct {
@@ -181,7 +164,7 @@ func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to 
 			func(a shownAccount) []string {
 				return []string{
 					a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),
-					strings.TrimSpace(string(a.Condition) + " " + a.Reason), to.maybe(a.SignedInUntil),
+					strings.TrimSpace(string(a.Condition) + " " + a.Reason), to.maybe(timeOrNull(a.SignedInUntil)),
 				}
 			})
 		if err == nil && parsed.Selected().Name == "check" && len(unusable) > 0 {

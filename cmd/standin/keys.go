@@ -183,5 +183,6 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 
 // auditKey adds what was done with a key to the audit log of its team.
 func auditKey(ctx context.Context, s *store.Store, key account.Key, action string) error {
-	return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, action, cmp.Or(key.Name, key.ID.String()), time.Now()))
+	target := cmp.Or(key.Name, key.ID.String())
+	return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, action, target, time.Now()))
 }

@@ -63,7 +63,8 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 	err = db.forEach(ctx, "read the uses of accounts", func(r row) error {
 		var id uuid.UUID
 		var use signin.Use
-		err := r.Scan(&id, &use.JobID, &use.ConsumerID, &use.Meeting, &use.Reason, &use.At, &use.Active, &use.Status, &use.FailureCode, &use.EndedAt)
+		err := r.Scan(&id, &use.JobID, &use.ConsumerID, &use.Meeting, &use.Reason, &use.At, &use.Active, &use.Status, &use.FailureCode,
+			&use.EndedAt)
 		if i := slices.IndexFunc(accounts, func(a signin.Account) bool { return a.ID == id }); i >= 0 {
 			accounts[i].Uses = append(accounts[i].Uses, use)
 		}

@@ -132,7 +132,8 @@ func newEvent(e calendar.Event, c Calendar, decide func(calendar.Event) (Verdict
 	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: people, Guests: guestsOf(e), Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problemOf(e), ByRules: verdict,
+		Attendees: people, Guests: guestsOf(e), Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problemOf(e),
+		ByRules: verdict,
 	}}
 }
 

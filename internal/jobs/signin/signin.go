@@ -19,22 +19,22 @@ import (
 
 // Account is an identity on a platform with which a bot can sign in.
 type Account struct {
-	ID            uuid.UUID
-	ConsumerID    uuid.UUID // the team to which it belongs; uuid.Nil for the operator
-	Teams         []string  // that may use an account of the operator, by name; empty: all
-	Platform      job.Platform
-	Label         string
-	Address       string    // its mail address, in lower case; may be empty
-	Group         string    // that a job can name instead of one account; may be empty
-	MaxMeetings   int       // at once
-	File          string    // name of its files in the operator's folder; empty when it has none
-	Sealed        string    // the encrypted State
-	SignedInUntil time.Time // zero if unknown
-	RenewedAt     time.Time // when its owner last signed in
-	RestsUntil    time.Time // as its owner wants; zero otherwise
-	LastUsedAt    time.Time
-	CreatedAt     time.Time
-	Uses          []Use // of the last days, and those that have not ended, the newest first
+	ID            uuid.UUID    `json:"id"`
+	ConsumerID    uuid.UUID    `json:"teamId,omitzero"` // the team to which it belongs; uuid.Nil for the operator
+	Teams         []string     `json:"teams,omitempty"` // that may use an account of the operator, by name; empty: all
+	Platform      job.Platform `json:"platform"`
+	Label         string       `json:"label"`
+	Address       string       `json:"address,omitempty"`      // its mail address, in lower case
+	Group         string       `json:"group,omitempty"`        // that a job can name instead of one account
+	MaxMeetings   int          `json:"maxMeetings"`            // at once
+	File          string       `json:"file,omitempty"`         // name of its files in the operator's folder
+	Sealed        string       `json:"-"`                      // the encrypted State
+	SignedInUntil time.Time    `json:"signedInUntil,omitzero"` // zero if unknown
+	RenewedAt     time.Time    `json:"renewedAt"`              // when its owner last signed in
+	RestsUntil    time.Time    `json:"restsUntil,omitzero"`    // as its owner wants
+	LastUsedAt    time.Time    `json:"lastUsedAt,omitzero"`
+	CreatedAt     time.Time    `json:"createdAt"`
+	Uses          []Use        `json:"-"` // of the last days, and those that have not ended, the newest first
 }
 
 // State is what signs a browser in: cookies as browsers export them, and a ZIP file of the parts of

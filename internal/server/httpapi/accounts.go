@@ -101,7 +101,8 @@ func (a *API) createAccount(r *apiRequest, in accountRequest) error {
 		return job.NewError(job.InvalidState, "test bots do not sign in; use a live key")
 	}
 	added, err := a.Jobs.AddAccount(r.Context(), signin.Account{
-		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group, MaxMeetings: in.MaxMeetings,
+		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group,
+		MaxMeetings: in.MaxMeetings,
 	}, signin.State{Cookies: []byte(in.Cookies)})
 	if err != nil {
 		return err
