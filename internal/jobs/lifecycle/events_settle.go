@@ -32,6 +32,7 @@ type meeting struct {
 	moved   bool                   // the job was changed, or replaced
 	created bool
 	had     uuid.UUID // job before
+	surplus []*Change // jobs that have not ended, of events that had another one
 	decided decision
 }
 
@@ -76,6 +77,15 @@ func (m *meeting) settle(ctx context.Context) error {
 	} else {
 		err = m.stayAway(ctx, current, isOver)
 	}
+	for _, c := range m.surplus {
+		var others []calendarsync.Event
+		if err == nil && c.ID != m.decided.jobID {
+			others, err = m.wishes(ctx, c.ID)
+		}
+		if err == nil && c.ID != m.decided.jobID {
+			err = m.leave(ctx, c, others, outside(c.Status) || undispatched(c.Status))
+		}
+	}
 	if isOver && !m.decided.record {
 		m.decided.reason = reasonOver
 	}
@@ -102,8 +112,11 @@ func (m *meeting) current(ctx context.Context) (*Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found == nil || found.Status.Terminal() && (!r.Status.Terminal() || r.CreatedAt.After(found.CreatedAt)) {
-			found = m.service.newChange(m.tx, r)
+		switch c := m.service.newChange(m.tx, r); {
+		case found == nil || found.Status.Terminal() && (!r.Status.Terminal() || r.CreatedAt.After(found.CreatedAt)):
+			found = c
+		case !r.Status.Terminal():
+			m.surplus = append(m.surplus, c)
 		}
 	}
 	return found, nil

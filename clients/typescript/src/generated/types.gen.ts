@@ -46,6 +46,16 @@ export type JobCreate = {
      */
     title?: string;
     /**
+     * Whether the bot signs in to the platform with an account: `ifRequired` (the default, unless your team has another) when an
+     * account is on the invitation or the page refuses guests, `always`, or `never`.
+     *
+     */
+    signIn?: 'never' | 'ifRequired' | 'always';
+    /**
+     * The account to sign in with: its ID, its label, or the name of a group. By default, any that the team may use.
+     */
+    account?: string;
+    /**
      * When it is too late to send the bot, because the meeting is over: after `joinAt`. A job without a bot fails then with
      * `dispatch_timeout`; a bot that was in the meeting and is lost is replaced later too. By default, the service's setting,
      * 30 minutes after `joinAt` or the creation of the job, whichever is later.
@@ -346,6 +356,13 @@ export type AutoLeaveConfig = {
      * Leave immediately when a known competing notetaker is in the roster. Default: false.
      */
     onBotDetected?: boolean;
+    /**
+     * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
+     * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
+     * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+     *
+     */
+    amongBots?: 'stay' | 'leave' | 'leaveSilent';
 };
 
 /**
@@ -432,6 +449,13 @@ export type Job = {
          * Leave immediately when a known competing notetaker is in the roster. Default: false.
          */
         onBotDetected: boolean;
+        /**
+         * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
+         * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
+         * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+         *
+         */
+        amongBots?: 'stay' | 'leave' | 'leaveSilent';
     };
 };
 
@@ -520,6 +544,13 @@ export type JobDetails = {
          * Leave immediately when a known competing notetaker is in the roster. Default: false.
          */
         onBotDetected: boolean;
+        /**
+         * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
+         * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
+         * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+         *
+         */
+        amongBots?: 'stay' | 'leave' | 'leaveSilent';
     };
     /**
      * The title of the meeting: the option `title`, or `title` or `subject` in the metadata, or null.
@@ -638,6 +669,13 @@ export type ListedJob = {
          * Leave immediately when a known competing notetaker is in the roster. Default: false.
          */
         onBotDetected: boolean;
+        /**
+         * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
+         * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
+         * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+         *
+         */
+        amongBots?: 'stay' | 'leave' | 'leaveSilent';
     };
     /**
      * The title of the meeting: the option `title`, or `title` or `subject` in the metadata, or null.
@@ -711,6 +749,16 @@ export type JobOptions = {
      */
     streams?: Array<StreamOptions>;
     output?: OutputOptions;
+    /**
+     * Whether the bot signs in to the platform with an account: `ifRequired` (the default, unless your team has another) when an
+     * account is on the invitation or the page refuses guests, `always`, or `never`.
+     *
+     */
+    signIn?: 'never' | 'ifRequired' | 'always';
+    /**
+     * The account to sign in with: its ID, its label, or the name of a group. By default, any that the team may use.
+     */
+    account?: string;
     simulate?: Simulation;
 };
 
@@ -1195,6 +1243,16 @@ export type JobPatch = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
+     * Whether the bot signs in to the platform with an account: `ifRequired` (the default, unless your team has another) when an
+     * account is on the invitation or the page refuses guests, `always`, or `never`.
+     *
+     */
+    signIn?: 'never' | 'ifRequired' | 'always';
+    /**
+     * The account to sign in with: its ID, its label, or the name of a group. By default, any that the team may use.
+     */
+    account?: string;
+    /**
      * Receivers to which the service sends the live sound of the meeting. The guide *Follow a meeting live* describes the messages.
      * In a change of a job, the list replaces the earlier one.
      *
@@ -1279,6 +1337,13 @@ export type AutoLeavePatch = {
      * Leave immediately when a known competing notetaker is in the roster.
      */
     onBotDetected?: boolean;
+    /**
+     * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
+     * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
+     * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+     *
+     */
+    amongBots?: 'stay' | 'leave' | 'leaveSilent';
 };
 
 /**
@@ -1641,6 +1706,16 @@ export type JobSettings = {
      */
     streams?: Array<StreamOptions>;
     output?: OutputOptions;
+    /**
+     * Whether the bot signs in to the platform with an account: `ifRequired` (the default, unless your team has another) when an
+     * account is on the invitation or the page refuses guests, `always`, or `never`.
+     *
+     */
+    signIn?: 'never' | 'ifRequired' | 'always';
+    /**
+     * The account to sign in with: its ID, its label, or the name of a group. By default, any that the team may use.
+     */
+    account?: string;
     simulate?: Simulation;
 };
 
@@ -2304,7 +2379,7 @@ export type TimelineEntry = {
     /**
      * For entries of a bot, the kind of the ingest event. For entries of the service: `no_capacity`, `attempt_started`,
      * `salvage_started`, `salvage_packing`, `salvage_storing`, `cancel`, `job_failed`, `manifest.finalized`,
-     * `bot_launched`, `launch_failed` (with the reason as `detail`; the launch continues), `command_queued`, `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`, `stream_disconnected` and `stream_failed` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
+     * `bot_launched`, `sign_in` (with the `account` and why, or why there is none as `reason`), `launch_failed` (with the reason as `detail`; the launch continues), `command_queued`, `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`, `stream_disconnected` and `stream_failed` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
      * `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`, `live_transcript_failed`,
      * `live_transcript_ended`. New kinds may be added.
      *
@@ -3217,6 +3292,209 @@ export type CalendarJob = {
 };
 
 /**
+ * A page of accounts.
+ */
+export type AccountPage = {
+    /**
+     * Oldest first.
+     */
+    accounts: Array<Account>;
+    nextCursor: NextCursor;
+};
+
+/**
+ * An account with which bots sign in to a meeting platform.
+ */
+export type Account = {
+    /**
+     * The ID of the account.
+     */
+    id: string;
+    /**
+     * Who keeps the account: your team, or the operator of the service for several teams.
+     */
+    owner: 'team' | 'operator';
+    /**
+     * The platform.
+     */
+    platform: 'meet' | 'teams' | 'zoom-web';
+    /**
+     * The label.
+     */
+    label: string;
+    /**
+     * Its email address. A bot whose account is on the invitation is let in without waiting on Google Meet.
+     */
+    address: string | null;
+    /**
+     * A name for several accounts, which jobs can use.
+     */
+    group: string | null;
+    /**
+     * In how many meetings at once the account may be.
+     */
+    maxMeetings: number;
+    /**
+     * In how many it is.
+     */
+    meetings: number;
+    /**
+     * Whether a bot can use it now: `in_use` in as many meetings as it may be, `resting` until a time or after refusals, `signed_out` when its cookies have expired.
+     */
+    condition: 'ready' | 'in_use' | 'resting' | 'signed_out';
+    /**
+     * Why it cannot be used, for people.
+     */
+    reason: string | null;
+    /**
+     * When its cookies expire, or null if that is unknown.
+     */
+    signedInUntil: string | null;
+    /**
+     * Until when you let it rest.
+     */
+    restsUntil: string | null;
+    /**
+     * When a bot last signed in with it.
+     */
+    lastUsedAt: string | null;
+    /**
+     * When it was added.
+     */
+    createdAt: string;
+    /**
+     * Its last meetings in jobs of your team, at most 10, the newest first.
+     */
+    uses: Array<{
+        /**
+         * The ID of the job.
+         */
+        jobId: string;
+        /**
+         * When the bot got the account.
+         */
+        at: string;
+        /**
+         * Whether the bot still has it.
+         */
+        active: boolean;
+        /**
+         * Why this account was chosen, for people.
+         */
+        reason: string;
+        status: JobStatus;
+        /**
+         * The failure code of the job.
+         */
+        failureCode: string | null;
+    }>;
+};
+
+/**
+ * An account to add.
+ */
+export type AccountCreate = {
+    /**
+     * The platform.
+     */
+    platform: 'meet' | 'teams' | 'zoom-web';
+    /**
+     * A label, unique among the accounts of your team on the platform.
+     */
+    label: string;
+    /**
+     * Its email address.
+     */
+    address?: string;
+    /**
+     * A name for several accounts, which jobs can use.
+     */
+    group?: string;
+    /**
+     * In how many meetings at once it may be. By default, in one.
+     */
+    maxMeetings?: number;
+    /**
+     * The cookies of the signed-in user: the text of a JSON or Netscape `cookies.txt` file that a browser extension exports.
+     */
+    cookies: string;
+};
+
+/**
+ * Changes to an account.
+ */
+export type AccountPatch = {
+    /**
+     * The label.
+     */
+    label?: string;
+    /**
+     * Its email address. null removes it.
+     */
+    address?: string | null;
+    /**
+     * The group. null removes it.
+     */
+    group?: string | null;
+    /**
+     * In how many meetings at once it may be.
+     */
+    maxMeetings?: number;
+    /**
+     * Until when no bot uses it. null ends a rest.
+     */
+    restsUntil?: string | null;
+    /**
+     * The cookies of the signed-in user: the text of a JSON or Netscape `cookies.txt` file that a browser extension exports.
+     */
+    cookies?: string;
+};
+
+/**
+ * A bot asks for an account.
+ */
+export type AccountRequest = {
+    /**
+     * The ID of the bot's job.
+     */
+    jobId: string;
+    attempt: Attempt;
+    /**
+     * Why the page refused the bot as a guest.
+     */
+    refusal?: string;
+};
+
+/**
+ * An account for a bot.
+ */
+export type AccountResponse = {
+    /**
+     * The label of the account; empty without one.
+     */
+    account: string;
+    /**
+     * Why it is this account, or why there is none; empty for a guest who needs none.
+     */
+    reason: string;
+    state: AccountState;
+};
+
+/**
+ * What signs a browser in.
+ */
+export type AccountState = {
+    /**
+     * The cookies as JSON, in base64.
+     */
+    cookies?: string;
+    /**
+     * A ZIP file of parts of a browser profile, in base64.
+     */
+    profile?: string;
+};
+
+/**
  * A connected calendar.
  */
 export type Calendar = {
@@ -3374,6 +3652,10 @@ export type CalendarEvent = {
      * Where the meeting is known from: calendars (`feed`, `google`, `microsoft`), invitations by `mail` or by the API (`intake`), or a job that was created by the `api`.
      */
     sources: Array<'api' | 'feed' | 'google' | 'intake' | 'mail' | 'microsoft'>;
+    /**
+     * The label of an account for bots that is on the invitation, or null.
+     */
+    account: string | null;
 };
 
 /**
@@ -4707,6 +4989,16 @@ export type JobPatchWritable = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
+     * Whether the bot signs in to the platform with an account: `ifRequired` (the default, unless your team has another) when an
+     * account is on the invitation or the page refuses guests, `always`, or `never`.
+     *
+     */
+    signIn?: 'never' | 'ifRequired' | 'always';
+    /**
+     * The account to sign in with: its ID, its label, or the name of a group. By default, any that the team may use.
+     */
+    account?: string;
+    /**
      * Receivers to which the service sends the live sound of the meeting. The guide *Follow a meeting live* describes the messages.
      * In a change of a job, the list replaces the earlier one.
      *
@@ -4746,6 +5038,11 @@ export type IdempotencyKey = string;
  * The ID of the job.
  */
 export type JobId = string;
+
+/**
+ * The ID of the account.
+ */
+export type AccountId = string;
 
 /**
  * The ID of the calendar.
@@ -8004,6 +8301,104 @@ export type IngestScreenshotResponses = {
 
 export type IngestScreenshotResponse = IngestScreenshotResponses[keyof IngestScreenshotResponses];
 
+export type BorrowAccountData = {
+    body: AccountRequest;
+    path?: never;
+    query?: never;
+    url: '/api/v1/ingest/account';
+};
+
+export type BorrowAccountErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type BorrowAccountError = BorrowAccountErrors[keyof BorrowAccountErrors];
+
+export type BorrowAccountResponses = {
+    /**
+     * The account, or the reason why there is none.
+     */
+    200: AccountResponse;
+};
+
+export type BorrowAccountResponse = BorrowAccountResponses[keyof BorrowAccountResponses];
+
+export type ReturnAccountData = {
+    /**
+     * A JSON object with `cookies` and `profile` in base64, as in the response of `POST /api/v1/ingest/account`. Up to 24 MiB.
+     */
+    body: Blob | File;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        jobId: string;
+        /**
+         * The number of the attempt, starting at 0.
+         */
+        attempt: number;
+    };
+    query?: never;
+    url: '/api/v1/ingest/account/{jobId}/{attempt}';
+};
+
+export type ReturnAccountErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ReturnAccountError = ReturnAccountErrors[keyof ReturnAccountErrors];
+
+export type ReturnAccountResponses = {
+    /**
+     * The account is returned.
+     */
+    200: UploadResponse;
+};
+
+export type ReturnAccountResponse = ReturnAccountResponses[keyof ReturnAccountResponses];
+
 export type ReadOutputData = {
     body?: never;
     path: {
@@ -8061,6 +8456,257 @@ export type ReadOutputResponses = {
 };
 
 export type ReadOutputResponse = ReadOutputResponses[keyof ReadOutputResponses];
+
+export type ListAccountsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
+    };
+    url: '/api/v1/accounts';
+};
+
+export type ListAccountsErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ListAccountsError = ListAccountsErrors[keyof ListAccountsErrors];
+
+export type ListAccountsResponses = {
+    /**
+     * A page of accounts.
+     */
+    200: AccountPage;
+};
+
+export type ListAccountsResponse = ListAccountsResponses[keyof ListAccountsResponses];
+
+export type CreateAccountData = {
+    body: AccountCreate;
+    headers?: {
+        /**
+         * A text of your choice, such as a UUID. When the request is sent again with it within 24 hours, it is not executed again: the response is that of the first time, with `Idempotent-Replayed: true`, or 503 while the first one is being answered. With another request, the key is refused with 409. What was refused or has failed is not kept.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/v1/accounts';
+};
+
+export type CreateAccountErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type CreateAccountError = CreateAccountErrors[keyof CreateAccountErrors];
+
+export type CreateAccountResponses = {
+    /**
+     * The account.
+     */
+    201: Account;
+};
+
+export type CreateAccountResponse = CreateAccountResponses[keyof CreateAccountResponses];
+
+export type DeleteAccountData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the account.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/accounts/{id}';
+};
+
+export type DeleteAccountErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type DeleteAccountError = DeleteAccountErrors[keyof DeleteAccountErrors];
+
+export type DeleteAccountResponses = {
+    /**
+     * The account is removed.
+     */
+    204: void;
+};
+
+export type DeleteAccountResponse = DeleteAccountResponses[keyof DeleteAccountResponses];
+
+export type GetAccountData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the account.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/accounts/{id}';
+};
+
+export type GetAccountErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetAccountError = GetAccountErrors[keyof GetAccountErrors];
+
+export type GetAccountResponses = {
+    /**
+     * The account.
+     */
+    200: Account;
+};
+
+export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
+
+export type PatchAccountData = {
+    body: AccountPatch;
+    path: {
+        /**
+         * The ID of the account.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/accounts/{id}';
+};
+
+export type PatchAccountErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type PatchAccountError = PatchAccountErrors[keyof PatchAccountErrors];
+
+export type PatchAccountResponses = {
+    /**
+     * The changed account.
+     */
+    200: Account;
+};
+
+export type PatchAccountResponse = PatchAccountResponses[keyof PatchAccountResponses];
 
 export type ListCalendarsData = {
     body?: never;

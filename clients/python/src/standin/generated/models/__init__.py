@@ -1,9 +1,23 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .account import Account
+from .account_condition import AccountCondition
+from .account_create import AccountCreate
+from .account_create_platform import AccountCreatePlatform
+from .account_owner import AccountOwner
+from .account_page import AccountPage
+from .account_patch import AccountPatch
+from .account_platform import AccountPlatform
+from .account_request import AccountRequest
+from .account_response import AccountResponse
+from .account_state import AccountState
+from .account_uses_item import AccountUsesItem
 from .audit_entry import AuditEntry
 from .audit_log_page import AuditLogPage
 from .auto_leave_config import AutoLeaveConfig
+from .auto_leave_config_among_bots import AutoLeaveConfigAmongBots
 from .auto_leave_patch import AutoLeavePatch
+from .auto_leave_patch_among_bots import AutoLeavePatchAmongBots
 from .bot_identity import BotIdentity
 from .bot_output import BotOutput
 from .bot_output_data import BotOutputData
@@ -112,13 +126,16 @@ from .intake_result_kind import IntakeResultKind
 from .issue import Issue
 from .job import Job
 from .job_auto_leave import JobAutoLeave
+from .job_auto_leave_among_bots import JobAutoLeaveAmongBots
 from .job_batch import JobBatch
 from .job_batch_item import JobBatchItem
 from .job_batch_result import JobBatchResult
 from .job_create import JobCreate
 from .job_create_metadata import JobCreateMetadata
+from .job_create_sign_in import JobCreateSignIn
 from .job_details import JobDetails
 from .job_details_auto_leave import JobDetailsAutoLeave
+from .job_details_auto_leave_among_bots import JobDetailsAutoLeaveAmongBots
 from .job_details_metadata import JobDetailsMetadata
 from .job_details_sources_item import JobDetailsSourcesItem
 from .job_failed import JobFailed
@@ -129,14 +146,17 @@ from .job_finalized_data import JobFinalizedData
 from .job_finalized_version import JobFinalizedVersion
 from .job_metadata import JobMetadata
 from .job_options import JobOptions
+from .job_options_sign_in import JobOptionsSignIn
 from .job_outcome import JobOutcome
 from .job_page import JobPage
 from .job_participant import JobParticipant
 from .job_patch import JobPatch
 from .job_patch_metadata import JobPatchMetadata
+from .job_patch_sign_in import JobPatchSignIn
 from .job_patch_webhooks import JobPatchWebhooks
 from .job_recording import JobRecording
 from .job_settings import JobSettings
+from .job_settings_sign_in import JobSettingsSignIn
 from .job_status import JobStatus
 from .job_status_changed import JobStatusChanged
 from .job_status_changed_data import JobStatusChangedData
@@ -156,6 +176,7 @@ from .list_jobs_expand_item import ListJobsExpandItem
 from .list_team_deliveries_state import ListTeamDeliveriesState
 from .listed_job import ListedJob
 from .listed_job_auto_leave import ListedJobAutoLeave
+from .listed_job_auto_leave_among_bots import ListedJobAutoLeaveAmongBots
 from .listed_job_metadata import ListedJobMetadata
 from .listed_job_sources_item import ListedJobSourcesItem
 from .listen_to_job_audio import ListenToJobAudio
@@ -284,10 +305,24 @@ from .webhook_test_result import WebhookTestResult
 from .webhooks import Webhooks
 
 __all__ = (
+    "Account",
+    "AccountCondition",
+    "AccountCreate",
+    "AccountCreatePlatform",
+    "AccountOwner",
+    "AccountPage",
+    "AccountPatch",
+    "AccountPlatform",
+    "AccountRequest",
+    "AccountResponse",
+    "AccountState",
+    "AccountUsesItem",
     "AuditEntry",
     "AuditLogPage",
     "AutoLeaveConfig",
+    "AutoLeaveConfigAmongBots",
     "AutoLeavePatch",
+    "AutoLeavePatchAmongBots",
     "BotIdentity",
     "BotOutput",
     "BotOutputData",
@@ -394,13 +429,16 @@ __all__ = (
     "Issue",
     "Job",
     "JobAutoLeave",
+    "JobAutoLeaveAmongBots",
     "JobBatch",
     "JobBatchItem",
     "JobBatchResult",
     "JobCreate",
     "JobCreateMetadata",
+    "JobCreateSignIn",
     "JobDetails",
     "JobDetailsAutoLeave",
+    "JobDetailsAutoLeaveAmongBots",
     "JobDetailsMetadata",
     "JobDetailsSourcesItem",
     "JobFailed",
@@ -411,14 +449,17 @@ __all__ = (
     "JobFinalizedVersion",
     "JobMetadata",
     "JobOptions",
+    "JobOptionsSignIn",
     "JobOutcome",
     "JobPage",
     "JobParticipant",
     "JobPatch",
     "JobPatchMetadata",
+    "JobPatchSignIn",
     "JobPatchWebhooks",
     "JobRecording",
     "JobSettings",
+    "JobSettingsSignIn",
     "JobStatus",
     "JobStatusChanged",
     "JobStatusChangedData",
@@ -436,6 +477,7 @@ __all__ = (
     "KeyScope",
     "ListedJob",
     "ListedJobAutoLeave",
+    "ListedJobAutoLeaveAmongBots",
     "ListedJobMetadata",
     "ListedJobSourcesItem",
     "ListenToJobAudio",

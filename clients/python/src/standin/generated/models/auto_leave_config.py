@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.auto_leave_config_among_bots import AutoLeaveConfigAmongBots
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="AutoLeaveConfig")
@@ -27,6 +28,11 @@ class AutoLeaveConfig:
         after_max_seconds (int | Unset): Leave after this many seconds in the meeting. Default: 14400.
         on_bot_detected (bool | Unset): Leave immediately when a known competing notetaker is in the roster. Default:
             false.
+        among_bots (AutoLeaveConfigAmongBots | Unset): Whether the bot leaves when only bots have been left with it for
+            `afterSoloSeconds`, whatever they play: `leave` (the
+            default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent`
+            also for
+            participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
     """
 
     after_entry_delay_seconds: int | Unset = UNSET
@@ -34,6 +40,7 @@ class AutoLeaveConfig:
     after_solo_seconds: int | Unset = UNSET
     after_max_seconds: int | Unset = UNSET
     on_bot_detected: bool | Unset = UNSET
+    among_bots: AutoLeaveConfigAmongBots | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,6 +53,10 @@ class AutoLeaveConfig:
         after_max_seconds = self.after_max_seconds
 
         on_bot_detected = self.on_bot_detected
+
+        among_bots: str | Unset = UNSET
+        if not isinstance(self.among_bots, Unset):
+            among_bots = self.among_bots.value
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -60,6 +71,8 @@ class AutoLeaveConfig:
             field_dict["afterMaxSeconds"] = after_max_seconds
         if on_bot_detected is not UNSET:
             field_dict["onBotDetected"] = on_bot_detected
+        if among_bots is not UNSET:
+            field_dict["amongBots"] = among_bots
 
         return field_dict
 
@@ -76,12 +89,20 @@ class AutoLeaveConfig:
 
         on_bot_detected = d.pop("onBotDetected", UNSET)
 
+        _among_bots = d.pop("amongBots", UNSET)
+        among_bots: AutoLeaveConfigAmongBots | Unset
+        if isinstance(_among_bots, Unset):
+            among_bots = UNSET
+        else:
+            among_bots = AutoLeaveConfigAmongBots(_among_bots)
+
         auto_leave_config = cls(
             after_entry_delay_seconds=after_entry_delay_seconds,
             after_silence_seconds=after_silence_seconds,
             after_solo_seconds=after_solo_seconds,
             after_max_seconds=after_max_seconds,
             on_bot_detected=on_bot_detected,
+            among_bots=among_bots,
         )
 
         auto_leave_config.additional_properties = d

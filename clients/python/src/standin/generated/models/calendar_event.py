@@ -40,6 +40,7 @@ class CalendarEvent:
         job_status (None | str): The status of the job, or null.
         sources (list[CalendarEventSourcesItem]): Where the meeting is known from: calendars (`feed`, `google`,
             `microsoft`), invitations by `mail` or by the API (`intake`), or a job that was created by the `api`.
+        account (None | str): The label of an account for bots that is on the invitation, or null.
     """
 
     id: UUID
@@ -60,6 +61,7 @@ class CalendarEvent:
     job_id: None | UUID
     job_status: None | str
     sources: list[CalendarEventSourcesItem]
+    account: None | str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,6 +119,9 @@ class CalendarEvent:
             sources_item = sources_item_data.value
             sources.append(sources_item)
 
+        account: None | str
+        account = self.account
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -139,6 +144,7 @@ class CalendarEvent:
                 "jobId": job_id,
                 "jobStatus": job_status,
                 "sources": sources,
+                "account": account,
             }
         )
 
@@ -249,6 +255,13 @@ class CalendarEvent:
 
             sources.append(sources_item)
 
+        def _parse_account(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        account = _parse_account(d.pop("account"))
+
         calendar_event = cls(
             id=id,
             ical_uid=ical_uid,
@@ -268,6 +281,7 @@ class CalendarEvent:
             job_id=job_id,
             job_status=job_status,
             sources=sources,
+            account=account,
         )
 
         calendar_event.additional_properties = d

@@ -8,6 +8,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.job_create_sign_in import JobCreateSignIn
 from ..models.platform import Platform
 from ..types import UNSET, Unset
 
@@ -50,6 +51,11 @@ class JobCreate:
             true.
         auto_leave (AutoLeaveConfig | Unset): When the bot leaves. It leaves as soon as any of the limits is reached.
         title (str | Unset): The title of the meeting, which the details of the job contain.
+        sign_in (JobCreateSignIn | Unset): Whether the bot signs in to the platform with an account: `ifRequired` (the
+            default, unless your team has another) when an
+            account is on the invitation or the page refuses guests, `always`, or `never`.
+        account (str | Unset): The account to sign in with: its ID, its label, or the name of a group. By default, any
+            that the team may use.
         start_before (datetime.datetime | Unset): When it is too late to send the bot, because the meeting is over:
             after `joinAt`. A job without a bot fails then with
             `dispatch_timeout`; a bot that was in the meeting and is lost is replaced later too. By default, the service's
@@ -89,6 +95,8 @@ class JobCreate:
     metadata: JobCreateMetadata | Unset = UNSET
     auto_leave: AutoLeaveConfig | Unset = UNSET
     title: str | Unset = UNSET
+    sign_in: JobCreateSignIn | Unset = UNSET
+    account: str | Unset = UNSET
     start_before: datetime.datetime | Unset = UNSET
     recording: RecordingOptions | Unset = UNSET
     captions: CaptionsOptions | Unset = UNSET
@@ -129,6 +137,12 @@ class JobCreate:
             auto_leave = self.auto_leave.to_dict()
 
         title = self.title
+
+        sign_in: str | Unset = UNSET
+        if not isinstance(self.sign_in, Unset):
+            sign_in = self.sign_in.value
+
+        account = self.account
 
         start_before: str | Unset = UNSET
         if not isinstance(self.start_before, Unset):
@@ -191,6 +205,10 @@ class JobCreate:
             field_dict["autoLeave"] = auto_leave
         if title is not UNSET:
             field_dict["title"] = title
+        if sign_in is not UNSET:
+            field_dict["signIn"] = sign_in
+        if account is not UNSET:
+            field_dict["account"] = account
         if start_before is not UNSET:
             field_dict["startBefore"] = start_before
         if recording is not UNSET:
@@ -271,6 +289,15 @@ class JobCreate:
 
         title = d.pop("title", UNSET)
 
+        _sign_in = d.pop("signIn", UNSET)
+        sign_in: JobCreateSignIn | Unset
+        if isinstance(_sign_in, Unset):
+            sign_in = UNSET
+        else:
+            sign_in = JobCreateSignIn(_sign_in)
+
+        account = d.pop("account", UNSET)
+
         _start_before = d.pop("startBefore", UNSET)
         start_before: datetime.datetime | Unset
         if isinstance(_start_before, Unset):
@@ -343,6 +370,8 @@ class JobCreate:
             metadata=metadata,
             auto_leave=auto_leave,
             title=title,
+            sign_in=sign_in,
+            account=account,
             start_before=start_before,
             recording=recording,
             captions=captions,

@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.job_details_auto_leave_among_bots import JobDetailsAutoLeaveAmongBots
+from ..types import UNSET, Unset
+
 T = TypeVar("T", bound="JobDetailsAutoLeave")
 
 
@@ -23,6 +26,11 @@ class JobDetailsAutoLeave:
             whatever the roster shows. Default: 60.
         after_max_seconds (int): Leave after this many seconds in the meeting. Default: 14400.
         on_bot_detected (bool): Leave immediately when a known competing notetaker is in the roster. Default: false.
+        among_bots (JobDetailsAutoLeaveAmongBots | Unset): Whether the bot leaves when only bots have been left with it
+            for `afterSoloSeconds`, whatever they play: `leave` (the
+            default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent`
+            also for
+            participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
     """
 
     after_entry_delay_seconds: int
@@ -30,6 +38,7 @@ class JobDetailsAutoLeave:
     after_solo_seconds: int
     after_max_seconds: int
     on_bot_detected: bool
+    among_bots: JobDetailsAutoLeaveAmongBots | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -43,6 +52,10 @@ class JobDetailsAutoLeave:
 
         on_bot_detected = self.on_bot_detected
 
+        among_bots: str | Unset = UNSET
+        if not isinstance(self.among_bots, Unset):
+            among_bots = self.among_bots.value
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -54,6 +67,8 @@ class JobDetailsAutoLeave:
                 "onBotDetected": on_bot_detected,
             }
         )
+        if among_bots is not UNSET:
+            field_dict["amongBots"] = among_bots
 
         return field_dict
 
@@ -70,12 +85,20 @@ class JobDetailsAutoLeave:
 
         on_bot_detected = d.pop("onBotDetected")
 
+        _among_bots = d.pop("amongBots", UNSET)
+        among_bots: JobDetailsAutoLeaveAmongBots | Unset
+        if isinstance(_among_bots, Unset):
+            among_bots = UNSET
+        else:
+            among_bots = JobDetailsAutoLeaveAmongBots(_among_bots)
+
         job_details_auto_leave = cls(
             after_entry_delay_seconds=after_entry_delay_seconds,
             after_silence_seconds=after_silence_seconds,
             after_solo_seconds=after_solo_seconds,
             after_max_seconds=after_max_seconds,
             on_bot_detected=on_bot_detected,
+            among_bots=among_bots,
         )
 
         job_details_auto_leave.additional_properties = d

@@ -8,6 +8,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.job_options_sign_in import JobOptionsSignIn
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class JobOptions:
             option, and without a default of the team, these operations result in 409 `invalid_state`, and nothing of the
             meeting page's devices
             is changed. `{}` is enough. In a change of a job, it replaces the earlier one.
+        sign_in (JobOptionsSignIn | Unset): Whether the bot signs in to the platform with an account: `ifRequired` (the
+            default, unless your team has another) when an
+            account is on the invitation or the page refuses guests, `always`, or `never`.
+        account (str | Unset): The account to sign in with: its ID, its label, or the name of a group. By default, any
+            that the team may use.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """
@@ -58,6 +64,8 @@ class JobOptions:
     consent: ConsentOptions | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
     output: OutputOptions | Unset = UNSET
+    sign_in: JobOptionsSignIn | Unset = UNSET
+    account: str | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -97,6 +105,12 @@ class JobOptions:
         if not isinstance(self.output, Unset):
             output = self.output.to_dict()
 
+        sign_in: str | Unset = UNSET
+        if not isinstance(self.sign_in, Unset):
+            sign_in = self.sign_in.value
+
+        account = self.account
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -122,6 +136,10 @@ class JobOptions:
             field_dict["streams"] = streams
         if output is not UNSET:
             field_dict["output"] = output
+        if sign_in is not UNSET:
+            field_dict["signIn"] = sign_in
+        if account is not UNSET:
+            field_dict["account"] = account
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
 
@@ -193,6 +211,15 @@ class JobOptions:
         else:
             output = OutputOptions.from_dict(_output)
 
+        _sign_in = d.pop("signIn", UNSET)
+        sign_in: JobOptionsSignIn | Unset
+        if isinstance(_sign_in, Unset):
+            sign_in = UNSET
+        else:
+            sign_in = JobOptionsSignIn(_sign_in)
+
+        account = d.pop("account", UNSET)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -210,6 +237,8 @@ class JobOptions:
             consent=consent,
             streams=streams,
             output=output,
+            sign_in=sign_in,
+            account=account,
             simulate=simulate,
         )
 

@@ -8,6 +8,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.job_patch_sign_in import JobPatchSignIn
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ class JobPatch:
         transcript (TranscriptOptions | Unset): The transcript that the service makes of the meeting, if its operator
             has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
+        sign_in (JobPatchSignIn | Unset): Whether the bot signs in to the platform with an account: `ifRequired` (the
+            default, unless your team has another) when an
+            account is on the invitation or the page refuses guests, `always`, or `never`.
+        account (str | Unset): The account to sign in with: its ID, its label, or the name of a group. By default, any
+            that the team may use.
         streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
             guide *Follow a meeting live* describes the messages.
             In a change of a job, the list replaces the earlier one.
@@ -83,6 +89,8 @@ class JobPatch:
     chat: bool | Unset = UNSET
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
+    sign_in: JobPatchSignIn | Unset = UNSET
+    account: str | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
     output: OutputOptions | Unset = UNSET
     simulate: Simulation | Unset = UNSET
@@ -151,6 +159,12 @@ class JobPatch:
         if not isinstance(self.consent, Unset):
             consent = self.consent.to_dict()
 
+        sign_in: str | Unset = UNSET
+        if not isinstance(self.sign_in, Unset):
+            sign_in = self.sign_in.value
+
+        account = self.account
+
         streams: list[dict[str, Any]] | Unset = UNSET
         if not isinstance(self.streams, Unset):
             streams = []
@@ -217,6 +231,10 @@ class JobPatch:
             field_dict["transcript"] = transcript
         if consent is not UNSET:
             field_dict["consent"] = consent
+        if sign_in is not UNSET:
+            field_dict["signIn"] = sign_in
+        if account is not UNSET:
+            field_dict["account"] = account
         if streams is not UNSET:
             field_dict["streams"] = streams
         if output is not UNSET:
@@ -350,6 +368,15 @@ class JobPatch:
         else:
             consent = ConsentOptions.from_dict(_consent)
 
+        _sign_in = d.pop("signIn", UNSET)
+        sign_in: JobPatchSignIn | Unset
+        if isinstance(_sign_in, Unset):
+            sign_in = UNSET
+        else:
+            sign_in = JobPatchSignIn(_sign_in)
+
+        account = d.pop("account", UNSET)
+
         _streams = d.pop("streams", UNSET)
         streams: list[StreamOptions] | Unset = UNSET
         if _streams is not UNSET:
@@ -410,6 +437,8 @@ class JobPatch:
             chat=chat,
             transcript=transcript,
             consent=consent,
+            sign_in=sign_in,
+            account=account,
             streams=streams,
             output=output,
             simulate=simulate,

@@ -8,6 +8,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.job_settings_sign_in import JobSettingsSignIn
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class JobSettings:
             option, and without a default of the team, these operations result in 409 `invalid_state`, and nothing of the
             meeting page's devices
             is changed. `{}` is enough. In a change of a job, it replaces the earlier one.
+        sign_in (JobSettingsSignIn | Unset): Whether the bot signs in to the platform with an account: `ifRequired` (the
+            default, unless your team has another) when an
+            account is on the invitation or the page refuses guests, `always`, or `never`.
+        account (str | Unset): The account to sign in with: its ID, its label, or the name of a group. By default, any
+            that the team may use.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """
@@ -64,6 +70,8 @@ class JobSettings:
     consent: ConsentOptions | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
     output: OutputOptions | Unset = UNSET
+    sign_in: JobSettingsSignIn | Unset = UNSET
+    account: str | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -107,6 +115,12 @@ class JobSettings:
         if not isinstance(self.output, Unset):
             output = self.output.to_dict()
 
+        sign_in: str | Unset = UNSET
+        if not isinstance(self.sign_in, Unset):
+            sign_in = self.sign_in.value
+
+        account = self.account
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -137,6 +151,10 @@ class JobSettings:
             field_dict["streams"] = streams
         if output is not UNSET:
             field_dict["output"] = output
+        if sign_in is not UNSET:
+            field_dict["signIn"] = sign_in
+        if account is not UNSET:
+            field_dict["account"] = account
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
 
@@ -213,6 +231,15 @@ class JobSettings:
         else:
             output = OutputOptions.from_dict(_output)
 
+        _sign_in = d.pop("signIn", UNSET)
+        sign_in: JobSettingsSignIn | Unset
+        if isinstance(_sign_in, Unset):
+            sign_in = UNSET
+        else:
+            sign_in = JobSettingsSignIn(_sign_in)
+
+        account = d.pop("account", UNSET)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -232,6 +259,8 @@ class JobSettings:
             consent=consent,
             streams=streams,
             output=output,
+            sign_in=sign_in,
+            account=account,
             simulate=simulate,
         )
 

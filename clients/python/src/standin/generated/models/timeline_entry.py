@@ -33,10 +33,10 @@ class TimelineEntry:
         kind (str): For entries of a bot, the kind of the ingest event. For entries of the service: `no_capacity`,
             `attempt_started`,
             `salvage_started`, `salvage_packing`, `salvage_storing`, `cancel`, `job_failed`, `manifest.finalized`,
-            `bot_launched`, `launch_failed` (with the reason as `detail`; the launch continues), `command_queued`,
-            `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`,
-            `stream_disconnected` and `stream_failed` (with `stream`, `host` and `reason`), `job_changed`,
-            `recording_finished`, `recording_deleted`,
+            `bot_launched`, `sign_in` (with the `account` and why, or why there is none as `reason`), `launch_failed` (with
+            the reason as `detail`; the launch continues), `command_queued`, `command_done` (executed) and `command_failed`
+            (with the `reason`) for each command, `stream_connected`, `stream_disconnected` and `stream_failed` (with
+            `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
             `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`,
             `live_transcript_failed`,
             `live_transcript_ended`. New kinds may be added.

@@ -1,0 +1,10 @@
+from enum import Enum
+
+
+class ListedJobAutoLeaveAmongBots(str, Enum):
+    LEAVE = "leave"
+    LEAVESILENT = "leaveSilent"
+    STAY = "stay"
+
+    def __str__(self) -> str:
+        return str(self.value)
