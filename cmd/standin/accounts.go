@@ -164,7 +164,7 @@ func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to 
 			func(a shownAccount) []string {
 				return []string{
 					a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),
-					strings.TrimSpace(string(a.Condition) + " " + a.Reason), to.maybe(timeOrNull(a.SignedInUntil)),
+					cmp.Or(a.Reason, string(a.Condition)), to.maybe(timeOrNull(a.SignedInUntil)),
 				}
 			})
 		if err == nil && parsed.Selected().Name == "check" && len(unusable) > 0 {
@@ -204,7 +204,7 @@ func (c *accountsSetCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		shown := showAccount(changed)
-		return to.println(shown.Label, strings.TrimSpace(string(shown.Condition)+" "+shown.Reason))
+		return to.println(shown.Label, cmp.Or(shown.Reason, string(shown.Condition)))
 	})
 }
 
