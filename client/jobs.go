@@ -45,11 +45,12 @@ type Recording struct {
 // AutoLeave configures when the bot leaves, in seconds from 1 to 86400. The bot
 // leaves as soon as any of the limits is reached.
 type AutoLeave struct {
-	AfterEntryDelaySeconds int  `json:"afterEntryDelaySeconds"` // not admitted
-	AfterSilenceSeconds    int  `json:"afterSilenceSeconds"`    // no sound
-	AfterSoloSeconds       int  `json:"afterSoloSeconds"`       // no other participant
-	AfterMaxSeconds        int  `json:"afterMaxSeconds"`        // in total
-	OnBotDetected          bool `json:"onBotDetected"`          // leave when another notetaker is present
+	AfterEntryDelaySeconds int    `json:"afterEntryDelaySeconds"` // not admitted
+	AfterSilenceSeconds    int    `json:"afterSilenceSeconds"`    // no sound
+	AfterSoloSeconds       int    `json:"afterSoloSeconds"`       // no other participant
+	AfterMaxSeconds        int    `json:"afterMaxSeconds"`        // in total
+	OnBotDetected          bool   `json:"onBotDetected"`          // leave when another notetaker is present
+	AmongBots              string `json:"amongBots,omitempty"`    // stay, leave or leaveSilent
 }
 
 // AutoLeavePatch changes single fields of AutoLeave. A nil field does not change.

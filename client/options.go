@@ -6,6 +6,8 @@ import "time"
 // service; in a patch, they do not change.
 type Options struct {
 	Title       string             `json:"title,omitempty"`       // of the meeting
+	SignIn      string             `json:"signIn,omitempty"`      // never, ifRequired or always
+	Account     string             `json:"account,omitempty"`     // ID, label or group
 	StartBefore *time.Time         `json:"startBefore,omitempty"` // when it is too late to send the bot
 	Captions    *TextOptions       `json:"captions,omitempty"`
 	Chat        *bool              `json:"chat,omitempty"` // record the chat of the meeting

@@ -80,7 +80,8 @@ func (f mailFlags) settings(baseURL string, meetingHosts []string, log *slog.Log
 	if settings.Reply, err = f.replySettings(baseURL); err != nil {
 		return settings, err
 	}
-	settings.Reply.OAuth, settings.Policy.MeetingHosts = f.IMAPSettings.OAuth.Send, meetingHosts
+	settings.Reply.OAuth = repliesWithOAuth(settings.IMAP, settings.Reply)
+	settings.IMAP.OAuth.Send, settings.Policy.MeetingHosts = settings.Reply.OAuth, meetingHosts
 	if f.Listen == "" && settings.IMAP.URL == nil {
 		return settings, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
 	}
@@ -105,6 +106,11 @@ func (f replyFlags) replySettings(baseURL string) (settings mail.ReplySettings, 
 	}
 	settings.URL, err = mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
 	return settings, err
+}
+
+// repliesWithOAuth reports whether replies are sent with the OAuth permission of the mailbox: as a user, without a password.
+func repliesWithOAuth(mailbox mail.IMAPSettings, reply mail.ReplySettings) bool {
+	return mailbox.OAuth.Provider != "" && reply.URL != nil && reply.URL.User != nil && reply.Password == ""
 }
 
 // checkMail returns an error for settings with which the worker cannot start.
@@ -227,6 +233,7 @@ type mailLoginCommand struct {
 	dataFlags
 	service.KeySettings
 	imapFlags
+	replyFlags
 }
 
 // Run asks the user to sign in.
@@ -235,6 +242,11 @@ func (c *mailLoginCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
+	reply, err := c.replySettings("")
+	if err != nil {
+		return err
+	}
+	settings.OAuth.Send = repliesWithOAuth(settings, reply)
 	show := func(instruction string) { fmt.Fprintln(to.Out, instruction) }
 	return c.withStore(ctx, func(s *store.Store) error {
 		sealer, err := c.Sealer(c.DataSettings)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"net/url"
 	"testing"
 	"time"
+
+	"standin/internal/calendar/mail"
 )
 
 // invitation returns a message that invites to a meeting tomorrow.
@@ -72,4 +75,27 @@ func TestMailSettings(t *testing.T) { // not parallel: it changes the environmen
 	}
 	t.Setenv(envIMAPPassword+"_FILE", "/no/such/file")
 	c.rows(row{"mail $IMAP", exitFailed, ``, `read STANDIN_MAIL_IMAP_PASSWORD_FILE: .*/no/such/file`})
+}
+
+// TestRepliesWithOAuth checks that replies are sent with the permission of the mailbox if it uses OAuth and there is no
+// password for them.
+func TestRepliesWithOAuth(t *testing.T) {
+	t.Parallel()
+	withOAuth := mail.IMAPSettings{OAuth: mail.OAuthSettings{Provider: mail.Google}}
+	user, nobody := &url.URL{Scheme: "smtps", User: url.User("a"), Host: "b"}, &url.URL{Scheme: "smtp", Host: "b"}
+	for _, c := range []struct {
+		mailbox mail.IMAPSettings
+		reply   mail.ReplySettings
+		want    bool
+	}{
+		{withOAuth, mail.ReplySettings{URL: user}, true},
+		{withOAuth, mail.ReplySettings{URL: user, Password: "x"}, false},
+		{withOAuth, mail.ReplySettings{URL: nobody}, false},
+		{withOAuth, mail.ReplySettings{}, false},
+		{mail.IMAPSettings{}, mail.ReplySettings{URL: user}, false},
+	} {
+		if got := repliesWithOAuth(c.mailbox, c.reply); got != c.want {
+			t.Errorf("%+v: %v", c.reply, got)
+		}
+	}
 }

@@ -53,7 +53,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		if c.AlertMail, err = c.replySettings(""); err != nil {
 			return err
 		}
-		c.AlertMail.OAuth = c.IMAPSettings.OAuth.Send
+		c.AlertMail.OAuth = repliesWithOAuth(c.IMAPSettings, c.AlertMail)
 	}
 	c.OpenEngine, c.OpenS3, c.Executable, c.Tracing.Version, c.Log = c.Engines.Open, s3.Open, self, version(), c.Bots.Logger(to.Err)
 	manager, err := newSystemd()

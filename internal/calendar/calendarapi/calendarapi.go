@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"standin/internal/jobs/job"
 )
 
 // Provider is a service with calendars.
@@ -53,8 +55,10 @@ type Settings struct {
 	MicrosoftTenant       string `env:"STANDIN_MICROSOFT_TENANT" name:"microsoft-tenant" default:"common" help:"Domain or ID of the Microsoft 365 tenant whose users may connect calendars, or common, organizations or consumers."`
 	MicrosoftCloud        string `env:"STANDIN_MICROSOFT_CLOUD" name:"microsoft-cloud" default:"global" enum:"global,usgov,usgov-dod,china" help:"Microsoft cloud of the calendars: global, usgov, usgov-dod or china."`
 
+	GoogleURL string `env:"STANDIN_GOOGLE_URL" name:"google-url" placeholder:"https://…" help:"Address in place of Google's, such as that of an emulator, which serves /o/oauth2/v2/auth, /token and /calendar/v3. Default: Google's own."`
+
 	MicrosoftURLs MicrosoftURLs `kong:"-"` // those of the cloud when zero; set by tests
-	GoogleURLs    GoogleURLs    `kong:"-"` // those of Google when zero; set by tests
+	GoogleURLs    GoogleURLs    `kong:"-"` // the calendar is set by tests
 }
 
 // MicrosoftEndpoint returns where users of a Microsoft tenant sign in.
@@ -82,10 +86,15 @@ var MicrosoftClouds = map[string]MicrosoftURLs{
 func (s Settings) orDefaults() Settings {
 	s.MicrosoftTenant = cmp.Or(s.MicrosoftTenant, "common")
 	s.MicrosoftURLs = cmp.Or(s.MicrosoftURLs, MicrosoftClouds[cmp.Or(s.MicrosoftCloud, "global")])
-	s.GoogleURLs = cmp.Or(s.GoogleURLs, GoogleURLs{
+	urls := GoogleURLs{
 		Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
 		Calendar: "https://www.googleapis.com/calendar/v3",
-	})
+	}
+	if base := strings.TrimSuffix(s.GoogleURL, "/"); base != "" {
+		urls = GoogleURLs{Authorize: base + "/o/oauth2/v2/auth", Token: base + "/token", Calendar: base + "/calendar/v3"}
+	}
+	urls.Calendar = cmp.Or(s.GoogleURLs.Calendar, urls.Calendar)
+	s.GoogleURLs = urls
 	return s
 }
 
@@ -96,6 +105,8 @@ func (s Settings) Check() error {
 		return errors.New("STANDIN_GOOGLE_CLIENT_SECRET needs STANDIN_GOOGLE_CLIENT_ID")
 	case s.MicrosoftClientID == "" && s.MicrosoftClientSecret != "":
 		return errors.New("STANDIN_MICROSOFT_CLIENT_SECRET needs STANDIN_MICROSOFT_CLIENT_ID")
+	case s.GoogleURL != "" && !job.IsWebAddress(s.GoogleURL):
+		return errors.New("STANDIN_GOOGLE_URL must be a URL with https:// or http:// and a host")
 	case s.MicrosoftTenant != "" && !ValidTenant(s.MicrosoftTenant):
 		return errors.New("STANDIN_MICROSOFT_TENANT must be a domain or ID, common, organizations or consumers")
 	}

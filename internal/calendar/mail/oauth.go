@@ -23,7 +23,7 @@ type OAuthSettings struct {
 	Provider     string          `env:"STANDIN_MAIL_IMAP_OAUTH" name:"imap-oauth" placeholder:"microsoft|google" help:"Sign in to the mailbox with OAuth 2.0, after standin mail login. Default: with the password."`
 	ClientID     string          `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID" name:"imap-oauth-client-id" help:"ID of the application that you registered with the OAuth provider. Its secret, if it has one, comes from the environment variable STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET."`
 	Tenant       string          `env:"STANDIN_MAIL_IMAP_OAUTH_TENANT" name:"imap-oauth-tenant" default:"organizations" help:"Domain or ID of the Microsoft 365 tenant of the mailbox."`
-	Send         bool            `env:"STANDIN_MAIL_REPLY_OAUTH" name:"reply-oauth" help:"Sign in to the outgoing mail host for replies with the OAuth permission of the mailbox, instead of a password."`
+	Send         bool            `kong:"-"` // the permission is also for replies
 	ClientSecret string          `kong:"-"` // empty for a public client
 	Endpoint     oauth2.Endpoint `kong:"-"` // the provider's when zero; set by tests
 }

@@ -212,12 +212,6 @@ func TestOAuthReplies(t *testing.T) {
 			}
 		})
 	}
-	settings := Settings{Reply: ReplySettings{
-		URL: &url.URL{Scheme: "smtps", Host: "mail.example.test"}, OAuth: true, From: "notes@example.test",
-	}}
-	if err := settings.Check(); err == nil || !strings.Contains(err.Error(), "STANDIN_MAIL_REPLY_OAUTH needs") {
-		t.Errorf("OAuth for replies without OAuth for the mailbox: %v", err)
-	}
 }
 
 // visit does what the user does with an instruction.

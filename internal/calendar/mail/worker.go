@@ -69,9 +69,6 @@ type Settings struct {
 
 // Check returns an error for settings that cannot work.
 func (s Settings) Check() error {
-	if s.Reply.OAuth && s.IMAP.OAuth.Provider == "" {
-		return errors.New("STANDIN_MAIL_REPLY_OAUTH needs STANDIN_MAIL_IMAP_OAUTH: replies are sent with the permission of the mailbox")
-	}
 	return errors.Join(s.Policy.check(), s.SMTP.check(), s.IMAP.check(), s.Reply.Check())
 }
 

@@ -30,7 +30,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	start := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w,
-			"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:contract\r\nSUMMARY:Budget\r\nDTSTART:%s\r\nDURATION:PT1H\r\nATTENDEE:mailto:Invited@example.com\r\nLOCATION:https://meet.google.com/cal-enda-rsx\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+			"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:contract\r\nSUMMARY:Budget\r\nDTSTART:%s\r\nDURATION:PT1H\r\nATTENDEE:mailto:Invited@example.com\r\nATTENDEE;PARTSTAT=ACCEPTED:mailto:ada@example.com\r\nLOCATION:https://meet.google.com/cal-enda-rsx\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 			start.Format("20060102T150405Z"))
 	}))
 	t.Cleanup(feed.Close)

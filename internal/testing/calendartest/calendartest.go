@@ -106,11 +106,11 @@ func New(t testing.TB) *Server {
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	for _, path := range []string{"/google/authorize", "/common/oauth2/v2.0/authorize"} {
+	for _, path := range []string{"/o/oauth2/v2/auth", "/common/oauth2/v2.0/authorize"} {
 		mux.HandleFunc("GET "+path, s.authorizePage)
 		mux.HandleFunc("POST "+path, s.authorize)
 	}
-	mux.HandleFunc("POST /google/token", s.token)
+	mux.HandleFunc("POST /token", s.token)
 	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/token", s.token)
 	s.routeGoogle(mux)
 	s.routeMicrosoft(mux)
@@ -122,9 +122,7 @@ func (s *Server) Settings() calendarapi.Settings {
 	return calendarapi.Settings{
 		GoogleClientID: ClientID, GoogleClientSecret: ClientSecret, MicrosoftClientID: ClientID, MicrosoftClientSecret: ClientSecret,
 		MicrosoftURLs: calendarapi.MicrosoftURLs{Login: s.URL, Graph: s.URL + "/graph"},
-		GoogleURLs: calendarapi.GoogleURLs{
-			Authorize: s.URL + "/google/authorize", Token: s.URL + "/google/token", Calendar: s.URL + "/calendar/v3",
-		},
+		GoogleURL:     s.URL + "/",
 	}
 }
 

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Account is an account with which bots sign in to a meeting platform.
+type Account struct {
+	ID            string     `json:"id"`
+	Owner         string     `json:"owner"` // team or operator
+	Platform      string     `json:"platform"`
+	Label         string     `json:"label"`
+	Address       *string    `json:"address"`
+	Group         *string    `json:"group"`
+	MaxMeetings   int        `json:"maxMeetings"`
+	Meetings      int        `json:"meetings"`  // in which it is
+	Condition     string     `json:"condition"` // ready, in_use, resting or signed_out
+	Reason        *string    `json:"reason"`
+	SignedInUntil *time.Time `json:"signedInUntil"` // nil if unknown
+	RestsUntil    *time.Time `json:"restsUntil"`
+	LastUsedAt    *time.Time `json:"lastUsedAt"`
+	CreatedAt     time.Time  `json:"createdAt"`
+	Uses          []struct {
+		JobID       string    `json:"jobId"`
+		At          time.Time `json:"at"`
+		Active      bool      `json:"active"`
+		Reason      string    `json:"reason"`
+		Status      string    `json:"status"`
+		FailureCode *string   `json:"failureCode"`
+	} `json:"uses"` // the last ones in jobs of the team
+}
+
+// NewAccount is an account to add. Zero fields have their defaults.
+type NewAccount struct {
+	Platform    string `json:"platform"`
+	Label       string `json:"label"`
+	Address     string `json:"address,omitempty"`
+	Group       string `json:"group,omitempty"`
+	MaxMeetings int    `json:"maxMeetings,omitempty"`
+	Cookies     string `json:"cookies"` // the text of the file that a browser extension exports
+}
+
+// Accounts iterates over the accounts of the team, and those of the operator for it, oldest first.
+func (c *Client) Accounts(ctx context.Context) iter.Seq2[Account, error] {
+	return pages[Account](ctx, c, apiPath("accounts"), "accounts", url.Values{})
+}
+
+// CreateAccount adds an account.
+func (c *Client) CreateAccount(ctx context.Context, account NewAccount) (Account, error) {
+	return fetch[Account](ctx, c, http.MethodPost, apiPath("accounts"), account)
+}
+
+// Account returns an account of the team.
+func (c *Client) Account(ctx context.Context, id string) (Account, error) {
+	return fetch[Account](ctx, c, http.MethodGet, apiPath("accounts", id), nil)
+}
+
+// PatchAccount changes fields of an account of the team, by their names in the API. A nil value removes one.
+func (c *Client) PatchAccount(ctx context.Context, id string, patch map[string]any) (Account, error) {
+	return fetch[Account](ctx, c, http.MethodPatch, apiPath("accounts", id), patch)
+}
+
+// DeleteAccount removes an account of the team.
+func (c *Client) DeleteAccount(ctx context.Context, id string) error {
+	return c.change(ctx, http.MethodDelete, apiPath("accounts", id), nil)
+}
