@@ -24,7 +24,7 @@ const (
 	retryTime = 3 * 24 * time.Hour
 	// readTime is how long the calendars for one message may be read and their jobs scheduled, and
 	// maxReadAttempts how often this is tried.
-	readTime        = 10 * time.Second
+	readTime        = 20 * time.Second
 	maxReadAttempts = 3
 	// bytesPerStep is how many bytes of a message a step of calendar.Budget reads.
 	bytesPerStep = 256
