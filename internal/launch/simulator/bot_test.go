@@ -356,7 +356,7 @@ func TestRestart(t *testing.T) {
 	j := e.create(t, openEnded(nil))
 	e.waitForStatus(t, j.ID, job.RecordingStarted)
 	stop()
-	e.timeouts.Heartbeat = time.Second // until the bot counts as lost
+	e.timeouts.Heartbeat = 5 * time.Second // until the bot counts as lost
 	e.run(t, instantClock{}, nil)
 	ended := e.waitForStatus(t, j.ID, job.Completed)
 	if ended.Attempts < 2 {
