@@ -155,17 +155,3 @@ func (tx *Tx) LendAccount(ctx context.Context, account uuid.UUID, use signin.Use
 func (tx *Tx) TakeBackAccount(ctx context.Context, jobID uuid.UUID, now time.Time) error {
 	return tx.exec(ctx, "take back an account", `UPDATE account_uses SET ended_at = $2 WHERE job_id = $1 AND ended_at IS NULL`, jobID, now)
 }
-
-// AccountOf returns the account that a job's bot uses, or a *job.Error with NotFound.
-func (db *Reader) AccountOf(ctx context.Context, jobID uuid.UUID) (signin.Account, time.Time, error) {
-	type lent struct {
-		account uuid.UUID
-		at      time.Time
-	}
-	use, err := queryOne(ctx, db, "account", func(r row, l *lent) error { return r.Scan(&l.account, &l.at) }, `SELECT account_id, at FROM account_uses WHERE job_id = $1 AND ended_at IS NULL ORDER BY at DESC LIMIT 1`, jobID)
-	if err != nil {
-		return signin.Account{}, time.Time{}, err
-	}
-	a, err := queryOne(ctx, db, "account", scanAccount, selectAccounts+`WHERE id = $1`, use.account)
-	return a, use.at, err
-}

@@ -33,9 +33,6 @@ const (
 	netscapeCookiesSuffix = ".cookies.txt"
 )
 
-// SignInSetting is the operator's setting of that folder.
-const SignInSetting = "STANDIN_SIGN_IN"
-
 // Account is what signs a browser in to a platform. The zero value is an
 // anonymous visitor.
 type Account struct {

@@ -23,9 +23,6 @@ import (
 	"standin/internal/store"
 )
 
-// ShownUses is how many uses of an account are shown.
-const ShownUses = 10
-
 // maxAccountMeetings is the most meetings that an account can be in at once.
 const maxAccountMeetings = 100
 
@@ -183,8 +180,9 @@ func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, refusal strin
 			return nil
 		case chosen == nil:
 			return c.addEntry(SignIn, map[string]string{"reason": response.Reason})
-		case slices.ContainsFunc(chosen.Uses, func(u signin.Use) bool { return u.Active && u.JobID == c.ID }):
-			return nil // it has it already
+		}
+		if _, lent := chosen.LentTo(c.ID); lent {
+			return nil
 		}
 		if err := c.tx.LendAccount(ctx, chosen.ID, signin.Use{JobID: c.ID, Reason: response.Reason, At: c.Now}); err != nil {
 			return err
@@ -211,28 +209,39 @@ func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, refusal strin
 const maxRefusal = 500
 
 // ReturnAccount takes back the account that a job's bot has used. A state that is not empty replaces the
-// account's, unless its owner has signed in again meanwhile.
+// account's, unless its owner has signed in again meanwhile. The bot of an earlier attempt has nothing to return: a
+// later one has the account.
 func (s *Service) ReturnAccount(ctx context.Context, bot ingest.Bot, state signin.State) error {
-	if _, _, err := s.readBot(ctx, bot); err != nil {
+	_, r, err := s.readBot(ctx, bot)
+	if err != nil || bot.Attempt() < r.Attempt {
 		return err
 	}
-	a, since, err := s.Store.AccountOf(ctx, bot.JobID())
-	if job.ErrorIs(err, job.NotFound) {
-		return nil // it was deleted, or taken back
-	}
-	if err == nil && (len(state.Cookies) > 0 || len(state.Profile) > 0) {
-		sealed, until, unusable := s.sealState(ctx, a, state) // the platform may have signed it out
-		err = s.Store.ChangeAccount(ctx, a.ID, func(a *signin.Account) error {
-			if unusable == nil && !a.RenewedAt.After(since) {
-				a.Sealed, a.SignedInUntil = sealed, until
-			}
-			return nil
-		})
-	}
+	accounts, err := s.Accounts(ctx, r.ConsumerID)
 	if err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.TakeBackAccount(ctx, bot.JobID(), s.Now()) })
+	for _, a := range accounts {
+		use, lent := a.LentTo(r.ID)
+		if !lent || len(state.Cookies)+len(state.Profile) == 0 {
+			continue
+		}
+		sealed, until, err := s.sealState(ctx, a, state)
+		if job.ErrorIs(err, job.InvalidInput) {
+			break // the platform has signed it out
+		}
+		if err == nil {
+			err = s.Store.ChangeAccount(ctx, a.ID, func(a *signin.Account) error {
+				if !a.RenewedAt.After(use.At) {
+					a.Sealed, a.SignedInUntil = sealed, until
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.TakeBackAccount(ctx, r.ID, s.Now()) })
 }
 
 // ReadAccountFiles makes the files in the operator's folder accounts of the operator, and reads those again

@@ -184,6 +184,31 @@ func TestAccountReturned(t *testing.T) {
 	if seen := meet("4", nothing, signin.State{}); !strings.Contains(seen, "renewed") {
 		t.Errorf("the fourth meeting got %s", seen)
 	}
+	request := world.Request("5")
+	request.Options.SignIn = job.SignInAlways
+	created, _, err := h.Create(t.Context(), h.Caller, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for attempt := range 2 { // the first bot is replaced, and returns what the second has
+		if _, err := h.Change(t.Context(), created.ID, func(ctx context.Context, c *lifecycle.Change) error {
+			_, err := c.StartAttempt(ctx, "a", "a", "")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if lent, err := h.LendAccount(t.Context(), botOf(t, created.ID, attempt), ""); err != nil || lent.Account == "" {
+			t.Fatalf("attempt %d got %+v, %v", attempt, lent, err)
+		}
+	}
+	for attempt, meetings := range []int{1, 0} {
+		if err := h.ReturnAccount(t.Context(), botOf(t, created.ID, attempt), signin.State{Cookies: cookiesUntil(until, "late")}); err != nil {
+			t.Error(err)
+		}
+		if now, err := h.Account(t.Context(), h.Caller.ConsumerID, a.ID); err != nil || now.Meetings() != meetings {
+			t.Errorf("after attempt %d has returned it, the account is in %d meetings, %v", attempt, now.Meetings(), err)
+		}
+	}
 	if _, err := h.Account(t.Context(), h.NewCaller(t).ConsumerID, a.ID); !job.ErrorIs(err, job.NotFound) {
 		t.Errorf("another team reads the account: %v", err)
 	}

@@ -124,6 +124,22 @@ func (a Account) Meetings() (count int) {
 	return count
 }
 
+// LentTo returns the use of the account by a job that may not be over; false if there is none.
+func (a Account) LentTo(jobID uuid.UUID) (Use, bool) {
+	i := slices.IndexFunc(a.Uses, func(u Use) bool { return u.Active && u.JobID == jobID })
+	if i < 0 {
+		return Use{}, false
+	}
+	return a.Uses[i], true
+}
+
+// LastUses returns the last uses of the account by jobs of a team, the newest first.
+func (a Account) LastUses(consumer uuid.UUID) []Use {
+	const most = 10
+	own := slices.DeleteFunc(slices.Clone(a.Uses), func(u Use) bool { return u.ConsumerID != consumer })
+	return own[:min(len(own), most)]
+}
+
 // isNamed reports whether a job's option names the account, or its group.
 func (a Account) isNamed(name string) bool {
 	return name == "" || name == a.ID.String() || strings.EqualFold(name, a.Label) || a.Group != "" && strings.EqualFold(name, a.Group)
@@ -165,8 +181,8 @@ func Choose(accounts []Account, wish Wish, now time.Time) (chosen *Account, reas
 		if a.Platform != wish.Platform || !a.isNamed(wish.Account) {
 			continue
 		}
-		if i := slices.IndexFunc(a.Uses, func(u Use) bool { return u.JobID == wish.JobID && u.Active }); i >= 0 {
-			return &a, a.Uses[i].Reason // for another bot of the job
+		if use, lent := a.LentTo(wish.JobID); lent {
+			return &a, use.Reason // for another bot of the job
 		}
 		condition, why := a.Condition(now)
 		inMeeting := slices.ContainsFunc(a.Uses, func(u Use) bool { return u.Active && u.Meeting == wish.Meeting })

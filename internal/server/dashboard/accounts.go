@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/signin"
 )
 
@@ -25,8 +24,7 @@ type signInView struct {
 	State   signin.Condition
 	Reason  string
 	Manages bool
-	Owner   string            // of the forms
-	Actions map[string]string // that the user can take, with their labels
+	Owner   string // of the forms
 	Shown   []signin.Use
 }
 
@@ -40,19 +38,10 @@ func (d *Dashboard) showAccounts(req *pageRequest, status int, shown accountsVie
 		return err
 	}
 	for _, a := range accounts {
-		view := signInView{Account: a, Manages: a.ConsumerID == req.User.ConsumerID || req.User.Operator}
+		view := signInView{Account: a, Shown: a.LastUses(req.User.ConsumerID), Manages: a.ConsumerID == req.User.ConsumerID || req.User.Operator}
 		view.State, view.Reason = a.Condition(d.Now())
-		view.Actions = map[string]string{"rest": "Rest for a day", "remove": "Remove"}
-		if view.State == signin.Resting {
-			view.Actions = map[string]string{"wake": "End the rest", "remove": "Remove"}
-		}
 		if a.ConsumerID == uuid.Nil {
 			view.Owner = "operator"
-		}
-		for _, use := range a.Uses {
-			if use.ConsumerID == req.User.ConsumerID && len(view.Shown) < lifecycle.ShownUses {
-				view.Shown = append(view.Shown, use)
-			}
 		}
 		shown.Accounts = append(shown.Accounts, view)
 	}

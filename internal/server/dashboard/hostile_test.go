@@ -81,7 +81,7 @@ func TestHostileTexts(t *testing.T) {
 	page.Until(harmless)
 	for path, shows := range map[string]string{
 		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" +
-			url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks": "Default endpoint",
+			url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks/settings": "Default endpoint",
 		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
 		"/webhooks/deliveries/" + h.deliveries(failed)[0].ID:                             reported,
 		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "no such status", "/jobs?from=" +
@@ -89,7 +89,7 @@ func TestHostileTexts(t *testing.T) {
 	} {
 		check(path, shows)
 	}
-	page.Open(h.BaseURL() + "/webhooks")
+	page.Open(h.BaseURL() + "/webhooks/settings")
 	page.ClickText("Send a test event")
 	page.AwaitText("It responded with 500")
 	page.AwaitText(reported)

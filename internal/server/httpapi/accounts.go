@@ -56,12 +56,10 @@ func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 	if a.ConsumerID == uuid.Nil {
 		body.Owner = "operator"
 	}
-	for _, use := range a.Uses {
-		if use.ConsumerID == consumer && len(body.Uses) < lifecycle.ShownUses {
-			body.Uses = append(body.Uses, accountUseBody{
-				use.JobID, job.Timestamp(use.At), use.Active, use.Reason, use.Status, orNull(string(use.FailureCode)),
-			})
-		}
+	for _, use := range a.LastUses(consumer) {
+		body.Uses = append(body.Uses, accountUseBody{
+			use.JobID, job.Timestamp(use.At), use.Active, use.Reason, use.Status, orNull(string(use.FailureCode)),
+		})
 	}
 	return body
 }
