@@ -21,7 +21,7 @@ import (
 type doctorCommand struct {
 	Check   doctorCheckCommand   `cmd:"" default:"withargs" help:"Check this machine, or inspect a meeting page with a profile. The default."`
 	Replay  doctorReplayCommand  `cmd:"" help:"Show what a profile concludes from a capture of a page, without a meeting."`
-	Profile doctorProfileCommand `cmd:"" help:"Print the built-in profile of a platform's pages."`
+	Profile doctorProfileCommand `cmd:"" help:"Print the built-in profile of a platform's pages, the words of all pages, or the known notetakers."`
 	Learn   doctorLearnCommand   `cmd:"" help:"Propose candidates for the elements that a profile does not find in a capture of a page."`
 }
 
@@ -36,7 +36,6 @@ type pageFlags struct {
 type visitFlags struct {
 	pageFlags
 	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the browser runs, as for bots: headless, headed or auto."`
-	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Directory of cookies and browser profiles for meetings that require signing in. Default: none; the bot joins as a guest."`
 }
 
 type doctorCheckCommand struct {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/notetaker"
 	"standin/internal/jobs/job"
 	"standin/internal/operation/pagecheck"
 )
@@ -73,16 +74,22 @@ func (c *doctorLearnCommand) Run(ctx context.Context, to terminal) error {
 }
 
 type doctorProfileCommand struct {
-	Platform job.Platform `arg:"" enum:"meet,teams,zoom-web" help:"Platform: meet, teams or zoom-web."`
+	Name string `arg:"" enum:"meet,teams,zoom-web,words,notetakers" help:"What to print: meet, teams, zoom-web, words or notetakers."`
 }
 
-// Run prints the profile.
+// Run prints the file.
 func (c *doctorProfileCommand) Run(to terminal) error {
+	switch c.Name {
+	case "words":
+		return to.printf("%s", meeting.Words())
+	case "notetakers":
+		return to.printf("%s", notetaker.Text())
+	}
 	profiles, err := meeting.Embedded()
 	if err != nil {
 		return err
 	}
-	return to.printf("%s", profiles[c.Platform].Text())
+	return to.printf("%s", profiles[job.Platform(c.Name)].Text())
 }
 
 // writeReport writes a report as text or JSON.

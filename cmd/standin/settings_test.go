@@ -53,6 +53,8 @@ func TestRefusedCommandLines(t *testing.T) {
 		row{"teams set x --layout tiles", exitUsage, `^$`, `--layout must be one of speaker, gallery, content, page, default, not "tiles"\n`},
 		row{"-version", 0, `^standin `, `^$`},
 		row{"doctor profile meet", 0, `\nplatform: meet\n`, `^$`},
+		row{"doctor profile words", 0, `\nphrases:\n`, `^$`},
+		row{"doctor profile notetakers", 0, `\nnotetakers:\n`, `^$`},
 		row{"doctor replay missing.zip", exitFailed, `^$`, `open the capture \S+/missing\.zip: no such file or directory\n$`},
 		row{"jobs create", exitUsage, `^$`, `missing argument "<meeting-url>"\nRun standin jobs create --help for its usage\.\n$`},
 		row{"mail test missing.eml", exitUsage, `^$`, `missing\.eml: no such file or directory\nRun standin mail test --help for its usage\.\n$`},

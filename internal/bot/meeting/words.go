@@ -146,6 +146,9 @@ var spelling = strings.NewReplacer(strings.Split(`'@' @,@ @:@ @;@ @(@ @)@ @"@ @â
 // operatorWords are the words of the operator's words.yaml, if there are any.
 var operatorWords atomic.Pointer[words]
 
+// Words returns the file of the built-in words.
+func Words() []byte { return wordsFile }
+
 // knownWords returns the operator's words, or those of words.yaml.
 func knownWords() *words { return cmp.Or(operatorWords.Load(), embeddedWords()) }
 

@@ -36,6 +36,9 @@ const (
 	minLetters = 3
 )
 
+// Text returns the file of the built-in list.
+func Text() []byte { return embedded }
+
 // Embedded returns the built-in list.
 func Embedded() (*List, error) { return parse("embedded/notetakers.yaml", embedded) }
 
