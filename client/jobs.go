@@ -45,12 +45,13 @@ type Recording struct {
 // AutoLeave configures when the bot leaves, in seconds from 1 to 86400. The bot
 // leaves as soon as any of the limits is reached.
 type AutoLeave struct {
-	AfterEntryDelaySeconds int    `json:"afterEntryDelaySeconds"` // not admitted
-	AfterSilenceSeconds    int    `json:"afterSilenceSeconds"`    // no sound
-	AfterSoloSeconds       int    `json:"afterSoloSeconds"`       // no other participant
-	AfterMaxSeconds        int    `json:"afterMaxSeconds"`        // in total
-	OnBotDetected          bool   `json:"onBotDetected"`          // leave when another notetaker is present
-	AmongBots              string `json:"amongBots,omitempty"`    // stay, leave or leaveSilent
+	AfterEntryDelaySeconds int  `json:"afterEntryDelaySeconds"`          // not admitted
+	AfterSilenceSeconds    int  `json:"afterSilenceSeconds"`             // no sound
+	AfterSoloSeconds       int  `json:"afterSoloSeconds"`                // no other participant
+	AfterMaxSeconds        int  `json:"afterMaxSeconds"`                 // in total
+	OnBotDetected          bool `json:"onBotDetected"`                   // leave when another notetaker is present
+	OnlyNotetakersSeconds  int  `json:"onlyNotetakersSeconds,omitempty"` // only notetakers
+	SilentAreNotetakers    bool `json:"silentAreNotetakers,omitempty"`   // and people who never spoke
 }
 
 // AutoLeavePatch changes single fields of AutoLeave. A nil field does not change.
@@ -60,6 +61,8 @@ type AutoLeavePatch struct {
 	AfterSoloSeconds       *int  `json:"afterSoloSeconds,omitempty"`
 	AfterMaxSeconds        *int  `json:"afterMaxSeconds,omitempty"`
 	OnBotDetected          *bool `json:"onBotDetected,omitempty"`
+	OnlyNotetakersSeconds  *int  `json:"onlyNotetakersSeconds,omitempty"`
+	SilentAreNotetakers    *bool `json:"silentAreNotetakers,omitempty"`
 }
 
 // Job is a bot in a meeting.

@@ -62,7 +62,7 @@ func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 		p.spoke[participant.ID] = p.spoke[participant.ID] || participant.Speaking
 		name, ok := p.notetakers.Match(participant.Name)
 		ours := participant.Name == p.ownName || participant.Name == job.DefaultDisplayName
-		if ok || ours || p.limits.AmongBots == job.LeaveSilent && !p.spoke[participant.ID] {
+		if ok || ours || p.limits.SilentAreNotetakers && !p.spoke[participant.ID] {
 			bots = append(bots, participant.Name)
 		}
 		if !ok {
@@ -105,9 +105,9 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
 			"For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)}
-	case !p.botsSince.IsZero() && p.limits.AmongBots != job.StayAmongBots && now.Sub(p.botsSince) >= seconds(p.limits.AfterSoloSeconds):
+	case !p.botsSince.IsZero() && now.Sub(p.botsSince) >= seconds(p.limits.OnlyNotetakersSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("For %d s, only bots were left in the meeting: %s.",
-			p.limits.AfterSoloSeconds, strings.Join(p.bots, ", "))}
+			p.limits.OnlyNotetakersSeconds, strings.Join(p.bots, ", "))}
 	case now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
 		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf(
 			"For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 func TestLeavePolicyLimits(t *testing.T) {
 	t.Parallel()
-	limits := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1}
+	limits := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1, OnlyNotetakersSeconds: 60}
 	now := after(1500)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
 	received := func(secondsAgo float64) audioStatus { return audioStatus{last: ago(secondsAgo), monitored: true} }
@@ -127,9 +128,9 @@ func TestMaximumDuration(t *testing.T) {
 	}
 }
 
-// TestAmongBots checks that a bot leaves when only bots have been left for a while, by the job's choice, and that a person keeps
+// TestOnlyNotetakers checks that a bot leaves when only bots have been left for a while, by the job's choice, and that a person keeps
 // it there.
-func TestAmongBots(t *testing.T) {
+func TestOnlyNotetakers(t *testing.T) {
 	t.Parallel()
 	known, err := notetaker.Load("")
 	if err != nil {
@@ -141,7 +142,8 @@ func TestAmongBots(t *testing.T) {
 	otter := meeting.Participant{ID: "o", Name: "Otter.ai Notetaker", Speaking: true}
 	twin, standard := meeting.Participant{ID: "t", Name: "Notes for Eve"}, meeting.Participant{ID: "s", Name: job.DefaultDisplayName}
 	for name, c := range map[string]struct {
-		choice job.AmongBots
+		limit  int  // seconds; default 60
+		silent bool // SilentAreNotetakers
 		before []meeting.Participant
 		now    []meeting.Participant
 		others int // more than are named
@@ -151,11 +153,13 @@ func TestAmongBots(t *testing.T) {
 		"bots of this service":    {now: []meeting.Participant{otter, twin, standard}, leaves: true},
 		"a person":                {now: []meeting.Participant{otter, person}},
 		"somebody without a name": {now: []meeting.Participant{otter}, others: 1},
-		"nobody stays":            {choice: job.StayAmongBots, now: []meeting.Participant{otter}},
-		"a silent person":         {choice: job.LeaveSilent, now: []meeting.Participant{otter, person}, leaves: true},
-		"who has spoken":          {choice: job.LeaveSilent, before: []meeting.Participant{talking}, now: []meeting.Participant{otter, person}},
+		"a longer limit":          {limit: 120, now: []meeting.Participant{otter}},
+		"a silent person":         {silent: true, now: []meeting.Participant{otter, person}, leaves: true},
+		"who has spoken":          {silent: true, before: []meeting.Participant{talking}, now: []meeting.Participant{otter, person}},
 	} {
-		p := newLeavePolicy(job.AutoLeave{AfterSilenceSeconds: 1000, AfterSoloSeconds: 60, AmongBots: c.choice}, events{})
+		p := newLeavePolicy(job.AutoLeave{
+			AfterSilenceSeconds: 1000, AfterSoloSeconds: 1, OnlyNotetakersSeconds: cmp.Or(c.limit, 60), SilentAreNotetakers: c.silent,
+		}, events{})
 		p.ownName, p.notetakers = "Notes for Eve", known.Without("Notes for Eve")
 		p.reported["o"] = true
 		p.admit(after(0))

@@ -69,19 +69,9 @@ type AutoLeave struct {
 	AfterMaxSeconds        int  `json:"afterMaxSeconds"`
 	OnBotDetected          bool `json:"onBotDetected"`
 
-	// AmongBots is whose company does not keep the bot in the meeting, once afterSoloSeconds have passed.
-	AmongBots AmongBots `json:"amongBots,omitempty"`
+	OnlyNotetakersSeconds int  `json:"onlyNotetakersSeconds"`
+	SilentAreNotetakers   bool `json:"silentAreNotetakers,omitempty"` // participants who have not spoken since the bot joined
 }
-
-// AmongBots is whether a bot leaves when only bots are left with it.
-type AmongBots string
-
-// The values of AmongBots; empty is LeaveBots.
-const (
-	StayAmongBots AmongBots = "stay"
-	LeaveBots     AmongBots = "leave"       // known notetakers, and bots with the own or the default name
-	LeaveSilent   AmongBots = "leaveSilent" // also participants who have not spoken since the bot joined
-)
 
 // DefaultAutoLeave returns the default conditions.
 func DefaultAutoLeave() AutoLeave {
@@ -90,6 +80,7 @@ func DefaultAutoLeave() AutoLeave {
 		AfterSilenceSeconds:    1200,
 		AfterSoloSeconds:       60,
 		AfterMaxSeconds:        14400,
+		OnlyNotetakersSeconds:  60,
 	}
 }
 

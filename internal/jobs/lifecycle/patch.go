@@ -34,8 +34,8 @@ type AutoLeavePatch struct {
 	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
 	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
 	OnBotDetected          *bool `json:"onBotDetected"`
-
-	AmongBots *job.AmongBots `json:"amongBots"`
+	OnlyNotetakersSeconds  *int  `json:"onlyNotetakersSeconds"`
+	SilentAreNotetakers    *bool `json:"silentAreNotetakers"`
 }
 
 // WebhooksPatch changes single URLs of a job; an empty one removes the URL.
@@ -89,7 +89,8 @@ func (p Patch) apply(c *Change) []string {
 	replace(&autoLeave.AfterSoloSeconds, p.AutoLeave.AfterSoloSeconds)
 	replace(&autoLeave.AfterMaxSeconds, p.AutoLeave.AfterMaxSeconds)
 	replace(&autoLeave.OnBotDetected, p.AutoLeave.OnBotDetected)
-	replace(&autoLeave.AmongBots, p.AutoLeave.AmongBots)
+	replace(&autoLeave.OnlyNotetakersSeconds, p.AutoLeave.OnlyNotetakersSeconds)
+	replace(&autoLeave.SilentAreNotetakers, p.AutoLeave.SilentAreNotetakers)
 	if replace(&c.AutoLeave, &autoLeave) {
 		changed = append(changed, "autoLeave")
 	}

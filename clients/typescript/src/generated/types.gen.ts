@@ -357,12 +357,17 @@ export type AutoLeaveConfig = {
      */
     onBotDetected?: boolean;
     /**
-     * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
-     * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
-     * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+     * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
+     * names, and bots with the own or the default name. Default: 60.
      *
      */
-    amongBots?: 'stay' | 'leave' | 'leaveSilent';
+    onlyNotetakersSeconds?: number;
+    /**
+     * Whether participants who have not spoken since the bot joined count as notetakers. Default: false. Jobs show it if it
+     * is true.
+     *
+     */
+    silentAreNotetakers?: boolean;
 };
 
 /**
@@ -450,12 +455,17 @@ export type Job = {
          */
         onBotDetected: boolean;
         /**
-         * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
-         * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
-         * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+         * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
+         * names, and bots with the own or the default name. Default: 60.
          *
          */
-        amongBots?: 'stay' | 'leave' | 'leaveSilent';
+        onlyNotetakersSeconds?: number;
+        /**
+         * Whether participants who have not spoken since the bot joined count as notetakers. Default: false. Jobs show it if it
+         * is true.
+         *
+         */
+        silentAreNotetakers?: boolean;
     };
 };
 
@@ -545,12 +555,17 @@ export type JobDetails = {
          */
         onBotDetected: boolean;
         /**
-         * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
-         * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
-         * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+         * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
+         * names, and bots with the own or the default name. Default: 60.
          *
          */
-        amongBots?: 'stay' | 'leave' | 'leaveSilent';
+        onlyNotetakersSeconds?: number;
+        /**
+         * Whether participants who have not spoken since the bot joined count as notetakers. Default: false. Jobs show it if it
+         * is true.
+         *
+         */
+        silentAreNotetakers?: boolean;
     };
     /**
      * The title of the meeting: the option `title`, or `title` or `subject` in the metadata, or null.
@@ -670,12 +685,17 @@ export type ListedJob = {
          */
         onBotDetected: boolean;
         /**
-         * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
-         * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
-         * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+         * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
+         * names, and bots with the own or the default name. Default: 60.
          *
          */
-        amongBots?: 'stay' | 'leave' | 'leaveSilent';
+        onlyNotetakersSeconds?: number;
+        /**
+         * Whether participants who have not spoken since the bot joined count as notetakers. Default: false. Jobs show it if it
+         * is true.
+         *
+         */
+        silentAreNotetakers?: boolean;
     };
     /**
      * The title of the meeting: the option `title`, or `title` or `subject` in the metadata, or null.
@@ -1338,12 +1358,17 @@ export type AutoLeavePatch = {
      */
     onBotDetected?: boolean;
     /**
-     * Whether the bot leaves when only bots have been left with it for `afterSoloSeconds`, whatever they play: `leave` (the
-     * default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent` also for
-     * participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+     * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
+     * names, and bots with the own or the default name. Default: 60.
      *
      */
-    amongBots?: 'stay' | 'leave' | 'leaveSilent';
+    onlyNotetakersSeconds?: number;
+    /**
+     * Whether participants who have not spoken since the bot joined count as notetakers. Default: false. Jobs show it if it
+     * is true.
+     *
+     */
+    silentAreNotetakers?: boolean;
 };
 
 /**

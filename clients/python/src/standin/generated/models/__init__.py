@@ -15,9 +15,7 @@ from .account_uses_item import AccountUsesItem
 from .audit_entry import AuditEntry
 from .audit_log_page import AuditLogPage
 from .auto_leave_config import AutoLeaveConfig
-from .auto_leave_config_among_bots import AutoLeaveConfigAmongBots
 from .auto_leave_patch import AutoLeavePatch
-from .auto_leave_patch_among_bots import AutoLeavePatchAmongBots
 from .bot_identity import BotIdentity
 from .bot_output import BotOutput
 from .bot_output_data import BotOutputData
@@ -126,7 +124,6 @@ from .intake_result_kind import IntakeResultKind
 from .issue import Issue
 from .job import Job
 from .job_auto_leave import JobAutoLeave
-from .job_auto_leave_among_bots import JobAutoLeaveAmongBots
 from .job_batch import JobBatch
 from .job_batch_item import JobBatchItem
 from .job_batch_result import JobBatchResult
@@ -135,7 +132,6 @@ from .job_create_metadata import JobCreateMetadata
 from .job_create_sign_in import JobCreateSignIn
 from .job_details import JobDetails
 from .job_details_auto_leave import JobDetailsAutoLeave
-from .job_details_auto_leave_among_bots import JobDetailsAutoLeaveAmongBots
 from .job_details_metadata import JobDetailsMetadata
 from .job_details_sources_item import JobDetailsSourcesItem
 from .job_failed import JobFailed
@@ -176,7 +172,6 @@ from .list_jobs_expand_item import ListJobsExpandItem
 from .list_team_deliveries_state import ListTeamDeliveriesState
 from .listed_job import ListedJob
 from .listed_job_auto_leave import ListedJobAutoLeave
-from .listed_job_auto_leave_among_bots import ListedJobAutoLeaveAmongBots
 from .listed_job_metadata import ListedJobMetadata
 from .listed_job_sources_item import ListedJobSourcesItem
 from .listen_to_job_audio import ListenToJobAudio
@@ -320,9 +315,7 @@ __all__ = (
     "AuditEntry",
     "AuditLogPage",
     "AutoLeaveConfig",
-    "AutoLeaveConfigAmongBots",
     "AutoLeavePatch",
-    "AutoLeavePatchAmongBots",
     "BotIdentity",
     "BotOutput",
     "BotOutputData",
@@ -429,7 +422,6 @@ __all__ = (
     "Issue",
     "Job",
     "JobAutoLeave",
-    "JobAutoLeaveAmongBots",
     "JobBatch",
     "JobBatchItem",
     "JobBatchResult",
@@ -438,7 +430,6 @@ __all__ = (
     "JobCreateSignIn",
     "JobDetails",
     "JobDetailsAutoLeave",
-    "JobDetailsAutoLeaveAmongBots",
     "JobDetailsMetadata",
     "JobDetailsSourcesItem",
     "JobFailed",
@@ -477,7 +468,6 @@ __all__ = (
     "KeyScope",
     "ListedJob",
     "ListedJobAutoLeave",
-    "ListedJobAutoLeaveAmongBots",
     "ListedJobMetadata",
     "ListedJobSourcesItem",
     "ListenToJobAudio",

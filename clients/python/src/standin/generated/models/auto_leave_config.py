@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.auto_leave_config_among_bots import AutoLeaveConfigAmongBots
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="AutoLeaveConfig")
@@ -28,11 +27,12 @@ class AutoLeaveConfig:
         after_max_seconds (int | Unset): Leave after this many seconds in the meeting. Default: 14400.
         on_bot_detected (bool | Unset): Leave immediately when a known competing notetaker is in the roster. Default:
             false.
-        among_bots (AutoLeaveConfigAmongBots | Unset): Whether the bot leaves when only bots have been left with it for
-            `afterSoloSeconds`, whatever they play: `leave` (the
-            default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent`
-            also for
-            participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+        only_notetakers_seconds (int | Unset): Leave when only notetakers have been left for this many seconds, whatever
+            they play: bots that are known by their
+            names, and bots with the own or the default name. Default: 60.
+        silent_are_notetakers (bool | Unset): Whether participants who have not spoken since the bot joined count as
+            notetakers. Default: false. Jobs show it if it
+            is true.
     """
 
     after_entry_delay_seconds: int | Unset = UNSET
@@ -40,7 +40,8 @@ class AutoLeaveConfig:
     after_solo_seconds: int | Unset = UNSET
     after_max_seconds: int | Unset = UNSET
     on_bot_detected: bool | Unset = UNSET
-    among_bots: AutoLeaveConfigAmongBots | Unset = UNSET
+    only_notetakers_seconds: int | Unset = UNSET
+    silent_are_notetakers: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,9 +55,9 @@ class AutoLeaveConfig:
 
         on_bot_detected = self.on_bot_detected
 
-        among_bots: str | Unset = UNSET
-        if not isinstance(self.among_bots, Unset):
-            among_bots = self.among_bots.value
+        only_notetakers_seconds = self.only_notetakers_seconds
+
+        silent_are_notetakers = self.silent_are_notetakers
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -71,8 +72,10 @@ class AutoLeaveConfig:
             field_dict["afterMaxSeconds"] = after_max_seconds
         if on_bot_detected is not UNSET:
             field_dict["onBotDetected"] = on_bot_detected
-        if among_bots is not UNSET:
-            field_dict["amongBots"] = among_bots
+        if only_notetakers_seconds is not UNSET:
+            field_dict["onlyNotetakersSeconds"] = only_notetakers_seconds
+        if silent_are_notetakers is not UNSET:
+            field_dict["silentAreNotetakers"] = silent_are_notetakers
 
         return field_dict
 
@@ -89,12 +92,9 @@ class AutoLeaveConfig:
 
         on_bot_detected = d.pop("onBotDetected", UNSET)
 
-        _among_bots = d.pop("amongBots", UNSET)
-        among_bots: AutoLeaveConfigAmongBots | Unset
-        if isinstance(_among_bots, Unset):
-            among_bots = UNSET
-        else:
-            among_bots = AutoLeaveConfigAmongBots(_among_bots)
+        only_notetakers_seconds = d.pop("onlyNotetakersSeconds", UNSET)
+
+        silent_are_notetakers = d.pop("silentAreNotetakers", UNSET)
 
         auto_leave_config = cls(
             after_entry_delay_seconds=after_entry_delay_seconds,
@@ -102,7 +102,8 @@ class AutoLeaveConfig:
             after_solo_seconds=after_solo_seconds,
             after_max_seconds=after_max_seconds,
             on_bot_detected=on_bot_detected,
-            among_bots=among_bots,
+            only_notetakers_seconds=only_notetakers_seconds,
+            silent_are_notetakers=silent_are_notetakers,
         )
 
         auto_leave_config.additional_properties = d

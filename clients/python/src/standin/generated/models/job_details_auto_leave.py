@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.job_details_auto_leave_among_bots import JobDetailsAutoLeaveAmongBots
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="JobDetailsAutoLeave")
@@ -26,11 +25,12 @@ class JobDetailsAutoLeave:
             whatever the roster shows. Default: 60.
         after_max_seconds (int): Leave after this many seconds in the meeting. Default: 14400.
         on_bot_detected (bool): Leave immediately when a known competing notetaker is in the roster. Default: false.
-        among_bots (JobDetailsAutoLeaveAmongBots | Unset): Whether the bot leaves when only bots have been left with it
-            for `afterSoloSeconds`, whatever they play: `leave` (the
-            default) for notetakers that are known by their names and bots with its own or the default name, `leaveSilent`
-            also for
-            participants who have not spoken since it joined, and `stay` never. Jobs show it if their request has it.
+        only_notetakers_seconds (int | Unset): Leave when only notetakers have been left for this many seconds, whatever
+            they play: bots that are known by their
+            names, and bots with the own or the default name. Default: 60.
+        silent_are_notetakers (bool | Unset): Whether participants who have not spoken since the bot joined count as
+            notetakers. Default: false. Jobs show it if it
+            is true.
     """
 
     after_entry_delay_seconds: int
@@ -38,7 +38,8 @@ class JobDetailsAutoLeave:
     after_solo_seconds: int
     after_max_seconds: int
     on_bot_detected: bool
-    among_bots: JobDetailsAutoLeaveAmongBots | Unset = UNSET
+    only_notetakers_seconds: int | Unset = UNSET
+    silent_are_notetakers: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,9 +53,9 @@ class JobDetailsAutoLeave:
 
         on_bot_detected = self.on_bot_detected
 
-        among_bots: str | Unset = UNSET
-        if not isinstance(self.among_bots, Unset):
-            among_bots = self.among_bots.value
+        only_notetakers_seconds = self.only_notetakers_seconds
+
+        silent_are_notetakers = self.silent_are_notetakers
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -67,8 +68,10 @@ class JobDetailsAutoLeave:
                 "onBotDetected": on_bot_detected,
             }
         )
-        if among_bots is not UNSET:
-            field_dict["amongBots"] = among_bots
+        if only_notetakers_seconds is not UNSET:
+            field_dict["onlyNotetakersSeconds"] = only_notetakers_seconds
+        if silent_are_notetakers is not UNSET:
+            field_dict["silentAreNotetakers"] = silent_are_notetakers
 
         return field_dict
 
@@ -85,12 +88,9 @@ class JobDetailsAutoLeave:
 
         on_bot_detected = d.pop("onBotDetected")
 
-        _among_bots = d.pop("amongBots", UNSET)
-        among_bots: JobDetailsAutoLeaveAmongBots | Unset
-        if isinstance(_among_bots, Unset):
-            among_bots = UNSET
-        else:
-            among_bots = JobDetailsAutoLeaveAmongBots(_among_bots)
+        only_notetakers_seconds = d.pop("onlyNotetakersSeconds", UNSET)
+
+        silent_are_notetakers = d.pop("silentAreNotetakers", UNSET)
 
         job_details_auto_leave = cls(
             after_entry_delay_seconds=after_entry_delay_seconds,
@@ -98,7 +98,8 @@ class JobDetailsAutoLeave:
             after_solo_seconds=after_solo_seconds,
             after_max_seconds=after_max_seconds,
             on_bot_detected=on_bot_detected,
-            among_bots=among_bots,
+            only_notetakers_seconds=only_notetakers_seconds,
+            silent_are_notetakers=silent_are_notetakers,
         )
 
         job_details_auto_leave.additional_properties = d
