@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -100,14 +101,15 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 		p.deafUntil = now
 	}
 	aloneSince := job.Latest(p.aloneSince, p.mediaAt, audio.last)
+	onlyBots := cmp.Or(p.limits.OnlyNotetakersSeconds, 60)
 	quietSince := job.Latest(p.admitted, p.deafUntil, audio.last, audio.received)
 	switch {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
 			"For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)}
-	case !p.botsSince.IsZero() && now.Sub(p.botsSince) >= seconds(p.limits.OnlyNotetakersSeconds):
-		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("For %d s, only bots were left in the meeting: %s.",
-			p.limits.OnlyNotetakersSeconds, strings.Join(p.bots, ", "))}
+	case !p.botsSince.IsZero() && now.Sub(p.botsSince) >= seconds(onlyBots):
+		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("For %d s, only bots were left in the meeting: %s.", onlyBots,
+			 strings.Join(p.bots, ", "))}
 	case now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
 		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf(
 			"For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)}

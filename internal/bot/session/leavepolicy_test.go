@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 func TestLeavePolicyLimits(t *testing.T) {
 	t.Parallel()
-	limits := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1, OnlyNotetakersSeconds: 60}
+	limits := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1}
 	now := after(1500)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
 	received := func(secondsAgo float64) audioStatus { return audioStatus{last: ago(secondsAgo), monitored: true} }
@@ -158,7 +157,7 @@ func TestOnlyNotetakers(t *testing.T) {
 		"who has spoken":          {silent: true, before: []meeting.Participant{talking}, now: []meeting.Participant{otter, person}},
 	} {
 		p := newLeavePolicy(job.AutoLeave{
-			AfterSilenceSeconds: 1000, AfterSoloSeconds: 1, OnlyNotetakersSeconds: cmp.Or(c.limit, 60), SilentAreNotetakers: c.silent,
+			AfterSilenceSeconds: 1000, AfterSoloSeconds: 1, OnlyNotetakersSeconds: c.limit, SilentAreNotetakers: c.silent,
 		}, events{})
 		p.ownName, p.notetakers = "Notes for Eve", known.Without("Notes for Eve")
 		p.reported["o"] = true

@@ -69,7 +69,7 @@ type AutoLeave struct {
 	AfterMaxSeconds        int  `json:"afterMaxSeconds"`
 	OnBotDetected          bool `json:"onBotDetected"`
 
-	OnlyNotetakersSeconds int  `json:"onlyNotetakersSeconds"`
+	OnlyNotetakersSeconds int  `json:"onlyNotetakersSeconds,omitempty"` // 0: 60
 	SilentAreNotetakers   bool `json:"silentAreNotetakers,omitempty"` // participants who have not spoken since the bot joined
 }
 
@@ -80,7 +80,6 @@ func DefaultAutoLeave() AutoLeave {
 		AfterSilenceSeconds:    1200,
 		AfterSoloSeconds:       60,
 		AfterMaxSeconds:        14400,
-		OnlyNotetakersSeconds:  60,
 	}
 }
 

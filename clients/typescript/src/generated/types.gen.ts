@@ -358,7 +358,7 @@ export type AutoLeaveConfig = {
     onBotDetected?: boolean;
     /**
      * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
-     * names, and bots with the own or the default name. Default: 60.
+     * names, and bots with the own or the default name. Default: 60. Jobs show it if their request has it.
      *
      */
     onlyNotetakersSeconds?: number;
@@ -456,7 +456,7 @@ export type Job = {
         onBotDetected: boolean;
         /**
          * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
-         * names, and bots with the own or the default name. Default: 60.
+         * names, and bots with the own or the default name. Default: 60. Jobs show it if their request has it.
          *
          */
         onlyNotetakersSeconds?: number;
@@ -556,7 +556,7 @@ export type JobDetails = {
         onBotDetected: boolean;
         /**
          * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
-         * names, and bots with the own or the default name. Default: 60.
+         * names, and bots with the own or the default name. Default: 60. Jobs show it if their request has it.
          *
          */
         onlyNotetakersSeconds?: number;
@@ -686,7 +686,7 @@ export type ListedJob = {
         onBotDetected: boolean;
         /**
          * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
-         * names, and bots with the own or the default name. Default: 60.
+         * names, and bots with the own or the default name. Default: 60. Jobs show it if their request has it.
          *
          */
         onlyNotetakersSeconds?: number;
@@ -1359,7 +1359,7 @@ export type AutoLeavePatch = {
     onBotDetected?: boolean;
     /**
      * Leave when only notetakers have been left for this many seconds, whatever they play: bots that are known by their
-     * names, and bots with the own or the default name. Default: 60.
+     * names, and bots with the own or the default name. Default: 60. Jobs show it if their request has it.
      *
      */
     onlyNotetakersSeconds?: number;

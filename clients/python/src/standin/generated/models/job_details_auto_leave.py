@@ -27,7 +27,7 @@ class JobDetailsAutoLeave:
         on_bot_detected (bool): Leave immediately when a known competing notetaker is in the roster. Default: false.
         only_notetakers_seconds (int | Unset): Leave when only notetakers have been left for this many seconds, whatever
             they play: bots that are known by their
-            names, and bots with the own or the default name. Default: 60.
+            names, and bots with the own or the default name. Default: 60. Jobs show it if their request has it.
         silent_are_notetakers (bool | Unset): Whether participants who have not spoken since the bot joined count as
             notetakers. Default: false. Jobs show it if it
             is true.
