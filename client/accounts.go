@@ -20,6 +20,7 @@ type Account struct {
 	Meetings      int        `json:"meetings"`  // in which it is
 	Condition     string     `json:"condition"` // ready, in_use, resting or signed_out
 	Reason        *string    `json:"reason"`
+	SAML          bool       `json:"saml"`
 	SignedInUntil *time.Time `json:"signedInUntil"` // nil if unknown
 	RestsUntil    *time.Time `json:"restsUntil"`
 	LastUsedAt    *time.Time `json:"lastUsedAt"`
@@ -41,7 +42,8 @@ type NewAccount struct {
 	Address     string `json:"address,omitempty"`
 	Group       string `json:"group,omitempty"`
 	MaxMeetings int    `json:"maxMeetings,omitempty"`
-	Cookies     string `json:"cookies"` // the text of the file that a browser extension exports
+	Cookies     string `json:"cookies,omitempty"` // the text of the file that a browser extension exports
+	SAML        bool   `json:"saml,omitempty"`    // sign in by SAML instead; see IdentityProvider
 }
 
 // Accounts iterates over the accounts of the team, and those of the operator for it, oldest first.
@@ -52,6 +54,19 @@ func (c *Client) Accounts(ctx context.Context) iter.Seq2[Account, error] {
 // CreateAccount adds an account.
 func (c *Client) CreateAccount(ctx context.Context, account NewAccount) (Account, error) {
 	return fetch[Account](ctx, c, http.MethodPost, apiPath("accounts"), account)
+}
+
+// IdentityProvider is what the SSO profile of a Google Workspace domain needs, so that accounts with SAML sign in as
+// its users.
+type IdentityProvider struct {
+	EntityID    string `json:"entityId"`
+	SignInURL   string `json:"signInUrl"`
+	Certificate string `json:"certificate"` // PEM
+}
+
+// IdentityProvider returns the identity provider of the team.
+func (c *Client) IdentityProvider(ctx context.Context) (IdentityProvider, error) {
+	return fetch[IdentityProvider](ctx, c, http.MethodGet, apiPath("identity-provider"), nil)
 }
 
 // Account returns an account of the team.

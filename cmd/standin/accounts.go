@@ -25,6 +25,7 @@ type accountsCommand struct {
 	List   accountsListCommand   `cmd:"" help:"List accounts: which can be used, in how many meetings they are, and until when they are signed in."`
 	Check  accountsListCommand   `cmd:"" help:"List accounts, and exit with code 1 if a bot cannot sign in with one, or in 14 days no longer."`
 	Set    accountsSetCommand    `cmd:"" help:"Change an account, let it rest, or sign it in again."`
+	SAML   accountsSAMLCommand   `cmd:"" name:"saml" help:"Print what the SSO profile of a Google Workspace domain needs, so that accounts with --saml sign in as its users without a password."`
 	Remove accountsRemoveCommand `cmd:"" help:"Remove an account. A bot that uses it stays in its meeting."`
 }
 
@@ -95,36 +96,72 @@ type accountsAddCommand struct {
 	accountsFlags
 	outputFlags
 	accountSettings
+	accountOwner
 	Platform job.Platform `arg:"" enum:"meet,teams,zoom-web" help:"Platform: meet, teams or zoom-web."`
 	Label    string       `arg:"" help:"What you call the account."`
-	Team     string       `predictor:"team" help:"Team that owns the account. Default: none; it is the operator's."`
+	SAML     bool         `name:"saml" help:"Sign in by SAML, as the user of a Google Workspace domain that --address names, instead of with cookies. See standin accounts saml."`
 }
 
 // Run adds the account.
 func (c *accountsAddCommand) Run(ctx context.Context, to terminal) error {
 	return c.with(ctx, func(s *store.Store, jobs *lifecycle.Service) error {
 		a := signin.Account{
-			Platform: c.Platform, Label: c.Label, Address: c.Address, Group: c.Group, MaxMeetings: c.MaxMeetings, Teams: c.For,
-		}
-		if c.Team != "" {
-			team, err := s.ConsumerByName(ctx, c.Team)
-			if err != nil {
-				return fmt.Errorf("team %q: %w", c.Team, err)
-			}
-			a.ConsumerID = team.ID
+			Platform: c.Platform, Label: c.Label, Address: c.Address, Group: c.Group, MaxMeetings: c.MaxMeetings, Teams: c.For, SAML: c.SAML,
 		}
 		state, err := c.state()
-		if err == nil && state == nil {
-			err = errors.New("give --cookies or --profile")
+		if err == nil && state == nil && !c.SAML {
+			err = errors.New("give --cookies, --profile or --saml")
+		}
+		if err == nil {
+			a.ConsumerID, err = c.owner(ctx, s)
 		}
 		if err != nil {
 			return err
 		}
+		state = cmp.Or(state, &signin.State{})
 		added, err := jobs.AddAccount(ctx, a, *state)
 		if err != nil {
 			return err
 		}
 		return c.printLine(to, showAccount(added), added.ID)
+	})
+}
+
+// accountOwner is the flag for the owner of accounts.
+type accountOwner struct {
+	Team string `predictor:"team" help:"Team that owns the account. Default: none; it is the operator's."`
+}
+
+// owner returns the team; uuid.Nil for the operator.
+func (o accountOwner) owner(ctx context.Context, s *store.Store) (uuid.UUID, error) {
+	if o.Team == "" {
+		return uuid.Nil, nil
+	}
+	team, err := s.ConsumerByName(ctx, o.Team)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("team %q: %w", o.Team, err)
+	}
+	return team.ID, nil
+}
+
+type accountsSAMLCommand struct {
+	accountsFlags
+	outputFlags
+	accountOwner
+}
+
+// Run prints the identity provider.
+func (c *accountsSAMLCommand) Run(ctx context.Context, to terminal) error {
+	return c.with(ctx, func(s *store.Store, jobs *lifecycle.Service) error {
+		owner, err := c.owner(ctx, s)
+		if err != nil {
+			return err
+		}
+		provider, err := jobs.IdentityProvider(ctx, owner)
+		if err != nil {
+			return err
+		}
+		return c.printLine(to, provider, "IDP entity ID, sign-in page URL and sign-out page URL: "+provider.SignInURL+"\n"+provider.Certificate)
 	})
 }
 

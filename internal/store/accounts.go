@@ -20,12 +20,12 @@ const MaxAccounts = 200
 // recentUse is how long the uses of an account that have ended are read.
 const recentUse = 72 * time.Hour
 
-const selectAccounts = `SELECT id, COALESCE(consumer_id, ''), teams, platform, label, address, account_group, max_meetings, file, sealed,
+const selectAccounts = `SELECT id, COALESCE(consumer_id, ''), teams, platform, label, address, account_group, max_meetings, file, saml, sealed,
 	signed_in_until, renewed_at, rests_until, last_used_at, created_at FROM accounts `
 
 func scanAccount(r row, a *signin.Account) error {
 	var owner string
-	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.Sealed,
+	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.SAML, &a.Sealed,
 		&a.SignedInUntil, &a.RenewedAt, &a.RestsUntil, &a.LastUsedAt, &a.CreatedAt)
 	if err == nil && owner != "" {
 		a.ConsumerID, err = uuid.Parse(owner)
@@ -82,7 +82,7 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		kept, err := queryValue[int](ctx, tx.Reader, "count accounts", `SELECT COUNT(*) FROM accounts WHERE COALESCE(consumer_id, '') = $1`,
-			cmp.Or(ownerOf(a), ""))
+			cmp.Or(ownerOf(a.ConsumerID), ""))
 		if err != nil {
 			return err
 		}
@@ -90,10 +90,10 @@ func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d accounts, which is the maximum", MaxAccounts))
 		}
 		n, err := tx.affected(ctx, "add an account", `
-			INSERT INTO accounts (id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, sealed, signed_in_until,
+			INSERT INTO accounts (id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, saml, sealed, signed_in_until,
 				renewed_at, rests_until, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`,
-			a.ID, ownerOf(a), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.Sealed,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
+			a.ID, ownerOf(a.ConsumerID), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.SAML, a.Sealed,
 			nullMillis(a.SignedInUntil), a.RenewedAt, nullMillis(a.RestsUntil), a.CreatedAt)
 		if err == nil && n == 0 {
 			err = job.NewError(job.InvalidState, fmt.Sprintf("there is an account %q for this platform already", a.Label))
@@ -103,11 +103,11 @@ func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 }
 
 // ownerOf returns the owner of an account as stored.
-func ownerOf(a signin.Account) any {
-	if a.ConsumerID == uuid.Nil {
+func ownerOf(consumer uuid.UUID) any {
+	if consumer == uuid.Nil {
 		return nil
 	}
-	return a.ConsumerID.String()
+	return consumer.String()
 }
 
 // ChangeAccount changes an account, which change gets without its uses. One that does not exist is a
@@ -154,4 +154,26 @@ func (tx *Tx) LendAccount(ctx context.Context, account uuid.UUID, use signin.Use
 // TakeBackAccount ends the use of accounts by a job, whose bot is no longer signed in.
 func (tx *Tx) TakeBackAccount(ctx context.Context, jobID uuid.UUID, now time.Time) error {
 	return tx.exec(ctx, "take back an account", `UPDATE account_uses SET ended_at = $2 WHERE job_id = $1 AND ended_at IS NULL`, jobID, now)
+}
+
+// SAMLSecret returns the encrypted key of an owner of accounts, which make returns at first.
+func (s *Store) SAMLSecret(ctx context.Context, owner uuid.UUID, make func() (string, error)) (string, error) {
+	read := func() (string, error) {
+		return queryOne(ctx, s.Reader, "key for SAML", scanColumn[string], `SELECT sealed FROM saml_secrets WHERE COALESCE(consumer_id, '') = $1`,
+			cmp.Or(ownerOf(owner), ""))
+	}
+	sealed, err := read()
+	if !job.ErrorIs(err, job.NotFound) {
+		return sealed, err
+	}
+	if sealed, err = make(); err == nil {
+		err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+			return tx.exec(ctx, "save a key for SAML", `INSERT INTO saml_secrets (consumer_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+				ownerOf(owner), sealed)
+		})
+	}
+	if err != nil {
+		return "", err
+	}
+	return read()
 }

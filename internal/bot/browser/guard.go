@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -31,6 +32,27 @@ type guard struct {
 	mutex sync.Mutex
 	allow func(address string) bool // nil allows all
 	last  *NavigationBlockedError
+
+	answer func(ctx context.Context, address string) (document string, ok bool) // nil answers nothing
+}
+
+// AnswerNavigation calls answer for each address that the page is about to open. If ok, the page is the
+// document, an HTML text, and no request is sent. GuardNavigation must have been called.
+func (p *Page) AnswerNavigation(answer func(ctx context.Context, address string) (document string, ok bool)) {
+	p.guard.mutex.Lock()
+	defer p.guard.mutex.Unlock()
+	p.guard.answer = answer
+}
+
+// answerTo returns the document of an address that needs no request; false for others.
+func (g *guard) answerTo(ctx context.Context, address string) (string, bool) {
+	g.mutex.Lock()
+	answer := g.answer
+	g.mutex.Unlock()
+	if answer == nil {
+		return "", false
+	}
+	return answer(ctx, address)
 }
 
 // check returns and records a *NavigationBlockedError if the page is not allowed
@@ -90,12 +112,23 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 				break // later requests stay paused and are never sent
 			}
 			var err error
-			if request.FrameID == cdp.FrameID(p.session.TargetID) && p.guard.check(request.Request.URL) != nil {
+			main := request.FrameID == cdp.FrameID(p.session.TargetID)
+			document, answered := "", false
+			if main {
+				document, answered = p.guard.answerTo(listening, request.Request.URL)
+			}
+			switch {
+			case answered:
+				_, err = send(listening, p, fetch.FulfillRequest, fetch.FulfillRequestParams{
+					RequestID: request.RequestID, ResponseCode: http.StatusOK, Body: []byte(document),
+					ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "text/html; charset=utf-8"}},
+				})
+			case main && p.guard.check(request.Request.URL) != nil:
 				// With this reason, the current document stays.
 				_, err = send(listening, p, fetch.FailRequest, fetch.FailRequestParams{
 					RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted,
 				})
-			} else {
+			default:
 				_, err = send(listening, p, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})
 			}
 			if err != nil {

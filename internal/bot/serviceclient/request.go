@@ -83,16 +83,15 @@ func (c *Client) post(ctx context.Context, path, query string, message, response
 	return nil
 }
 
-// BorrowAccount asks the service for an account to sign in with. refusal says why the page refused the bot as a
-// guest. It tries for some seconds.
-func (c *Client) BorrowAccount(ctx context.Context, refusal string) (response ingest.AccountResponse, err error) {
+// BorrowAccount asks the service for an account to sign in with, for some seconds.
+func (c *Client) BorrowAccount(ctx context.Context, ask ingest.AccountRequest) (response ingest.AccountResponse, err error) {
+	ask.JobID, ask.Attempt = c.settings.JobID, c.settings.Attempt
 	backoff := c.newBackoff()
 	for try := range 3 {
 		if try > 0 && retry.Sleep(ctx, pauseAfter(err, &backoff)) != nil {
 			break
 		}
-		err = c.post(ctx, ingest.AccountPath, "", ingest.AccountRequest{JobID: c.settings.JobID, Attempt: c.settings.Attempt, Refusal: refusal},
-			&response)
+		err = c.post(ctx, ingest.AccountPath, "", ask, &response)
 		if _, unavailable := errors.AsType[*unavailableError](err); !unavailable {
 			break
 		}

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"html"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"standin/internal/bot/browser"
@@ -86,6 +89,57 @@ func guestRefused() scenario {
 			}
 		},
 	}
+}
+
+// signedInBySAML is a meeting that refuses guests. The bot has an account of a domain that asks the service who it is.
+func signedInBySAML(accepted bool) scenario {
+	s := guestRefused()
+	s.name, s.prepare = "signed in by SAML", func(h *harness) {
+		google := httptest.NewServer(googleDouble(accepted))
+		h.Cleanup(google.Close)
+		h.settings.AllowedHosts = append(h.settings.AllowedHosts, strings.TrimPrefix(google.URL, "http://"))
+		h.service.Account = ingest.AccountResponse{Account: "Recorder", Reason: "a guest was refused", SignInURL: google.URL + "/samlredirect"}
+		h.service.AnswerSAML = func(query string) string {
+			return `<form method="post" action="` + google.URL + `/acs"><input name="SAMLResponse" value="` + html.EscapeString(query) +
+				`"></form><script>document.forms[0].submit()</script>`
+		}
+	}
+	s.check = func(h *harness) {
+		if returned := h.service.Returned; len(returned) != 1 || !strings.Contains(string(returned[0].Cookies), `"SID"`) {
+			h.Errorf("the bot returned %s", returned)
+		}
+	}
+	if !accepted {
+		s.name, s.lane, s.outside, s.during, s.reason, s.packedByService = "not signed in by SAML", job.Meet, true, nil, "", false
+		s.configure = func(s *Settings) { s.SignIn = job.SignInIfRequired }
+		s.code, s.detail, s.check = job.AuthFailure, "Google did not sign the bot in as Recorder", nil
+	}
+	return s
+}
+
+// googleDouble asks who a visitor is at an address that no server has, lets a user whom it accepts confirm the account,
+// and signs in to the replica, which is at the same host.
+func googleDouble(accepted bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /samlredirect", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, ingest.SAMLOrigin+"/team?SAMLRequest=who&RelayState=back", http.StatusFound)
+	})
+	mux.HandleFunc("POST /acs", func(w http.ResponseWriter, r *http.Request) {
+		if !accepted || r.PostFormValue("SAMLResponse") != "SAMLRequest=who&RelayState=back" {
+			http.Error(w, "This account cannot be used", http.StatusForbidden)
+			return
+		}
+		http.Redirect(w, r, "/speedbump/samlconfirmaccount", http.StatusFound)
+	})
+	mux.HandleFunc("GET /speedbump/samlconfirmaccount", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<button onclick="location='/confirmed'">続行</button><button onclick="location='/denied'">このアカウントに心当たりがない</button>`)
+	})
+	mux.HandleFunc("GET /confirmed", func(w http.ResponseWriter, _ *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "signed-in", Path: "/"})
+		http.SetCookie(w, &http.Cookie{Name: "SID", Value: "google", Path: "/"})
+	})
+	return mux
 }
 
 // noAccount is a meeting that refuses guests, with a bot that always signs in, or finds no account.

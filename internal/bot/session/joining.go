@@ -54,6 +54,9 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 					end.retry = true
 					return end
 				}
+				if signIn := (*signInError)(nil); errors.As(err, &signIn) {
+					return failed(job.AuthFailure, signIn.Error())
+				}
 				if errors.As(err, &refused) {
 					return failed(job.MeetingNotFound, fmt.Sprintf(
 						"The meeting's address leads to %s, which does not belong to a meeting platform. "+

@@ -109,7 +109,7 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 			"For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)}
 	case !p.botsSince.IsZero() && now.Sub(p.botsSince) >= seconds(onlyBots):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("For %d s, only bots were left in the meeting: %s.", onlyBots,
-			 strings.Join(p.bots, ", "))}
+			strings.Join(p.bots, ", "))}
 	case now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
 		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf(
 			"For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)}

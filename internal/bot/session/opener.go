@@ -43,11 +43,13 @@ type opener struct {
 	signIn  browser.Account
 	account string // label of the borrowed account; empty for a guest
 
+	signInURL string // where a sign-in by SAML starts; empty for other accounts
+
 	sentHome retry.Signal // the page was sent to the platform's home page, which is blocked
 }
 
 // borrowAccount asks the service for an account; see serviceclient.Client.BorrowAccount.
-type borrowAccount func(ctx context.Context, refusal string) (ingest.AccountResponse, error)
+type borrowAccount func(ctx context.Context, ask ingest.AccountRequest) (ingest.AccountResponse, error)
 
 func newOpener(settings Settings, borrow borrowAccount, log *slog.Logger) *opener {
 	return &opener{settings: settings, log: log, borrow: borrow, signIn: settings.Account, sentHome: retry.NewSignal()}
@@ -87,7 +89,7 @@ func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
 	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" || o.sdk != nil {
 		return ""
 	}
-	lent, err := o.borrow(ctx, refusal)
+	lent, err := o.borrow(ctx, ingest.AccountRequest{Refusal: refusal})
 	if err == nil && lent.Account != "" {
 		dir := filepath.Join(o.settings.Dir, "account")
 		if err = os.RemoveAll(dir); err == nil {
@@ -99,7 +101,7 @@ func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
 		return "The bot could not sign in: " + err.Error()
 	}
 	if lent.Account != "" {
-		o.account = lent.Account
+		o.account, o.signInURL = lent.Account, lent.SignInURL
 		o.log.Info("signing in", "account", lent.Account, "reason", lent.Reason)
 	}
 	return lent.Reason
@@ -229,6 +231,9 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 	page, err := o.preparePage(ctx, chromium)
 	if err == nil {
 		err = ready(ctx)
+	}
+	if err == nil && o.signInURL != "" {
+		err = o.signInBySAML(ctx, chromium, page)
 	}
 	if err == nil {
 		err = o.load(ctx, page)

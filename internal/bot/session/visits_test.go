@@ -39,7 +39,7 @@ func TestVisits(t *testing.T) {
 // scenarios begins with those that take the longest with -short.
 func scenarios() []scenario {
 	return slices.Concat(commandScenarios(), leaveScenarios(), mediaFaultScenarios(), recoveryScenarios(),
-		[]scenario{hostilePage(), guestRefused(), noAccount(job.SignInIfRequired), noAccount(job.SignInAlways)}, failureScenarios())
+		[]scenario{hostilePage(), guestRefused(), signedInBySAML(true), signedInBySAML(false), noAccount(job.SignInIfRequired), noAccount(job.SignInAlways)}, failureScenarios())
 }
 
 // TestLane checks what runs with -short: few visits, which record, speak and leave on each

@@ -70,7 +70,7 @@ type AutoLeave struct {
 	OnBotDetected          bool `json:"onBotDetected"`
 
 	OnlyNotetakersSeconds int  `json:"onlyNotetakersSeconds,omitempty"` // 0: 60
-	SilentAreNotetakers   bool `json:"silentAreNotetakers,omitempty"` // participants who have not spoken since the bot joined
+	SilentAreNotetakers   bool `json:"silentAreNotetakers,omitempty"`   // participants who have not spoken since the bot joined
 }
 
 // DefaultAutoLeave returns the default conditions.

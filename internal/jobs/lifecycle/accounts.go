@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,6 +105,8 @@ func checkAccount(a *signin.Account) error {
 		return job.NewError(job.InvalidInput, "the label is empty", "label")
 	case a.Address != "" && (err != nil || parsed.Address != a.Address):
 		return job.NewError(job.InvalidInput, "address is not a mail address", "address")
+	case a.SAML && (a.Platform != job.Meet || a.Address == ""):
+		return job.NewError(job.InvalidInput, "an account that signs in by SAML is on meet, and needs its address", "address")
 	case a.MaxMeetings < 1 || a.MaxMeetings > maxAccountMeetings:
 		return job.NewError(job.InvalidInput, fmt.Sprintf("maxMeetings must be from 1 to %d", maxAccountMeetings), "maxMeetings")
 	}
@@ -113,6 +116,9 @@ func checkAccount(a *signin.Account) error {
 // sealState encrypts what signs an account in, and returns until when it does. The error is a *job.Error with
 // InvalidInput if it signs nobody in.
 func (s *Service) sealState(ctx context.Context, a signin.Account, state signin.State) (sealed string, until time.Time, err error) {
+	if a.SAML {
+		return "", until, nil
+	}
 	dir, err := os.MkdirTemp("", "standin-account-")
 	if err != nil {
 		return "", until, fmt.Errorf("read an account: %w", err)
@@ -144,7 +150,8 @@ func (s *Service) DeleteAccount(ctx context.Context, owner, id uuid.UUID) error 
 }
 
 // LendAccount lends an account to a job's bot, until the bot returns it or has ended.
-func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, refusal string) (response ingest.AccountResponse, err error) {
+// A bot that signs in by SAML asks again with Google's question.
+func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, ask ingest.AccountRequest) (response ingest.AccountResponse, err error) {
 	var chosen *signin.Account
 	_, err = s.Change(ctx, bot.JobID(), func(ctx context.Context, c *Change) error {
 		chosen, response.Reason = nil, ""
@@ -162,7 +169,7 @@ func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, refusal strin
 		options := c.Resolved()
 		wish := signin.Wish{
 			JobID: c.ID, Platform: c.Platform, Meeting: store.MeetingKey(c.MeetingURL), Account: options.Account,
-			Mode: cmp.Or(options.SignIn, team.SignIn, job.SignInIfRequired), Refusal: text.Clean(refusal, maxRefusal),
+			Mode: cmp.Or(options.SignIn, team.SignIn, job.SignInIfRequired), Refusal: text.Clean(ask.Refusal, maxRefusal),
 		}
 		if wish.Mode == job.SignInNever {
 			return nil
@@ -195,6 +202,14 @@ func (s *Service) LendAccount(ctx context.Context, bot ingest.Bot, refusal strin
 		return response, ingestError(err)
 	}
 	response.Account = chosen.Label
+	if chosen.SAML {
+		_, domain, _ := strings.Cut(chosen.Address, "@")
+		response.SignInURL = s.googleOrigin() + "/samlredirect?domain=" + url.QueryEscape(domain)
+		if ask.SAML != "" {
+			response.Page, err = s.answerSAML(ctx, *chosen, ask.SAML)
+		}
+		return response, err
+	}
 	opened, err := s.Sealer.Open(chosen.ID.String(), chosen.Sealed)
 	if err == nil {
 		err = json.Unmarshal([]byte(opened), &response.State)

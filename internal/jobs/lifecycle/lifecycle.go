@@ -47,6 +47,7 @@ type Settings struct {
 
 	Sealer       calendarsync.Key // encrypts accounts
 	SignInFolder string           // of the operator's accounts; may be empty
+	GoogleURL    string           // in place of Google's; may be empty
 
 	Transcribe bool // recordings are transcribed once they are finalized
 

@@ -28,6 +28,7 @@ type Account struct {
 	Group         string       `json:"group,omitempty"`        // that a job can name instead of one account
 	MaxMeetings   int          `json:"maxMeetings"`            // at once
 	File          string       `json:"file,omitempty"`         // name of its files in the operator's folder
+	SAML          bool         `json:"saml,omitempty"`         // signs in as a user of its domain, without a State at first
 	Sealed        string       `json:"-"`                      // the encrypted State
 	SignedInUntil time.Time    `json:"signedInUntil,omitzero"` // zero if unknown
 	RenewedAt     time.Time    `json:"renewedAt"`              // when its owner last signed in

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/signin"
 )
 
@@ -16,6 +17,7 @@ type accountsView struct {
 	Accounts []signInView
 	Problem  string
 	Form     signin.Account
+	Provider lifecycle.IdentityProvider // if an account of the team signs in by SAML
 }
 
 // signInView is an account on the page.
@@ -44,6 +46,11 @@ func (d *Dashboard) showAccounts(req *pageRequest, status int, shown accountsVie
 			view.Owner = "operator"
 		}
 		shown.Accounts = append(shown.Accounts, view)
+		if a.SAML && a.ConsumerID == req.User.ConsumerID && shown.Provider.EntityID == "" {
+			if shown.Provider, err = d.Jobs.IdentityProvider(req.Context(), a.ConsumerID); err != nil {
+				return err
+			}
+		}
 	}
 	return req.showStatus(status, "accounts", "Accounts", shown)
 }
@@ -61,7 +68,7 @@ func (d *Dashboard) addAccount(req *pageRequest) error {
 	most, _ := strconv.Atoi(form.Get("max"))
 	a := signin.Account{
 		ConsumerID: req.accountOwner(), Platform: job.Platform(form.Get("platform")), Label: form.Get("name"), Address: form.Get("address"),
-		Group: form.Get("group"), MaxMeetings: most,
+		Group: form.Get("group"), MaxMeetings: most, SAML: form.Has("saml"),
 	}
 	_, err := d.Jobs.AddAccount(req.Context(), a, signin.State{Cookies: []byte(form.Get("cookies"))})
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {

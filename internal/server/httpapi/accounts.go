@@ -28,6 +28,7 @@ type accountBody struct {
 	Condition     signin.Condition `json:"condition"`
 	Reason        *string          `json:"reason"`
 	SignedInUntil *job.Timestamp   `json:"signedInUntil"`
+	SAML          bool             `json:"saml"`
 	RestsUntil    *job.Timestamp   `json:"restsUntil"`
 	LastUsedAt    *job.Timestamp   `json:"lastUsedAt"`
 	CreatedAt     job.Timestamp    `json:"createdAt"`
@@ -50,7 +51,7 @@ func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
 	body := accountBody{
 		ID: a.ID, Owner: "team", Platform: a.Platform, Label: a.Label, Address: orNull(a.Address), Group: orNull(a.Group),
 		MaxMeetings: a.MaxMeetings, Meetings: a.Meetings(), Condition: condition, Reason: orNull(reason),
-		SignedInUntil: job.NullTimestamp(a.SignedInUntil), RestsUntil: job.NullTimestamp(a.RestsUntil),
+		SAML: a.SAML, SignedInUntil: job.NullTimestamp(a.SignedInUntil), RestsUntil: job.NullTimestamp(a.RestsUntil),
 		LastUsedAt: job.NullTimestamp(a.LastUsedAt), CreatedAt: job.Timestamp(a.CreatedAt), Uses: []accountUseBody{},
 	}
 	if a.ConsumerID == uuid.Nil {
@@ -92,6 +93,7 @@ type accountRequest struct {
 	Group       string       `json:"group"`
 	MaxMeetings int          `json:"maxMeetings"`
 	Cookies     string       `json:"cookies"`
+	SAML        bool         `json:"saml"`
 }
 
 func (a *API) createAccount(r *apiRequest, in accountRequest) error {
@@ -100,12 +102,18 @@ func (a *API) createAccount(r *apiRequest, in accountRequest) error {
 	}
 	added, err := a.Jobs.AddAccount(r.Context(), signin.Account{
 		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group,
-		MaxMeetings: in.MaxMeetings,
+		MaxMeetings: in.MaxMeetings, SAML: in.SAML,
 	}, signin.State{Cookies: []byte(in.Cookies)})
 	if err != nil {
 		return err
 	}
 	return r.respondCreated("accounts", added.ID, newAccountBody(added, r.caller.ConsumerID))
+}
+
+// identityProvider returns with what the accounts of the caller's team sign in by SAML.
+func (a *API) identityProvider(r *apiRequest) error {
+	provider, err := a.Jobs.IdentityProvider(r.Context(), r.caller.ConsumerID)
+	return r.respond(provider, err)
 }
 
 func (a *API) getAccount(r *apiRequest) error {
@@ -153,7 +161,7 @@ func (a *API) borrowAccount(r *apiRequest) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.Jobs.LendAccount(r.Context(), bot, request.Refusal)
+	response, err := a.Jobs.LendAccount(r.Context(), bot, request)
 	return r.respond(response, err)
 }
 

@@ -43,6 +43,7 @@ func (a *API) teamHandlers() map[string]handler {
 		"createCalendar":       a.createCalendar,
 		"listCalendars":        input(a.listCalendars),
 		"listAccounts":         input(a.listAccounts),
+		"getIdentityProvider":  a.identityProvider,
 		"getAccount":           named("account", a.getAccount),
 	}
 }

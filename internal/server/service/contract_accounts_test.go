@@ -1,11 +1,19 @@
 package service_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"html"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crewjam/saml"
 
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/signin"
@@ -74,7 +82,75 @@ func contractAccounts(t *testing.T, h *contractHarness) {
 	h.expect(t, 400, contractRequest{op: "listAccounts", query: "limit=x", bearer: key})
 	h.call(t, 204, key, "cancelJob", "", jobID)
 	h.call(t, 409, contractToken(jobID, 0), "borrowAccount", message)
+	contractSAML(t, h, key)
 	h.call(t, 204, key, "deleteAccount", "", id)
 	h.call(t, 404, key, "deleteAccount", "", id)
 	h.call(t, 404, key, "getAccount", "", id)
+}
+
+// contractSAML signs a bot in by SAML: what the bot gets is checked as a service provider does, with what the identity
+// provider of the team shows.
+func contractSAML(t *testing.T, h *contractHarness, key string) {
+	for _, invalid := range []string{
+		`{"platform":"meet","label":"x","saml":true}`, `{"platform":"teams","label":"x","address":"a@example.com","saml":true}`,
+	} {
+		h.call(t, 400, key, "createAccount", invalid)
+	}
+	h.call(t, 201, key, "createAccount", `{"platform":"meet","label":"Domain","address":"bot@example.com","saml":true}`)
+	shown := h.call(t, 200, key, "getIdentityProvider", "")
+	if again := h.call(t, 200, key, "getIdentityProvider", ""); again.text(t, "certificate") != shown.text(t, "certificate") {
+		t.Error("the identity provider has another certificate each time")
+	}
+	if other := h.call(t, 200, h.ada, "getIdentityProvider", ""); other.text(t, "certificate") == shown.text(t, "certificate") {
+		t.Error("two teams have one certificate")
+	}
+	block, _ := pem.Decode([]byte(shown.text(t, "certificate")))
+	google := func(origin string) *saml.ServiceProvider {
+		address := func(text string) url.URL { parsed, _ := url.Parse(text); return *parsed } // valid
+		return &saml.ServiceProvider{
+			EntityID: "https://accounts.google.com/samlrp/1", AcsURL: address(origin + "/samlrp/acs"), AuthnNameIDFormat: saml.EmailAddressNameIDFormat,
+			IDPMetadata: &saml.EntityDescriptor{EntityID: shown.text(t, "entityId"), IDPSSODescriptors: []saml.IDPSSODescriptor{{
+				SSODescriptor: saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{KeyDescriptors: []saml.KeyDescriptor{{Use: "signing",
+					KeyInfo: saml.KeyInfo{X509Data: saml.X509Data{X509Certificates: []saml.X509Certificate{{Data: base64.StdEncoding.EncodeToString(block.Bytes)}}}},
+				}}}},
+				SingleSignOnServices: []saml.Endpoint{{Binding: saml.HTTPRedirectBinding, Location: shown.text(t, "signInUrl")}},
+			}}},
+		}
+	}
+	jobID := h.create(t, key, contractJob(`,"signIn":"always","account":"Domain"`))
+	h.sendEvent(t, jobID, "lifecycle.joined", "")
+	ask := func(query string) contractResponse {
+		body, _ := json.Marshal(map[string]any{"jobId": jobID, "attempt": 0, "samlRequest": query}) // texts
+		return h.call(t, 200, contractToken(jobID, 0), "borrowAccount", string(body))
+	}
+	if lent := ask(""); lent.text(t, "account") != "Domain" || lent.text(t, "signInUrl") != "https://accounts.google.com/samlredirect?domain=example.com" {
+		t.Errorf("lent %s", lent.body)
+	}
+	provider := google("https://accounts.google.com")
+	request, err := provider.MakeAuthenticationRequest(shown.text(t, "signInUrl"), saml.HTTPRedirectBinding, saml.HTTPPostBinding)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := request.Redirect("<back&>", provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := ask(asked.RawQuery).text(t, "page")
+	if !strings.Contains(page, `action="https://accounts.google.com/samlrp/acs"`) || !strings.Contains(page, "&lt;back&amp;&gt;") {
+		t.Errorf("the page is %s", page)
+	}
+	_, answer, _ := strings.Cut(page, `name="SAMLResponse" value="`)
+	answer, _, _ = strings.Cut(answer, `"`)
+	answered := &http.Request{PostForm: url.Values{"SAMLResponse": {html.UnescapeString(answer)}}, URL: &provider.AcsURL}
+	assertion, err := provider.ParseResponse(answered, []string{request.ID})
+	if err != nil || assertion.Subject.NameID.Value != "bot@example.com" {
+		t.Errorf("a service provider reads %+v, %v", assertion, errors.Unwrap(err))
+	}
+	elsewhere := google("https://evil.example")
+	request, _ = elsewhere.MakeAuthenticationRequest(shown.text(t, "signInUrl"), saml.HTTPRedirectBinding, saml.HTTPPostBinding) // as above
+	asked, _ = request.Redirect("", elsewhere)
+	for _, query := range []string{asked.RawQuery, "SAMLRequest=!", "SAMLRequest=" + url.QueryEscape(base64.StdEncoding.EncodeToString([]byte("x")))} {
+		body, _ := json.Marshal(map[string]any{"jobId": jobID, "attempt": 0, "samlRequest": query}) // texts
+		h.call(t, 400, contractToken(jobID, 0), "borrowAccount", string(body))
+	}
 }

@@ -111,7 +111,7 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: bitRate,
-		Sealer: sealer, SignInFolder: settings.SignIn,
+		Sealer: sealer, SignInFolder: settings.SignIn, GoogleURL: settings.Calendars.GoogleURL,
 	})
 	s.cleaner = retention.New(retention.Settings{
 		Store: s.store, Recordings: s.jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,

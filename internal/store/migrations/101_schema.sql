@@ -273,6 +273,7 @@ CREATE TABLE accounts (
     account_group   TEXT NOT NULL DEFAULT '',
     max_meetings    BIGINT NOT NULL,
     file            TEXT NOT NULL DEFAULT '', -- name in the operator's folder
+    saml            BIGINT NOT NULL DEFAULT 0, -- 1: signs in by SAML
     sealed          TEXT NOT NULL, -- cookies and browser profile, encrypted
     signed_in_until BIGINT,
     renewed_at      BIGINT NOT NULL, -- when its owner last signed in
@@ -282,6 +283,13 @@ CREATE TABLE accounts (
 );
 CREATE UNIQUE INDEX accounts_label ON accounts (COALESCE(consumer_id, ''), platform, lower(label));
 CREATE INDEX accounts_consumer ON accounts (consumer_id);
+
+-- What signs the accounts of a consumer, or of the operator (NULL), in by SAML.
+CREATE TABLE saml_secrets (
+    consumer_id TEXT REFERENCES consumers (id) ON DELETE CASCADE,
+    sealed      TEXT NOT NULL -- key and certificate, encrypted
+);
+CREATE UNIQUE INDEX saml_secrets_consumer ON saml_secrets (COALESCE(consumer_id, ''));
 
 -- An account is lent to a job until ended_at is set, or nothing is left to do for the job.
 CREATE TABLE account_uses (

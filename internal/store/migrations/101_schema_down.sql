@@ -1,3 +1,4 @@
+DROP TABLE saml_secrets;
 DROP TABLE account_uses;
 DROP TABLE accounts;
 DROP TABLE search_texts;

@@ -134,6 +134,10 @@ func (s *Service) lend(w http.ResponseWriter, r *http.Request) {
 	}
 	var response ingest.AccountResponse
 	s.Set(func() {
+		if request.SAML != "" {
+			response.Page = s.AnswerSAML(request.SAML)
+			return
+		}
 		s.Refusals = append(s.Refusals, request.Refusal)
 		if request.Refusal != "" || s.Account.Reason == "" {
 			response = s.Account

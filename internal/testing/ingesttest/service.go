@@ -57,11 +57,12 @@ type Service struct {
 	HoldHeartbeats     bool // hold heartbeats that ask for it
 	NextSeconds        int
 	Stats              ingest.Stats
-	Account            ingest.AccountResponse // that the service lends
-	Refusals           []string               // of guests, for which bots asked for an account
-	Returned           []signin.State         // of the account
-	Watched            bool                   // pictures of the page are wanted
-	Screenshots        [][]byte               // received
+	Account            ingest.AccountResponse           // that the service lends
+	AnswerSAML         func(query string) (page string) // to what Google asks
+	Refusals           []string                         // of guests, for which bots asked for an account
+	Returned           []signin.State                   // of the account
+	Watched            bool                             // pictures of the page are wanted
+	Screenshots        [][]byte                         // received
 }
 
 // New returns a service that does not listen; use its Handler.

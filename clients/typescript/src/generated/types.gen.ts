@@ -3372,6 +3372,10 @@ export type Account = {
      */
     reason: string | null;
     /**
+     * Whether bots sign in by SAML.
+     */
+    saml: boolean;
+    /**
      * When its cookies expire, or null if that is unknown.
      */
     signedInUntil: string | null;
@@ -3440,9 +3444,13 @@ export type AccountCreate = {
      */
     maxMeetings?: number;
     /**
+     * Whether the bot signs in by SAML as a user of a Google Workspace domain that trusts the identity provider of your team, instead of with cookies. The account needs its address.
+     */
+    saml?: boolean;
+    /**
      * The cookies of the signed-in user: the text of a JSON or Netscape `cookies.txt` file that a browser extension exports.
      */
-    cookies: string;
+    cookies?: string;
 };
 
 /**
@@ -3488,6 +3496,10 @@ export type AccountRequest = {
      * Why the page refused the bot as a guest.
      */
     refusal?: string;
+    /**
+     * The query with which Google asks who the bot is, for an account that signs in by SAML.
+     */
+    samlRequest?: string;
 };
 
 /**
@@ -3503,6 +3515,32 @@ export type AccountResponse = {
      */
     reason: string;
     state: AccountState;
+    /**
+     * Where a sign-in by SAML starts. Only for an account that signs in so.
+     */
+    signInUrl?: string;
+    /**
+     * The page that answers `samlRequest`.
+     */
+    page?: string;
+};
+
+/**
+ * What the SSO profile of a Google Workspace domain needs. Each team has its own key.
+ */
+export type IdentityProvider = {
+    /**
+     * The IDP entity ID.
+     */
+    entityId: string;
+    /**
+     * The address of the sign-in page, which is also that of the sign-out page. No server is there: the bots answer in their own browsers.
+     */
+    signInUrl: string;
+    /**
+     * The certificate in PEM.
+     */
+    certificate: string;
 };
 
 /**
@@ -8586,6 +8624,39 @@ export type CreateAccountResponses = {
 };
 
 export type CreateAccountResponse = CreateAccountResponses[keyof CreateAccountResponses];
+
+export type GetIdentityProviderData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/identity-provider';
+};
+
+export type GetIdentityProviderErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetIdentityProviderError = GetIdentityProviderErrors[keyof GetIdentityProviderErrors];
+
+export type GetIdentityProviderResponses = {
+    /**
+     * The identity provider.
+     */
+    200: IdentityProvider;
+};
+
+export type GetIdentityProviderResponse = GetIdentityProviderResponses[keyof GetIdentityProviderResponses];
 
 export type DeleteAccountData = {
     body?: never;

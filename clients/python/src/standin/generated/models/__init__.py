@@ -109,6 +109,7 @@ from .host_metrics_cpu_type_0 import HostMetricsCpuType0
 from .host_metrics_disk_type_0 import HostMetricsDiskType0
 from .host_metrics_load_type_0 import HostMetricsLoadType0
 from .host_metrics_ram_type_0 import HostMetricsRamType0
+from .identity_provider import IdentityProvider
 from .ingest_event import IngestEvent
 from .ingest_event_data import IngestEventData
 from .ingest_event_kind import IngestEventKind
@@ -407,6 +408,7 @@ __all__ = (
     "HostMetricsDiskType0",
     "HostMetricsLoadType0",
     "HostMetricsRamType0",
+    "IdentityProvider",
     "IngestEvent",
     "IngestEventData",
     "IngestEventKind",

@@ -37,6 +37,7 @@ class Account:
         condition (AccountCondition): Whether a bot can use it now: `in_use` in as many meetings as it may be, `resting`
             until a time or after refusals, `signed_out` when its cookies have expired.
         reason (None | str): Why it cannot be used, for people.
+        saml (bool): Whether bots sign in by SAML.
         signed_in_until (datetime.datetime | None): When its cookies expire, or null if that is unknown.
         rests_until (datetime.datetime | None): Until when you let it rest.
         last_used_at (datetime.datetime | None): When a bot last signed in with it.
@@ -54,6 +55,7 @@ class Account:
     meetings: int
     condition: AccountCondition
     reason: None | str
+    saml: bool
     signed_in_until: datetime.datetime | None
     rests_until: datetime.datetime | None
     last_used_at: datetime.datetime | None
@@ -84,6 +86,8 @@ class Account:
 
         reason: None | str
         reason = self.reason
+
+        saml = self.saml
 
         signed_in_until: None | str
         if isinstance(self.signed_in_until, datetime.datetime):
@@ -124,6 +128,7 @@ class Account:
                 "meetings": meetings,
                 "condition": condition,
                 "reason": reason,
+                "saml": saml,
                 "signedInUntil": signed_in_until,
                 "restsUntil": rests_until,
                 "lastUsedAt": last_used_at,
@@ -173,6 +178,8 @@ class Account:
             return cast(None | str, data)
 
         reason = _parse_reason(d.pop("reason"))
+
+        saml = d.pop("saml")
 
         def _parse_signed_in_until(data: object) -> datetime.datetime | None:
             if data is None:
@@ -239,6 +246,7 @@ class Account:
             meetings=meetings,
             condition=condition,
             reason=reason,
+            saml=saml,
             signed_in_until=signed_in_until,
             rests_until=rests_until,
             last_used_at=last_used_at,

@@ -19,19 +19,22 @@ class AccountCreate:
     Attributes:
         platform (AccountCreatePlatform): The platform.
         label (str): A label, unique among the accounts of your team on the platform.
-        cookies (str): The cookies of the signed-in user: the text of a JSON or Netscape `cookies.txt` file that a
-            browser extension exports.
         address (str | Unset): Its email address.
         group (str | Unset): A name for several accounts, which jobs can use.
         max_meetings (int | Unset): In how many meetings at once it may be. By default, in one.
+        saml (bool | Unset): Whether the bot signs in by SAML as a user of a Google Workspace domain that trusts the
+            identity provider of your team, instead of with cookies. The account needs its address.
+        cookies (str | Unset): The cookies of the signed-in user: the text of a JSON or Netscape `cookies.txt` file that
+            a browser extension exports.
     """
 
     platform: AccountCreatePlatform
     label: str
-    cookies: str
     address: str | Unset = UNSET
     group: str | Unset = UNSET
     max_meetings: int | Unset = UNSET
+    saml: bool | Unset = UNSET
+    cookies: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,13 +42,15 @@ class AccountCreate:
 
         label = self.label
 
-        cookies = self.cookies
-
         address = self.address
 
         group = self.group
 
         max_meetings = self.max_meetings
+
+        saml = self.saml
+
+        cookies = self.cookies
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -53,7 +58,6 @@ class AccountCreate:
             {
                 "platform": platform,
                 "label": label,
-                "cookies": cookies,
             }
         )
         if address is not UNSET:
@@ -62,6 +66,10 @@ class AccountCreate:
             field_dict["group"] = group
         if max_meetings is not UNSET:
             field_dict["maxMeetings"] = max_meetings
+        if saml is not UNSET:
+            field_dict["saml"] = saml
+        if cookies is not UNSET:
+            field_dict["cookies"] = cookies
 
         return field_dict
 
@@ -72,21 +80,24 @@ class AccountCreate:
 
         label = d.pop("label")
 
-        cookies = d.pop("cookies")
-
         address = d.pop("address", UNSET)
 
         group = d.pop("group", UNSET)
 
         max_meetings = d.pop("maxMeetings", UNSET)
 
+        saml = d.pop("saml", UNSET)
+
+        cookies = d.pop("cookies", UNSET)
+
         account_create = cls(
             platform=platform,
             label=label,
-            cookies=cookies,
             address=address,
             group=group,
             max_meetings=max_meetings,
+            saml=saml,
+            cookies=cookies,
         )
 
         account_create.additional_properties = d

@@ -20,11 +20,14 @@ class AccountRequest:
         job_id (UUID): The ID of the bot's job.
         attempt (int): The number of the attempt, starting at 0.
         refusal (str | Unset): Why the page refused the bot as a guest.
+        saml_request (str | Unset): The query with which Google asks who the bot is, for an account that signs in by
+            SAML.
     """
 
     job_id: UUID
     attempt: int
     refusal: str | Unset = UNSET
+    saml_request: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -33,6 +36,8 @@ class AccountRequest:
         attempt = self.attempt
 
         refusal = self.refusal
+
+        saml_request = self.saml_request
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -44,6 +49,8 @@ class AccountRequest:
         )
         if refusal is not UNSET:
             field_dict["refusal"] = refusal
+        if saml_request is not UNSET:
+            field_dict["samlRequest"] = saml_request
 
         return field_dict
 
@@ -56,10 +63,13 @@ class AccountRequest:
 
         refusal = d.pop("refusal", UNSET)
 
+        saml_request = d.pop("samlRequest", UNSET)
+
         account_request = cls(
             job_id=job_id,
             attempt=attempt,
             refusal=refusal,
+            saml_request=saml_request,
         )
 
         account_request.additional_properties = d
