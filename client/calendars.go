@@ -33,6 +33,8 @@ type CalendarRules struct {
 	TitleMatches    string   `json:"titleMatches,omitempty"`
 	MinParticipants int      `json:"minParticipants,omitempty"`
 	OptOut          string   `json:"optOut,omitempty"`
+	Invite          string   `json:"invite,omitempty"`        // address of an account that is added to meetings
+	TellOrganizer   int      `json:"tellOrganizer,omitempty"` // minutes before a meeting; 0 is never
 }
 
 // Calendar is a connected calendar.

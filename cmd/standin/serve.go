@@ -49,7 +49,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 			return err
 		}
 	}
-	if len(c.Alerts.Mail) > 0 {
+	if len(c.Alerts.Mail) > 0 || c.ReplyURL != "" {
 		if c.AlertMail, err = c.replySettings(""); err != nil {
 			return err
 		}

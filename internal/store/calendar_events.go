@@ -240,3 +240,31 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 	return list(ctx, tx.Reader, "find other events of a job", scanMeeting,
 		`SELECT DISTINCT consumer_id, uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
 }
+
+// tellTime is the longest time before a meeting at which its organizer is told.
+const tellTime = time.Hour
+
+// ClaimArrivals returns the bots that come soon and of which the organizers of their meetings are to be told, each once.
+func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calendarsync.Arrival, err error) {
+	return due, s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		due = nil
+		found, err := list(ctx, tx.Reader, "find organizers to tell", func(r row, a *calendarsync.Arrival) error {
+			return r.Scan(&a.EventID, &a.ConsumerID, &a.Organizer, &a.Title, &a.Start, &a.Zone, &a.Platform, &a.Bot, jsonColumn{&a.Rules})
+		}, `SELECT e.id, e.consumer_id, e.organizer, e.title, e.starts_at, e.zone, e.platform, j.display_name, c.rules
+			FROM calendars c JOIN calendar_events e ON e.calendar_id = c.id JOIN jobs j ON j.id = e.job_id
+			WHERE c.rules LIKE '%"tellOrganizer":%' AND c.deleted = 0 AND e.starts_at > $1 AND e.starts_at <= $2 AND e.told = 0
+				AND e.removed = 0 AND e.wanted = 1 AND e.organizer <> '' AND e.job_id <> '' AND j.wake_at IS NOT NULL
+			ORDER BY e.starts_at, e.id LIMIT 100`, now, now.Add(tellTime))
+		for _, a := range found {
+			if err != nil || a.Start.Sub(now) > time.Duration(a.Rules.TellOrganizer)*time.Minute {
+				continue
+			}
+			var n int64
+			n, err = tx.affected(ctx, "note that an organizer is told", `UPDATE calendar_events SET told = 1 WHERE id = $1 AND told = 0`, a.EventID)
+			if n == 1 {
+				due = append(due, a)
+			}
+		}
+		return err
+	})
+}

@@ -17,14 +17,14 @@ import (
 const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND deleted = 0 AND due_at IS NOT NULL`
 
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
-	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
+	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch, invited`
 
 func scanCalendar(r row, c *calendarsync.Calendar) error {
 	var revoked bool
 	err := r.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job},
 		&c.Poll, &c.CreatedAt,
 		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, &c.ReadAt, &c.SyncedAt, &c.DueAt,
-		&c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch})
+		&c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch}, &c.Invited)
 	if revoked {
 		c.State = calendarsync.Revoked
 	}
@@ -165,10 +165,9 @@ func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 	}
 	return tx.exec(ctx, "save the progress of a calendar", `UPDATE calendars
 		SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10,
-		watch = $11,
-			email = CASE WHEN email = '' THEN $12 ELSE email END WHERE id = $1`,
+		watch = $11, invited = $12, email = CASE WHEN email = '' THEN $13 ELSE email END WHERE id = $1`,
 		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), c.DueAt, c.Lease,
-		c.State == calendarsync.Revoked, jsonValue{c.Watch}, c.Email)
+		c.State == calendarsync.Revoked, jsonValue{c.Watch}, c.Invited, c.Email)
 }
 
 // ChangeSync changes the progress of a calendar with change. It reports false if there is

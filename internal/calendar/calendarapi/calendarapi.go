@@ -195,9 +195,15 @@ func secretOf(access Access, operators string) string {
 }
 
 // ConsentURL returns the page on which a user permits the operator's client to read
-// calendars (RFC 6749, section 4.1, and RFC 7636).
-func (a *API) ConsentURL(p Provider, redirect, state, verifier string) string {
+// calendars, and with invite to change meetings (RFC 6749, section 4.1, and RFC 7636).
+func (a *API) ConsentURL(p Provider, redirect, state, verifier string, invite bool) string {
 	config := a.config(Access{Provider: p})
+	switch {
+	case invite && p == Google:
+		config.Scopes = append(config.Scopes, "https://www.googleapis.com/auth/calendar.events")
+	case invite:
+		config.Scopes[0] += "Write" // Calendars.ReadWrite
+	}
 	config.RedirectURL = redirect
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
 	if p == Google {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,24 @@ func TestEndlessPages(t *testing.T) {
 		_, _, err = opened.List(t.Context(), "", time.Now(), time.Now().Add(time.Hour))
 		if refused, ok := errors.AsType[*calendarapi.Error](err); !ok || !strings.Contains(refused.Reason, "too many pages") || requests > 250 {
 			t.Errorf("%s: %v after %d requests", p, err, requests)
+		}
+	}
+}
+
+// TestConsentURL checks that a user is asked for permission to change meetings only if an account is to be added to them.
+func TestConsentURL(t *testing.T) {
+	t.Parallel()
+	api := calendarapi.New(calendarapi.Settings{GoogleClientID: "g", MicrosoftClientID: "m"}, http.DefaultClient, nil)
+	for provider, want := range map[calendarapi.Provider][2]string{
+		calendarapi.Google: {"https://www.googleapis.com/auth/calendar.readonly",
+			"https://www.googleapis.com/auth/calendar.readonly https://www.googleapis.com/auth/calendar.events"},
+		calendarapi.Microsoft: {"https://graph.microsoft.com/Calendars.Read offline_access", "https://graph.microsoft.com/Calendars.ReadWrite offline_access"},
+	} {
+		for n, invite := range []bool{false, true} {
+			address, err := url.Parse(api.ConsentURL(provider, "https://standin.test/back", "state", "verifier", invite))
+			if err != nil || address.Query().Get("scope") != want[n] {
+				t.Errorf("%s, invite %t: %v, %v", provider, invite, address, err)
+			}
 		}
 	}
 }

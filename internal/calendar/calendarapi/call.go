@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -109,6 +110,34 @@ func (c *Calendar) Calendars(ctx context.Context) (found []Listed, err error) {
 		}
 	}
 	return found, nil
+}
+
+// Invite adds a guest to the meeting with a UID that starts at a time, unless it is gone. Nobody is told by mail.
+func (c *Calendar) Invite(ctx context.Context, uid string, start time.Time, guest string) error {
+	var page struct {
+		Items, Value []struct { // of Google, of Microsoft
+			ID, ICalUID string
+			Attendees   []any
+		}
+	}
+	added, list, change := any(map[string]string{"email": guest}), c.googleCalendar()+"/events?"+url.Values{
+		"singleEvents": {"true"}, "iCalUID": {uid}, "timeMin": {start.Format(time.RFC3339)}, "timeMax": {start.Add(time.Second).Format(time.RFC3339)},
+	}.Encode(), c.googleCalendar()+"/events/%s?sendUpdates=none"
+	if c.access.Provider == Microsoft {
+		window := windowOf(start, start.Add(time.Second))
+		window.Set("$select", "id,iCalUId,attendees")
+		added = map[string]any{"type": "optional", "emailAddress": map[string]string{"address": guest}}
+		list, change = c.graph()+c.resource()+"/calendarView?"+window.Encode(), c.graph()+"/me/events/%s"
+	}
+	if err := c.call(ctx, http.MethodGet, list, nil, &page); err != nil {
+		return err
+	}
+	for _, found := range append(page.Items, page.Value...) {
+		if found.ICalUID == uid {
+			return c.call(ctx, http.MethodPatch, fmt.Sprintf(change, segment(found.ID)), map[string]any{"attendees": append(found.Attendees, added)}, nil)
+		}
+	}
+	return nil
 }
 
 // Watch is a subscription to the changes of a calendar.

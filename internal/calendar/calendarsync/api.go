@@ -16,6 +16,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/base/text"
 	"standin/internal/calendar/calendarapi"
+	"standin/internal/jobs/signin"
 )
 
 const (
@@ -67,7 +68,36 @@ func (w *Service) readAPI(ctx context.Context, c *Calendar, known Validators, no
 	}
 	c.Validators, c.ReadAt = Validators{Position: position}, exact(now)
 	w.watch(ctx, opened, c, now)
-	return eventsOf(*c, listed), true, nil
+	meetings = eventsOf(*c, listed)
+	c.Error = w.invite(ctx, opened, c, meetings, now)
+	return meetings, true, nil
+}
+
+// maxInvites is how many meetings an account is added to in one sync, and inviteTime how long before they start.
+const (
+	maxInvites = 20
+	inviteTime = 2 * 24 * time.Hour
+)
+
+// invite adds the account of the rules to the meetings of the next days that get a bot. It returns why it could not, for
+// people. An account that was added once and is a guest no longer was removed by a person.
+func (w *Service) invite(ctx context.Context, opened *calendarapi.Calendar, c *Calendar, meetings []Event, now time.Time) string {
+	left := maxInvites
+	for _, e := range meetings {
+		wanted := e.ByRules.Record && e.Problem == "" && e.Start.After(now) && e.Start.Before(now.Add(inviteTime)) && e.Organizer == c.Email
+		if c.Rules.Invite == "" || !wanted || left == 0 || strings.Contains(e.Guests, signin.GuestKey(c.Rules.Invite)) ||
+			strings.Contains(c.Invited, signin.GuestKey(identity(e))) {
+			continue
+		}
+		left--
+		if err := opened.Invite(ctx, e.UID, e.Start, c.Rules.Invite); err != nil {
+			w.Log.Warn("cannot add an account to a meeting", "calendar", c.ID, "reason", err)
+			return "The account " + c.Rules.Invite + " cannot be added to meetings: " + err.Error()
+		}
+		c.Invited += " " + signin.GuestKey(identity(e))
+		c.Invited = c.Invited[max(0, len(c.Invited)-maxInvited):]
+	}
+	return ""
 }
 
 // nearChanged reports whether the next hours of a calendar of Microsoft 365 are not as known:
@@ -198,8 +228,8 @@ func (w *Service) Providers() []calendarapi.Provider { return w.apis.Providers()
 
 // ConsentURL returns the page of a provider on which a user gives permission. The state
 // and the verifier (RFC 7636) are secrets of the user's browser.
-func (w *Service) ConsentURL(p calendarapi.Provider, state, verifier string) string {
-	return w.apis.ConsentURL(p, w.BaseURL+redirectPath, state, verifier)
+func (w *Service) ConsentURL(p calendarapi.Provider, state, verifier string, invite bool) string {
+	return w.apis.ConsentURL(p, w.BaseURL+redirectPath, state, verifier, invite)
 }
 
 // Exchange returns the refresh token for the code that a provider has sent. The error may

@@ -428,3 +428,43 @@ func TestLastMoment(t *testing.T) {
 func limited(reason string) string {
 	return `{"error":{"code":403,"errors":[{"domain":"usageLimits","reason":"` + reason + `"}]}}`
 }
+
+// TestInvite checks that an account is added once to the meetings that get a bot and that the owner organizes, that the other
+// guests stay, that a person can remove it, and that a missing permission is told while the calendar is still read.
+func TestInvite(t *testing.T) {
+	t.Parallel()
+	const bot = "recorder@example.test"
+	onEachAPI(t, func(t *testing.T, h *harness, p calendarapi.Provider) {
+		own := func(e *calendartest.Event) { e.Organizer = calendartest.Owner }
+		h.apis.Set(calendartest.Main,
+			planningEvent(own), planningEvent(func(e *calendartest.Event) { e.ID, e.UID = "other", "other" }),
+			planningEvent(func(e *calendartest.Event) { own(e); e.ID, e.UID, e.Conference = "lunch", "lunch", "" }),
+			planningEvent(func(e *calendartest.Event) { own(e); e.ID, e.UID, e.Start = "far", "far", at(30, 9) }),
+		)
+		guests := []string{calendartest.Owner, "bob@example.org"}
+		id := h.connectAPI(t, p, func(c *calendarsync.Connection) { c.Rules.Invite = bot })
+		h.sync(t, id)
+		h.sync(t, id)
+		for _, event := range []string{"other", "lunch", "far"} {
+			expect(t, "guests of "+event, h.apis.Guests(event), guests)
+		}
+		invited := append(slices.Clone(guests), bot)
+		expect(t, "guests", h.apis.Guests("planning"), invited)
+		h.sync(t, id)
+		expect(t, "guests after another sync", h.apis.Guests("planning"), invited)
+		h.apis.Set(calendartest.Main, planningEvent(own))
+		h.sync(t, id)
+		expect(t, "guests after a person has removed the account", h.apis.Guests("planning"), guests)
+
+		h.apis.Set(calendartest.Main, planningEvent(func(e *calendartest.Event) { own(e); e.ID, e.UID, e.Start = "next", "next", at(27, 15) }))
+		h.apis.FailPatch()
+		h.sync(t, id)
+		c, err := h.Calendar(t.Context(), h.caller, id)
+		if err != nil || c.State != calendarsync.Active || !strings.HasPrefix(c.Error, "The account "+bot+" cannot be added to meetings: ") {
+			t.Errorf("without permission the calendar is %s: %q, %v", c.State, c.Error, err)
+		}
+		if jobs := h.scheduled(t); !slices.ContainsFunc(jobs, func(job string) bool { return strings.HasPrefix(job, "11-27 15:00") }) {
+			t.Errorf("without permission to add guests, the jobs are %q", jobs)
+		}
+	})
+}

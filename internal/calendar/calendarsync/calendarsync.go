@@ -74,6 +74,7 @@ type Sync struct {
 	Failures   int    // in a row
 	Validators Validators
 	Watch      calendarapi.Watch // of an API
+	Invited    string            // keys of the meetings to which an account was added, the newest last
 	ReadAt     time.Time         // when it was read completely; zero if it was not
 	SyncedAt   time.Time         // when it was read successfully, also if nothing had changed
 	DueAt      time.Time         // when it is read next, or when the lease ends
@@ -89,6 +90,9 @@ type Validators struct {
 	LastModified string `json:"lastModified,omitempty"`
 	Position     string `json:"position,omitempty"`
 }
+
+// maxInvited is the length of Sync.Invited.
+const maxInvited = 4000
 
 // JobOptions are the settings of the jobs of a calendar. Empty ones leave those of the
 // consumer, or else of the service, as they are.
@@ -168,4 +172,17 @@ type Meeting struct {
 	ConsumerID uuid.UUID
 	UID        string
 	Original   time.Time
+}
+
+// Arrival is a bot that comes to a meeting soon.
+type Arrival struct {
+	EventID    uuid.UUID
+	ConsumerID uuid.UUID
+	Organizer  string // mail address
+	Title      string
+	Start      time.Time
+	Zone       string // IANA name; empty if unknown
+	Platform   job.Platform
+	Bot        string // its name in the meeting
+	Rules      Rules  // of the calendar
 }

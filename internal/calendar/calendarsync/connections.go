@@ -43,7 +43,7 @@ func (w *Service) Connect(ctx context.Context, caller account.Caller, request Co
 	if err := set(); err != nil {
 		return Calendar{}, err
 	}
-	if err := c.check(caller); err != nil {
+	if err := w.check(c, caller); err != nil {
 		return Calendar{}, err
 	}
 	if err := w.Store.InsertCalendar(ctx, c); err != nil {
@@ -63,11 +63,15 @@ func (w *Service) setAddress(c *Calendar, text string) error {
 }
 
 // check checks what schemas cannot.
-func (c Calendar) check(caller account.Caller) error {
+func (w *Service) check(c Calendar, caller account.Caller) error {
 	if _, err := c.Rules.compileTitle(); err != nil {
 		return invalid("the pattern for titles is not a regular expression", "rules", "titleMatches")
 	}
 	switch {
+	case c.Rules.TellOrganizer > 0 && !w.SendsMail:
+		return invalid("this service sends no mail: its operator must set STANDIN_MAIL_REPLY_URL", "rules", "tellOrganizer")
+	case c.Rules.Invite != "" && c.Provider == Feed:
+		return invalid("an account can be added to meetings only through the API of Google or Microsoft", "rules", "invite")
 	case c.Rules.needsEmail() != "" && c.Email == "" && c.Provider == Feed: // others are asked for it
 		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.needsEmail()), "email")
 	case caller.Mode == job.Test:
@@ -125,7 +129,7 @@ func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUI
 		}
 		set(&c.Job, patch.Job)
 		set(&c.Poll, patch.Poll)
-		return c.check(caller)
+		return w.check(*c, caller)
 	})
 	if err == nil {
 		w.Wake()

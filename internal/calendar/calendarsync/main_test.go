@@ -108,7 +108,7 @@ func serviceSettings(s calendarsync.Store, jobs calendarsync.Jobs, now func() ti
 	key, err := calendarsync.NewKey([]byte("a key for the tests"))
 	return calendarsync.Settings{
 		Store: s, Jobs: jobs, Key: key, Now: now, Log: slog.New(slog.DiscardHandler),
-		Network: dialguard.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, BaseURL: "https://standin.test",
+		Network: dialguard.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, BaseURL: "https://standin.test", SendsMail: true,
 	}, err
 }
 

@@ -39,6 +39,12 @@ type Rules struct {
 	TitleMatches    string      `json:"titleMatches"`     // regular expression (RE2), ignoring case; empty for any title
 	MinParticipants int         `json:"minParticipants"`  // organizer included; 0 for any number
 	OptOut          string      `json:"optOut"`           // in a title or description, ignoring case; empty for none
+
+	// Invite is the mail address of an account that is added to meetings that get a bot and that the owner organizes; empty for
+	// none. The access to the calendar must permit it.
+	Invite string `json:"invite,omitempty"`
+	// TellOrganizer is how many minutes before such a meeting its organizer is told by mail that a bot comes; 0 for never.
+	TellOrganizer int `json:"tellOrganizer,omitempty"`
 }
 
 // DefaultRules returns the rules of a calendar that sets none.

@@ -89,6 +89,7 @@ type Settings struct {
 	Network      dialguard.Network
 	APIs         calendarapi.Settings
 	BaseURL      string   // of the service
+	SendsMail    bool     // whether the service can tell organizers
 	MeetingHosts []string // hosts of meetings beside those of the platforms
 	Now          func() time.Time
 	Log          *slog.Logger
@@ -204,6 +205,9 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	if now.Sub(c.ReadAt) > fullInterval { // the window moves also if the feed does not change
 		known = Validators{}
 	}
+	if c.State != Active {
+		c.Error = ""
+	}
 	fetch := w.fetchAPI
 	if c.Provider == Feed {
 		fetch = w.fetchFeed
@@ -220,7 +224,7 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	if err != nil {
 		return Changes{}, err
 	}
-	c.State, c.Error, c.Failures, c.SyncedAt = Active, "", 0, exact(now)
+	c.State, c.Failures, c.SyncedAt = Active, 0, exact(now)
 	c.DueAt = now.Add(c.Poll - rand.N(c.Poll/10))
 	var save []Event
 	if changed {

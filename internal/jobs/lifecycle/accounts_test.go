@@ -93,7 +93,7 @@ func TestAccountLoans(t *testing.T) {
 					}
 					bot := botOf(t, created.ID, attempt)
 					for range 1 + random.IntN(2) { // the answer to the first request may be lost
-						lent, err := nodes[random.IntN(2)].LendAccount(t.Context(), bot, "")
+						lent, err := nodes[random.IntN(2)].LendAccount(t.Context(), bot, ingest.AccountRequest{})
 						if err != nil {
 							t.Error(err)
 						}
@@ -158,7 +158,7 @@ func TestAccountReturned(t *testing.T) {
 			t.Fatal(err)
 		}
 		bot := botOf(t, created.ID, 0)
-		lent, err := h.LendAccount(t.Context(), bot, "")
+		lent, err := h.LendAccount(t.Context(), bot, ingest.AccountRequest{})
 		if err != nil || lent.Account != "Recorder" {
 			t.Fatalf("lent %+v, %v", lent, err)
 		}
@@ -197,7 +197,7 @@ func TestAccountReturned(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if lent, err := h.LendAccount(t.Context(), botOf(t, created.ID, attempt), ""); err != nil || lent.Account == "" {
+		if lent, err := h.LendAccount(t.Context(), botOf(t, created.ID, attempt), ingest.AccountRequest{}); err != nil || lent.Account == "" {
 			t.Fatalf("attempt %d got %+v, %v", attempt, lent, err)
 		}
 	}

@@ -35,6 +35,9 @@ type EventScheduler struct {
 	// for a consumer without an active plan; 0 is no limit.
 	FreeTierJobs int
 
+	// SendMail sends a mail to organizers of meetings; nil if the service sends none.
+	SendMail func(ctx context.Context, to []string, subject, body string) error
+
 	// WebhookSecret is given to new consumers; each gets its own when empty.
 	WebhookSecret string
 }

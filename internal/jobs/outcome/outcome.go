@@ -29,6 +29,15 @@ type Explanation struct {
 	Failed bool
 }
 
+// HostSteps are what the host of a meeting can do so that a bot is let in.
+var HostSteps = map[job.Platform]string{
+	job.Meet: "In Google Meet, the host opens People and admits it under “Waiting to join”. Guests who are not on the invitation may be in a second " +
+		"list there, which is refused by itself unless the host opens it. Whoever is on the invitation is let in without waiting.",
+	job.Teams: "In Microsoft Teams, the organizer opens People and admits it. If Teams takes it for a bot, the organizer has to admit it alone, and the " +
+		"meeting policy of the organization (ExternalBotAccessMode) must allow external bots.",
+	job.ZoomWeb: "In Zoom, the host opens Participants and admits it from the waiting room. The host must have started the meeting.",
+}
+
 // Explain describes a job by its status, the status in which it failed, and the end
 // reason and the partial flag of its manifest.
 func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Explanation {
@@ -45,12 +54,18 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 			e.Title, e.Text = "The meeting page refused the bot", "It shows a captcha, or it refuses visitors that it takes for bots."
 			e.Action = "Let the bot sign in, or ask the host to allow guests."
 		}
+		if j.FailureCode == job.LobbyTimeout || j.FailureCode == job.HostDeniedAdmission {
+			e.Action = strings.TrimSpace(e.Action + " " + HostSteps[j.Platform])
+		}
 		e.Failed, e.Stage = true, stages[failedIn]
 		return e
 	case job.Completed, job.Cancelled:
 		return explainEnded(j, endReason, partial)
 	}
 	if e, ok := running[j.Status]; ok {
+		if j.Status == job.EnteringLobby {
+			e.Action = HostSteps[j.Platform]
+		}
 		return e
 	}
 	return Explanation{Title: "The recording is being finished", Text: "The bot has left the meeting. The recording will be ready soon."}

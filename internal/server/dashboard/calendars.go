@@ -44,6 +44,8 @@ type calendarForm struct {
 	TitleMatches    string   `json:"titleMatches"`
 	MinParticipants string   `json:"minParticipants"`
 	OptOut          string   `json:"optOut"`
+	Invite          string   `json:"invite"`
+	TellOrganizer   string   `json:"tellOrganizer"`
 }
 
 // Chosen reports whether a choice of Records is set.
@@ -62,6 +64,7 @@ func formOf(c calendarsync.Calendar) calendarForm {
 	form := calendarForm{
 		Name: c.Name, Email: strings.Join(append([]string{c.Email}, c.Rules.Aliases...), ","), TitleMatches: c.Rules.TitleMatches,
 		MinParticipants: strconv.Itoa(c.Rules.MinParticipants), OptOut: c.Rules.OptOut,
+		Invite: c.Rules.Invite, TellOrganizer: strconv.Itoa(c.Rules.TellOrganizer),
 	}
 	for _, condition := range c.Rules.Conditions(c.Email) {
 		form.Record = append(form.Record, string(condition))
@@ -74,13 +77,16 @@ func readCalendarForm(form url.Values) calendarForm {
 	return calendarForm{
 		Name: field("name", 200), Address: strings.TrimSpace(form.Get("address")), Email: field("email", 1000), Record: form["record"],
 		TitleMatches: field("titleMatches", 200), MinParticipants: form.Get("minParticipants"), OptOut: field("optOut", 50),
+		Invite: strings.ToLower(field("invite", 254)), TellOrganizer: form.Get("tellOrganizer"),
 	}
 }
 
 // rules returns the rules and the owner's address of the form, or a sentence that says what
 // is wrong.
 func (f calendarForm) rules() (rules calendarsync.Rules, owner, problem string) {
-	rules = calendarsync.Rules{TitleMatches: f.TitleMatches, OptOut: f.OptOut, Aliases: strings.Fields(strings.ReplaceAll(f.Email, ",", " "))}
+	rules = calendarsync.Rules{
+		TitleMatches: f.TitleMatches, OptOut: f.OptOut, Aliases: strings.Fields(strings.ReplaceAll(f.Email, ",", " ")), Invite: f.Invite,
+	}
 	wrong := slices.ContainsFunc(rules.Aliases, func(address string) bool { return !strings.Contains(address, "@") })
 	if len(rules.Aliases) > 0 {
 		owner, rules.Aliases = rules.Aliases[0], rules.Aliases[1:]
@@ -98,17 +104,20 @@ func (f calendarForm) rules() (rules calendarsync.Rules, owner, problem string) 
 		rules.Record = nil
 	}
 	n, err := strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
+	before, beforeErr := strconv.Atoi("0" + strings.TrimSpace(f.TellOrganizer))
 	switch {
 	case !known:
 		return rules, owner, "Choose which meetings are recorded."
 	case f.Name == "":
 		return rules, owner, "Enter a name."
-	case wrong:
+	case wrong || f.Invite != "" && !strings.Contains(f.Invite, "@"):
 		return rules, owner, "The email address is not valid."
+	case beforeErr != nil || before > 60:
+		return rules, owner, "The organizer can be told up to 60 minutes before."
 	case err != nil || n > 1000:
 		return rules, owner, "The number of participants must be between 0 and 1000."
 	}
-	rules.MinParticipants = n
+	rules.MinParticipants, rules.TellOrganizer = n, before
 	return rules, owner, ""
 }
 

@@ -63,7 +63,7 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 		})
 	}
 	req.setCookie(consentCookie, value, consentLifetime)
-	address := d.Calendars.ConsentURL(state.Provider, state.State, state.Verifier)
+	address := d.Calendars.ConsentURL(state.Provider, state.State, state.Verifier, state.Form.Invite != "")
 	req.Header().Set("Refresh", "0; url="+address)
 	return req.showStatus(http.StatusOK, "consent", "Connect a calendar", consentView{state.Provider.Title(), address})
 }

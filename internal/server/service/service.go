@@ -200,6 +200,7 @@ func (s *Service) run(ctx context.Context) {
 			Run: func(ctx context.Context) error { return s.store.DeleteExpired(ctx, time.Now()) },
 		}, runner.Task{Name: "analyze what has grown", Every: 5 * time.Second, Run: s.store.AnalyzeGrown},
 			runner.Task{Name: "correct times ahead", Every: time.Minute, Run: s.correctTimes},
+			runner.Task{Name: "tell organizers", Every: time.Minute, Run: s.invites.TellOrganizers},
 			runner.Task{Name: "settle invitations", Every: time.Minute, Run: s.invites.SettleInvitations},
 			runner.Task{Name: "delete old invitations", Every: 24 * time.Hour, Run: s.store.DeleteOldInvitations})...)
 	})

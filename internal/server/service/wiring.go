@@ -78,9 +78,12 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
 	s.invites = s.scheduler(s.store, s.jobs)
+	if s.AlertMail.URL != nil {
+		s.invites.SendMail = s.AlertMail.Send
+	}
 	s.calendars = calendarsync.New(calendarsync.Settings{
 		Store: s.store, Jobs: s.invites, Key: s.jobs.Sealer, Network: s.network,
-		APIs: s.Calendars, BaseURL: settings.BaseURL, MeetingHosts: s.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: log,
+		APIs: s.Calendars, BaseURL: settings.BaseURL, SendsMail: s.AlertMail.URL != nil, MeetingHosts: s.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: log,
 	})
 	return s.buildServer(machine)
 }

@@ -336,7 +336,8 @@ CREATE TABLE calendars (
     deleted     BIGINT NOT NULL, -- 1: its jobs are to be cancelled, then it is removed
     provider    TEXT NOT NULL DEFAULT 'feed', -- or google, microsoft, mail, intake
     revoked     BIGINT NOT NULL DEFAULT 0,    -- 1: the owner has to give permission again
-    watch       TEXT NOT NULL DEFAULT '{}'    -- the provider's notifications
+    watch       TEXT NOT NULL DEFAULT '{}',   -- the provider's notifications
+    invited     TEXT NOT NULL DEFAULT ''      -- keys of the meetings to which an account was added
 );
 CREATE INDEX calendars_consumer ON calendars (consumer_id, id);
 CREATE UNIQUE INDEX calendars_invitations ON calendars (consumer_id, provider) WHERE provider IN ('mail', 'intake');
@@ -370,6 +371,7 @@ CREATE TABLE calendar_events (
     removed      BIGINT NOT NULL, -- 1: the calendar no longer has it
     dirty        BIGINT NOT NULL, -- 1: its job is to be checked
     decided_start BIGINT,         -- starts_at when it was decided last
+    told         BIGINT NOT NULL DEFAULT 0, -- 1: its organizer was told that a bot comes
     wanted       BIGINT NOT NULL, -- 1: its meeting's events ask for the job
     record       BIGINT NOT NULL, -- 1: a bot comes, whoever asks for it
     reason       TEXT NOT NULL,

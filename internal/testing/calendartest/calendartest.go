@@ -5,6 +5,7 @@
 package calendartest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -76,6 +77,7 @@ type Server struct {
 	changed   time.Time
 	pageSize  int
 	rotates   bool
+	readOnly  bool
 	tokens    map[string]bool   // valid refresh tokens
 	access    map[string]bool   // valid access tokens
 	codes     map[string]string // code challenges by authorization code
@@ -173,6 +175,53 @@ func (s *Server) Delete(calendar string, ids ...string) {
 		e.version, e.deleted = s.version, true
 		s.calendars[calendar][id] = e
 	}
+}
+
+// patch changes an event of the main calendar: the guests are replaced. Rooms are kept.
+func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Attendees []struct {
+			Email          string
+			ResponseStatus string
+			Resource       bool
+			Type           string
+			EmailAddress   struct{ Address string }
+		}
+	}
+	if s.readOnly {
+		respond(w, http.StatusForbidden, map[string]any{"error": map[string]any{"code": http.StatusForbidden, "message": "insufficientPermissions"}})
+		return
+	}
+	e, ok := s.calendars[Main][r.PathValue("event")]
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || !ok {
+		respond(w, http.StatusNotFound, map[string]any{"error": map[string]any{"code": "ErrorItemNotFound"}})
+		return
+	}
+	known := e.Attendees
+	e.Attendees = make(map[string]string)
+	for _, a := range body.Attendees {
+		if address := cmp.Or(a.Email, a.EmailAddress.Address); !a.Resource && a.Type != "resource" {
+			e.Attendees[address] = cmp.Or(known[address], "needsAction")
+		}
+	}
+	s.version++
+	e.version = s.version
+	s.calendars[Main][e.ID] = e
+	respond(w, http.StatusOK, map[string]any{})
+}
+
+// FailPatch takes away the permission to change events.
+func (s *Server) FailPatch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readOnly = true
+}
+
+// Guests returns the addresses of the guests of an event of the main calendar, sorted.
+func (s *Server) Guests(id string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.calendars[Main][id].Attendees))
 }
 
 // Vanish deletes events of a calendar without reporting it, as users of Microsoft Graph have seen

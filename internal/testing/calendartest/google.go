@@ -12,6 +12,7 @@ import (
 func (s *Server) routeGoogle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /calendar/v3/calendars/{calendar}", s.api(s.googleCalendar))
 	mux.HandleFunc("GET /calendar/v3/calendars/{calendar}/events", s.api(s.googleEvents))
+	mux.HandleFunc("PATCH /calendar/v3/calendars/{calendar}/events/{event}", s.api(s.patch))
 	mux.HandleFunc("POST /calendar/v3/calendars/{calendar}/events/watch", s.api(s.googleWatch))
 	mux.HandleFunc("POST /calendar/v3/channels/stop", s.api(s.googleStop))
 	mux.HandleFunc("GET /calendar/v3/users/me/calendarList", s.api(func(w http.ResponseWriter, _ *http.Request) {

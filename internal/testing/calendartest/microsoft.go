@@ -15,6 +15,7 @@ func (s *Server) routeMicrosoft(mux *http.ServeMux) {
 		mux.HandleFunc("GET "+path+"/calendarView", s.api(s.graphView))
 		mux.HandleFunc("GET "+path+"/calendarView/delta", s.api(s.graphDelta))
 	}
+	mux.HandleFunc("PATCH /graph/v1.0/me/events/{event}", s.api(s.patch))
 	mux.HandleFunc("GET /graph/v1.0/me/calendars", s.api(func(w http.ResponseWriter, _ *http.Request) {
 		value := []map[string]any{}
 		for id := range s.calendars {

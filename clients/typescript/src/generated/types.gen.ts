@@ -3287,6 +3287,14 @@ export type CalendarRules = {
      * A meeting with this text in its title or description gets no bot, ignoring case. Empty for none. Default: #nobot.
      */
     optOut?: string;
+    /**
+     * The address of an account that is added as a guest to the meetings of the next two days that get a bot and that the owner organizes. The access to the calendar must permit it (`calendar.events`, `Calendars.ReadWrite`). Default: none.
+     */
+    invite?: string;
+    /**
+     * How many minutes before a meeting that gets a bot its organizer is told by mail, if the organizer has an address of the domain of a user of your team. Default: 0, never.
+     */
+    tellOrganizer?: number;
 };
 
 /**
@@ -4944,7 +4952,7 @@ export type WebhookCalendar = {
      */
     previous: string;
     /**
-     * Why it cannot be read, or null.
+     * Why it cannot be read, or why its account cannot be added to meetings; or null.
      */
     error: string | null;
 };

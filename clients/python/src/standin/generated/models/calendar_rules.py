@@ -30,6 +30,11 @@ class CalendarRules:
             those who declined. Default: 0.
         opt_out (str | Unset): A meeting with this text in its title or description gets no bot, ignoring case. Empty
             for none. Default: #nobot.
+        invite (str | Unset): The address of an account that is added as a guest to the meetings of the next two days
+            that get a bot and that the owner organizes. The access to the calendar must permit it (`calendar.events`,
+            `Calendars.ReadWrite`). Default: none.
+        tell_organizer (int | Unset): How many minutes before a meeting that gets a bot its organizer is told by mail,
+            if the organizer has an address of the domain of a user of your team. Default: 0, never.
     """
 
     record: list[CalendarRulesRecordType0Item] | None | Unset = UNSET
@@ -37,6 +42,8 @@ class CalendarRules:
     title_matches: str | Unset = UNSET
     min_participants: int | Unset = UNSET
     opt_out: str | Unset = UNSET
+    invite: str | Unset = UNSET
+    tell_organizer: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,6 +69,10 @@ class CalendarRules:
 
         opt_out = self.opt_out
 
+        invite = self.invite
+
+        tell_organizer = self.tell_organizer
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({})
@@ -75,6 +86,10 @@ class CalendarRules:
             field_dict["minParticipants"] = min_participants
         if opt_out is not UNSET:
             field_dict["optOut"] = opt_out
+        if invite is not UNSET:
+            field_dict["invite"] = invite
+        if tell_organizer is not UNSET:
+            field_dict["tellOrganizer"] = tell_organizer
 
         return field_dict
 
@@ -112,12 +127,18 @@ class CalendarRules:
 
         opt_out = d.pop("optOut", UNSET)
 
+        invite = d.pop("invite", UNSET)
+
+        tell_organizer = d.pop("tellOrganizer", UNSET)
+
         calendar_rules = cls(
             record=record,
             aliases=aliases,
             title_matches=title_matches,
             min_participants=min_participants,
             opt_out=opt_out,
+            invite=invite,
+            tell_organizer=tell_organizer,
         )
 
         calendar_rules.additional_properties = d

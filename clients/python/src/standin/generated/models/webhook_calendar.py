@@ -19,7 +19,7 @@ class WebhookCalendar:
         name (str): The display name.
         state (str): Its state, as in `GET /api/v1/calendars/{id}`.
         previous (str): The state before.
-        error (None | str): Why it cannot be read, or null.
+        error (None | str): Why it cannot be read, or why its account cannot be added to meetings; or null.
     """
 
     calendar_id: UUID
