@@ -39,8 +39,9 @@ func entryDelay(plan Plan) time.Duration {
 	return 60 * time.Second
 }
 
-// attend sends a bot into a meeting and returns what it reported.
-func attend(t *testing.T, plan Plan) result {
+// attend sends a bot into a meeting and returns what it reported. noAccount says why the service has no account for a bot that
+// may sign in; empty for a bot that may not.
+func attend(t *testing.T, plan Plan, noAccount string) result {
 	t.Helper()
 	meeting := Open(plan)
 	defer meeting.Close()
@@ -74,6 +75,10 @@ func attend(t *testing.T, plan Plan) result {
 	}
 	if plan.Scenario == "alone" {
 		settings.AutoLeave.AfterSoloSeconds = int(soloLimit.Seconds())
+	}
+	if noAccount != "" {
+		settings.SignIn = job.SignInIfRequired
+		service.Set(func() { service.Account.Reason = noAccount })
 	}
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), attendTimeout)

@@ -152,7 +152,7 @@ func runAll(t *testing.T, plans []Plan) []result {
 		running.Go(func() {
 			defer func() { <-slots }()
 			t.Run(plan.String(), func(t *testing.T) {
-				result := attend(t, plan)
+				result := attend(t, plan, "")
 				if !result.right() || result.devicesOn {
 					fmt.Println(result)
 				}
