@@ -77,7 +77,7 @@ test-long: ## Run all tests, with the long ones
 race: ## Run the short tests of the packages that start goroutines, but browsers, with the race detector
 	@scripts/setup.sh test
 	$(WITH_POSTGRES) go test -race -short $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+go [a-zA-Z.]+\(|\.Go\(' internal | \
-		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session|zoomsdk)|replica|testing' | sed 's|^|./|')
+		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session)|replica|testing' | sed 's|^|./|')
 
 .PHONY: mutations
 mutations: ## Change 40 important lines, one at a time, and check that the short tests of each package notice (MUTATIONS="lease-valid")

@@ -34,7 +34,6 @@ var secretSettings = regexp.MustCompile(`_(SECRET|PASSWORD|TOKEN|KEY)$`)
 
 // notSecret are settings whose names end like those of secrets.
 var notSecret = []string{
-	"STANDIN_ZOOM_SDK_KEY",           // a client ID
 	"STANDIN_MAIL_TLS_KEY",           // the path of a file
 	"STANDIN_KUBERNETES_POD_SECRET",  // the name of an object
 	"STANDIN_DOCKER_TLS_KEY",         // the path of a file
@@ -56,7 +55,7 @@ func TestSecretsStayPrivate(t *testing.T) {
 	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
 		"STANDIN_PICTURE_SIZE=640x360", "STANDIN_FRAME_RATE=8",
 		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+
-			strings.TrimPrefix(meetings.URL(), "http://"), "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
+			strings.TrimPrefix(meetings.URL(), "http://"), "STANDIN_MAIL=true",
 		// no collector, so that errors are logged
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=api-key="+secrets.of("OTLP header"))
 	t.Cleanup(func() { stopBots(t, dir) }) // after the service, which would replace them
@@ -143,7 +142,7 @@ func newSecrets(t *testing.T) *secretValues {
 	}
 	s.values["STANDIN_WEBHOOK_SECRET"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()))
 	for _, name := range []string{
-		"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_OIDC_CLIENT_SECRET", "STANDIN_ZOOM_SDK_SECRET",
+		"STANDIN_INGEST_SIGNING_KEY", "STANDIN_ADMIN_SECRET", "STANDIN_OIDC_CLIENT_SECRET",
 	} {
 		if s.values[name] == "" {
 			t.Fatalf("serve has no setting %s: %v", name, s.values)

@@ -26,7 +26,7 @@ const maxConfigBytes = 1 << 20
 // BotConfig is the configuration of one bot. Launchers encode it as a JSON
 // file, which "standin bot --config FILE" reads. Arguments, environment and
 // labels of a bot hold no part of it, because it contains the bot's token, the
-// meeting's passcode and the Zoom SDK's secret.
+// meeting's passcode and the signature of a stream.
 type BotConfig struct {
 	Assignment
 	BotSettings
@@ -63,12 +63,11 @@ func (a Assignment) Key() Key { return Key{a.JobID, a.Attempt} }
 type BotSettings struct {
 	LogSettings
 
-	Browser      string  `json:"browser,omitempty" env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
-	BrowserMode  string  `json:"browserMode,omitempty" env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
-	NoSandbox    bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its sandbox, on systems that do not support it. Required as root."`
-	MediaOverTCP bool    `json:"mediaOverTCP,omitempty" name:"media-over-tcp" env:"STANDIN_MEDIA_OVER_TCP" help:"Send the media of meetings over TCP through the bot's proxy, so that pages cannot send UDP packets. Quality is lower on a lossy connection, and platforms without media over TCP cannot be recorded."`
-	Profiles     string  `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
-	ZoomSDK      ZoomSDK `json:"zoomSdk" embed:"" prefix:"zoom-sdk-"`
+	Browser      string `json:"browser,omitempty" env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
+	BrowserMode  string `json:"browserMode,omitempty" env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
+	NoSandbox    bool   `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its sandbox, on systems that do not support it. Required as root."`
+	MediaOverTCP bool   `json:"mediaOverTCP,omitempty" name:"media-over-tcp" env:"STANDIN_MEDIA_OVER_TCP" help:"Send the media of meetings over TCP through the bot's proxy, so that pages cannot send UDP packets. Quality is lower on a lossy connection, and platforms without media over TCP cannot be recorded."`
+	Profiles     string `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
 
 	Recording Recording `json:"recording" embed:""`
 	SpoolMiB  int       `json:"spoolMiB,omitempty" name:"spool-limit" env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, uploaded media is deleted first; after that, the recording has a gap."`
@@ -99,13 +98,6 @@ func (s LogSettings) Logger(w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
-}
-
-// ZoomSDK configures joining with Zoom's Meeting SDK.
-type ZoomSDK struct {
-	Dir    string `json:"dir,omitempty" env:"STANDIN_ZOOM_SDK_DIR" placeholder:"DIR" help:"Files of Zoom's Meeting SDK for Web. If unset, jobs with the platform zoom-sdk fail."`
-	Key    string `json:"key,omitempty" env:"STANDIN_ZOOM_SDK_KEY" help:"Key (client id) of the Meeting SDK app."`
-	Secret string `json:"secret,omitempty" env:"STANDIN_ZOOM_SDK_SECRET" help:"Secret of the Meeting SDK app. Set it in the environment: arguments are visible to other users of the machine."`
 }
 
 // NewBotConfig combines the configuration of a bot that keeps its files in dir.

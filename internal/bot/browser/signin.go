@@ -44,14 +44,15 @@ type Account struct {
 func (a Account) Anonymous() bool { return a.Profile == "" && len(a.Cookies) == 0 }
 
 // Advice returns, for people, the way that a platform offers to a visitor whom its
-// page refused; "" for the SDK, whose own message says it.
+// page refused; "" for media streams, which
+// no page refuses.
 func (a Account) Advice(platform job.Platform) string {
 	const add = " (standin accounts add)"
 	switch {
 	case platform == job.ZoomSDK:
 		return ""
 	case platform == job.ZoomWeb:
-		return "Zoom admits automated visitors through its Meeting SDK (the platform zoom-sdk) or RTMS; " +
+		return "Zoom wants automated visitors to use its Realtime Media Streams (the platform zoom-sdk); " +
 			"a meeting for signed-in people also admits a bot with an account" + add + "."
 	case !a.Anonymous():
 		return "The bot is signed in: check that the invitation of the meeting includes its account, and with standin accounts list that its " +

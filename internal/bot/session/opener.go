@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
-	"standin/internal/bot/zoomsdk"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/signin"
 )
@@ -32,8 +30,7 @@ type opener struct {
 	log      *slog.Logger
 
 	adapter meeting.Adapter
-	profile *meeting.Profile // nil on the platform zoom-sdk
-	sdk     *zoomsdk.Adapter // the adapter on the platform zoom-sdk, else nil
+	profile *meeting.Profile
 	address meeting.Address
 	browser string // path of the executable
 	mode    browser.Mode
@@ -57,7 +54,7 @@ func newOpener(settings Settings, borrow borrowAccount, log *slog.Logger) *opene
 
 // prepare checks that the meeting may and can be opened.
 func (o *opener) prepare(ctx context.Context) *exitResult {
-	if err := o.chooseAdapter(ctx); err != nil {
+	if err := o.chooseAdapter(); err != nil {
 		return internalError(err)
 	}
 	if err := o.resolveAddress(); err != nil {
@@ -86,7 +83,7 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 // signInAs borrows an account for the next browser, unless the bot never signs in or has one. It returns
 // why there is none, for people; empty for a guest who needs none. refusal says why the page refused the guest.
 func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
-	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" || o.sdk != nil {
+	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" {
 		return ""
 	}
 	lent, err := o.borrow(ctx, ingest.AccountRequest{Refusal: refusal})
@@ -153,13 +150,7 @@ func (o *opener) profileDir(number int) string {
 }
 
 // chooseAdapter sets the adapter of the platform.
-func (o *opener) chooseAdapter(ctx context.Context) (err error) {
-	if o.settings.Platform == job.ZoomSDK {
-		if o.sdk, err = zoomsdk.New(ctx, zoomsdk.Settings(o.settings.ZoomSDK), o.log); err == nil {
-			o.adapter = o.sdk
-		}
-		return err
-	}
+func (o *opener) chooseAdapter() (err error) {
 	profiles, err := meeting.Load(o.settings.Profiles)
 	if err != nil {
 		return err
@@ -169,30 +160,19 @@ func (o *opener) chooseAdapter(ctx context.Context) (err error) {
 	return err
 }
 
-// resolveAddress sets the address to open and checks the host of the meeting. On the
-// platform zoom-sdk the opened page is the bot's own.
+// resolveAddress sets the address to open and checks the host of the meeting.
 func (o *opener) resolveAddress() (err error) {
 	if o.address, err = o.adapter.Address(o.settings.MeetingURL); err != nil {
 		return err
 	}
-	target := o.address.URL
-	if o.sdk != nil {
-		if target, err = o.sdk.Target(o.settings.MeetingURL); err != nil {
-			return err
-		}
-	}
-	return network.CheckHost(target, o.settings.AllowedHosts)
+	return network.CheckHost(o.address.URL, o.settings.AllowedHosts)
 }
 
 // startEgress starts the proxy that lets the browsers reach the public internet
 // and the hosts that the operator allows.
 func (o *opener) startEgress(ctx context.Context) (err error) {
-	allowed := network.AllowedTargets(o.settings.AllowedHosts)
-	if o.sdk != nil {
-		allowed = append(allowed, strings.TrimPrefix(o.sdk.Origin(), "http://"))
-	}
 	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{
-		Allowed: allowed, OwnHosts: o.settings.OwnHosts, Log: o.log,
+		Allowed: network.AllowedTargets(o.settings.AllowedHosts), OwnHosts: o.settings.OwnHosts, Log: o.log,
 	}); err != nil {
 		return fmt.Errorf("start the egress proxy: %w", err)
 	}
@@ -201,14 +181,10 @@ func (o *opener) startEgress(ctx context.Context) (err error) {
 
 // close ends what outlives the browsers.
 func (o *opener) close() {
-	var err error
-	if o.egress != nil {
-		err = o.egress.Close()
+	if o.egress == nil {
+		return
 	}
-	if o.sdk != nil {
-		err = errors.Join(err, o.sdk.Close())
-	}
-	if err != nil {
+	if err := o.egress.Close(); err != nil {
 		o.log.Warn("cannot close the egress proxy", "error", err)
 	}
 }
@@ -304,9 +280,6 @@ func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, addre
 
 // mayNavigate reports whether the meeting's page may go to an address.
 func (o *opener) mayNavigate(address string) bool {
-	if o.sdk != nil && network.Origin(address) == o.sdk.Origin() {
-		return true
-	}
 	allowed := network.NavigationAllowed(address, o.settings.AllowedHosts)
 	if parsed, err := url.Parse(address); err == nil && !allowed && meeting.IsHomePage(parsed.Hostname()) {
 		o.sentHome.Send()

@@ -54,7 +54,7 @@ type situation struct {
 	otherNode  bool   // the current attempt was started by another node, which is gone
 	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
 	otherBot   string // job of the team whose bot is in the meeting, if events ask for this one; empty when there is none
-	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	noZoomSDK  string // why bots get no media streams of Zoom; empty when they can
 	leaving    bool   // the consumer has told a bot that may be lost to leave the meeting
 	stops      int    // how many bots were stopped by someone else than the service, if the bot may be lost
 	wasIn      bool   // a bot of the job was in the meeting, if the bot may be lost

@@ -18,7 +18,7 @@ var generatedIDs = []string{"dashboard-", "cli-", "calendar-invite:", "calendar:
 // Name returns what people call a platform.
 func (p Platform) Name() string {
 	return cmp.Or(map[Platform]string{
-		Meet: "Google Meet", Teams: "Microsoft Teams", ZoomWeb: "Zoom", ZoomSDK: "Zoom (SDK)",
+		Meet: "Google Meet", Teams: "Microsoft Teams", ZoomWeb: "Zoom", ZoomSDK: "Zoom (media streams)",
 	}[p], string(p))
 }
 

@@ -66,8 +66,8 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 	}
 }
 
-// mounts returns the volume for the spool and, read-only, the folders of the
-// bots' settings. No two bots share a volume: a bot must not read what another
+// mounts returns the volume for the spool and, read-only, the folder of the
+// bots' profiles. No two bots share a volume: a bot must not read what another
 // has recorded.
 func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 	volume := ""
@@ -77,10 +77,8 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 	mounts := []mount.Mount{{
 		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.settings.Labels(key)},
 	}}
-	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.ZoomSDK.Dir} {
-		if folder != "" {
-			mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})
-		}
+	if folder := l.settings.Bot.Profiles; folder != "" {
+		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})
 	}
 	return mounts
 }

@@ -61,7 +61,7 @@ func TestContainer(t *testing.T) {
 	}
 	h, engine := newFakeHarness(t, func(s *docker.Settings) {
 		s.Instance, s.Network, s.ExtraHosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, profile
-		s.Bot = launch.BotSettings{ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
+		s.Bot = launch.BotSettings{Profiles: "/srv/profiles"}
 	})
 	a := launchtest.Assignment()
 	h.launch(t, a)
@@ -70,7 +70,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{launchtest.Token, launchtest.Passcode, "sdk secret"} { // 9a55 is the meeting's passcode
+	for _, secret := range []string{launchtest.Token, launchtest.Passcode} { // 9a55 is the meeting's passcode
 		if strings.Contains(string(shown)+c.name, secret) {
 			t.Errorf("%q shows on the container: %s", secret, shown)
 		}

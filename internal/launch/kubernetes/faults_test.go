@@ -78,7 +78,6 @@ spec:
 	}
 	h, cluster := newFakeHarness(t, func(s *kubernetes.Settings) {
 		s.Instance, s.Template, s.Seccomp = "i1", template, "profiles/standin.json"
-		s.Bot = launch.BotSettings{ZoomSDK: launch.ZoomSDK{Key: "sdk key", Secret: "sdk secret"}}
 	})
 	a := launchtest.Assignment()
 	h.launch(t, a)
@@ -94,7 +93,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range []string{launchtest.Token, launchtest.Passcode, "sdk secret"} { // 9a55 is the meeting's passcode
+	for _, hidden := range []string{launchtest.Token, launchtest.Passcode} { // 9a55 is the meeting's passcode
 		if strings.Contains(string(shown), hidden) {
 			t.Errorf("%q shows on the pod: %s", hidden, shown)
 		}

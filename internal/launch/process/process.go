@@ -99,7 +99,7 @@ func canConfine(settings Settings) bool {
 // the display keeps keyboards in /var/lib/xkb.
 func (l *Launcher) access(key launch.Key) confine.Access {
 	access := confine.Access{
-		Read:  []string{l.settings.Executable, l.settings.Bot.Profiles, l.settings.Bot.ZoomSDK.Dir},
+		Read:  []string{l.settings.Executable, l.settings.Bot.Profiles},
 		Write: []string{l.folder(key), os.TempDir(), "/tmp", "/var/lib/xkb"},
 	}
 	if browser, err := exec.LookPath(l.settings.Bot.Browser); err == nil {

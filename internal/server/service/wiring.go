@@ -12,7 +12,6 @@ import (
 	"standin/internal/account/device"
 	"standin/internal/base/dialguard"
 	"standin/internal/bot/ingest"
-	"standin/internal/bot/zoomsdk"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/calendar/mail"
 	"standin/internal/jobs/dispatch"
@@ -135,14 +134,10 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	s.metrics.Register(s.tracer.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
 	s.capacity = s.newCapacity(machine)
-	noZoomSDK := "" // why bots cannot join with Zoom's Meeting SDK
-	if err := zoomsdk.Settings(s.Bots.ZoomSDK).Validate(); err != nil {
-		noZoomSDK = err.Error()
-	}
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: noZoomSDK, SingleNode: !store.IsPostgres(settings.DatabaseURL),
+		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: "this service receives no media streams of Zoom", SingleNode: !store.IsPostgres(settings.DatabaseURL),
 		Node:     node,
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})

@@ -79,7 +79,6 @@ func BotSettings() launch.BotSettings {
 		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{
 			LogLevel: slog.LevelDebug, LogFormat: "json",
 		},
-		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
 		Recording: launch.Recording{Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
 	}
 }

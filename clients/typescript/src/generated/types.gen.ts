@@ -869,7 +869,8 @@ export type JobStatus = 'pending' | 'scheduled' | 'dispatching' | 'joining' | 'e
 
 /**
  * The meeting platform: `meet` is Google Meet, `teams` is Microsoft Teams, `zoom-web` is the Zoom
- * web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at dispatch.
+ * web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no streams, `zoom-sdk` fails at
+ * dispatch.
  *
  */
 export type Platform = 'meet' | 'teams' | 'zoom-web' | 'zoom-sdk';

@@ -32,7 +32,9 @@ class Job:
         meeting_url (str): The URL of the meeting.
         platform (Platform): The meeting platform: `meet` is Google Meet, `teams` is Microsoft Teams, `zoom-web` is the
             Zoom
-            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at dispatch.
+            web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no streams, `zoom-sdk`
+            fails at
+            dispatch.
         join_at (datetime.datetime): When the bot is scheduled to join.
         attempts (int): The number of times a bot was dispatched.
         created_at (datetime.datetime): When the job was created.

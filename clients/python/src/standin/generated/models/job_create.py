@@ -37,7 +37,9 @@ class JobCreate:
         meeting_url (str): The URL of the meeting, an absolute http or https URL.
         platform (Platform | Unset): The meeting platform: `meet` is Google Meet, `teams` is Microsoft Teams, `zoom-web`
             is the Zoom
-            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at dispatch.
+            web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no streams, `zoom-sdk`
+            fails at
+            dispatch.
         join_at (datetime.datetime | Unset): When to join. If omitted or in the past, the bot joins immediately.
         display_name (str | Unset): The name shown to other participants, on one line and cut to 1000 characters. A
             blank name becomes the default. Default: Standin.

@@ -48,7 +48,9 @@ class Manifest:
             external_id (str): The external ID from the request that created the job.
             platform (Platform): The meeting platform: `meet` is Google Meet, `teams` is Microsoft Teams, `zoom-web` is the
                 Zoom
-                web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at dispatch.
+                web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no streams, `zoom-sdk`
+                fails at
+                dispatch.
             meeting_url (str): The meeting URL from the request that created the job.
             metadata (ManifestMetadata): The metadata of the job.
             bot (ManifestBot): The bot that recorded the meeting.

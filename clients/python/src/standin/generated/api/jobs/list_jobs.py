@@ -179,7 +179,8 @@ def sync_detailed(
         status (list[JobStatus] | Unset):
         platform (Platform | Unset): The meeting platform: `meet` is Google Meet, `teams` is
             Microsoft Teams, `zoom-web` is the Zoom
-            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at
+            web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no
+            streams, `zoom-sdk` fails at
             dispatch.
         external_id (str | Unset):
         created_from (datetime.datetime | Unset):
@@ -250,7 +251,8 @@ def sync(
         status (list[JobStatus] | Unset):
         platform (Platform | Unset): The meeting platform: `meet` is Google Meet, `teams` is
             Microsoft Teams, `zoom-web` is the Zoom
-            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at
+            web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no
+            streams, `zoom-sdk` fails at
             dispatch.
         external_id (str | Unset):
         created_from (datetime.datetime | Unset):
@@ -316,7 +318,8 @@ async def asyncio_detailed(
         status (list[JobStatus] | Unset):
         platform (Platform | Unset): The meeting platform: `meet` is Google Meet, `teams` is
             Microsoft Teams, `zoom-web` is the Zoom
-            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at
+            web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no
+            streams, `zoom-sdk` fails at
             dispatch.
         external_id (str | Unset):
         created_from (datetime.datetime | Unset):
@@ -385,7 +388,8 @@ async def asyncio(
         status (list[JobStatus] | Unset):
         platform (Platform | Unset): The meeting platform: `meet` is Google Meet, `teams` is
             Microsoft Teams, `zoom-web` is the Zoom
-            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at
+            web client, and `zoom-sdk` is Zoom's Realtime Media Streams. If the service receives no
+            streams, `zoom-sdk` fails at
             dispatch.
         external_id (str | Unset):
         created_from (datetime.datetime | Unset):
