@@ -46,39 +46,39 @@ const boundedScript = `(async () => {
 // expression has the document, and none of the page's scripts and values: it runs
 // in a world of its own, where the page cannot replace what it calls.
 func (p *Page) Eval(ctx context.Context, expression string, out any) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		world, err := cdp.Call(ctx, p.session, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{
-			FrameID: cdp.FrameID(p.session.TargetID), WorldName: worldName, // the same one until the page navigates
-		})
-		if err != nil {
-			return err
-		}
-		return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, ContextID: world.ExecutionContextID}, out)
+	world, err := send(ctx, p, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{
+		FrameID: cdp.FrameID(p.session.TargetID), WorldName: worldName, // the same one until the page navigates
 	})
+	if err != nil {
+		return err
+	}
+	return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, ContextID: world.ExecutionContextID}, out)
 }
 
 // EvalInPage is like Eval, among the page's own scripts. It is for pages of this
 // program and for values that only the page's scripts have, such as its WebRTC
 // connections. The page may have replaced what the expression calls.
 func (p *Page) EvalInPage(ctx context.Context, expression string, out any) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression}, out)
-	})
+	return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression}, out)
+}
+
+// EvalInConsole is like EvalInPage, with the functions of the developer tools' console,
+// such as getEventListeners, until the expression awaits something.
+func (p *Page) EvalInConsole(ctx context.Context, expression string, out any) error {
+	return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, IncludeCommandLineAPI: new(true)}, out)
 }
 
 // EvalWithGesture is like EvalInPage, as if the user had clicked: the script has
 // user activation.
 func (p *Page) EvalWithGesture(ctx context.Context, expression string, out any) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, UserGesture: new(true)}, out)
-	})
+	return p.evaluate(ctx, runtime.EvaluateParams{Expression: expression, UserGesture: new(true)}, out)
 }
 
 // evaluate evaluates an expression in the main frame.
 func (p *Page) evaluate(ctx context.Context, params runtime.EvaluateParams, out any) error {
 	params.Expression = fmt.Sprintf(boundedScript, params.Expression, maxResult)
 	params.ReturnByValue, params.AwaitPromise = new(true), new(true)
-	answer, err := cdp.Call(ctx, p.session, runtime.Evaluate, params)
+	answer, err := send(ctx, p, runtime.Evaluate, params)
 	if err != nil {
 		return err
 	}

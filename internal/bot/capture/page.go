@@ -20,6 +20,11 @@ import (
 //go:embed sanitize.js
 var sanitizeScript string
 
+// listenersScript is a JavaScript function; its comment describes it.
+//
+//go:embed listeners.js
+var listenersScript string
+
 // maxTreeNodes and maxTreeDepth limit the accessibility tree.
 const maxTreeNodes, maxTreeDepth = 3000, 40
 
@@ -57,7 +62,9 @@ func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_
 	clean := newSanitizer(visit.Profile)
 	clean.setNames(own, names)
 	var seen document
-	call := fmt.Sprintf("(%s)(%s)", sanitizeScript, clean.options())
+	var listeners []int
+	_ = page.EvalInConsole(ctx, "("+listenersScript+")()", &listeners) // a page that does not answer has no document either
+	call := fmt.Sprintf("(%s)(%s, %s)", sanitizeScript, clean.options(), encoded(listeners))
 	failed := page.Eval(ctx, call, &seen)
 	clean.setNames(own, slices.Concat(names, seen.Names))
 	c := &Capture{Info: Info{

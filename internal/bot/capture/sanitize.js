@@ -1,7 +1,8 @@
 // Returns a copy of the page's document and of its same-origin frames as XHTML,
-// with each element's position and visibility, and without scripts and what
-// participants wrote. It does not change the page. See sanitize.go for the options.
-options => {
+// with each element's position and visibility, whether it can be clicked, and without
+// scripts and what participants wrote. It does not change the page. See sanitize.go
+// for the options, and listeners.js for the listeners.
+(options, listeners) => {
 	const shortText = 300;     // longer texts are no evidence to the probe
 	const maxElements = 20000;
 	const maxLength = 4 << 20; // characters of XHTML
@@ -9,6 +10,10 @@ options => {
 	const maxDepth = 250;
 	const maxFrames = 20;
 	const maxBoxes = 2000;
+
+	// Positions mean other elements when the page has changed since.
+	const all = [...document.querySelectorAll("*")];
+	const listening = new Set(listeners && listeners[0] === all.length ? listeners.slice(1).map(position => all[position]) : []);
 
 	const words = new Set(options.words), phrases = new Set(options.phrases);
 	const fold = text => text.normalize("NFKC").replace(/[\u2018\u2019\u02BC]/g, "'").replace(/\s+/g, " ").trim().toLowerCase();
@@ -62,7 +67,7 @@ options => {
 
 	// Returns the value of an attribute to keep, or null.
 	const attributeOf = (element, {name, value}, inside) => {
-		if (!/^[a-z_][\w.-]*$/i.test(name) || /^on/i.test(name) || dropped.has(name)) return null;
+		if (!/^[a-z_][\w.-]*$/i.test(name) || /^(on|data-standin-)/i.test(name) || dropped.has(name)) return null;
 		if (addresses.has(name)) return urlOf(value, ["img", "image", "video", "audio", "source"].includes(element.localName));
 		if (inside && options.ids.includes(name) && !control(element)) return idOf(value);
 		if (value.length > maxAttribute) value = value.slice(0, maxAttribute);
@@ -168,6 +173,9 @@ options => {
 			if (value !== null) emit(` ${attribute.name}="${escape(value)}"`);
 		}
 		if (element.disabled === true && !element.hasAttribute("disabled")) emit(` disabled=""`);
+		const pointer = style && style.cursor === "pointer" && context.parent?.cursor !== "pointer";
+		if (listening.has(element)) emit(` data-standin-click="listener"`);
+		else if (pointer) emit(` data-standin-click="pointer"`);
 		const shown = style && style.display !== "none";
 		if (shown && (inside && !context.inside || ["img", "video", "canvas"].includes(name))) cover(element.getBoundingClientRect(), context.x, context.y);
 		if (typeof element.value === "string" && !["button", "li", "option", "param", "data"].includes(name)) {

@@ -1,6 +1,10 @@
 package meeting
 
-import "slices"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // The elements of profiles that an adapter presses, types into or reads. A
 // profile may define others, for the rules of its screens.
@@ -92,6 +96,21 @@ func (p *Profile) ExpectedElements(screen Screen, snapshot Snapshot) []string {
 		return slices.Concat([]string{leaveButton, chatButton}, devices, p.Admission.Controls)
 	}
 	return nil
+}
+
+// MayHaveLabel reports whether a control whose label the profile does not know may be
+// an element: it has no label of another control of the profile, and no word of what a
+// bot does not press, such as "Sign in", that the element's own labels do not have.
+func (p *Profile) MayHaveLabel(element, label string) bool {
+	own, _ := json.Marshal(p.Elements[element]) // texts always encode
+	others := slices.Concat(slices.Collect(maps.Values(p.Elements))...)
+	known := func(c Candidate) bool {
+		return c.Text != nil && TextMatch{Equals: c.Text.Equals, StartsWith: c.Text.StartsWith}.matches(label)
+	}
+	return slices.ContainsFunc(p.Elements[element], known) || !slices.ContainsFunc(append(others, p.Roster.Ignore...), known) &&
+		!slices.ContainsFunc(knownWords().Dialogs.Never, func(words phrase) bool {
+			return hasPhrase(label, phrases{words}) && !hasPhrase(string(own), phrases{words})
+		})
 }
 
 // pendingActions lists the elements that should be pressed after joining was

@@ -38,7 +38,7 @@ type Learned struct {
 	Profile  string         `json:"profile"`
 	Screen   meeting.Screen `json:"screen"`
 	Missing  []Missing      `json:"missing"`
-	Texts    []string       `json:"texts"` // that the page shows, when no screen was recognized
+	Texts    []string       `json:"texts"` // that the page shows
 }
 
 // Missing is an element that was not found.
@@ -102,12 +102,10 @@ func Learn(ctx context.Context, settings LearnSettings) (_ Learned, err error) {
 		Platform: string(session.profile.Platform), Profile: session.profile.Source(), Screen: last.Decision.Screen, Missing: []Missing{},
 		Texts: []string{},
 	}
-	if last.Decision.Screen == meeting.Unknown {
-		outline := last.Captured.Snapshot.Outline
-		learned.Texts = append(learned.Texts, slices.Concat(outline.Headings, outline.Notices, outline.Texts)...)
-		slices.Sort(learned.Texts)
-		learned.Texts = slices.Compact(learned.Texts)
-	}
+	outline := last.Captured.Snapshot.Outline
+	learned.Texts = append(learned.Texts, slices.Concat(outline.Headings, outline.Notices, outline.Texts)...)
+	slices.Sort(learned.Texts)
+	learned.Texts = slices.Compact(learned.Texts)
 	wanted, required := settings.Elements, true
 	if len(wanted) == 0 {
 		wanted = session.profile.ExpectedElements(last.Decision.Screen, last.Captured.Snapshot)
@@ -123,7 +121,7 @@ func Learn(ctx context.Context, settings LearnSettings) (_ Learned, err error) {
 		if last.Captured.Snapshot.Visible(name) {
 			continue
 		}
-		if proposals := propose(vocabulary, name, controls, required); len(proposals) > 0 {
+		if proposals := propose(session.profile, vocabulary, name, controls, required); len(proposals) > 0 {
 			learned.Missing = append(learned.Missing, Missing{Element: name, Proposals: proposals})
 		}
 	}
@@ -153,14 +151,14 @@ func readControls(ctx context.Context, page *browser.Page, profile *meeting.Prof
 // propose returns the controls that may be a missing element, the best first.
 // Without a word in common, a control is proposed only for an element that is
 // required.
-func propose(v vocabulary, name string, controls []pageControl, required bool) []Proposal {
+func propose(profile *meeting.Profile, v vocabulary, name string, controls []pageControl, required bool) []Proposal {
 	var proposals []Proposal
 	for _, control := range controls {
 		if control.Claimed != "" || control.Field != v.fields[name] {
 			continue
 		}
 		score := v.score(name, control)
-		if score < minScore && (!required || control.Role != "button" && !control.Field) {
+		if score < minScore && (!required || control.Role != "button" && !control.Field) || !profile.MayHaveLabel(name, control.Name) {
 			continue
 		}
 		if control.Disabled {
@@ -268,7 +266,7 @@ func (l Learned) WriteText(w io.Writer) error {
 		}
 	}
 	if len(l.Texts) > 0 {
-		b.WriteString("# Texts of the page. Add the one that identifies the screen to a rule of the screen.\n")
+		b.WriteString("# Texts of the page. To recognize its screen, add the one that identifies it to a rule of the screen.\n")
 		for _, text := range l.Texts {
 			fmt.Fprintf(&b, "#   %s\n", yamlQuoted(oneLine(text)))
 		}
