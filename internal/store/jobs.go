@@ -55,6 +55,8 @@ type JobChange struct {
 	Deliveries []webhook.Delivery
 	Usage      job.Usage // to add to that of the consumer
 	Ended      bool      // nobody watches the page of its bot any more
+
+	AttemptEnds []job.AttemptEnd
 }
 
 // updateJob saves the columns that change while a job runs.
@@ -84,6 +86,9 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 	}
 	if c.Ended {
 		statements = append(statements, statement(deleteScreenshot, c.ID))
+	}
+	for _, end := range c.AttemptEnds {
+		statements = append(statements, statement(insertAttemptEnd, c.ID, end.Attempt, c.Now, c.Platform, end.Code, end.Cause, end.Capture))
 	}
 	if c.Usage != (job.Usage{}) {
 		statements = append(statements, usageStatement(c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, c.Usage))

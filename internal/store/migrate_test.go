@@ -85,6 +85,7 @@ var exampleRows = map[string]string{
 	"accounts": `(id, consumer_id, platform, label, max_meetings, sealed, renewed_at, created_at) VALUES ('` + rowKey + `', '` + rowConsumer +
 		`', 'meet', 'Recorder', 1, '', 1, 1)`,
 	"saml_secrets":         `(consumer_id, sealed) VALUES ('` + rowConsumer + `', '')`,
+	"attempt_ends":         `(job_id, attempt, at, platform, account, code, cause, capture) VALUES ('` + rowJob + `', 0, 1, 'meet', '', '', '', '')`,
 	"account_uses":         `(account_id, job_id, reason, at) VALUES ('` + rowKey + `', '` + rowJob + `', '', 1)`,
 	"screenshots":          `(job_id, watched_until, image) VALUES ('` + rowJob + `', 1, '')`,
 	"transcriptions":       `(job_id, created_at, lease, failures, sent_ms, requested) VALUES ('` + rowJob + `', 1, '', 0, 0, '')`,

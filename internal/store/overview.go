@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,6 +95,34 @@ func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Ti
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
 		GROUP BY failure_code, platform ORDER BY week DESC, failure_code, platform`,
 		mode, now.AddDate(0, 0, -7), now.Add(-24*time.Hour))
+}
+
+const insertAttemptEnd = `INSERT INTO attempt_ends (job_id, attempt, at, platform, code, cause, capture, account)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, COALESCE((SELECT a.label FROM account_uses u JOIN accounts a ON a.id = u.account_id
+		WHERE u.job_id = $1 ORDER BY u.at DESC LIMIT 1), '')) ON CONFLICT DO NOTHING`
+
+// FailureCauses returns why attempts of live jobs failed in the last job.CauseWeeks, up to limit, the most
+// frequent of the last seven days first. It finds them in the index attempt_ends_failed, and counts all
+// attempts in attempt_ends_all.
+func (db *Reader) FailureCauses(ctx context.Context, now time.Time, limit int) ([]job.CauseCount, error) {
+	const week = 7 * 24 * time.Hour
+	weeks := ""
+	for i := range job.CauseWeeks {
+		weeks += fmt.Sprintf(" || COUNT(CASE WHEN ($1 - at) / %d = %d THEN 1 END) || ','", week.Milliseconds(), i)
+	}
+	return list(ctx, db, "count failures by cause", func(r row, c *job.CauseCount) error {
+		return r.Scan(&c.Platform, &c.Account, &c.Code, &c.Cause, &c.Recent, &c.Before, jsonColumn{&c.Weeks}, &c.First, &c.Since, &c.Capture,
+			&c.RecentOf, &c.BeforeOf)
+	}, `WITH causes AS (
+			SELECT platform, account, code, cause, COUNT(CASE WHEN at > $2 THEN 1 END) AS recent, COUNT(CASE WHEN at <= $2 THEN 1 END) AS earlier,
+				'['`+strings.TrimSuffix(weeks, "','")+`']' AS weeks, MIN(at) AS first_at, MIN(CASE WHEN at > $2 THEN at END) AS since,
+				MAX(CASE WHEN capture = '' THEN '' ELSE job_id || '/captures/' || attempt || '/' || capture END) AS newest
+			FROM attempt_ends WHERE cause <> '' AND at > $3 GROUP BY platform, account, code, cause
+			ORDER BY recent DESC, MAX(at) DESC LIMIT $4)
+		SELECT c.*, (SELECT COUNT(*) FROM attempt_ends e WHERE e.platform = c.platform AND e.account = c.account AND e.at >= c.since),
+			(SELECT COUNT(*) FROM attempt_ends e WHERE e.platform = c.platform AND e.account = c.account AND e.at > $3
+				AND e.at < COALESCE(c.since, $2))
+		FROM causes c ORDER BY recent DESC, since DESC`, now, now.Add(-week), now.Add(-job.CauseWeeks*week), limit)
 }
 
 // FailedJobs returns the newest failed jobs of all consumers that pass a filter, up to limit.

@@ -1,15 +1,19 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/signin"
 	"standin/internal/store"
 )
 
@@ -47,6 +51,95 @@ func TestSearchJobs(t *testing.T) {
 			if !slices.Equal(got, wanted) {
 				t.Errorf("%q finds %v, want the jobs %v", text, got, want)
 			}
+		}
+	})
+}
+
+// TestFailureCauses checks the counts by cause, platform, account and week.
+func TestFailureCauses(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer := newConsumer(t, s)
+		const label = "\u202e<b>Recorder</b>"
+		account := signin.Account{ID: uuid.Must(uuid.NewV7()), Platform: job.Meet, Label: label, MaxMeetings: 1, CreatedAt: now, RenewedAt: now}
+		if err := s.AddAccount(t.Context(), account); err != nil {
+			t.Fatal(err)
+		}
+		const hour, day = time.Hour, 24 * time.Hour
+		var newest job.Record
+		end := func(ago time.Duration, platform job.Platform, signedIn bool, end job.AttemptEnd) {
+			t.Helper()
+			r := newJob(consumer.ID)
+			r.Platform = platform
+			insert(t, s, r)
+			write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				if signedIn {
+					if err := tx.LendAccount(ctx, account.ID, signin.Use{JobID: r.ID, Reason: "invited", At: now}); err != nil {
+						return err
+					}
+				}
+				change := store.JobChange{Record: r, Now: now.Add(-ago), AttemptEnds: []job.AttemptEnd{end}}
+				if err := tx.SaveJob(ctx, change); err != nil {
+					return err
+				}
+				return tx.SaveJob(ctx, change) // again: it is counted once
+			})
+			if end.Capture != "" {
+				newest = r
+			}
+		}
+		missing := job.AttemptEnd{Attempt: 2, Code: job.InternalError, Cause: "join_button_missing", Capture: "capture-0.zip"}
+		for i := range 310 {
+			end(8*day+time.Duration(i)*2*hour, job.Meet, false, job.AttemptEnd{})
+		}
+		end(30*hour, job.Meet, false, job.AttemptEnd{})
+		for i := range 9 {
+			end(time.Duration(20-i)*hour, job.Meet, false, missing)
+			if i < 3 {
+				end(time.Duration(i)*hour, job.Meet, false, job.AttemptEnd{})
+			}
+		}
+		end(hour, job.Teams, true, missing)
+		end(0, job.Teams, false, job.AttemptEnd{})
+		end(9*day, job.Teams, false, job.AttemptEnd{})
+		end(hour, job.Meet, false, job.AttemptEnd{Cause: "bot_silent"})
+		end(10*day, job.Meet, false, job.AttemptEnd{Code: job.LobbyTimeout, Cause: "lobby_unanswered"})
+		end(20*day, job.Meet, false, job.AttemptEnd{Code: job.LobbyTimeout, Cause: "lobby_unanswered"})
+		end(36*day, job.Meet, false, job.AttemptEnd{Code: job.LobbyTimeout, Cause: "lobby_unanswered"})
+		captured := newest
+
+		causes, err := s.FailureCauses(t.Context(), now, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []job.CauseCount{
+			{Platform: job.Meet, Code: job.InternalError, Cause: "join_button_missing", Recent: 9, RecentOf: 13, BeforeOf: 313,
+				Weeks: []int{9, 0, 0, 0, 0}, First: now.Add(-20 * hour), Since: now.Add(-20 * hour)},
+			{Platform: job.Teams, Account: label, Code: job.InternalError, Cause: "join_button_missing", Recent: 1, RecentOf: 1,
+				Weeks: []int{1, 0, 0, 0, 0}, First: now.Add(-hour), Since: now.Add(-hour)},
+			{Platform: job.Meet, Cause: "bot_silent", Recent: 1, RecentOf: 3, BeforeOf: 323,
+				Weeks: []int{1, 0, 0, 0, 0}, First: now.Add(-hour), Since: now.Add(-hour)},
+			{Platform: job.Meet, Code: job.LobbyTimeout, Cause: "lobby_unanswered", Before: 2, BeforeOf: 312,
+				Weeks: []int{0, 1, 1, 0, 0}, First: now.Add(-20 * day)},
+		}
+		for i := range causes {
+			if got := causes[i].Capture; (causes[i].Cause == missing.Cause) != strings.HasSuffix(got, "/captures/2/capture-0.zip") {
+				t.Errorf("%s has the capture %q", causes[i].Cause, got)
+			}
+			if causes[i].Account == label && !strings.HasPrefix(causes[i].Capture, captured.ID.String()) {
+				t.Errorf("the newest capture is %s, not of %s", causes[i].Capture, captured.ID)
+			}
+			causes[i].Capture = ""
+		}
+		byKey := func(a, b job.CauseCount) int {
+			return cmp.Or(b.Recent-a.Recent, strings.Compare(string(b.Platform), string(a.Platform)), strings.Compare(a.Cause, b.Cause))
+		}
+		slices.SortFunc(causes, byKey)
+		slices.SortFunc(want, byKey)
+		if !reflect.DeepEqual(causes, want) {
+			t.Errorf("got\n%+v\nwant\n%+v", causes, want)
+		}
+		if one, err := s.FailureCauses(t.Context(), now, 1); err != nil || len(one) != 1 || one[0].Recent != 9 || !one[0].Changed() {
+			t.Errorf("the most frequent is %+v, %v", one, err)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"standin/internal/testing/storetest"
 )
 
-// TestHotPlans checks that the three most frequent queries that read many rows find them in an index.
+// TestHotPlans checks that frequent queries, and one that counts for five weeks, find their rows in an index.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -37,6 +37,13 @@ func TestHotPlans(t *testing.T) {
 			"SEARCH d USING INDEX deliveries_due (due_at<?)",
 			"SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)",
 		}, false},
+		"causes of failures": {func(ctx context.Context, s *store.Store) error {
+			_, err := s.FailureCauses(ctx, now, 50)
+			return err
+		}, []string{
+			"SEARCH attempt_ends USING INDEX attempt_ends_failed (at>?)",
+			"SEARCH e USING COVERING INDEX attempt_ends_all (platform=? AND account=? AND at>?)",
+		}, true},
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, account.Caller{ConsumerID: uuid.New(), Mode: job.Live}, job.Filter{}, job.Cursor{}, 20)
 			return err

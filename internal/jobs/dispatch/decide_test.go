@@ -147,6 +147,9 @@ func TestDecide(t *testing.T) {
 			got.action == giveUp && got.detail == "" {
 			t.Errorf("%s: got %s until %q with %q: %s", row, got.action, until, got.code, got.detail)
 		}
+		if end := job.NewAttemptEnd(0, got.code, got.detail); (got.action == giveUp || got.action == startAttempt) && end.Cause == "other" {
+			t.Errorf("%s: the report of causes does not know %q", row, got.detail)
+		}
 	}
 }
 

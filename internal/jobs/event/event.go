@@ -52,6 +52,7 @@ type StateApplied struct {
 	Trigger job.Trigger
 	Result  job.Result
 	Data    json.RawMessage // of the trigger
+	End     *job.AttemptEnd // of an attempt of a live job that it ended
 }
 
 // BotChanged reports that a bot of this node has started or ended.

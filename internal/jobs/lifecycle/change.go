@@ -63,7 +63,7 @@ func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
 // save saves the job and what belongs to the change.
 func (c *Change) save(ctx context.Context) error {
 	err := c.tx.SaveJob(ctx, c.JobChange)
-	c.Entries, c.Deliveries, c.Usage, c.Ended = nil, nil, job.Usage{}, false
+	c.Entries, c.Deliveries, c.AttemptEnds, c.Usage, c.Ended = nil, nil, nil, job.Usage{}, false
 	return err
 }
 
@@ -108,12 +108,18 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	e.At = c.Now
 	state, result := c.State.Apply(e)
 	attached := state.ManifestURI != c.ManifestURI
+	end := job.NewAttemptEnd(c.Attempt, e.FailureCode, e.FailureDetail)
 	c.State = state
 	if result.Changed() {
 		c.StatusSince = c.Now
 	}
 	if result.Applied {
-		c.applied = append(c.applied, event.StateApplied{Trigger: e.Trigger, Result: result, Data: data})
+		applied := event.StateApplied{Trigger: e.Trigger, Result: result, Data: data}
+		if c.Mode == job.Live && (end.Cause != "" || result.Changed() && result.To == job.Completed) {
+			applied.End = &end
+			c.AttemptEnds = append(c.AttemptEnds, end)
+		}
+		c.applied = append(c.applied, applied)
 	}
 	c.addEventEntry(e, result, source, emittedAt, data)
 	if err := c.countUsage(ctx, result, attached); err != nil {
@@ -255,7 +261,7 @@ func (c *Change) applyAttemptStarted(ctx context.Context, nodeName, reason strin
 	if nodeName != "" {
 		data["node"] = nodeName
 	}
-	result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, data)
+	result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted, FailureDetail: reason}, data)
 	return result.Applied, err
 }
 

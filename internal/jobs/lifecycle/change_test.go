@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -12,6 +13,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/store"
+	"standin/internal/testing/world"
 )
 
 // TestChanges checks that of many changes at once each is applied once with its
@@ -87,6 +89,62 @@ func testChanges(t *testing.T, h *harness, panics bool) {
 	if _, err := h.Change(canceled, ids[0], unchanged); !errors.Is(err, context.Canceled) {
 		t.Errorf("a change whose context has ended: %v", err)
 	}
+}
+
+// TestAttemptEnds checks which ends of attempts are counted: a retried one with its cause, and
+// the end of the job, if it is a live one that was not cancelled.
+func TestAttemptEnds(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		retry := func(id uuid.UUID, reason string) {
+			h.Update(t, id, func(ctx context.Context, c *lifecycle.Change) error {
+				_, err := c.StartAttempt(ctx, "node", "name", reason)
+				return err
+			})
+		}
+		fail := func(id uuid.UUID, attempt int) {
+			h.ingest(t, botEvent(id, attempt, 9, job.BotExited, `{"failureCode": "internal_error", "failureDetail": "The page still showed its `+
+				`pre-join screen when time was up. Seen: Ada. The bot did not reach the join button within 1m0s. `+
+				`A capture of the page is among the job's files: capture-1.zip."}`))
+		}
+		retried := h.newJob(t)
+		retry(retried, "")
+		retry(retried, "the bot's last heartbeat was at 2026-11-20T10:00:00Z")
+		retry(retried, "the bot's process has ended unexpectedly: OOMKilled")
+		fail(retried, 2)
+		completed := h.begun(t)
+		h.walk(t, completed, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted, job.BotExited, job.ManifestFinalized)
+		cancelled := h.begun(t)
+		h.cancel(t, cancelled)
+		simulated := h.Caller
+		simulated.Mode = job.Test
+		request := world.Request("simulated")
+		test, _, err := h.Create(t.Context(), simulated, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.begin(t, test.ID)
+		fail(test.ID, 0)
+
+		causes, err := h.Store.FailureCauses(t.Context(), time.Now().Add(time.Second), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]job.CauseCount)
+		for _, c := range causes {
+			got[c.Cause] = c
+		}
+		button := got["join_button_missing"]
+		if len(causes) != 3 || button.Code != job.InternalError || button.Recent != 1 || button.RecentOf+button.BeforeOf != 4 ||
+			button.Capture != retried.String()+"/captures/2/capture-1.zip" {
+			t.Errorf("%d causes, among them %+v", len(causes), button)
+		}
+		for _, cause := range []string{"bot_silent", "bot_ended"} {
+			if c := got[cause]; c.Code != "" || c.Recent != 1 || c.RecentOf+c.BeforeOf != 4 {
+				t.Errorf("%s is counted as %+v", cause, c)
+			}
+		}
+	})
 }
 
 // unchanged is a change of a job that changes nothing.

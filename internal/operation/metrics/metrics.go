@@ -30,6 +30,7 @@ type Metrics struct {
 	lateness       *prometheus.HistogramVec
 	transitions    *prometheus.CounterVec
 	failures       *prometheus.CounterVec
+	ends           *prometheus.CounterVec
 	launchFailures prometheus.Counter
 	leaseLosses    prometheus.Counter
 	output         *prometheus.CounterVec
@@ -49,6 +50,11 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 		transitions: counter.New("standin_job_transitions_total", "Job status changes that this node applied, by new status.",
 			"to", job.Statuses()...),
 		failures: counter.New("standin_job_failures_total", "Jobs that failed on this node, by failure code.", "code", job.FailureCodes()...),
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_attempt_ends_total",
+			Help: "Attempts of live jobs that ended on this node, by platform, failure code and cause; the code is empty if the job completed or " +
+				"another attempt followed, the cause if it completed.",
+		}, []string{"platform", "code", "cause"}),
 		launchFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "standin_launch_failures_total", Help: "Bot launches that failed and are retried.",
 		}),
@@ -61,7 +67,7 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 		}, []string{"command", "state"}),
 		log: log,
 	}
-	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses, m.output,
+	m.Register(m.lateness, m.transitions, m.failures, m.ends, m.launchFailures, m.leaseLosses, m.output,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), fleetCollector{readFleet, log})
 	for _, until := range []string{untilLaunched, untilJoining} { // all are there from the start, so that rates have a beginning
 		m.lateness.WithLabelValues(until)
@@ -101,6 +107,11 @@ func (m *Metrics) Transitioned(to job.Status, code job.FailureCode) {
 	if to == job.Failed {
 		m.failures.WithLabelValues(string(code)).Inc()
 	}
+}
+
+// AttemptEnded counts an attempt of a live job that ended.
+func (m *Metrics) AttemptEnded(platform job.Platform, end job.AttemptEnd) {
+	m.ends.WithLabelValues(string(platform), string(end.Code), end.Cause).Inc()
 }
 
 // OutputChanged counts what became of the output of a command.

@@ -82,6 +82,7 @@ type Operator interface {
 	Overview(ctx context.Context, mode job.Mode, now time.Time) (job.Overview, error)
 	RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error)
 	FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error)
+	FailureCauses(ctx context.Context, now time.Time, limit int) ([]job.CauseCount, error)
 }
 
 // Settings configure a Dashboard.

@@ -105,7 +105,7 @@ func TestScale(t *testing.T) {
 		{"alerts", "/operator/alerts", `<td data-name="Rule"`, 6},
 		{"a new job", "/jobs/new", "<form", -1},
 		{"keys", "/keys", "<form", -1}, {"team", "/team", "<form", -1}, {"calendars", "/calendars", "<form", -1}, {
-			"system", "/operator/system", "<form", -1,
+			"system", "/operator/system", `<td data-name="By week"`, 1,
 		},
 	} {
 		const tries = 40
@@ -207,6 +207,9 @@ func fillJobs(h *harness, ada account.User, jobs int) (last uuid.UUID) {
 				key, webhook.EndpointID(ada.ConsumerID, job.Live, scaleURL).String(), owner, scaleURL, deadKey,
 				webhook.EndpointID(ada.ConsumerID, job.Live, deadURL).String(), owner, deadURL, later,
 			}},
+		{`INSERT INTO attempt_ends (job_id, attempt, at, platform, account, code, cause, capture)
+			SELECT id, 0, ? - rowid * 3000000000 / ?, platform, '', failure_code, CASE status WHEN 'failed' THEN 'lobby_unanswered' ELSE '' END, ''
+			FROM jobs`, []any{now.UnixMilli(), jobs}},
 		{`INSERT INTO audit_log (id, consumer_id, at, actor, action, target)
 			SELECT id, consumer_id, created_at, 'ada@example.test', 'sent a bot', id FROM jobs`, nil},
 		{`INSERT INTO search_texts (id, job_id, owner, kind, start_ms, speaker, text)

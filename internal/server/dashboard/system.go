@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+
+	"standin/internal/jobs/job"
 )
 
 // System describes this node, for operators.
@@ -31,7 +33,18 @@ func (f Finding) Tone() string {
 	return map[string]string{"ok": "good", "warn": "busy", "fail": "bad"}[f.State]
 }
 
-// systemPage shows the node that serves the request.
-func (d *Dashboard) systemPage(req *pageRequest) error {
-	return req.show("system", "System", d.System.System(req.Context()))
+// systemView is the data of the system page.
+type systemView struct {
+	SystemView
+	Causes []job.CauseCount
+}
+
+// systemPage shows the node that serves the request, and why attempts of all nodes failed.
+func (d *Dashboard) systemPage(req *pageRequest) (err error) {
+	const maxCauses = 50
+	shown := systemView{SystemView: d.System.System(req.Context())}
+	if shown.Causes, err = d.Operator.FailureCauses(req.Context(), d.Now(), maxCauses); err != nil {
+		return err
+	}
+	return req.show("system", "System", shown)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -147,6 +148,27 @@ func TestMeasureStartTime(t *testing.T) {
 	}
 	if want := fmt.Sprint([]time.Duration{2500 * time.Millisecond, 0, 0}); fmt.Sprint(took) != want {
 		t.Errorf("recorded %v, want %s", took, want)
+	}
+}
+
+// TestMeasureAttemptEnds checks that ends of attempts are counted by platform, code and cause.
+func TestMeasureAttemptEnds(t *testing.T) {
+	t.Parallel()
+	s := start(t, settings(storetest.FreshDataDir(t)))
+	defer closeService(t, s)
+	for _, end := range []*job.AttemptEnd{nil, {}, new(job.NewAttemptEnd(0, job.NetworkLoss, "\"} 1\n<b>")), new(job.NewAttemptEnd(1, "", "the bot was lost"))} {
+		measure(event.StateApplied{Job: job.Record{Job: job.Job{Mode: job.Live, Platform: job.Teams}}, End: end}, "mine", s.metrics, nil)
+	}
+	served := httptest.NewRecorder()
+	s.metrics.Handler().ServeHTTP(served, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, line := range []string{`{cause="",code="",platform="teams"} 1`, `{cause="other",code="network_loss",platform="teams"} 1`,
+		`{cause="other",code="",platform="teams"} 1`} {
+		if !strings.Contains(served.Body.String(), "standin_attempt_ends_total"+line+"\n") {
+			t.Errorf("missing %s", line)
+		}
+	}
+	if n := strings.Count(served.Body.String(), "\nstandin_attempt_ends_total{"); n != 3 {
+		t.Errorf("%d series, want 3", n)
 	}
 }
 

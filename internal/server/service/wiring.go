@@ -257,6 +257,9 @@ func measure(e event.StateApplied, node string, m *metrics.Metrics, recordStart 
 	if e.Result.Changed() {
 		m.Transitioned(e.Result.To, r.FailureCode)
 	}
+	if e.End != nil {
+		m.AttemptEnded(r.Platform, *e.End)
+	}
 	if state, ok := ingest.OutputStates[e.Trigger]; ok && e.Result.Applied {
 		m.OutputChanged(ingest.KnownOutput(ingest.ParseEventData(e.Data).Command), state)
 	}

@@ -105,7 +105,7 @@ var tables = []string{
 	"consumers", "audit_log", "users", "api_keys", "kept_requests", "sessions", "invitations", "device_flows", "device_flow_lock",
 	"payment_events", "subscriptions", "payment_customers", "nodes", "consumer_rotation",
 	"jobs", "calendars", "calendar_events", "mail_messages", "mail_meetings", "mail_events", "mail_changes", "mailboxes", "consumer_mail",
-	"usage_days", "share_links", "job_tombstones", "timeline", "commands",
+	"usage_days", "share_links", "job_tombstones", "timeline", "attempt_ends", "commands",
 	"accounts", "saml_secrets", "account_uses", "screenshots", "deliveries", "delivery_tries", "webhook_endpoints", "alerts",
 	"meeting_texts", "meeting_text_totals", "transcriptions", "transcription_pieces", "search_texts",
 }

@@ -535,6 +535,21 @@ CREATE TABLE timeline (
 );
 CREATE INDEX timeline_identity ON timeline (job_id, attempt, kind, emitted_at) WHERE source = 'bot';
 
+-- How attempts of live jobs ended. Without a code, another attempt followed or the job completed; without a cause, it completed.
+CREATE TABLE attempt_ends (
+    job_id   TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    attempt  BIGINT NOT NULL,
+    at       BIGINT NOT NULL,
+    platform TEXT NOT NULL,
+    account  TEXT NOT NULL, -- label of the account that the job used last; empty for a guest
+    code     TEXT NOT NULL,
+    cause    TEXT NOT NULL,
+    capture  TEXT NOT NULL, -- file; empty if there is none
+    PRIMARY KEY (job_id, attempt)
+);
+CREATE INDEX attempt_ends_failed ON attempt_ends (at) WHERE cause <> '';
+CREATE INDEX attempt_ends_all ON attempt_ends (platform, account, at);
+
 CREATE TABLE commands (
     id         TEXT PRIMARY KEY,
     job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

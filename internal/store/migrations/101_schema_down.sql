@@ -11,6 +11,7 @@ DROP TABLE webhook_endpoints;
 DROP TABLE delivery_tries;
 DROP TABLE deliveries;
 DROP TABLE commands;
+DROP TABLE attempt_ends;
 DROP TABLE timeline;
 DROP TABLE job_tombstones;
 DROP TABLE share_links;
