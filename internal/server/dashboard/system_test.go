@@ -36,6 +36,15 @@ func TestCausesPage(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(h.dir, "recordings")}).String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recordings.Close()
+	sum := sha256.Sum256([]byte("zip"))
+	if _, err := recordings.PutUpload(t.Context(), id, 0, "capture-0.zip", strings.NewReader("zip"), hex.EncodeToString(sum[:]), 100); err != nil {
+		t.Fatal(err)
+	}
 	h.report(id, "lifecycle.exited", map[string]any{"failureCode": "internal_error", "failureDetail": "The page still showed its pre-join screen " +
 		"when time was up. Seen: " + hostile + " The bot did not reach the join button within 1m0s. A capture of the page is among the job's files: " +
 		"capture-0.zip."})
@@ -45,15 +54,6 @@ func TestCausesPage(t *testing.T) {
 		"1 of 1", "0 of 0", "1 · 0 · 0 · 0 · 0", "account &lt;b&gt;Recorder&lt;/b&gt;", "code=internal_error&amp;platform=meet")
 	if got := p.get("/operator/system").body; strings.Contains(got, "pwned") || strings.Contains(got, "<b>Recorder") {
 		t.Error("the page has a hostile text")
-	}
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(h.dir, "recordings")}).String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer recordings.Close()
-	sum := sha256.Sum256([]byte("zip"))
-	if _, err := recordings.PutUpload(t.Context(), id, 0, "capture-0.zip", strings.NewReader("zip"), hex.EncodeToString(sum[:]), 100); err != nil {
-		t.Fatal(err)
 	}
 	p.get(path).want(t, "the capture", http.StatusOK, "zip")
 	h.signedIn("bob@example.test").get("/operator/system").want(t, "another user", http.StatusNotFound)
