@@ -220,6 +220,13 @@ schemathesis: ## Test a running service against its API description (EXAMPLES=10
 	@scripts/setup.sh schemathesis
 	scripts/schemathesis.sh $(EXAMPLES)
 
+.PHONY: rtms-library
+rtms-library: ## Let Zoom's own client library join the server of media streams that the tests use (Python 3.10 to 3.13)
+	@scripts/setup.sh schemathesis
+	python3 -m venv bin/rtms
+	bin/rtms/bin/pip install --quiet --disable-pip-version-check rtms==1.1.0
+	STANDIN_TEST_RTMS_PYTHON=$(CURDIR)/bin/rtms/bin/python go test ./internal/testing/rtmsdouble -run '^TestZoomLibrary$$' -v -count=1
+
 .PHONY: clients-check
 clients-check: ## Generate clients from the API description and run them (GENERATORS="oapi-codegen hey-api")
 	@scripts/setup.sh generators
@@ -250,6 +257,7 @@ check-long: check ## The long form of CI: make check, new vulnerabilities, all t
 	$(MAKE) mutations
 	$(MAKE) schemathesis
 	$(MAKE) clients-check
+	$(MAKE) rtms-library
 	$(MAKE) matrix
 	$(MAKE) kills KILLS=10
 	$(MAKE) chaos FAULTS=60

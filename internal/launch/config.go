@@ -49,10 +49,22 @@ type Assignment struct {
 	LoopbackPeers     bool          `json:"loopbackPeers,omitempty"`     // accept the meeting's media from this machine: replicas only
 	SignIn            job.SignIn    `json:"signIn,omitempty"`            // whether the bot asks the service for an account; empty: never
 	RequirePermission bool          `json:"requirePermission,omitempty"` // record nothing without the host's permission
+	ZoomStream        *ZoomStream   `json:"zoomStream,omitempty"`        // required on the platform zoom-sdk
 
 	Mode     job.Mode        `json:"-"`
 	Metadata json.RawMessage `json:"-"` // the job's, for the simulator
 	Options  job.Options     `json:"-"` // the job's; see Recording.WithOptions
+}
+
+// ZoomStream is a stream of Zoom's Realtime Media Streams, and what a bot connects to it with. The app's secret,
+// with which the service signs, is no part of it.
+type ZoomStream struct {
+	ClientID    string `json:"clientId"`
+	MeetingUUID string `json:"meetingUuid"`
+	StreamID    string `json:"streamId"`
+	Signature   string `json:"signature"` // hex HMAC-SHA256(secret, "clientId,meetingUuid,streamId")
+	ServerURLs  string `json:"serverUrls"`
+	CAFile      string `json:"caFile,omitempty"` // certificates to trust instead of the system's: tests only
 }
 
 // Key returns the key of the assignment's bot.

@@ -238,6 +238,8 @@ const (
 	Video            MediaKind = "video"
 	Audio            MediaKind = "audio"
 	ParticipantAudio MediaKind = "participant_audio"
+	ParticipantVideo MediaKind = "participant_video"
+	ScreenShare      MediaKind = "screen_share"
 	Chat             MediaKind = "chat"
 	Captions         MediaKind = "captions"
 	Transcript       MediaKind = "transcript"

@@ -46,6 +46,9 @@ type Observation struct {
 	Captions   []CaptionLine // oldest first
 	CaptionsOn bool
 
+	Texts   []ingest.Text // of a platform that names their participants and times: since the last observation
+	Revoked bool          // with Removed: what was recorded must be deleted
+
 	Notices     []string      // elements of the profile that HandleNotices would act on
 	CloseDialog *DialogAction // closes a dialog that the profile does not know
 

@@ -59,7 +59,8 @@ type SoundGap struct {
 	From, To time.Time
 	// Blank means that the capture was digital silence: either everybody was silent, or the page did
 	// not run (Inbound.Unplayed).
-	Blank bool
+	Blank  bool
+	Reason string // as in the manifest; empty: the machine did not let the browser run
 }
 
 // SoundChange is a beginning or an end of sound above Settings.SoundThreshold. Clicks do not

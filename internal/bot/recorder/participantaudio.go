@@ -32,6 +32,8 @@ const (
 type ParticipantTrack struct {
 	ID        string // unique among all recordings
 	TrackID   string // ID of the page's MediaStreamTrack
+	PersonID  string // the participant, if the platform names him
+	Kind      string // as in the manifest, of a track that is not the audio of a participant
 	StartedAt time.Time
 }
 

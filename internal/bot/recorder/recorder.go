@@ -89,7 +89,20 @@ type Sink interface {
 	Append(Chunk) error
 }
 
-// Recorder is a recording in progress.
+// Recording is a recording in progress: a Recorder, or one of a platform's own streams. Recorder's methods
+// say what each does.
+type Recording interface {
+	StartedAt() time.Time
+	Pause(context.Context) (time.Time, error)
+	Resume(context.Context) (time.Time, error)
+	Stats() Stats
+	Done() <-chan struct{}
+	Err() error
+	Stop(context.Context) error
+	Close()
+}
+
+// Recorder records a page.
 type Recorder struct {
 	settings Settings
 	browser  *browser.Browser

@@ -1,0 +1,209 @@
+// Package rtms is a bot's way into a Zoom meeting without a browser: Realtime Media Streams. Zoom sends
+// everybody's sound, the active speaker's video, shared screens, chat and transcript over WebSockets, with
+// the person of every packet. A Meeting connects to them and says who is there; a Recording writes them.
+package rtms
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"standin/internal/bot/meeting"
+)
+
+// Types of messages. Those of media follow typeAudio in the order of media.
+const (
+	typeSignalingRequest  = 1
+	typeSignalingResponse = 2
+	typeMediaRequest      = 3
+	typeMediaResponse     = 4
+	typeSubscription      = 5
+	typeEvent             = 6
+	typeReady             = 7
+	typeStreamState       = 8
+	typeSessionState      = 9
+	typeKeepAlive         = 12
+	typeKeepAliveResponse = 13
+	typeAudio             = 14
+	typeClose             = 21
+	typeClosed            = 22
+)
+
+// The media, in the order of their bits and of their messages.
+const (
+	audio = iota
+	video
+	share
+	transcript
+	chat
+)
+
+// media are the names of the media in Zoom's messages.
+var media = [...]string{"audio", "video", "deskshare", "transcript", "chat"}
+
+// Types of events.
+const (
+	eventSpeaker     = 2
+	eventJoined      = 3
+	eventLeft        = 4
+	eventShareStart  = 5
+	eventShareStop   = 6
+	streamTerminated = 4 // state of a stream
+	sessionStopped   = 5 // state of a session
+)
+
+// request is a message of the client.
+type request struct {
+	Type        int            `json:"msg_type"`
+	Version     int            `json:"protocol_version,omitempty"`
+	Sequence    int            `json:"sequence,omitempty"`
+	MeetingUUID string         `json:"meeting_uuid,omitempty"`
+	StreamID    string         `json:"rtms_stream_id,omitempty"`
+	Signature   string         `json:"signature,omitempty"`
+	MediaType   int            `json:"media_type,omitempty"`
+	MediaParams map[string]any `json:"media_params,omitempty"`
+	Events      []subscription `json:"events,omitempty"`
+	Timestamp   int64          `json:"timestamp,omitempty"`
+}
+
+type subscription struct {
+	Event     int  `json:"event_type"`
+	Subscribe bool `json:"subscribe"`
+}
+
+// message is a message of the server.
+type message struct {
+	Type        int             `json:"msg_type"`
+	Status      int             `json:"status_code"`
+	Reason      json.RawMessage `json:"reason"` // a number in updates, a text in responses
+	StopReason  int             `json:"stop_reason"`
+	State       int             `json:"state"`
+	Timestamp   int64           `json:"timestamp"`
+	MediaServer struct {
+		ServerURLs map[string]string `json:"server_urls"`
+	} `json:"media_server"`
+	Event struct {
+		person
+		Type         int      `json:"event_type"`
+		Participants []person `json:"participants"`
+	} `json:"event"`
+	Content content `json:"content"`
+}
+
+// person is a participant in a message.
+type person struct {
+	ID   userID `json:"user_id"`
+	Name string `json:"user_name"`
+}
+
+// content is a packet of media, or a text.
+type content struct {
+	person
+	Data      string `json:"data"` // base64 for media
+	Timestamp int64  `json:"timestamp"`
+	StartTime int64  `json:"start_time"`
+	EndTime   int64  `json:"end_time"`
+	Language  *int   `json:"language"`
+}
+
+// userID is the ID of a participant, which is a number or a text; "" for nobody.
+type userID string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (u *userID) UnmarshalJSON(data []byte) error {
+	if *u = userID(strings.Trim(string(data), `"`)); *u == "0" || *u == "null" {
+		*u = ""
+	}
+	return nil
+}
+
+// unixMilli returns a duration since 1970.
+func unixMilli(timestamp int64) time.Duration { return time.Duration(timestamp) * time.Millisecond }
+
+// refusal is a status of a handshake that is not 0.
+type refusal int
+
+// unknownStream is the status of a stream that has ended, or never began.
+const unknownStream refusal = 2
+
+// statuses are the status codes in words.
+var statuses = [...]string{
+	"accepted", "the type of the message is unknown", "the stream is unknown or has ended", "the signature is wrong", "the message is malformed",
+	"the list of events is invalid", "the type of an event is invalid", "the type of the media is invalid", "there is another signaling connection",
+	"the app may not receive sound", "the app may not receive video", "the app may not receive shared screens",
+	"the app may not receive transcripts", "the app may not receive chat", "the value of the media type is invalid",
+	"there is another connection for all media", "there is another connection for this medium", "the media parameters are invalid",
+	"the sound parameters are invalid", "the content type of the sound is invalid", "the sample rate is invalid", "the channels are invalid",
+	"the codec of the sound is invalid", "the option of the sound is invalid", "the send rate is invalid", "the video parameters are invalid",
+	"the content type of the video is invalid", "the codec of the video is invalid", "the resolution of the video is invalid",
+	"the option of the video is invalid", "the frame rate of the video is invalid", "the parameters of the shared screen are invalid",
+	"the content type of the shared screen is invalid", "the codec of the shared screen is invalid",
+	"the resolution of the shared screen is invalid", "the frame rate of the shared screen is invalid",
+	"the transcript parameters are invalid", "the content type of the transcript is invalid", "the chat parameters are invalid",
+	"the content type of the chat is invalid", "the session is unknown", "the readiness is invalid", "the subscription to events is invalid",
+	"the language of the transcript is invalid", "there is another subscription to a video", "Zoom had an internal error",
+}
+
+// Error says what the status means.
+func (r refusal) Error() string {
+	words := "the status is not documented"
+	if r > 0 && int(r) < len(statuses) {
+		words = statuses[r]
+	}
+	return fmt.Sprintf("Zoom refuses the connection: %s (status %d)", words, int(r))
+}
+
+// temporary reports whether another try may succeed: an older connection has not ended yet, or Zoom failed.
+func (r refusal) temporary() bool { return r == 8 || r == 15 || r == 16 || r == 45 }
+
+// screen returns what a refusal means for the meeting.
+func (r refusal) screen() meeting.Screen {
+	switch r {
+	case unknownStream, 40:
+		return meeting.Ended
+	case 3:
+		return meeting.SignInWall
+	}
+	return meeting.BotWall
+}
+
+// revoked is the reason of a stream whose recording must be deleted.
+const revoked = 8
+
+// stops are the reasons why a stream ends. Without a screen, the meeting may go on and the bot connects again.
+var stops = [...]struct {
+	screen meeting.Screen
+	words  string
+}{
+	{meeting.Ended, "Zoom gave no reason"},
+	{meeting.Removed, "the host stopped the stream"},
+	{meeting.Removed, "the user of the app stopped the stream"},
+	{meeting.Ended, "the user of the app left the meeting"},
+	{meeting.Removed, "the user of the app was removed from the meeting"},
+	{meeting.Removed, "the host disabled the app"},
+	{meeting.Ended, "the meeting ended"},
+	{meeting.Removed, "a participant canceled the stream"},
+	{meeting.Removed, "the stream was revoked, and what was recorded must be deleted"},
+	{meeting.Removed, "the host disabled all apps"},
+	{"", "Zoom had an internal error"},
+	{"", "the connection timed out"},
+	{"", "Zoom's connection to the meeting was interrupted"},
+	{"", "the signaling connection was interrupted"},
+	{"", "a media connection was interrupted"},
+	{"", "the signaling connection was closed abnormally"},
+	{"", "a media connection was closed abnormally"},
+	{"", "Zoom's server was stopped"},
+	{meeting.Removed, "Zoom could not authenticate the app"},
+	{meeting.Ended, "the connection was not restored in time"},
+	{meeting.Ended, "the bot closed the stream"},
+	{meeting.Ended, "the customer disconnected"},
+	{meeting.Ended, "the agent disconnected"},
+	{meeting.Removed, "an administrator disabled the app"},
+	{"", "three requests to keep the connection were not answered"},
+	{meeting.Ended, "the stream was stopped by Zoom's interface"},
+	{meeting.Ended, "the queue does not support streams"},
+}
+
+// languages are the languages of transcripts, in the order of Zoom's numbers.
+var languages = strings.Fields("ar bn yue ca zh-CN zh-TW cs da nl en et fi fr-CA fr-FR de he hi hu id it ja ko ms fa pl pt ro ru es sv tl ta te th tr uk vi")

@@ -1,0 +1,196 @@
+package rtms_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"standin/internal/bot/ingest"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/rtms"
+	"standin/internal/jobs/job"
+	"standin/internal/testing/rtmsdouble"
+)
+
+var server = sync.OnceValues(rtmsdouble.Start)
+
+var (
+	ada = rtmsdouble.Person{ID: 16778240, Name: "Ada", Tone: 440}
+	ben = rtmsdouble.Person{ID: 33556610, Name: "Ben", Tone: 660}
+)
+
+// open opens a meeting and a bot for it.
+func open(t *testing.T, of rtmsdouble.Settings, change func(*rtms.Settings)) (*rtmsdouble.Meeting, *rtms.Meeting) {
+	t.Helper()
+	double, err := server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := double.Open(of)
+	settings := rtms.Settings{
+		Stream: *m.Stream(), Media: [5]bool{true, true, true, true, true}, Height: 720, FramesPerSecond: 25, Loopback: true, Backlog: true,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	settings.Stream.CAFile = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(settings.Stream.CAFile, double.Certificate(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&settings)
+	}
+	bot, err := rtms.New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bot.Close() })
+	return m, bot
+}
+
+func join(t *testing.T, bot *rtms.Meeting) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	return bot.Join(ctx, nil, meeting.JoinOptions{})
+}
+
+// await observes the meeting until a condition holds.
+func await(t *testing.T, bot *rtms.Meeting, what string, holds func(meeting.Observation) bool) meeting.Observation {
+	t.Helper()
+	var seen meeting.Observation
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var err error
+		if seen, err = bot.Observe(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if holds(seen) {
+			return seen
+		}
+	}
+	t.Fatalf("not observed: %s; last %+v", what, seen)
+	return seen
+}
+
+func names(seen meeting.Observation) string {
+	var all []string
+	for _, p := range seen.Participants {
+		all = append(all, p.Name)
+	}
+	return strings.Join(all, ",")
+}
+
+// TestPeople: who is in the meeting and who speaks comes from events and from the sound of each person; texts have
+// their person, also when two have the same name.
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	m, bot := open(t, rtmsdouble.Settings{KeepAlive: 200 * time.Millisecond}, nil)
+	m.Join(ada)
+	if err := join(t, bot); err != nil {
+		t.Fatal(err)
+	}
+	seen := await(t, bot, "Ada", func(o meeting.Observation) bool { return names(o) == "Ada" })
+	if seen.Screen != meeting.InMeeting || seen.Admission(time.Now()) == nil || seen.Others != 1 {
+		t.Errorf("%+v", seen)
+	}
+	other := rtmsdouble.Person{ID: 5, Name: "Ada", Tone: 880}
+	m.Join(ben, other)
+	await(t, bot, "all three", func(o meeting.Observation) bool { return names(o) == "Ada,Ben,Ada" })
+	for deadline := time.Now().Add(30 * time.Second); !m.Connected(rtmsdouble.Chat) || !m.Connected(rtmsdouble.Transcript); {
+		if time.Now().After(deadline) {
+			t.Fatal("the texts are not connected")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	from := time.Now().Add(-time.Second)
+	m.Say(other.ID, "Guten Tag", from, from.Add(time.Second))
+	m.Write(ada.ID, "hello\x00\u202e all")
+	var texts []ingest.Text
+	await(t, bot, "both texts", func(o meeting.Observation) bool { texts = append(texts, o.Texts...); return len(texts) == 2 })
+	slices.SortFunc(texts, func(a, b ingest.Text) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
+	if said := texts[0]; said.Kind != job.CaptionText || said.ParticipantID != "5" || said.Author != "Ada" || said.Language != "en" ||
+		said.EndedAt.Sub(said.StartedAt) != time.Second || said.StartedAt.Sub(from).Abs() > time.Second {
+		t.Errorf("caption %+v", said)
+	}
+	if wrote := texts[1]; wrote.Kind != job.ChatText || wrote.ParticipantID != "16778240" || wrote.Text != "hello\u202e all" {
+		t.Errorf("message %+v", wrote)
+	}
+	m.Leave(ada.ID)
+	await(t, bot, "that Ada left", func(o meeting.Observation) bool { return names(o) == "Ben,Ada" })
+	if err := bot.Leave(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if !m.Over() {
+		t.Error("the stream was not closed")
+	}
+}
+
+// TestRefused: each status of a handshake is said in words, and what it means.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]meeting.Screen{2: meeting.Ended, 3: meeting.SignInWall, 4: meeting.BotWall, 99: meeting.BotWall} {
+		_, bot := open(t, rtmsdouble.Settings{Refusals: []int{status}}, nil)
+		var refused *meeting.ScreenError
+		if err := join(t, bot); !errors.As(err, &refused) || refused.Observation.Screen != want || !strings.Contains(refused.Observation.Evidence, "refuses") {
+			t.Errorf("status %d: %v", status, err)
+		}
+	}
+	_, bot := open(t, rtmsdouble.Settings{}, func(s *rtms.Settings) { s.Stream.Signature = "00" })
+	if err := join(t, bot); err == nil || !strings.Contains(err.Error(), "the signature is wrong (status 3)") {
+		t.Errorf("a wrong signature: %v", err)
+	}
+	m, bot := open(t, rtmsdouble.Settings{Refusals: []int{8, 45, 0, 0, 16}}, nil) // that end
+	m.Join(ada)
+	if err := join(t, bot); err != nil {
+		t.Errorf("temporary statuses: %v", err)
+	}
+	await(t, bot, "Ada after temporary statuses", func(o meeting.Observation) bool { return names(o) == "Ada" })
+}
+
+// TestStops: each reason of an end says how the meeting ended.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	for reason := range 27 {
+		m, bot := open(t, rtmsdouble.Settings{}, nil)
+		if err := join(t, bot); err != nil {
+			t.Fatal(err)
+		}
+		m.Stop(reason)
+		seen := await(t, bot, "the end", func(o meeting.Observation) bool { return o.Screen.Terminal() })
+		want := meeting.Ended // also after the reasons for which the bot connects again: the double has forgotten the stream
+		if slices.Contains([]int{1, 2, 4, 5, 7, 8, 9, 18, 23}, reason) {
+			want = meeting.Removed
+		}
+		if seen.Screen != want || seen.Revoked != (reason == 8) || seen.Evidence == "" {
+			t.Errorf("reason %d: %+v", reason, seen)
+		}
+	}
+}
+
+// TestReconnects: lost connections are restored, and the meeting goes on.
+func TestReconnects(t *testing.T) {
+	t.Parallel()
+	m, bot := open(t, rtmsdouble.Settings{}, nil)
+	m.Join(ada)
+	if err := join(t, bot); err != nil {
+		t.Fatal(err)
+	}
+	for _, cut := range [][]int{{}, {rtmsdouble.Audio}, {rtmsdouble.Video, rtmsdouble.Chat}} {
+		connected := func(meeting.Observation) bool {
+			return m.Connected(rtmsdouble.Audio) && m.Connected(rtmsdouble.Video) && m.Connected(rtmsdouble.Chat)
+		}
+		await(t, bot, "all connections", connected)
+		m.Cut(cut...)
+		if len(cut) == 0 || cut[0] == rtmsdouble.Audio {
+			await(t, bot, "the loss", func(o meeting.Observation) bool { return o.Screen == meeting.Reconnecting })
+		}
+		await(t, bot, "the meeting again", func(o meeting.Observation) bool {
+			return o.Screen == meeting.InMeeting && connected(o) && names(o) == "Ada"
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package rtmsdouble
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+)
+
+// MakeVideo returns two seconds of H.264 in access units, 25 per second, with a key frame each second. It needs ffmpeg.
+func MakeVideo(width, height int) ([][]byte, error) {
+	var stdout bytes.Buffer
+	command := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=size=%dx%d:rate=25:duration=2", width, height),
+		"-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-b:v", "1200k", "-g", "25", "-bf", "0", "-threads", "1",
+		"-x264-params", "aud=1:sliced-threads=0", "-bsf:v", "h264_mp4toannexb", "-f", "h264", "-")
+	command.Stdout = &stdout
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("make video: %w", err)
+	}
+	delimiter := []byte{0, 0, 0, 1, 9}
+	var units [][]byte
+	for _, unit := range bytes.Split(stdout.Bytes(), delimiter) {
+		if len(unit) > 0 {
+			units = append(units, append(bytes.Clone(delimiter), unit...))
+		}
+	}
+	return units, nil
+}
