@@ -83,3 +83,37 @@ func (c *Client) PatchAccount(ctx context.Context, id string, patch map[string]a
 func (c *Client) DeleteAccount(ctx context.Context, id string) error {
 	return c.change(ctx, http.MethodDelete, apiPath("accounts", id), nil)
 }
+
+// ZoomApp is an app of Zoom's marketplace whose media streams the team's jobs with the platform zoom-sdk receive.
+type ZoomApp struct {
+	ID        string     `json:"id"`
+	Label     string     `json:"label"`
+	ClientID  string     `json:"clientId"`
+	Record    bool       `json:"record"`  // each stream gets a job
+	HeardAt   *time.Time `json:"heardAt"` // when Zoom last sent an event of it; nil if it has sent none
+	CreatedAt time.Time  `json:"createdAt"`
+}
+
+// NewZoomApp is an app to add.
+type NewZoomApp struct {
+	Label        string `json:"label,omitempty"`
+	ClientID     string `json:"clientId"`
+	ClientSecret string `json:"clientSecret"`
+	SecretToken  string `json:"secretToken"`
+	Record       bool   `json:"record,omitempty"`
+}
+
+// ZoomApps iterates over the apps of the team, oldest first.
+func (c *Client) ZoomApps(ctx context.Context) iter.Seq2[ZoomApp, error] {
+	return pages[ZoomApp](ctx, c, apiPath("zoom-apps"), "zoomApps", url.Values{})
+}
+
+// CreateZoomApp adds an app.
+func (c *Client) CreateZoomApp(ctx context.Context, app NewZoomApp) (ZoomApp, error) {
+	return fetch[ZoomApp](ctx, c, http.MethodPost, apiPath("zoom-apps"), app)
+}
+
+// DeleteZoomApp removes an app.
+func (c *Client) DeleteZoomApp(ctx context.Context, id string) error {
+	return c.change(ctx, http.MethodDelete, apiPath("zoom-apps", id), nil)
+}

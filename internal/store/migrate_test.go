@@ -86,6 +86,8 @@ var exampleRows = map[string]string{
 		`', 'meet', 'Recorder', 1, '', 1, 1)`,
 	"saml_secrets":         `(consumer_id, sealed) VALUES ('` + rowConsumer + `', '')`,
 	"attempt_ends":         `(job_id, attempt, at, platform, account, code, cause, capture) VALUES ('` + rowJob + `', 0, 1, 'meet', '', '', '', '')`,
+	"zoom_apps":            `(id, consumer_id, label, client_id, record, sealed, created_at) VALUES ('` + rowKey + `', '` + rowConsumer + `', '', '', 0, '', 1)`,
+	"zoom_streams":         `(id, app_id, meeting_uuid, meeting_key, number, server_urls, started_at) VALUES ('s', '` + rowKey + `', '', '', '', '', 1)`,
 	"account_uses":         `(account_id, job_id, reason, at) VALUES ('` + rowKey + `', '` + rowJob + `', '', 1)`,
 	"screenshots":          `(job_id, watched_until, image) VALUES ('` + rowJob + `', 1, '')`,
 	"transcriptions":       `(job_id, created_at, lease, failures, sent_ms, requested) VALUES ('` + rowJob + `', 1, '', 0, 0, '')`,

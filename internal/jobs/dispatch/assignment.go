@@ -17,7 +17,7 @@ func (t *task) assignment(consumer account.Consumer) launch.Assignment {
 	options := r.Resolved()
 	options.Recording = options.Recording.Or(consumer.Recording)
 	options.Output = cmp.Or(options.Output, consumer.Output)
-	return launch.Assignment{
+	assigned := launch.Assignment{
 		JobID:             r.ID,
 		Attempt:           r.Attempt,
 		Token:             ingest.Token(settings.SigningKey, r.ID.String(), r.Attempt),
@@ -36,6 +36,12 @@ func (t *task) assignment(consumer account.Consumer) launch.Assignment {
 		SignIn:            cmp.Or(options.SignIn, consumer.SignIn, job.SignInIfRequired),
 		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
 	}
+	if s := t.stream; s != nil {
+		assigned.ZoomStream = &launch.ZoomStream{
+			ClientID: s.ClientID, MeetingUUID: s.MeetingUUID, StreamID: s.ID, Signature: s.Signature, ServerURLs: s.ServerURLs,
+		}
+	}
+	return assigned
 }
 
 // onLoopback reports whether a meeting is on this machine: a replica.

@@ -54,7 +54,8 @@ type situation struct {
 	otherNode  bool   // the current attempt was started by another node, which is gone
 	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
 	otherBot   string // job of the team whose bot is in the meeting, if events ask for this one; empty when there is none
-	noZoomSDK  string // why bots get no media streams of Zoom; empty when they can
+	noZoomApp  bool   // the team has no app of Zoom, which a job of zoom-sdk needs
+	noStream   bool   // there is no media stream of the meeting, which a job of zoom-sdk needs
 	leaving    bool   // the consumer has told a bot that may be lost to leave the meeting
 	stops      int    // how many bots were stopped by someone else than the service, if the bot may be lost
 	wasIn      bool   // a bot of the job was in the meeting, if the bot may be lost
@@ -147,18 +148,24 @@ func describe(status job.Status) string {
 // soon, the bot is launched to be ready by then.
 func (s situation) decideDue() decision {
 	joinAt, end := s.job.JoinAt, s.startBy()
-	canStart := s.badLink == "" && (s.job.Platform != job.ZoomSDK || s.noZoomSDK == "")
 	switch {
 	case s.now.Before(joinAt) && (s.now.Before(joinAt.Add(-s.prelaunch)) || s.noCapacity != "" || s.otherBot != ""):
 		return waitUntil(joinAt)
-	case s.now.Before(joinAt) && canStart:
+	case s.now.Before(joinAt) && s.badLink == "" && s.job.Platform != job.ZoomSDK:
 		return decision{action: prelaunchBot}
 	case s.now.Before(joinAt):
-		return decision{action: skipPrelaunch} // it fails at joinAt
+		return decision{action: skipPrelaunch} // it fails at joinAt, or gets a stream after it
 	case s.badLink != "":
 		return fail(job.MeetingNotFound, s.badLink)
-	case s.job.Platform == job.ZoomSDK && s.noZoomSDK != "":
-		return fail(job.InternalError, s.noZoomSDK+"; the platform zoom-web needs none of this")
+	case s.noZoomApp:
+		return fail(job.InternalError, "the team has no credentials of an app of Zoom (POST /api/v1/zoom-apps); the platform zoom-web needs none")
+	case s.noStream:
+		limit := earlier(end, job.Latest(joinAt, s.job.CreatedAt).Add(seconds(s.job.AutoLeave.AfterEntryDelaySeconds)))
+		if s.now.Before(limit) {
+			return decision{action: queue, until: limit, detail: "waiting for Zoom to announce the media stream of the meeting"}
+		}
+		return fail(job.WaitingForHost, "Zoom announced no media stream of the meeting. The host must have started the meeting, the app must "+
+			"be allowed to start with it or be started by the host (Apps), and an administrator must allow meetings to share realtime content with apps.")
 	case !s.now.Before(end) && s.otherBot != "":
 		return decision{action: joinOther, otherJob: s.otherBot, detail: "the bot of another job was in the meeting until it was over"}
 	case !s.now.Before(end):
@@ -244,7 +251,7 @@ func (s situation) decideLost(reason string) decision {
 	status, end := s.job.Status, s.startBy()
 	attempts := s.job.Attempts - min(s.stops, s.timeouts.MaxStops)
 	wanted := !s.leaving && !status.Teardown() && status != job.RecordingStopped && attempts < s.timeouts.MaxAttempts
-	retry := wanted && s.now.Before(end)
+	retry := wanted && s.now.Before(end) && !s.noStream
 	switch {
 	case retry && s.noCapacity != "":
 		return waitUntil(earlier(s.now.Add(capacityRetry), end)) // or another node has capacity

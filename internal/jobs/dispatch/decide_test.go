@@ -57,7 +57,7 @@ func due() job.Record {
 // parseSituation returns the situation of a row of testdata/decide.txt.
 func parseSituation(t *testing.T, words, bot string) situation {
 	t.Helper()
-	s := situation{now: at, timeouts: timeouts, latestStart: 30 * time.Minute, noZoomSDK: "zoom-sdk is not configured"}
+	s := situation{now: at, timeouts: timeouts, latestStart: 30 * time.Minute}
 	state, reason, _ := strings.Cut(bot, ": ")
 	s.bot, s.botReason = launch.State(state), reason
 	r := &s.job
@@ -98,8 +98,10 @@ func parseSituation(t *testing.T, words, bot string) situation {
 			r.ManifestURI = "https://standin.test/m"
 		case "media":
 			s.hasMedia = true
-		case "sdk":
-			s.noZoomSDK = ""
+		case "noApp":
+			s.noZoomApp = true
+		case "noStream":
+			s.noStream = true
 		case "leave":
 			s.leaving = true
 		case "stops":
@@ -185,11 +187,11 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 		hasMedia := rapid.Bool().Draw(t, "has media")
 		otherNode := rapid.Bool().Draw(t, "other node")
 		leaving, stops := rapid.Bool().Draw(t, "leaving"), rapid.IntRange(0, 4).Draw(t, "stops")
-		wasIn := rapid.Bool().Draw(t, "was in the meeting")
+		wasIn, noStream := rapid.Bool().Draw(t, "was in the meeting"), rapid.Bool().Draw(t, "no stream")
 		now := at
 		for range 5 {
 			next := decide(situation{
-				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: "none", timeouts: timeouts, prelaunch: time.Minute,
+				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noStream: noStream, timeouts: timeouts, prelaunch: time.Minute,
 				leaving: leaving, stops: stops, wasIn: wasIn, latestStart: time.Minute,
 			})
 			if r.Status == job.Scheduled && now.Before(r.JoinAt) &&

@@ -65,7 +65,6 @@ type Settings struct {
 	SigningKey []byte   // of ingest tokens
 	ServiceURL string   // where bots reach the service
 	OwnHosts   []string // see launch.Assignment
-	NoZoomSDK  string   // why bots get no media streams of Zoom; empty when they can
 	Timeouts   Timeouts
 	Capacity   *Capacity    // for the bots of this node; unlimited when nil
 	Broken     func() error // returns why this node cannot launch any bot; nil if it can

@@ -13,6 +13,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/runner"
+	"standin/internal/jobs/zoomstream"
 	"standin/internal/launch"
 )
 
@@ -36,9 +37,10 @@ type task struct {
 	claimed    job.ClaimedJob
 	job        job.Record // as it was last read or written
 	lease      *runner.Lease
-	unreserve  func() // makes the job's slot as it was before this task reserved one; nil if it did not
-	noCapacity string // why no slot was reserved for the first bot of an admitted job; empty when one was
-	failure    error  // of a launch, which the job records
+	unreserve  func()             // makes the job's slot as it was before this task reserved one; nil if it did not
+	noCapacity string             // why no slot was reserved for the first bot of an admitted job; empty when one was
+	failure    error              // of a launch, which the job records
+	stream     *zoomstream.Access // of the meeting, on the platform zoom-sdk
 }
 
 // process takes the job one step further: it loads its situation, decides what is next, and
@@ -81,13 +83,19 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 	r := t.job
 	waiting := r.Status == job.Scheduled || r.Status == job.Pending
 	s = situation{
-		job: r, bot: t.botState(), otherNode: t.onOtherNode(), now: d.Now(), noCapacity: t.noCapacity, noZoomSDK: d.NoZoomSDK,
+		job: r, bot: t.botState(), otherNode: t.onOtherNode(), now: d.Now(), noCapacity: t.noCapacity,
 		timeouts: d.timeoutsOf(r), latestStart: d.LatestStart, reachable: d.reachableAt(),
 	}
 	if r.Mode != job.Test {
 		s.prelaunch = d.prelaunch()
 	}
-	if waiting && r.Mode != job.Test { // the simulator opens no link
+	if r.Platform == job.ZoomSDK && r.Mode != job.Test && !r.Status.Terminal() && !s.now.Before(r.JoinAt) {
+		var hasApp bool
+		if t.stream, hasApp, err = d.Jobs.ZoomStream(ctx, r.Job); err != nil {
+			return s, err
+		}
+		s.noZoomApp, s.noStream = !hasApp, t.stream == nil
+	} else if waiting && r.Mode != job.Test { // the simulator opens no link
 		s.badLink = meetinglink.Refusal(r.MeetingURL, d.AllowedMeetingHosts...)
 	}
 	if waiting && r.Mode == job.Live && !t.claimed.Admitted {

@@ -43,6 +43,7 @@ var causePattern = regexp.MustCompile("(?is)" + strings.ReplaceAll(strings.TrimS
 (?P<sign_in_required>sign-in wall|only signed-in users)
 (?P<bot_refused>bot wall)
 (?P<no_account>has no account for the bot|could not sign in)
+(?P<sign_in_failed>google did not sign the bot in)
 (?P<lobby_unanswered>nobody let the bot in|nobody admitted the bot|ended the wait in the lobby)
 (?P<denied>denied the request to join)
 (?P<host_absent>the host did not (come|start))
@@ -69,7 +70,8 @@ var causePattern = regexp.MustCompile("(?is)" + strings.ReplaceAll(strings.TrimS
 (?P<node_gone>the node that started the attempt is gone)
 (?P<too_late>no bot could be sent by|the meeting was over at)
 (?P<state_too_long>longer than the limit of)
-(?P<no_zoom_sdk>the platform zoom-web needs none of this)
+(?P<no_zoom_app>no credentials of an app of zoom)
+(?P<no_zoom_stream>zoom announced no media stream)
 (?P<quota>quota|limit of \d+ calendar meetings)
 `), "\n", "|"))
 

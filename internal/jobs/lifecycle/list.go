@@ -166,6 +166,7 @@ const (
 	KeyList           = 'k'
 	CalendarList      = 'c'
 	AccountList       = 'x'
+	ZoomAppList       = 'z'
 	CalendarEventList = 'm'
 )
 

@@ -132,6 +132,11 @@ func checkSchema(ctx context.Context, name checkName, db *sql.DB, description st
 		return name.warn("correct the clock of this machine if it is behind; standin serve corrects the times",
 			"%s; times in the database are %s ahead of this clock", description, ahead)
 	}
+	var silent int // apps of Zoom
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM zoom_apps WHERE heard_at IS NULL`).Scan(&silent); err == nil && silent > 0 {
+		return name.warn("in each app, set /webhooks/zoom of this service as the event notification URL, and validate it",
+			"%s; schema %d, up to date; Zoom has sent no event of %d apps", description, have, silent)
+	}
 	return name.ok("%s; schema %d, up to date", description, have)
 }
 

@@ -10,6 +10,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/signin"
+	"standin/internal/jobs/zoomstream"
 )
 
 // accountsView is the data of the page of the accounts with which bots sign in.
@@ -18,6 +19,8 @@ type accountsView struct {
 	Problem  string
 	Form     signin.Account
 	Provider lifecycle.IdentityProvider // if an account of the team signs in by SAML
+	ZoomApps []zoomstream.App
+	ZoomURL  string // of events
 }
 
 // signInView is an account on the page.
@@ -51,6 +54,10 @@ func (d *Dashboard) showAccounts(req *pageRequest, status int, shown accountsVie
 				return err
 			}
 		}
+	}
+	shown.ZoomURL = d.BaseURL + "/webhooks/zoom"
+	if shown.ZoomApps, err = d.Jobs.Store.ZoomApps(req.Context(), req.User.ConsumerID); err != nil {
+		return err
 	}
 	return req.showStatus(status, "accounts", "Accounts", shown)
 }
@@ -96,4 +103,24 @@ func (d *Dashboard) changeAccount(req *pageRequest) error {
 	}
 	_, err = d.Jobs.ChangeAccount(req.Context(), req.accountOwner(), id, nil, func(a *signin.Account) { a.Rest(until, d.Now()) })
 	return req.redirectAfter(err, "/accounts?note=account-changed")
+}
+
+func (d *Dashboard) addZoomApp(req *pageRequest) error {
+	form := req.PostForm
+	_, err := d.Jobs.AddZoomApp(req.Context(), zoomstream.App{
+		ConsumerID: req.User.ConsumerID, Label: form.Get("name"), ClientID: form.Get("client"), Record: form.Has("record"),
+	}, zoomstream.Secrets{ClientSecret: form.Get("secret"), SecretToken: form.Get("token-of-webhooks")})
+	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
+		status, problem := req.describe(err)
+		return d.showAccounts(req, status, accountsView{Problem: problem})
+	}
+	return req.redirectAfter(err, "/accounts?note=account-added")
+}
+
+func (d *Dashboard) removeZoomApp(req *pageRequest) error {
+	id, err := uuid.Parse(req.PathValue("id"))
+	if err != nil {
+		return notFound("There is no such app.")
+	}
+	return req.redirectAfter(d.Jobs.Store.DeleteZoomApp(req.Context(), req.User.ConsumerID, id), "/accounts?note=account-removed")
 }

@@ -39,6 +39,8 @@ var auditActions = map[string]string{
 	"POST /webhooks/endpoints/{id}/{verb}":            "", // the verb
 	"POST /webhooks/deliveries/{delivery}/replay":     "sent a webhook again",
 	"POST /accounts":                                  "added an account",
+	"POST /zoom-apps":                                 "added an app of Zoom",
+	"POST /zoom-apps/{id}/remove":                     "removed an app of Zoom",
 	"POST /accounts/{id}/{verb}":                      "", // the verb
 	"POST /keys":                                      "created an API key",
 	"POST /keys/{id}/revoke":                          "revoked an API key",

@@ -95,6 +95,8 @@ func (d *Dashboard) route() {
 		{viewer, "GET /accounts", d.accountsPage},
 		{admin, "POST /accounts", d.addAccount},
 		{admin, "POST /accounts/{id}/{verb}", d.changeAccount},
+		{admin, "POST /zoom-apps", d.addZoomApp},
+		{admin, "POST /zoom-apps/{id}/remove", d.removeZoomApp},
 		{viewer, "GET /keys", d.keysPage},
 		{admin, "POST /keys", d.createKey},
 		{admin, "POST /keys/{id}/revoke", d.revokeKey},

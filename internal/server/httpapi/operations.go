@@ -107,6 +107,9 @@ func (a *API) adminHandlers() map[string]handler {
 		"deleteWebhookEndpoint": named("webhook endpoint", changing(a.Jobs.DeleteEndpoint)),
 		"rotateWebhookSecret":   a.rotateWebhookSecret,
 		"createAccount":         input(a.createAccount),
+		"listZoomApps":          input(a.listZoomApps),
+		"createZoomApp":         input(a.createZoomApp),
+		"deleteZoomApp":         named("app of Zoom", changing(a.deleteZoomApp)),
 		"patchAccount":          named("account", input(a.patchAccount)),
 		"deleteAccount":         named("account", changing(a.deleteAccount)),
 	}
@@ -134,6 +137,7 @@ func (a *API) serviceHandlers() map[string]handler {
 		"intakeInvite":   a.authenticated("intakeSecret", input(a.intakeInvite)),
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
 		"receivePayment": a.receivePayment,
+		"receiveZoom":    perAddress(perMinute(3000), a.receiveZoom),
 
 		"initLogin":     perAddress(perMinute(60), a.initLogin),
 		"pollLogin":     perAddress(perMinute(600), a.pollLogin),

@@ -38,6 +38,7 @@ func TestContract(t *testing.T) {
 			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker,
 			"invites":     contractInvites,
 			"accounts":    contractAccounts,
+			"zoom":        contractZoom,
 			"credentials": contractCredentials, "foreign keys": contractForeign, "idempotency": contractIdempotency, "audit log": contractAudit,
 			"issues": contractIssues,
 		} {

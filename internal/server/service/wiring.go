@@ -137,7 +137,7 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: "this service receives no media streams of Zoom", SingleNode: !store.IsPostgres(settings.DatabaseURL),
+		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, SingleNode: !store.IsPostgres(settings.DatabaseURL),
 		Node:     node,
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})

@@ -106,6 +106,6 @@ var tables = []string{
 	"payment_events", "subscriptions", "payment_customers", "nodes", "consumer_rotation",
 	"jobs", "calendars", "calendar_events", "mail_messages", "mail_meetings", "mail_events", "mail_changes", "mailboxes", "consumer_mail",
 	"usage_days", "share_links", "job_tombstones", "timeline", "attempt_ends", "commands",
-	"accounts", "saml_secrets", "account_uses", "screenshots", "deliveries", "delivery_tries", "webhook_endpoints", "alerts",
+	"accounts", "zoom_apps", "zoom_streams", "saml_secrets", "account_uses", "screenshots", "deliveries", "delivery_tries", "webhook_endpoints", "alerts",
 	"meeting_texts", "meeting_text_totals", "transcriptions", "transcription_pieces", "search_texts",
 }

@@ -284,6 +284,36 @@ CREATE TABLE accounts (
 CREATE UNIQUE INDEX accounts_label ON accounts (COALESCE(consumer_id, ''), platform, lower(label));
 CREATE INDEX accounts_consumer ON accounts (consumer_id);
 
+-- Apps of Zoom's marketplace that receive the media streams of meetings.
+CREATE TABLE zoom_apps (
+    id          TEXT PRIMARY KEY,
+    consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
+    label       TEXT NOT NULL,
+    client_id   TEXT NOT NULL,
+    record      BIGINT NOT NULL, -- 1: each stream gets a job
+    sealed      TEXT NOT NULL,   -- the secrets, encrypted
+    heard_at    BIGINT,          -- when Zoom last sent an event
+    created_at  BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX zoom_apps_client ON zoom_apps (consumer_id, client_id);
+
+-- The streams that Zoom has announced, and, as "meeting <UUID>", the numbers of meetings that have begun.
+CREATE TABLE zoom_streams (
+    id           TEXT PRIMARY KEY,
+    app_id       TEXT NOT NULL REFERENCES zoom_apps (id) ON DELETE CASCADE,
+    meeting_uuid TEXT NOT NULL,
+    meeting_key  TEXT NOT NULL, -- as of jobs
+    number       TEXT NOT NULL,
+    server_urls  TEXT NOT NULL,
+    started_at   BIGINT NOT NULL,
+    stopped_at   BIGINT,
+    job_id       TEXT NOT NULL DEFAULT '' -- the job whose bot receives it
+);
+CREATE INDEX zoom_streams_meeting ON zoom_streams (meeting_key, started_at);
+CREATE INDEX zoom_streams_app ON zoom_streams (app_id);
+CREATE INDEX zoom_streams_job ON zoom_streams (job_id) WHERE job_id <> '';
+CREATE INDEX zoom_streams_started ON zoom_streams (started_at);
+
 -- What signs the accounts of a consumer, or of the operator (NULL), in by SAML.
 CREATE TABLE saml_secrets (
     consumer_id TEXT REFERENCES consumers (id) ON DELETE CASCADE,

@@ -1,3 +1,5 @@
+DROP TABLE zoom_streams;
+DROP TABLE zoom_apps;
 DROP TABLE saml_secrets;
 DROP TABLE account_uses;
 DROP TABLE accounts;

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { BorrowAccountData, BorrowAccountErrors, BorrowAccountResponses, CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteAccountData, DeleteAccountErrors, DeleteAccountResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetIdentityProviderData, GetIdentityProviderErrors, GetIdentityProviderResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTeamDeliveriesData, ListTeamDeliveriesErrors, ListTeamDeliveriesResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchAccountData, PatchAccountErrors, PatchAccountResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PatchWebhookEndpointData, PatchWebhookEndpointErrors, PatchWebhookEndpointResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverDeliveryData, RedeliverDeliveryErrors, RedeliverDeliveryResponses, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RetryWebhookEndpointData, RetryWebhookEndpointErrors, RetryWebhookEndpointResponses, ReturnAccountData, ReturnAccountErrors, ReturnAccountResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { BorrowAccountData, BorrowAccountErrors, BorrowAccountResponses, CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, CreateZoomAppData, CreateZoomAppErrors, CreateZoomAppResponses, DeleteAccountData, DeleteAccountErrors, DeleteAccountResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DeleteZoomAppData, DeleteZoomAppErrors, DeleteZoomAppResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetIdentityProviderData, GetIdentityProviderErrors, GetIdentityProviderResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, GetUsageData, GetUsageErrors, GetUsageResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTeamDeliveriesData, ListTeamDeliveriesErrors, ListTeamDeliveriesResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, ListZoomAppsData, ListZoomAppsErrors, ListZoomAppsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchAccountData, PatchAccountErrors, PatchAccountResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PatchWebhookEndpointData, PatchWebhookEndpointErrors, PatchWebhookEndpointResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, ReceiveZoomData, ReceiveZoomErrors, ReceiveZoomResponses, RedeliverData, RedeliverDeliveryData, RedeliverDeliveryErrors, RedeliverDeliveryResponses, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RetryWebhookEndpointData, RetryWebhookEndpointErrors, RetryWebhookEndpointResponses, ReturnAccountData, ReturnAccountErrors, ReturnAccountResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1229,6 +1229,55 @@ export const createAccount = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
+ * List apps of Zoom
+ *
+ * The apps of Zoom's marketplace whose media streams the jobs of your team with the platform `zoom-sdk` receive.
+ */
+export const listZoomApps = <ThrowOnError extends boolean = false>(options?: Options<ListZoomAppsData, ThrowOnError>): RequestResult<ListZoomAppsResponses, ListZoomAppsErrors, ThrowOnError> => (options?.client ?? client).get<ListZoomAppsResponses, ListZoomAppsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/zoom-apps',
+    ...options
+});
+
+/**
+ * Add an app of Zoom
+ *
+ * Adds an app with its secrets, which are encrypted and never shown. In the app, set `/webhooks/zoom` of this service as the event notification URL.
+ */
+export const createZoomApp = <ThrowOnError extends boolean = false>(options: Options<CreateZoomAppData, ThrowOnError>): RequestResult<CreateZoomAppResponses, CreateZoomAppErrors, ThrowOnError> => (options.client ?? client).post<CreateZoomAppResponses, CreateZoomAppErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/zoom-apps',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Remove an app of Zoom
+ *
+ * Removes an app and its secrets. Bots that receive its streams stay in their meetings.
+ */
+export const deleteZoomApp = <ThrowOnError extends boolean = false>(options: Options<DeleteZoomAppData, ThrowOnError>): RequestResult<DeleteZoomAppResponses, DeleteZoomAppErrors, ThrowOnError> => (options.client ?? client).delete<DeleteZoomAppResponses, DeleteZoomAppErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/zoom-apps/{id}',
+    ...options
+});
+
+/**
  * Get the identity provider
  *
  * What a Google Workspace domain has to trust, so that the accounts of your team with `saml` sign in as its users without a password.
@@ -1520,6 +1569,24 @@ export const hostMetrics = <ThrowOnError extends boolean = false>(options?: Opti
     security: [{ name: 'x-service-admin-secret', type: 'apiKey' }],
     url: '/api/v1/admin/host',
     ...options
+});
+
+/**
+ * Receive an event of Zoom
+ *
+ * Called by Zoom for an app of `POST /api/v1/zoom-apps`. `x-zm-signature` is `v0=` and the HMAC-SHA256 of `v0:<timestamp>:<body>` in
+ * hex, keyed by the secret token of the app; the timestamp may differ from the current time by up to 300 seconds. The event
+ * `endpoint.url_validation` is answered with the signed token. `meeting.rtms_started`, `webinar.rtms_started` and
+ * `session.rtms_started` bring the media stream of a meeting to the job of `zoom-sdk` that waits for it. Others are accepted and ignored.
+ *
+ */
+export const receiveZoom = <ThrowOnError extends boolean = false>(options: Options<ReceiveZoomData, ThrowOnError>): RequestResult<ReceiveZoomResponses, ReceiveZoomErrors, ThrowOnError> => (options.client ?? client).post<ReceiveZoomResponses, ReceiveZoomErrors, ThrowOnError>({
+    url: '/webhooks/zoom',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

@@ -299,6 +299,12 @@ from .webhook_secret import WebhookSecret
 from .webhook_test import WebhookTest
 from .webhook_test_result import WebhookTestResult
 from .webhooks import Webhooks
+from .zoom_answer import ZoomAnswer
+from .zoom_app import ZoomApp
+from .zoom_app_create import ZoomAppCreate
+from .zoom_app_page import ZoomAppPage
+from .zoom_event import ZoomEvent
+from .zoom_event_payload import ZoomEventPayload
 
 __all__ = (
     "Account",
@@ -598,4 +604,10 @@ __all__ = (
     "WebhookSecret",
     "WebhookTest",
     "WebhookTestResult",
+    "ZoomAnswer",
+    "ZoomApp",
+    "ZoomAppCreate",
+    "ZoomAppPage",
+    "ZoomEvent",
+    "ZoomEventPayload",
 )

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/zoomstream"
+)
+
+// zoomAppBody is the ZoomApp schema of api/openapi.yaml.
+type zoomAppBody struct {
+	ID        uuid.UUID      `json:"id"`
+	Label     string         `json:"label"`
+	ClientID  string         `json:"clientId"`
+	Record    bool           `json:"record"`
+	HeardAt   *job.Timestamp `json:"heardAt"`
+	CreatedAt job.Timestamp  `json:"createdAt"`
+}
+
+func newZoomAppBody(a zoomstream.App) zoomAppBody {
+	return zoomAppBody{a.ID, a.Label, a.ClientID, a.Record, job.NullTimestamp(a.HeardAt), job.Timestamp(a.CreatedAt)}
+}
+
+func (a *API) listZoomApps(r *apiRequest, in pageQuery) error {
+	apps, err := a.Jobs.Store.ZoomApps(r.Context(), r.caller.ConsumerID)
+	if err != nil {
+		return err
+	}
+	apps, next, err := lifecycle.PageOf(in.page(), lifecycle.ZoomAppList, apps, func(app zoomstream.App) (int64, uuid.UUID) {
+		return app.CreatedAt.UnixMilli(), app.ID
+	})
+	return respondPage(r, "zoomApps", apps, newZoomAppBody, next, err)
+}
+
+// zoomAppRequest is the ZoomAppCreate schema of api/openapi.yaml.
+type zoomAppRequest struct {
+	Label    string `json:"label"`
+	ClientID string `json:"clientId"`
+	Record   bool   `json:"record"`
+	zoomstream.Secrets
+}
+
+func (a *API) createZoomApp(r *apiRequest, in zoomAppRequest) error {
+	if r.caller.Mode == job.Test {
+		return job.NewError(job.InvalidState, "test bots receive no streams; use a live key")
+	}
+	app := zoomstream.App{ConsumerID: r.caller.ConsumerID, Label: in.Label, ClientID: in.ClientID, Record: in.Record}
+	added, err := a.Jobs.AddZoomApp(r.Context(), app, in.Secrets)
+	if err != nil {
+		return err
+	}
+	return r.respondCreated("zoom-apps", added.ID, newZoomAppBody(added))
+}
+
+func (a *API) deleteZoomApp(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	return a.Jobs.Store.DeleteZoomApp(ctx, caller.ConsumerID, id)
+}
+
+// receiveZoom takes an event of Zoom.
+func (a *API) receiveZoom(r *apiRequest) error {
+	body, done, err := r.readBody(maxBodyBytes)
+	if err != nil {
+		return err
+	}
+	defer done()
+	header := r.Request.Header
+	answer, err := a.Jobs.ReceiveZoom(r.Context(), header.Get("x-zm-request-timestamp"), header.Get("x-zm-signature"), body)
+	return r.respond(answer, err)
+}
