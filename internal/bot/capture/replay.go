@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,16 +84,17 @@ type Step struct {
 	// Restored is set for the captured page itself, whose elements were searched
 	// with the profile. Earlier snapshots hold what the profile of the capture found.
 	Restored bool
+	Outside  map[string]string // Profile.TextsOutside of the captured page
 }
 
 // Replay returns what a profile concludes from a capture, step by step. The last
 // steps are the captured page, which is read with the profile, at the time of the
 // capture and later, because an end counts only when it lasts.
 func (v *Viewer) Replay(ctx context.Context, c *Capture, profile *meeting.Profile) ([]Step, error) {
-	captured := slices.Clone(c.Snapshots)
+	captured, with := slices.Clone(c.Snapshots), profile
 	if len(c.Profile) > 0 {
-		with, err := meeting.ParseProfile(profileFile, c.Profile)
-		if err != nil {
+		var err error
+		if with, err = meeting.ParseProfile(profileFile, c.Profile); err != nil {
 			return nil, fmt.Errorf("read the profile of the capture: %w", err)
 		}
 		for i := range captured {
@@ -100,6 +102,7 @@ func (v *Viewer) Replay(ctx context.Context, c *Capture, profile *meeting.Profil
 		}
 	}
 	earlier := len(captured)
+	var outside map[string]string
 	page, err := v.Open(ctx, c)
 	switch {
 	case errors.Is(err, ErrNoPage) && earlier > 0:
@@ -112,6 +115,10 @@ func (v *Viewer) Replay(ctx context.Context, c *Capture, profile *meeting.Profil
 		snapshot, err := profile.Snapshot(reading, page)
 		if err != nil {
 			return nil, err
+		}
+		outside = profile.TextsOutside(snapshot, with)
+		for _, before := range captured { // which lack the regions
+			maps.DeleteFunc(before.Snapshot.Texts, func(path, _ string) bool { return outside[path] != "" })
 		}
 		last := meeting.CapturedSnapshot{At: c.TakenAt}
 		if earlier > 0 {
@@ -126,7 +133,7 @@ func (v *Viewer) Replay(ctx context.Context, c *Capture, profile *meeting.Profil
 	}
 	var steps []Step
 	for i, decision := range meeting.Replay(profile, captured) {
-		steps = append(steps, Step{Captured: captured[i], Decision: decision, Restored: i >= earlier})
+		steps = append(steps, Step{Captured: captured[i], Decision: decision, Restored: i >= earlier, Outside: outside})
 	}
 	return steps, nil
 }

@@ -45,6 +45,19 @@ func (s Snapshot) For(from, to *Profile) Snapshot {
 	return s
 }
 
+// TextsOutside returns the texts of a snapshot that meet conditions which another profile lacks, but stand in none of their
+// regions, by the path of the condition.
+func (p *Profile) TextsOutside(snapshot Snapshot, other *Profile) map[string]string {
+	outside, known, shown := make(map[string]string), other.textConditions(), snapshot.Outline.all()
+	for _, wanted := range p.textConditions() {
+		i := slices.IndexFunc(shown, wanted.matches)
+		if i >= 0 && snapshot.Texts[wanted.key] == "" && !slices.ContainsFunc(known, wanted.equal) {
+			outside[wanted.key] = shown[i]
+		}
+	}
+	return outside
+}
+
 // anywhereFor returns the text of the whole page that other texts find, which were
 // searched for as from.
 func (s Snapshot) anywhereFor(known string, from, to TextMatch) string {

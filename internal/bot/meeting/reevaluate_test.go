@@ -43,6 +43,9 @@ func TestSnapshotFor(t *testing.T) {
 	if len(changed.Texts) != 1 || changed.Texts[ended.key] != "The gathering is over" {
 		t.Errorf("texts %q", changed.Texts)
 	}
+	if outside := to.TextsOutside(changed, from); len(outside) != 1 || outside[body.key] != "Hold on for the owner" {
+		t.Errorf("texts outside their regions %q", outside)
+	}
 	if changed.LobbyText != "Hold on for the owner" {
 		t.Errorf("lobby text %q", changed.LobbyText)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -38,6 +39,7 @@ type Replay struct {
 	Screen   meeting.Screen             `json:"screen"` // of the last step
 	Steps    []ReplayStep               `json:"steps"`
 	Elements []meeting.InspectedElement `json:"elements"` // of the captured page
+	Outside  map[string]string          `json:"outside"`  // texts of the captured page outside the regions of new conditions, by path
 }
 
 // ReplayStep is a snapshot and what was concluded from it.
@@ -104,7 +106,7 @@ func (s *captureSession) replay(ctx context.Context) (Replay, error) {
 	}
 	for i, step := range steps {
 		elements := profile.InspectElements(step.Captured.Snapshot)
-		replay.Elements = elements
+		replay.Elements, replay.Outside = elements, step.Outside
 		concluded := ReplayStep{
 			At: step.Decision.At, Screen: step.Decision.Screen, Pending: step.Decision.Pending, Evidence: step.Decision.Evidence,
 			Restored: step.Restored,
@@ -163,6 +165,9 @@ func (r Replay) WriteText(w io.Writer) error {
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.Outside)) {
+		fmt.Fprintf(w, "\n%s: %s is on the page, but in none of its regions\n", path, quoted(r.Outside[path]))
 	}
 	fmt.Fprintln(w)
 	return writeElements(w, r.Elements)

@@ -68,6 +68,41 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
+// TestReplayOfATextOutside replays a capture with a profile that expects a text of the lobby in a region in which it does not
+// stand. The replay says so, and no step of it finds the text.
+func TestReplayOfATextOutside(t *testing.T) {
+	t.Parallel()
+	profile, err := os.ReadFile(filepath.Join("..", "..", "bot", "meeting", "profiles", "teams.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer("\nregions:\n", "\nregions:\n  dialogs: ['#dialogs']\n",
+		"\n  hostAbsent:\n", "\n  hostAbsent:\n    - text: [{in: [dialogs], contains: [let you in shortly]}]\n").Replace(string(profile))
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "teams.yaml"), []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := ReplaySettings{File: captures + "/teams-lobby", Profiles: folder, Browser: testbrowser.ForPages(t)}
+	testbrowser.Reserve(t)
+	replay, err := ReplayCapture(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range replay.Steps {
+		if step.Screen == meeting.HostAbsent {
+			t.Errorf("step %d of %d is %s", i+1, len(replay.Steps), step.Screen)
+		}
+	}
+	var text strings.Builder
+	if err := replay.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `screens.hostAbsent[0].text[0]: "S Bot Someone will let you in shortly" is on the page, but in none of its regions`
+	if !strings.Contains(text.String(), want) {
+		t.Errorf("the replay does not say %s:\n%s", want, &text)
+	}
+}
+
 // TestLearn checks that the renamed join button of a capture is proposed, with a way to
 // find it.
 func TestLearn(t *testing.T) {
