@@ -16,6 +16,7 @@ import (
 	"standin/internal/jobs/webhook"
 	"standin/internal/launch"
 	"standin/internal/operation/pagecheck"
+	"standin/internal/replica"
 )
 
 type canaryCommand struct {
@@ -44,9 +45,10 @@ type canaryCommand struct {
 
 // Help describes a visit.
 func (canaryCommand) Help() string {
-	return "Sends a bot into a meeting at intervals and compares what each page shows with the profile. The bot joins under its name, " +
-		"stays for a few seconds, records nothing and leaves by the page's own control. A page does not match when the bot does not reach " +
-		"the meeting, when an element that it needs is missing, or when only a later candidate finds an element than before."
+	return "Sends two bots into a meeting at intervals, and compares what the pages show with the profile. The second one, the companion, shows a " +
+		"test card, speaks, writes and leaves; the first one checks that its page shows that, and leaves by the page's own control. Nothing is " +
+		"recorded. The pages do not match when a bot is not admitted, when an element or what the companion did is missing, or when only a later " +
+		"candidate finds an element than before."
 }
 
 // minEvery is the shortest interval, out of courtesy to the platforms.
@@ -72,6 +74,9 @@ func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
 	}
 	settings, err := c.settings(to)
 	if err != nil {
+		return err
+	}
+	if settings.Speech, err = replica.Voice(ctx); err != nil {
 		return err
 	}
 	watcher := pagecheck.NewCanary(settings)

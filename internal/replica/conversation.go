@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"os/exec"
 	"strings"
 	"time"
 )
@@ -182,4 +183,20 @@ func (m *Meeting) captionAsSpoken(ctx context.Context, line Line, length time.Du
 			return
 		}
 	}
+}
+
+// Voice returns what a person says at the beginning of a conversation and a pause, as PCM S16LE, mono, 48 kHz.
+func Voice(ctx context.Context) ([]byte, error) {
+	voice, err := recorded.ReadFile("people/line-01.ogg")
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, "ffmpeg", "-loglevel", "error", "-f", "ogg", "-i", "pipe:0", "-af", "apad=pad_dur=1.5",
+		"-f", "s16le", "-ac", "1", "-ar", "48000", "pipe:1")
+	command.Stdin = bytes.NewReader(voice)
+	pcm, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("decode a voice with ffmpeg: %w", err)
+	}
+	return pcm, nil
 }

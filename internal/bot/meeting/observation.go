@@ -24,6 +24,7 @@ type Observation struct {
 	Reload bool // HandleNotices loads the page again, because it does not change otherwise
 
 	Participants  []Participant  // those that the page shows, without the bot
+	Rows          []RosterEntry  // of the list of people, as it was last read, with the bot
 	SpeechSources []SpeechSource // what is known of who speaks; empty when nothing is
 	// Marked has the ids of those whom the page marks as speaking when the levels of all
 	// audio are 0, which players that are muted have too.

@@ -42,7 +42,7 @@ func TestPinCleanedParticipant(t *testing.T) {
 	t.Parallel()
 	snapshot := Snapshot{Tiles: []RosterEntry{{Names: []string{"Ada"}}, {Names: []string{"\u202eBen\x00"}}}}
 	entry, found := findEntry(snapshot, Participant{ID: "name:Ben"})
-	if !found || entry.name() != snapshot.Tiles[1].name() {
+	if !found || entry.Name() != snapshot.Tiles[1].Name() {
 		t.Errorf("found %+v (%v)", entry, found)
 	}
 }

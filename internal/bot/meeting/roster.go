@@ -23,14 +23,14 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 		i, known := index[id]
 		if !known {
 			index[id], kinds[id] = len(participants), entry.Kind
-			participants = append(participants, Participant{ID: id, Name: entry.name(), Speaking: entry.Speaking})
+			participants = append(participants, Participant{ID: id, Name: entry.Name(), Speaking: entry.Speaking})
 			return
 		}
 		if entry.ID == "" && entry.Kind == kinds[id] {
 			again = append(again, entry)
 		}
 		if participants[i].Name == "" {
-			participants[i].Name = entry.name()
+			participants[i].Name = entry.Name()
 		}
 		participants[i].Speaking = participants[i].Speaking || entry.Speaking
 	}
@@ -45,7 +45,7 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 	others = countOthers(labels, len(ownIDs), len(participants))
 	if others == len(participants)+len(again) { // by the page's own count, none of them is drawn twice
 		for _, tile := range again {
-			one := Participant{Name: tile.name(), Speaking: tile.Speaking}
+			one := Participant{Name: tile.Name(), Speaking: tile.Speaking}
 			for n := 2; one.ID == "" || slices.ContainsFunc(participants, func(known Participant) bool { return known.ID == one.ID }); n++ {
 				one.ID = fmt.Sprintf("%s#%d", tile.identity(), n)
 			}
@@ -115,9 +115,9 @@ func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) (own []bool, own
 		case marked > 0 && marked < len(tiles):
 			own[i] = tile.Mark != nil
 		case marked > 0:
-			own[i] = tile.MarkText == "" || tile.MarkText == *tile.Mark || p.isOwnWord(tile.MarkText) || sameName(tile.name(), *tile.Mark)
+			own[i] = tile.MarkText == "" || tile.MarkText == *tile.Mark || p.isOwnWord(tile.MarkText) || sameName(tile.Name(), *tile.Mark)
 		default:
-			own[i] = p.isOwnWord(tile.name()) || sameName(tile.name(), ownName)
+			own[i] = p.isOwnWord(tile.Name()) || sameName(tile.Name(), ownName)
 		}
 		if own[i] {
 			ownIDs[tile.ID] = true
@@ -142,7 +142,7 @@ func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs
 	merge := func(i int, row RosterEntry) {
 		one := &participants[i]
 		taken[one.ID] = true
-		if name := row.name(); name != "" && (one.Name == "" || one.ID == row.ID) {
+		if name := row.Name(); name != "" && (one.Name == "" || one.ID == row.ID) {
 			one.Name = name
 		}
 		one.Speaking = one.Speaking || row.Speaking
@@ -163,7 +163,7 @@ func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs
 		}
 		named := func(same func(tile, row string) bool) int {
 			return find(func(known Participant) bool {
-				return row.name() != "" && (row.ID == "" || strings.HasPrefix(known.ID, namePrefix)) && same(known.Name, row.name())
+				return row.Name() != "" && (row.ID == "" || strings.HasPrefix(known.ID, namePrefix)) && same(known.Name, row.Name())
 			})
 		}
 		found := named(func(tile, row string) bool { return tile == row })
@@ -176,7 +176,7 @@ func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs
 			merge(found, row)
 			continue
 		}
-		one := Participant{ID: row.identity(), Name: row.name(), Speaking: row.Speaking}
+		one := Participant{ID: row.identity(), Name: row.Name(), Speaking: row.Speaking}
 		for n := 2; taken[one.ID]; n++ { // others of the same name
 			one.ID = fmt.Sprintf("%s#%d", row.identity(), n)
 		}
@@ -193,7 +193,7 @@ func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName st
 	own := make([]bool, len(rows))
 	marked := false
 	for i, row := range rows {
-		own[i] = row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.isOwnWord(row.shownName()) || p.isOwnWord(row.name())
+		own[i] = row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.isOwnWord(row.shownName()) || p.isOwnWord(row.Name())
 		marked = marked || own[i]
 	}
 	if marked || slices.ContainsFunc(rows, func(row RosterEntry) bool { return row.ID != "" }) &&
@@ -202,7 +202,7 @@ func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName st
 	}
 	i := slices.IndexFunc(rows, func(row RosterEntry) bool { return saysSelf(row.shownName(), ownName) })
 	if i < 0 {
-		i = slices.IndexFunc(rows, func(row RosterEntry) bool { return sameName(row.name(), ownName) })
+		i = slices.IndexFunc(rows, func(row RosterEntry) bool { return sameName(row.Name(), ownName) })
 	}
 	if i >= 0 {
 		own[i] = true

@@ -84,6 +84,7 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 	switch observation.Screen {
 	case InMeeting, Reconnecting:
 		snapshot := s.visit.withPeople(snapshot, now)
+		observation.Rows = snapshot.Rows
 		observation.Participants, observation.Others = s.profile.participants(snapshot, ownName)
 		observation.Counted = slices.ContainsFunc(append(slices.Clone(snapshot.Counts), snapshot.Elements[peopleButton].Text),
 			countPattern.MatchString)

@@ -114,8 +114,8 @@ type RosterEntry struct {
 	Y        float64  `json:"y"`
 }
 
-// name returns the first name that was read, without badges, or "".
-func (e RosterEntry) name() string {
+// Name returns the first name that was read, without badges, or "".
+func (e RosterEntry) Name() string {
 	for _, name := range e.Names {
 		if cleaned := cleanName(name); cleaned != "" {
 			return cleaned
@@ -141,8 +141,8 @@ func (e RosterEntry) identity() string {
 	switch {
 	case e.ID != "":
 		return e.ID
-	case e.name() != "":
-		return namePrefix + e.name()
+	case e.Name() != "":
+		return namePrefix + e.Name()
 	}
 	return ""
 }

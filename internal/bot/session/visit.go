@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"sync"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -13,121 +13,132 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// stayTime is how long a visit stays after admission, so that the controls of the
+// stayTime is how long a visitor waits after admission, so that the controls of the
 // call have been drawn.
 const stayTime = 3 * time.Second
 
-// Visit is what a meeting's page showed during a visit that records nothing.
-type Visit struct {
-	Profile   *meeting.Profile
-	Snapshots []meeting.CapturedSnapshot // oldest first
-	Decisions []meeting.Decision         // decision on each snapshot
-	Problem   string                     // why the visit did not reach the meeting; empty if it did
-	Left      bool                       // left by the page's own control
-	Capture   *capture.Capture           // nil unless it was wanted
+// Visitor is a bot on a meeting's page that records nothing and needs no service. Its
+// methods are called one after the other, and may be mixed with those of its Adapter.
+type Visitor struct {
+	Adapter meeting.Adapter
+	Profile *meeting.Profile
+	Page    *browser.Page       // nil if it could not be opened
+	Problem string              // why it is not in the meeting; empty if it is
+	Seen    capture.Log         // what the page has shown
+	Last    meeting.Observation // the last one
+	Sound   bool                // the page received sound within a second before it; measured once in a second
+
+	opener    *opener
+	chromium  *browser.Browser
+	snapshots chan snapshot
+	polling   sync.WaitGroup
+	stop      context.CancelFunc
 }
 
-// VisitMeeting joins a meeting under the display name of the settings, stays for a
-// few seconds and leaves. It records nothing and needs no service. wantCapture
-// decides, before the bot leaves, whether the page is captured, and returns the
-// reason. The error is of this machine, not of the page.
-func VisitMeeting(ctx context.Context, settings Settings, wantCapture func(Visit) (reason string)) (_ Visit, err error) {
+// VisitMeeting joins a meeting under the display name of the settings, and waits until
+// the visitor has been in it for a few seconds. The error is of this machine; what the
+// page did not allow is the visitor's problem. The caller closes the visitor,
+// also after an error.
+func VisitMeeting(ctx context.Context, settings Settings) (v *Visitor, err error) {
 	settings = settings.withDefaults()
 	o := newOpener(settings, nil, settings.Log)
-	defer o.close()
+	v = &Visitor{opener: o, snapshots: make(chan snapshot)}
+	ctx, v.stop = context.WithCancel(ctx)
 	if end := o.prepare(ctx); end != nil {
-		return Visit{}, errors.New(end.detail)
+		return v, errors.New(end.detail)
 	}
-	chromium, tab, err := o.open(ctx, 0, func(context.Context) error { return nil })
-	if err != nil {
-		return Visit{Profile: o.profile, Problem: err.Error()}, nil
+	if v.Adapter, v.Profile = o.adapter, o.profile; v.Profile == nil {
+		return v, fmt.Errorf("the platform %s has no pages", settings.Platform)
 	}
-	defer func() { err = errors.Join(err, chromium.Close()) }()
-	v := &visitor{opener: o, tab: tab, log: settings.Log}
-	made := Visit{Profile: o.profile, Problem: v.enter(ctx)}
-	made.Snapshots, made.Decisions, _ = v.seen.Content()
-	if reason := wantCapture(made); reason != "" {
-		capturing, cancel := context.WithTimeout(ctx, 2*diagnosticsTimeout)
-		defer cancel()
-		made.Capture, _ = capture.New(capturing, tab, capture.Visit{
-			Version: settings.Version, Platform: settings.Platform, Profile: o.profile, DisplayName: settings.DisplayName, Log: &v.seen,
-		}, reason)
+	if v.chromium, v.Page, err = o.open(ctx, 0, func(context.Context) error { return nil }); err != nil {
+		v.Problem = err.Error()
+		return v, nil
 	}
-	made.Left = v.leave(ctx)
-	return made, ctx.Err()
-}
-
-// visitor is the state of a visit.
-type visitor struct {
-	opener *opener
-	tab    *browser.Page
-	log    *slog.Logger
-	seen   capture.Log
-	last   meeting.Observation
-}
-
-// enter joins the meeting and waits until it was shown for the stay time. It
-// returns why it was not, or "".
-func (v *visitor) enter(ctx context.Context) (problem string) {
-	settings := v.opener.settings
 	joining, cancel := context.WithTimeout(ctx, settings.Timeouts.Join)
 	defer cancel()
-	err := v.opener.join(joining, v.tab, meeting.JoinOptions{
-		Name: settings.DisplayName, Passcode: v.opener.address.Passcode,
-		Observed: func(seen meeting.Observation) { v.last = seen; v.seen.Add(seen) },
+	err = o.join(joining, v.Page, meeting.JoinOptions{
+		Name: settings.DisplayName, Passcode: o.address.Passcode,
+		Observed: func(seen meeting.Observation) { v.Last = seen; v.Seen.Add(seen) },
 	})
 	if err != nil {
-		return fmt.Sprintf("joining: %v", err)
+		v.Problem = fmt.Sprintf("joining: %v", err)
+		return v, nil
 	}
-	deadline := time.Now().Add(seconds(settings.AutoLeave.AfterEntryDelaySeconds))
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
+	v.polling.Go(func() { pollSnapshots(ctx, v.Adapter, v.Page, job.LayoutPage, v.snapshots) })
 	var admittedAt time.Time
-	for {
-		snap := takeSnapshot(ctx, v.opener.adapter, v.tab, job.LayoutPage)
-		switch {
-		case snap.err != nil:
-		case snap.seen.Screen == meeting.InMeeting && admittedAt.IsZero():
-			admittedAt = snap.at
-		case snap.seen.Screen.Terminal():
-			v.last = snap.seen
-			v.seen.Add(snap.seen)
-			return fmt.Sprintf("the page shows %s (%s)", snap.seen.Screen, snap.seen.Evidence)
+	admitted := v.Watch(ctx, seconds(settings.AutoLeave.AfterEntryDelaySeconds)+stayTime, func() bool {
+		if v.Last.Screen == meeting.InMeeting && admittedAt.IsZero() {
+			admittedAt = time.Now()
 		}
-		if snap.err == nil {
-			v.last = snap.seen
-			v.seen.Add(snap.seen)
-			if err := v.opener.adapter.HandleNotices(ctx, v.tab, snap.seen); err != nil {
-				v.log.Debug("cannot handle the notices of the page", "error", err)
-			}
-		}
-		switch {
-		case !admittedAt.IsZero() && snap.at.Sub(admittedAt) >= stayTime:
-			return ""
-		case admittedAt.IsZero() && time.Now().After(deadline):
-			return fmt.Sprintf("not admitted within %d s; the page shows %s (%s)", settings.AutoLeave.AfterEntryDelaySeconds, v.last.Screen,
-				v.last.Evidence)
-		}
-		select {
-		case <-ticker.C:
-		case <-v.tab.Crashed():
-			return "the page crashed"
-		case <-ctx.Done():
-			return ctx.Err().Error()
-		}
+		return !admittedAt.IsZero() && time.Since(admittedAt) >= stayTime
+	})
+	if !admitted && v.Problem == "" {
+		v.Problem = fmt.Sprintf("not admitted within %d s; the page shows %s (%s)", settings.AutoLeave.AfterEntryDelaySeconds,
+			v.Last.Screen, v.Last.Evidence)
 	}
+	return v, nil
 }
 
-// leave leaves by the page's own control, also when ctx has ended.
-func (v *visitor) leave(ctx context.Context) bool {
-	if v.last.Screen.Terminal() {
-		return true
-	}
-	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.opener.settings.Timeouts.Leave)
+// Watch reads the page, and handles its notices, until done returns true, the visitor is
+// out of the meeting, or the time is up. It reports whether done returned true. done is
+// called after each observation.
+func (v *Visitor) Watch(ctx context.Context, limit time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := v.opener.adapter.Leave(leaving, v.tab); err != nil {
-		v.log.Warn("cannot leave with the button of the page; closing the browser instead", "error", err)
-		return false
+	for started := time.Now(); v.Problem == ""; {
+		select {
+		case snap := <-v.snapshots:
+			if snap.err != nil || snap.at.Before(started) {
+				continue
+			}
+			v.Last, v.Sound = snap.seen, snap.inbound.ReceivesSound()
+			v.Seen.Add(snap.seen)
+			if done() {
+				return true
+			}
+			if snap.seen.Screen.Terminal() {
+				v.Problem = fmt.Sprintf("the page shows %s (%s)", snap.seen.Screen, snap.seen.Evidence)
+			}
+			if err := v.Adapter.HandleNotices(ctx, v.Page, snap.seen); err != nil {
+				v.opener.log.Debug("cannot handle the notices of the page", "error", err)
+			}
+		case <-v.Page.Crashed():
+			v.Problem = "the page crashed"
+		case <-ctx.Done():
+			return false
+		}
 	}
-	return true
+	return false
+}
+
+// Capture captures the page for a reason.
+func (v *Visitor) Capture(ctx context.Context, reason string) *capture.Capture {
+	ctx, cancel := context.WithTimeout(ctx, 2*diagnosticsTimeout)
+	defer cancel()
+	settings := v.opener.settings
+	made, _ := capture.New(ctx, v.Page, capture.Visit{
+		Version: settings.Version, Platform: settings.Platform, Profile: v.Profile, DisplayName: settings.DisplayName, Log: &v.Seen,
+	}, reason)
+	return made
+}
+
+// Leave leaves by the page's own control, also when ctx has ended.
+func (v *Visitor) Leave(ctx context.Context) error {
+	if v.Page == nil || v.Last.Screen.Terminal() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.opener.settings.Timeouts.Leave)
+	defer cancel()
+	return v.Adapter.Leave(ctx, v.Page)
+}
+
+// Close closes the browser.
+func (v *Visitor) Close() error {
+	v.stop()
+	v.polling.Wait()
+	defer v.opener.close()
+	if v.chromium == nil {
+		return nil
+	}
+	return v.chromium.Close()
 }

@@ -1,6 +1,7 @@
 package pagecheck
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"standin/internal/base/retry"
+	"standin/internal/bot/browser"
+	"standin/internal/bot/capture"
 	"standin/internal/bot/session"
 	"standin/internal/jobs/webhook"
 )
@@ -25,17 +29,17 @@ const (
 )
 
 const (
-	maxCaptures  = 20 // in the folder; the oldest are deleted
-	webhookTries = 4
-	firstPause   = 2 * time.Second // before the second try
-	maxPause     = time.Minute
+	maxCaptures     = 20 // in the folder; the oldest are deleted
+	companionSuffix = " companion"
 )
 
 // CanarySettings configure a Canary.
 type CanarySettings struct {
-	Bot      session.Settings // the visits; its Dir is a temporary folder of each visit
+	Bot      session.Settings // the observer; its Dir is a temporary folder of each visit
 	Every    time.Duration
 	Captures string // folder for captures of pages that do not match; empty: none are kept
+
+	Speech []byte // what the companion says: PCM, as in ingest.OutputPath
 
 	Webhook string                                                // URL; empty: none
 	Secret  webhook.Secret                                        // signs webhooks
@@ -45,12 +49,13 @@ type CanarySettings struct {
 	Log     *slog.Logger
 }
 
-// Canary visits a meeting.
+// Canary visits a meeting with two bots.
 type Canary struct {
 	CanarySettings
 	metrics  *canaryMetrics
 	sender   *webhook.Sender
 	baseline *Report   // the last visit that matched
+	captions bool      // were seen
 	reported []Problem // what the last webhook reported
 }
 
@@ -77,27 +82,39 @@ func (c *Canary) Run(ctx context.Context) error {
 // Visit visits the meeting once, and reports the result. An error is of this
 // machine, not of the pages.
 func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
-	settings := c.Bot
-	if settings.Dir, err = os.MkdirTemp("", "standin-canary-"); err != nil {
+	dir, err := os.MkdirTemp("", "standin-canary-")
+	if err != nil {
 		return Report{}, fmt.Errorf("create the canary's folder: %w", err)
 	}
-	defer os.RemoveAll(settings.Dir)
-	started := time.Now()
-	visit, err := session.VisitMeeting(ctx, settings, func(visit session.Visit) string {
-		report := newReport(visit, c.baseline)
-		if report.Match || c.Captures == "" {
-			return ""
-		}
-		return "the canary found: " + report.Problems[0].String()
-	})
-	if err != nil {
+	defer os.RemoveAll(dir)
+	started, met := time.Now(), &encounter{Canary: c}
+	first, second := c.Bot, c.Bot
+	first.Dir, second.Dir = filepath.Join(dir, "companion"), filepath.Join(dir, "observer")
+	first.DisplayName, first.Account, first.Recording.Output = c.Bot.DisplayName+companionSuffix, browser.Account{}, true
+	var joining sync.WaitGroup
+	var companionErr error
+	joining.Go(func() { met.companion, companionErr = session.VisitMeeting(ctx, first) })
+	met.observer, err = session.VisitMeeting(ctx, second)
+	joining.Wait()
+	defer func() { err = errors.Join(err, met.companion.Close(), met.observer.Close()) }()
+	if err = cmp.Or(err, companionErr); err != nil {
 		c.metrics.visits.WithLabelValues("failed").Inc()
 		return Report{}, err
 	}
-	report := newReport(visit, c.baseline)
+	var report Report
+	var captured *capture.Capture
+	for _, next := range []func(context.Context){met.run, met.end} { // the first problem is captured before the page is left
+		next(ctx)
+		if report = newReport(met, c.baseline); !report.Match && c.Captures != "" && captured == nil && met.observer.Page != nil {
+			captured = met.observer.Capture(ctx, "the canary found: "+report.Problems[0].String())
+		}
+	}
+	if ctx.Err() != nil {
+		return Report{}, ctx.Err()
+	}
 	report.At, report.Seconds = started.UTC(), time.Since(started).Seconds()
-	if visit.Capture != nil && !visit.Capture.Empty() {
-		if report.Capture, err = c.keep(visit, started); err != nil {
+	if captured != nil && !captured.Empty() {
+		if report.Capture, err = c.keep(captured, started); err != nil {
 			c.Log.Error("cannot keep a capture", "error", err)
 		}
 	}
@@ -112,9 +129,9 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	return report, nil
 }
 
-// keep writes the capture of a visit and deletes the oldest captures.
-func (c *Canary) keep(visit session.Visit, at time.Time) (string, error) {
-	data, err := visit.Capture.Encode()
+// keep writes a capture and deletes the oldest captures.
+func (c *Canary) keep(captured *capture.Capture, at time.Time) (string, error) {
+	data, err := captured.Encode()
 	if err != nil {
 		return "", err
 	}
@@ -126,9 +143,6 @@ func (c *Canary) keep(visit session.Visit, at time.Time) (string, error) {
 		return "", err
 	}
 	kept, err := filepath.Glob(filepath.Join(c.Captures, "canary-*.zip"))
-	if err != nil {
-		return path, err
-	}
 	slices.Sort(kept) // by time
 	for _, old := range kept[:max(0, len(kept)-maxCaptures)] {
 		err = errors.Join(err, os.Remove(old))
@@ -146,9 +160,21 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 	if report.Match {
 		event, subject = EventMatch, "[Standin] The pages match again"
 	}
-	if c.Webhook != "" && !c.post(ctx, event, report) {
-		c.metrics.webhooks.Inc()
-		return
+	if c.Webhook != "" {
+		data, err := json.Marshal(map[string]any{"report": report})
+		if err != nil {
+			c.Log.Error("cannot encode the report", "error", err)
+			return
+		}
+		try := c.sender.Post(ctx, webhook.Delivery{
+			ID: webhook.NewDeliveryID(), Event: event, Attempt: 1, URL: c.Webhook, EmittedAt: time.Now(), Data: data,
+			Version: webhook.Version2, Secrets: []webhook.Secret{c.Secret},
+		})
+		if !try.Acknowledged() {
+			c.metrics.webhooks.Inc()
+			c.Log.Warn("webhook not accepted; trying again after the next visit", "status", try.StatusCode, "error", try.Error)
+			return
+		}
 	}
 	if c.Mail != nil {
 		var text strings.Builder
@@ -159,29 +185,4 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 		}
 	}
 	c.reported = report.Problems
-}
-
-// post posts a report, and says whether it was acknowledged.
-func (c *Canary) post(ctx context.Context, event string, report Report) bool {
-	data, err := json.Marshal(map[string]any{"report": report})
-	if err != nil {
-		c.Log.Error("cannot encode the report", "error", err)
-		return false
-	}
-	delivery := webhook.Delivery{
-		ID: webhook.NewDeliveryID(), Event: event, URL: c.Webhook, EmittedAt: time.Now(), Data: data,
-		Version: webhook.Version2, Secrets: []webhook.Secret{c.Secret},
-	}
-	backoff := retry.Backoff{Min: firstPause, Max: maxPause}
-	for delivery.Attempt = 1; delivery.Attempt <= webhookTries; delivery.Attempt++ {
-		try := c.sender.Post(ctx, delivery)
-		if try.Acknowledged() {
-			return true
-		}
-		c.Log.Warn("webhook not accepted", "attempt", delivery.Attempt, "status", try.StatusCode, "error", try.Error)
-		if delivery.Attempt < webhookTries && retry.Sleep(ctx, backoff.Next()) != nil {
-			return false
-		}
-	}
-	return false
 }

@@ -29,7 +29,7 @@ type Report struct {
 	Match    bool         `json:"match"`
 	Problems []Problem    `json:"problems"`
 	Steps    []Step       `json:"steps"`
-	Left     bool         `json:"left"`              // by the page's own control
+	Checks   []Check      `json:"checks"`
 	Capture  string       `json:"capture,omitempty"` // file with a capture of the page
 }
 
@@ -37,71 +37,69 @@ type Report struct {
 type Problem struct {
 	Screen  meeting.Screen `json:"screen"`
 	Element string         `json:"element,omitempty"`
+	Check   string         `json:"check,omitempty"`
 	Detail  string         `json:"detail"`
 }
 
-// Step is a screen of the visit and the elements of the profile on it.
+// Step is a screen of the visit, when it was first shown, and the elements of the profile on it.
 type Step struct {
 	Screen   meeting.Screen `json:"screen"`
 	After    float64        `json:"after"` // seconds since the first snapshot
 	Evidence string         `json:"evidence"`
-	Elements []StepElement  `json:"elements"` // those that a bot uses on the screen, and others that were found
-}
 
-// StepElement is an element of the profile on a screen of a visit.
-type StepElement struct {
-	Name      string `json:"name"`
-	Candidate int    `json:"candidate"` // that found it, counted from 1; 0: missing
+	// Elements are those that a bot uses on the screen, and others that were found: the candidate of the profile that
+	// found each, counted from 1; 0 if it is missing.
+	Elements map[string]int `json:"elements"`
 }
 
 // newReport compares a visit with the profile and with an earlier visit without
 // problems, which may be nil.
-func newReport(visit session.Visit, baseline *Report) Report {
-	report := Report{Steps: steps(visit), Problems: []Problem{}, Left: visit.Left}
-	if visit.Profile != nil {
-		report.Platform, report.Profile, report.Version = visit.Profile.Platform, visit.Profile.Source(), visit.Profile.Version
+func newReport(met *encounter, baseline *Report) Report {
+	profile := met.observer.Profile
+	report := Report{
+		Platform: profile.Platform, Profile: profile.Source(), Version: profile.Version,
+		Problems: []Problem{}, Steps: steps(met.observer), Checks: slices.Clone(met.checks),
 	}
-	if visit.Problem != "" {
-		last := meeting.Unknown
-		if len(report.Steps) > 0 {
-			last = report.Steps[len(report.Steps)-1].Screen
+	for i, bot := range []*session.Visitor{met.observer, met.companion} {
+		if bot.Problem != "" {
+			detail := []string{"", "the companion was not admitted: "}[i] + bot.Problem
+			report.Problems = append(report.Problems, Problem{Screen: cmp.Or(bot.Last.Screen, meeting.Unknown), Detail: detail})
 		}
-		report.Problems = append(report.Problems, Problem{Screen: last, Detail: visit.Problem})
 	}
-	seen := make(map[meeting.Screen]bool)
 	for _, step := range report.Steps {
-		if visit.Profile != nil && !seen[step.Screen] {
-			seen[step.Screen] = true
-			report.Problems = append(report.Problems, compare(visit.Profile, step, candidatesOn(report.Steps, step.Screen), baseline)...)
+		report.Problems = append(report.Problems, compare(profile, step, baseline)...)
+	}
+	for _, check := range met.checks {
+		if check.State == CheckMissing {
+			report.Problems = append(report.Problems, Problem{
+				Screen: meeting.InMeeting, Check: check.Name,
+				Detail: fmt.Sprintf("missing: %s; profile: %s", check.Expected, cmp.Or(check.Entry, "-")),
+			})
 		}
 	}
 	report.Match = len(report.Problems) == 0
 	return report
 }
 
-// candidatesOn returns the candidates that found elements on a screen.
-func candidatesOn(steps []Step, screen meeting.Screen) map[string]int {
-	found := make(map[string]int)
-	for _, step := range steps {
-		if step.Screen != screen {
-			continue
-		}
-		for _, element := range step.Elements {
-			if known := found[element.Name]; known == 0 || element.Candidate > 0 && element.Candidate < known {
-				found[element.Name] = element.Candidate
-			}
-		}
+// addElement adds an element, by the best of its candidates.
+func addElement(found map[string]int, name string, candidate int) {
+	if known := found[name]; known == 0 || candidate > 0 && candidate < known {
+		found[name] = candidate
 	}
-	return found
 }
 
 // compare returns the problems of a screen: elements that a bot needs and that are
 // missing, and elements that only a later candidate finds than in the baseline.
-func compare(profile *meeting.Profile, step Step, found map[string]int, baseline *Report) []Problem {
+func compare(profile *meeting.Profile, step Step, baseline *Report) []Problem {
 	var before map[string]int
 	if baseline != nil {
-		before = candidatesOn(baseline.Steps, step.Screen)
+		for _, earlier := range baseline.Steps {
+			if earlier.Screen == step.Screen {
+				before = earlier.Elements
+			}
+		}
 	}
+	found := step.Elements
 	var problems []Problem
 	for _, name := range profile.ExpectedElements(step.Screen, snapshotOf(found)) {
 		// A call may lack one of the controls that prove admission.
@@ -133,59 +131,35 @@ func snapshotOf(found map[string]int) meeting.Snapshot {
 
 // steps returns the screens of a visit in their order, with the elements that any
 // snapshot of the screen showed or held hidden.
-func steps(visit session.Visit) []Step {
+func steps(visit *session.Visitor) []Step {
 	var all []Step
-	for i, decision := range visit.Decisions {
-		if last := len(all) - 1; last < 0 || all[last].Screen != decision.Screen {
-			if last >= 0 {
-				addMissing(visit.Profile, &all[last])
-			}
+	snapshots, decisions, _ := visit.Seen.Content()
+	for i, decision := range decisions {
+		at := slices.IndexFunc(all, func(step Step) bool { return step.Screen == decision.Screen })
+		if at < 0 {
+			at = len(all)
 			var what []string
 			for _, evidence := range decision.Evidence {
 				what = append(what, evidence.What)
 			}
 			all = append(all, Step{
-				Screen: decision.Screen, Evidence: strings.Join(what, "; "), Elements: []StepElement{},
-				After: visit.Snapshots[i].At.Sub(visit.Snapshots[0].At).Seconds(),
+				Screen: decision.Screen, Evidence: strings.Join(what, "; "), Elements: make(map[string]int),
+				After: snapshots[i].At.Sub(snapshots[0].At).Seconds(),
 			})
 		}
-		step := &all[len(all)-1]
-		for name, element := range visit.Snapshots[i].Snapshot.Elements {
-			addElement(step, name, element.Candidate+1)
+		for name, element := range snapshots[i].Snapshot.Elements {
+			addElement(all[at].Elements, name, element.Candidate+1)
 		}
-		for name, candidate := range visit.Snapshots[i].Snapshot.Hidden {
-			addElement(step, name, candidate+1)
+		for name, candidate := range snapshots[i].Snapshot.Hidden {
+			addElement(all[at].Elements, name, candidate+1)
 		}
 	}
-	if len(all) > 0 {
-		addMissing(visit.Profile, &all[len(all)-1])
+	for _, step := range all {
+		for _, name := range visit.Profile.ExpectedElements(step.Screen, snapshotOf(step.Elements)) {
+			addElement(step.Elements, name, 0)
+		}
 	}
 	return all
-}
-
-// addElement adds an element that was found, by the best of its candidates.
-func addElement(step *Step, name string, candidate int) {
-	for i, element := range step.Elements {
-		if element.Name == name {
-			step.Elements[i].Candidate = min(element.Candidate, candidate)
-			return
-		}
-	}
-	step.Elements = append(step.Elements, StepElement{Name: name, Candidate: candidate})
-}
-
-// addMissing adds the elements that a bot uses on the screen and that are missing,
-// and sorts all.
-func addMissing(profile *meeting.Profile, step *Step) {
-	found := candidatesOn([]Step{*step}, step.Screen)
-	if profile != nil {
-		for _, name := range profile.ExpectedElements(step.Screen, snapshotOf(found)) {
-			if found[name] == 0 {
-				step.Elements = append(step.Elements, StepElement{Name: name})
-			}
-		}
-	}
-	slices.SortFunc(step.Elements, func(a, b StepElement) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // WriteText writes the report for people.
@@ -199,20 +173,18 @@ func (r Report) WriteText(w io.Writer) error {
 		r.Seconds)
 	for _, step := range r.Steps {
 		fmt.Fprintf(&b, "  %5.1f s  %s: %s\n", step.After, step.Screen, cmp.Or(oneLine(step.Evidence), "no evidence"))
-		var found, missing []string
-		for _, element := range step.Elements {
-			if element.Candidate == 0 {
-				missing = append(missing, element.Name)
-			} else {
-				found = append(found, fmt.Sprintf("%s (%d)", element.Name, element.Candidate))
+		var elements []string
+		for _, name := range slices.Sorted(maps.Keys(step.Elements)) {
+			candidate := fmt.Sprint(step.Elements[name])
+			if candidate == "0" {
+				candidate = "missing"
 			}
+			elements = append(elements, name+" ("+candidate+")")
 		}
-		if len(found) > 0 {
-			fmt.Fprintf(&b, "           found    %s\n", strings.Join(found, ", "))
-		}
-		if len(missing) > 0 {
-			fmt.Fprintf(&b, "           missing  %s\n", strings.Join(missing, ", "))
-		}
+		fmt.Fprintf(&b, "           %s\n", strings.Join(elements, ", "))
+	}
+	for _, check := range r.Checks {
+		fmt.Fprintf(&b, "  %-9s %s: %s\n", check.State, check.Name, oneLine(cmp.Or(check.Seen, check.Expected)))
 	}
 	for _, problem := range r.Problems {
 		fmt.Fprintf(&b, "  problem  %s\n", oneLine(problem.String()))
@@ -226,10 +198,7 @@ func (r Report) WriteText(w io.Writer) error {
 
 // String describes the problem.
 func (p Problem) String() string {
-	if p.Element == "" {
-		return fmt.Sprintf("%s: %s", p.Screen, p.Detail)
-	}
-	return fmt.Sprintf("%s: %s %s", p.Screen, p.Element, p.Detail)
+	return strings.Replace(fmt.Sprintf("%s: %s %s", p.Screen, p.Element+p.Check, p.Detail), ":  ", ": ", 1)
 }
 
 // canaryMetrics are the metrics of a canary.
@@ -240,6 +209,7 @@ type canaryMetrics struct {
 	last     prometheus.Gauge
 	seconds  prometheus.Gauge
 	elements *prometheus.GaugeVec
+	checks   *prometheus.GaugeVec
 	webhooks prometheus.Counter
 }
 
@@ -259,11 +229,14 @@ func newCanaryMetrics() *canaryMetrics {
 			Name: "standin_canary_element_candidate",
 			Help: "Candidate of the profile that found an element in the last visit, from 1; 0 if the element is missing.",
 		}, []string{"screen", "element"}),
+		checks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "standin_canary_check", Help: "1 for the state of each check of the last visit: seen, missing or unchecked.",
+		}, []string{"check", "state"}),
 		webhooks: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_canary_webhook_failures_total", Help: "Webhooks that failed in all attempts.",
+			Name: "standin_canary_webhook_failures_total", Help: "Webhooks that were not accepted.",
 		}),
 	}
-	m.registry.MustRegister(m.match, m.visits, m.last, m.seconds, m.elements, m.webhooks)
+	m.registry.MustRegister(m.match, m.visits, m.last, m.seconds, m.elements, m.checks, m.webhooks)
 	return m
 }
 
@@ -279,9 +252,13 @@ func (m *canaryMetrics) visited(report Report) {
 	m.seconds.Set(report.Seconds)
 	m.elements.Reset()
 	for _, step := range report.Steps {
-		for name, candidate := range candidatesOn(report.Steps, step.Screen) {
+		for name, candidate := range step.Elements {
 			m.elements.WithLabelValues(string(step.Screen), name).Set(float64(candidate))
 		}
+	}
+	m.checks.Reset()
+	for _, check := range report.Checks {
+		m.checks.WithLabelValues(check.Name, check.State).Set(1)
 	}
 }
 

@@ -15,15 +15,14 @@ import (
 
 	"standin/client"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/session"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/launch"
 	"standin/internal/replica"
 	"standin/internal/testing/profiletest"
+	"standin/internal/testing/testbrowser"
 )
 
 // event is a webhook that a receiver got.
@@ -58,35 +57,23 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 	return server.URL, received
 }
 
-// TestCanary visits a page that matches the profile, then does not, and matches again.
+// TestCanary visits a page that does not match the profile, and then does.
 func TestCanary(t *testing.T) {
 	t.Parallel()
-	page, opened := pageSettings(t, replica.Settings{AdmitAfter: 300 * time.Millisecond})
+	testbrowser.Reserve(t)
 	other := profiletest.With(t, func(text string) string {
 		return strings.Replace(text, `'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`, 1)
 	})
 	secret := webhook.NewSecret()
 	hook, events := receive(t, secret)
-	autoLeave := job.DefaultAutoLeave()
-	autoLeave.AfterEntryDelaySeconds = 30
-	captures := t.TempDir()
-	watcher := NewCanary(CanarySettings{
-		Bot: session.Settings{
-			BotConfig: launch.BotConfig{
-				Assignment: launch.Assignment{
-					MeetingURL: page.URL, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: page.AllowedHosts,
-					LoopbackPeers: true,
-				},
-				BotSettings: launch.BotSettings{Browser: page.Browser, BrowserMode: string(browser.Headless)},
-			},
-			Timeouts: session.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
-		},
-		Captures: captures, Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Log: slog.New(slog.DiscardHandler),
-	})
+	opened, settings := canaryMeeting(t, job.Meet, replica.Settings{AdmitAfter: 300 * time.Millisecond})
+	settings.Bot.Timeouts.Join = 12 * time.Second
+	settings.Captures, settings.Webhook, settings.Secret = t.TempDir(), hook, webhook.Secret{Value: secret}
+	settings.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	watcher := NewCanary(settings)
 	for _, visit := range []struct {
-		profiles, event string // of the webhook; empty: none
-	}{{"", ""}, {other, EventMismatch}, {"", EventMatch}} {
+		profiles, event string // of the webhook
+	}{{other, EventMismatch}, {"", EventMatch}} {
 		changed := visit.profiles != ""
 		watcher.Bot.Profiles = visit.profiles
 		report, err := watcher.Visit(t.Context())
@@ -97,11 +84,8 @@ func TestCanary(t *testing.T) {
 		if err := report.WriteText(&text); err != nil {
 			t.Fatal(err)
 		}
-		if report.Match == changed || strings.HasPrefix(report.Profile, other) != changed {
-			t.Errorf("changed %v: %s, %+v", changed, report.Profile, report.Problems)
-		}
-		if !changed && !report.Left {
-			t.Error("the canary did not leave by the page's control")
+		if report.Match == changed || strings.HasPrefix(report.Profile, other) != changed || strings.Contains(text.String(), "was not admitted") != changed {
+			t.Errorf("changed %v: %s", changed, &text)
 		}
 		checkEvent(t, events, visit.event)
 		checkMetrics(t, watcher, report, changed)
@@ -114,7 +98,7 @@ func TestCanary(t *testing.T) {
 			t.Errorf("guest %s remains in the meeting", guest.ID)
 		}
 	}
-	if kept, err := filepath.Glob(captures + "/*.zip"); err != nil || len(kept) != 1 {
+	if kept, err := filepath.Glob(settings.Captures + "/*.zip"); err != nil || len(kept) != 1 {
 		t.Errorf("captures %v, %v", kept, err)
 	}
 }
@@ -142,9 +126,12 @@ func checkMetrics(t *testing.T, watcher *Canary, report Report, changed bool) {
 	want := []string{
 		"standin_canary_match 1", `standin_canary_element_candidate{element="joinButton",screen="preJoin"} 1`,
 		`standin_canary_element_candidate{element="leaveButton",screen="inMeeting"} 1`,
+		`standin_canary_check{check="speaking",state="seen"} 1`,
 	}
 	if changed {
-		want = []string{"standin_canary_match 0", `standin_canary_element_candidate{element="joinButton",screen="preJoin"} 0`}
+		want = []string{
+			"standin_canary_match 0", `standin_canary_check{check="speaking",state="unchecked"} 1`, `standin_canary_element_candidate{element="joinButton",screen="preJoin"} 0`,
+		}
 	}
 	for _, text := range want {
 		if !strings.Contains(recorder.Body.String(), text+"\n") {
@@ -173,7 +160,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	visit := func(problem string, candidates map[string]int, hidden ...string) session.Visit {
+	visit := func(problem string, candidates map[string]int, hidden ...string) *encounter {
 		snapshot := meeting.Snapshot{Elements: make(map[string]meeting.VisibleElement), Hidden: make(map[string]int)}
 		for name, candidate := range candidates {
 			snapshot.Elements[name] = meeting.VisibleElement{Candidate: candidate - 1}
@@ -181,10 +168,9 @@ func TestReport(t *testing.T) {
 		for _, name := range hidden {
 			snapshot.Hidden[name] = 0
 		}
-		return session.Visit{
-			Profile: profiles[job.Meet], Problem: problem,
-			Snapshots: []meeting.CapturedSnapshot{{Snapshot: snapshot}}, Decisions: []meeting.Decision{{Screen: meeting.InMeeting}},
-		}
+		observer := &session.Visitor{Profile: profiles[job.Meet], Problem: problem, Last: meeting.Observation{Screen: meeting.InMeeting}}
+		observer.Seen.Add(meeting.Observation{Screen: meeting.InMeeting, Captured: &meeting.CapturedSnapshot{Snapshot: snapshot}})
+		return &encounter{observer: observer, companion: &session.Visitor{}}
 	}
 	whole := map[string]int{"leaveButton": 1, "chatButton": 1, "microphoneOff": 1, "cameraOff": 1, "captionsButton": 1}
 	without := func(name string, candidate int) map[string]int {
@@ -201,7 +187,7 @@ func TestReport(t *testing.T) {
 	}
 	baseline := newReport(visit("", whole), nil)
 	for name, test := range map[string]struct {
-		visit    session.Visit
+		visit    *encounter
 		baseline *Report
 		want     string
 	}{
@@ -216,7 +202,10 @@ func TestReport(t *testing.T) {
 		},
 		"another candidate from before": {visit("", without("leaveButton", 2)), nil, "[]"},
 		"not admitted":                  {visit("not admitted", whole), &baseline, "[inMeeting: not admitted]"},
-		"no page":                       {session.Visit{Problem: "no page"}, nil, "[unknown: no page]"},
+		"no page": {
+			&encounter{observer: &session.Visitor{Profile: profiles[job.Meet], Problem: "no page"}, companion: &session.Visitor{Problem: "none either"}}, nil,
+			"[unknown: no page unknown: the companion was not admitted: none either]",
+		},
 	} {
 		report := newReport(test.visit, test.baseline)
 		if got := fmt.Sprint(report.Problems); got != test.want || report.Match != (test.want == "[]") {
@@ -261,9 +250,9 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	c := NewCanary(CanarySettings{Captures: filepath.Join(t.TempDir(), "captures"), Log: slog.New(slog.DiscardHandler)})
 	start := time.Date(2026, 11, 22, 9, 59, 50, 0, time.UTC)
-	visit := session.Visit{Capture: &capture.Capture{Info: capture.Info{Schema: capture.Schema}}}
+	captured := &capture.Capture{Info: capture.Info{Schema: capture.Schema}}
 	for i := range maxCaptures + 5 {
-		if _, err := c.keep(visit, start.Add(time.Duration(i)*time.Second)); err != nil {
+		if _, err := c.keep(captured, start.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
