@@ -80,7 +80,7 @@ func (s *Service) ReceiveZoom(ctx context.Context, timestamp, signature string, 
 		}
 	}
 	if !signed {
-		return nil, job.NewError(job.Unauthorized, "no app of Zoom has signed this")
+		return nil, job.NewError(job.Unauthorized, "missing or invalid signature of Zoom")
 	}
 	return map[string]string{}, nil
 }

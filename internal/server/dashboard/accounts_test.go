@@ -75,3 +75,29 @@ func TestAccounts(t *testing.T) {
 		t.Error("the account is still there")
 	}
 }
+
+// addZoomApp adds an app of Zoom on the page, and returns its ID.
+func (p *person) addZoomApp(client string) uuid.UUID {
+	p.Helper()
+	p.submit("/accounts", "/zoom-apps", url.Values{"name": {"<Zoom>"}, "client": {client}, "secret": {"very-secret"}, "token-of-webhooks": {"very-secret-token"}}).
+		want(p.T, "add an app of Zoom", http.StatusSeeOther)
+	return uuid.MustParse(regexp.MustCompile(`/zoom-apps/([0-9a-f-]{36})/remove`).FindStringSubmatch(p.get("/accounts").body)[1])
+}
+
+// TestZoomApps adds an app of Zoom and removes it; the page shows no secret, and says what is wrong with another one.
+func TestZoomApps(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	ada := h.signedIn(h.ada().Email)
+	id := ada.addZoomApp("client")
+	if page := ada.get("/accounts").body; !strings.Contains(page, "&lt;Zoom&gt;") || !strings.Contains(page, "/webhooks/zoom as the event notification URL") ||
+		strings.Contains(page, "very-secret") {
+		t.Error("the page does not show the app, or shows a secret")
+	}
+	ada.submit("/accounts", "/zoom-apps", url.Values{"client": {"client"}, "secret": {"x"}, "token-of-webhooks": {"x"}}).
+		want(t, "the same app again", http.StatusConflict, "already")
+	ada.submit("/accounts", "/zoom-apps/"+id.String()+"/remove", nil).want(t, "remove it", http.StatusSeeOther)
+	if strings.Contains(ada.get("/accounts").body, id.String()) {
+		t.Error("a removed app is shown")
+	}
+}

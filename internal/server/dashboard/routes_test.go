@@ -40,6 +40,7 @@ func TestRoutes(t *testing.T) {
 		"/keys/":               regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(f.signedIn(f.ada.Email).get("/keys").body)[1],
 		"/team/":               f.ada.ID.String(),
 		"/accounts/":           f.signedIn(f.ada.Email).addAccount("Recorder").String(),
+		"/zoom-apps/":          f.signedIn(f.ada.Email).addZoomApp("client").String(),
 	}
 	values := map[string]string{
 		"{verb}": "delete", "{delivery}": f.deliveries(f.done)[0].ID, "{event}": uuid.NewString(), "{name}": "recording.mp4",

@@ -45,6 +45,7 @@ func (a *API) teamHandlers() map[string]handler {
 		"listAccounts":         input(a.listAccounts),
 		"getIdentityProvider":  a.identityProvider,
 		"getAccount":           named("account", a.getAccount),
+		"listZoomApps":         input(a.listZoomApps),
 	}
 }
 
@@ -107,7 +108,6 @@ func (a *API) adminHandlers() map[string]handler {
 		"deleteWebhookEndpoint": named("webhook endpoint", changing(a.Jobs.DeleteEndpoint)),
 		"rotateWebhookSecret":   a.rotateWebhookSecret,
 		"createAccount":         input(a.createAccount),
-		"listZoomApps":          input(a.listZoomApps),
 		"createZoomApp":         input(a.createZoomApp),
 		"deleteZoomApp":         named("app of Zoom", changing(a.deleteZoomApp)),
 		"patchAccount":          named("account", input(a.patchAccount)),
@@ -137,7 +137,7 @@ func (a *API) serviceHandlers() map[string]handler {
 		"intakeInvite":   a.authenticated("intakeSecret", input(a.intakeInvite)),
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
 		"receivePayment": a.receivePayment,
-		"receiveZoom":    perAddress(perMinute(3000), a.receiveZoom),
+		"receiveZoom":    perAddress(perMinute(600), a.receiveZoom),
 
 		"initLogin":     perAddress(perMinute(60), a.initLogin),
 		"pollLogin":     perAddress(perMinute(600), a.pollLogin),

@@ -26,7 +26,7 @@ func newZoomAppBody(a zoomstream.App) zoomAppBody {
 }
 
 func (a *API) listZoomApps(r *apiRequest, in pageQuery) error {
-	apps, err := a.Jobs.Store.ZoomApps(r.Context(), r.caller.ConsumerID)
+	apps, err := a.Jobs.Store.ZoomApps(r.Context(), accountTeam(r.caller))
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (a *API) createZoomApp(r *apiRequest, in zoomAppRequest) error {
 }
 
 func (a *API) deleteZoomApp(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	return a.Jobs.Store.DeleteZoomApp(ctx, caller.ConsumerID, id)
+	return a.Jobs.Store.DeleteZoomApp(ctx, accountTeam(caller), id)
 }
 
 // receiveZoom takes an event of Zoom.
@@ -69,5 +69,8 @@ func (a *API) receiveZoom(r *apiRequest) error {
 	defer done()
 	header := r.Request.Header
 	answer, err := a.Jobs.ReceiveZoom(r.Context(), header.Get("x-zm-request-timestamp"), header.Get("x-zm-signature"), body)
+	if job.ErrorIs(err, job.Unauthorized) {
+		return unauthorized("x-zm-signature", "Missing or invalid signature of Zoom.")
+	}
 	return r.respond(answer, err)
 }

@@ -74,8 +74,9 @@ func contractForeign(t *testing.T, h *contractHarness) {
 		"/api/v1/jobs/{id}": own, "/api/v1/calendars/{id}": h.connectCalendar(t), "/api/v1/deliveries/{deliveryId}": delivery,
 		"/api/v1/webhook-endpoints/{id}": h.call(t, 201, h.ada, "createWebhookEndpoint",
 			`{"url":"https://hooks.example.com/foreign","events":["*"]}`).text(t, "id"),
-		"/api/v1/accounts/{id}": h.call(t, 201, h.ada, "createAccount", contractAccount("Foreign")).text(t, "id"),
-		"/api/v1/keys/{id}":     h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
+		"/api/v1/accounts/{id}":  h.call(t, 201, h.ada, "createAccount", contractAccount("Foreign")).text(t, "id"),
+		"/api/v1/zoom-apps/{id}": h.call(t, 201, h.ada, "createZoomApp", `{"clientId":"foreign","clientSecret":"x","secretToken":"foreign"}`).text(t, "id"),
+		"/api/v1/keys/{id}":      h.call(t, 201, h.ada, "createKey", `{"name":"foreign"}`).text(t, "id"),
 	}
 	requests := 0
 	for _, operation := range h.description.Operations() {
@@ -175,7 +176,9 @@ func contractAudit(t *testing.T, h *contractHarness) {
 	calendar := h.call(t, 201, admin, "createCalendar", contractCalendarBody).text(t, "id")
 	key := h.call(t, 201, admin, "createKey", `{"name":"audited"}`).text(t, "id")
 	signIn := h.call(t, 201, admin, "createAccount", contractAccount("Audited")).text(t, "id")
+	zoomApp := h.call(t, 201, admin, "createZoomApp", `{"clientId":"audited","clientSecret":"x","secretToken":"audited"}`).text(t, "id")
 	requests := map[string]contractRequest{
+		"createZoomApp": {body: `{"clientId":"again","clientSecret":"x","secretToken":"again"}`}, "deleteZoomApp": {in: []string{zoomApp}},
 		"createWebhookEndpoint": {body: `{"url":"https://hooks.example.com/again","events":["*"]}`}, "patchWebhookEndpoint": {
 			in: []string{endpoint}, body: `{"enabled":true}`,
 		},

@@ -8757,10 +8757,6 @@ export type ListZoomAppsErrors = {
      */
     401: Error;
     /**
-     * The scope of the key does not include this operation.
-     */
-    403: Error;
-    /**
      * Too many requests. Nothing was changed. Wait before you retry.
      */
     429: Error;
