@@ -66,7 +66,7 @@ func Sections() []Section {
 			"tutorials/voice-agent", "tutorials/agent-mcp", "tutorials/one-server", "tutorials/kubernetes", "tutorials/from-recall",
 			"tutorials/from-attendee",
 		}},
-		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "platforms", "signed-in", "privacy"}},
+		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "platforms", "signed-in", "zoom", "privacy"}},
 		{"Recordings and transcripts", []string{"recordings", "captions", "transcripts", "real-time", "speak"}},
 		{"Webhooks and calendars", []string{"webhooks", "calendars", "mail"}},
 		{"Operate", []string{

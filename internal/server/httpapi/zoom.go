@@ -70,7 +70,7 @@ func (a *API) receiveZoom(r *apiRequest) error {
 	header := r.Request.Header
 	answer, err := a.Jobs.ReceiveZoom(r.Context(), header.Get("x-zm-request-timestamp"), header.Get("x-zm-signature"), body)
 	if job.ErrorIs(err, job.Unauthorized) {
-		return unauthorized("x-zm-signature", "Missing or invalid signature of Zoom.")
+		return r.refuseSecret(`Secret header="x-zm-signature"`, "Missing or invalid signature of Zoom.")
 	}
 	return r.respond(answer, err)
 }

@@ -202,7 +202,7 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 		{contractRequest{op: "pollLogin", in: []string{"x"}}, 600, 410},
 		{contractRequest{op: "describeManifest"}, 600, 200},
 		{contractRequest{op: "hostMetrics"}, 60, 401},
-		{contractRequest{op: "receiveZoom", body: "{}"}, 600, 401},
+		{contractRequest{op: "receiveZoom", body: "{}"}, 60, 401},
 	} {
 		if served := h.untilRefused(t, row.request, row.status, 20*row.allowed); served < row.allowed {
 			t.Errorf("%s succeeded only %d times", row.request.op, served)
