@@ -182,6 +182,11 @@ fieldpages: ## Send bots into generated meetings and check their outcomes (MEETI
 	@scripts/setup.sh test
 	STANDIN_TEST_MEETINGS=$(MEETINGS) STANDIN_TEST_FIRST=$(FIRST) STANDIN_TEST_SEED=$(SEED) STANDIN_TEST_BOTS=$(BOTS) STANDIN_TEST_MEETING='$(MEETING)' go test -count=1 -v -timeout 6h -run TestFieldPages ./internal/testing/fieldpages
 
+.PHONY: doors
+doors: ## Send bots to each door of generated meetings, and write docs/reference/doors.md
+	@scripts/setup.sh test
+	STANDIN_TEST_DOORS=$(CURDIR)/docs/reference/doors.md go test -count=1 -timeout 30m -run TestDoors ./internal/testing/fieldpages
+
 .PHONY: clients
 clients: ## Make the transports of the clients from the API description
 	@scripts/setup.sh clients
