@@ -24,7 +24,7 @@ import (
 	"standin/internal/testing/apicheck"
 )
 
-// row is a row of the table of outcomes in docs/test-mode.md.
+// row is a row of the table of outcomes in docs/reference/outcomes.md.
 type row struct {
 	title         string
 	outcome       string
@@ -55,7 +55,7 @@ var way = regexp.MustCompile(`(?m)^- \*\*([a-z]+)\*\*: (.*)$`)
 // unless the table says which.
 func documentedOutcomes(t *testing.T) []row {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/test-mode.md")
+	text, err := os.ReadFile("../../../docs/reference/outcomes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func documentedOutcomes(t *testing.T) []row {
 	}
 	_, table, found := strings.Cut(string(text), "| outcome | what happens |")
 	if !found {
-		t.Fatal("docs/test-mode.md has no table of outcomes")
+		t.Fatal("docs/reference/outcomes.md has no table of outcomes")
 	}
 	var rows []row
 	for _, content := range strings.Split(table, "\n")[2:] {
@@ -119,7 +119,7 @@ func TestEveryOutcomeIsDocumented(t *testing.T) {
 		}
 	}
 	if !slices.Equal(listed, simulator.Outcomes()) {
-		t.Errorf("docs/test-mode.md lists %v, the simulator knows %v", listed, simulator.Outcomes())
+		t.Errorf("docs/reference/outcomes.md lists %v, the simulator knows %v", listed, simulator.Outcomes())
 	}
 	var parsed struct {
 		Components struct {

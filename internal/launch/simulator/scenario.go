@@ -64,7 +64,7 @@ const (
 )
 
 // scenarios returns all scenarios; the first one is the default.
-// docs/test-mode.md describes them, and a test checks the description.
+// docs/reference/outcomes.md describes them, and a test checks the description.
 func scenarios() []scenario {
 	list := []scenario{
 		{name: "success"},

@@ -2,7 +2,7 @@
 // no browser: each is a goroutine that makes the same calls to the service as a
 // real bot, so that a test job passes through the real state machine, outbox and
 // finalization. The metadata of the job select what happens in the imaginary
-// meeting; docs/test-mode.md lists the choices.
+// meeting; docs/reference/outcomes.md lists the choices.
 package simulator
 
 import (

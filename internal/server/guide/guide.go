@@ -73,7 +73,7 @@ func Sections() []Section {
 			"install", "sizing", "scale-out", "storage", "backup", "upgrade", "monitor", "diagnose", "runbook", "security",
 		}},
 		{"Reference", []string{
-			"configuration", "reference/configuration", "commands", "reference/commands", "reference/events", "reference/samples", "reference/doors", "compatibility",
+			"configuration", "reference/configuration", "commands", "reference/commands", "reference/events", "reference/samples", "reference/doors", "reference/outcomes", "compatibility",
 			"glossary",
 		}},
 	}
