@@ -52,7 +52,7 @@ func (a Account) Advice(platform job.Platform) string {
 	case platform == job.ZoomSDK:
 		return ""
 	case platform == job.ZoomWeb:
-		return "Zoom wants automated visitors to use its Realtime Media Streams (the platform zoom-sdk); " +
+		return "Zoom wants automated visitors to use RTMS, its media streams (the platform zoom-sdk); " +
 			"a meeting for signed-in people also admits a bot with an account" + add + "."
 	case !a.Anonymous():
 		return "The bot is signed in: check that the invitation of the meeting includes its account, and with standin accounts list that its " +

@@ -76,6 +76,16 @@ func (t *Texts) Update(seen meeting.Observation, at time.Time, recorded bool) {
 	}
 }
 
+// Add adds texts that a platform sent with their participants. clock converts their times to the report's clock.
+func (t *Texts) Add(added []ingest.Text, clock func(time.Time) time.Time, recorded bool) {
+	for _, text := range added {
+		if recorded {
+			text.StartedAt, text.EndedAt = clock(text.StartedAt), clock(text.EndedAt)
+			t.changed = append(t.changed, text)
+		}
+	}
+}
+
 // onlySpeaker returns the name of the participant who is the only one to speak, or
 // "".
 func onlySpeaker(participants []meeting.Participant) (name string) {

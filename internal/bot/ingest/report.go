@@ -17,6 +17,9 @@ const (
 	EndRecordingFailed = "recording_failed" // it could not start a recorder for too long
 )
 
+// EndRevoked is the end reason of a bot whose platform demands that what was recorded is deleted.
+const EndRevoked = "revoked"
+
 // Report is a bot's part of the manifest.
 type Report struct {
 	Attempt     int             `json:"attempt"`
@@ -89,7 +92,7 @@ type Speech struct {
 }
 
 // AudioTrack is one participant's audio, recorded separately and without
-// interruption. Its segments, concatenated, are one fragmented MP4 file.
+// interruption, or, with a Kind, what else a platform sends of each participant. Its segments, concatenated, are one fragmented MP4 file.
 type AudioTrack struct {
 	Number    int       `json:"number"` // 0, 1, …, within the attempt
 	StartedAt time.Time `json:"startedAt"`
@@ -97,4 +100,5 @@ type AudioTrack struct {
 	Complete  bool      `json:"complete"`           // nothing is missing at its end
 	EndedBy   string    `json:"endedBy,omitempty"`  // why it is not complete
 	PersonID  string    `json:"personId,omitempty"` // its participant, if known for certain
+	Kind      string    `json:"kind,omitempty"`     // as in the manifest; empty: participant_audio
 }

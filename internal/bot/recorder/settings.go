@@ -26,9 +26,8 @@ type Settings struct {
 	// ParticipantAudio stores the audio of each participant [nil: it is not
 	// recorded].
 	ParticipantAudio ParticipantTrackSink
-	// Pictures stores the video and the shared screen of each participant, where a platform sends them [nil: they
-	// are not recorded].
-	Pictures ParticipantTrackSink
+	// Tracks stores what a platform's own streams have of each participant, besides ParticipantAudio.
+	Tracks ParticipantTrackSink
 	// LiveSound receives the sound while it is recorded [nil: nobody does].
 	LiveSound LiveSoundListener
 	// MaxParticipantTracks is how many participants are recorded at a time [16].

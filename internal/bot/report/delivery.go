@@ -42,7 +42,7 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 		}
 		return d.exit(ctx, ingest.EventData{EndReason: end.Reason, Detail: end.Detail})
 	}
-	if !d.Report.HasResult() {
+	if !d.Report.HasResult() || end.Reason == ReasonRevoked { // the service deletes what it has
 		code := cmp.Or(end.Code, job.MeetingEnded) // without a code, the bot left before anything could be recorded
 		return d.exit(ctx, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail})
 	}

@@ -28,6 +28,7 @@ const (
 	ReasonCompeting   = "competing_bot"
 	ReasonCommand     = "left_on_command"
 	ReasonPermission  = "permission_refused"
+	ReasonRevoked     = ingest.EndRevoked
 	ReasonSuperseded  = "superseded"      // the service no longer wants this bot
 	ReasonShutdown    = ingest.EndStopped // the bot's process was asked to stop, by whomever
 	ReasonBrowserLost = "browser_crashed" // the browser crashed, and rejoining failed

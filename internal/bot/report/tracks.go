@@ -53,8 +53,8 @@ func (x *trackIndex) number(track recorder.ParticipantTrack, startedAt time.Time
 		return 0, false
 	}
 	x.numbers[track.ID], x.pageTrack[track.TrackID] = number, number
-	x.tracks = append(x.tracks, ingest.AudioTrack{Number: number, StartedAt: startedAt})
-	x.owners = append(x.owners, Owner{})
+	x.tracks = append(x.tracks, ingest.AudioTrack{Number: number, StartedAt: startedAt, PersonID: track.PersonID, Kind: track.Kind})
+	x.owners = append(x.owners, Owner{ID: track.PersonID})
 	return number, true
 }
 

@@ -21,8 +21,6 @@ import (
 	"standin/internal/base/dialguard"
 	"standin/internal/base/retry"
 	"standin/internal/base/wsconn"
-	"standin/internal/bot/meeting"
-	"standin/internal/recording"
 )
 
 const (
@@ -57,16 +55,15 @@ func newHTTPClient(caFile string, loopback bool, ownHosts []string) (*http.Clien
 }
 
 // keep serves a connection, again whenever it is lost, until ctx ends, the stream has ended, or Zoom refuses it.
-func (m *Meeting) keep(ctx context.Context, name string, serve func(context.Context) error) error {
+func (m *Meeting) keep(ctx context.Context, serve func(context.Context) error) error {
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}
 	for {
 		startedAt := time.Now()
 		err := serve(ctx)
-		var refused refusal
-		if errors.As(err, &refused) && !refused.temporary() || m.ended() || ctx.Err() != nil {
+		if refused, ok := errors.AsType[refusal](err); ok && !refused.temporary() || m.ended() || ctx.Err() != nil {
 			return err
 		}
-		m.log.Warn("connection lost", "connection", name, "error", err)
+		m.log.Warn("a connection to Zoom was lost", "error", err)
 		if time.Since(startedAt) > maxPause {
 			backoff.Reset()
 		}
@@ -126,18 +123,13 @@ func read(ctx context.Context, conn *websocket.Conn) (message, error) {
 	}
 }
 
-// signal serves the signaling connection, and starts those for media when it first has their addresses.
+// signal serves the signaling connection. The first one starts that for media.
 func (m *Meeting) signal(ctx context.Context) error {
 	conn, hello, err := m.connect(ctx, m.settings.Stream.ServerURLs, request{Type: typeSignalingRequest, Sequence: 1})
 	if err != nil {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken
-	m.mu.Lock()
-	first := m.urls == nil
-	m.urls, m.signaling, m.lost = hello.MediaServer.ServerURLs, conn, ""
-	m.mu.Unlock()
-	defer m.setLost("the signaling connection was lost")
 	events := request{Type: typeSubscription}
 	for event := eventSpeaker; event <= eventShareStop; event++ {
 		events.Events = append(events.Events, subscription{event, true})
@@ -145,18 +137,23 @@ func (m *Meeting) signal(ctx context.Context) error {
 	if err := wsconn.WriteJSON(ctx, conn, events); err != nil {
 		return err
 	}
+	m.mu.Lock()
+	first := m.mediaURL == ""
+	m.mediaURL, m.signaling = hello.MediaServer.ServerURLs.All, conn
+	m.mu.Unlock()
 	if first {
 		close(m.joined)
-		for kind := range media {
-			if m.settings.Media[kind] {
-				m.running.Go(func() { m.receiveAll(ctx, kind) })
-			}
-		}
+		m.running.Go(func() { m.end(m.keep(ctx, m.receive)) })
 	}
 	for {
 		got, err := read(ctx, conn)
 		if err != nil {
 			return err
+		}
+		if got.Type == typeStreamState {
+			m.mu.Lock()
+			m.setClock(got.Timestamp)
+			m.mu.Unlock()
 		}
 		reason := got.StopReason
 		if number, err := strconv.Atoi(string(got.Reason)); err == nil {
@@ -166,92 +163,68 @@ func (m *Meeting) signal(ctx context.Context) error {
 		case got.Type == typeEvent:
 			m.handleEvent(got)
 		case got.Type == typeStreamState && got.State == streamTerminated, got.Type == typeSessionState && got.State == sessionStopped:
-			stop := stops[0]
-			if reason > 0 && reason < len(stops) {
-				stop = stops[reason]
+			if m.end(stopReason(reason)); !m.ended() {
+				return stopReason(reason)
 			}
-			if stop.screen == "" {
-				return errors.New(stop.words)
-			}
-			m.end(stop.screen, fmt.Sprintf("%s (reason %d)", stop.words, reason), reason == revoked)
 		case got.Type == typeClosed:
-			m.end(meeting.Ended, "the bot closed the stream", false)
+			m.end(stopReason(closedByBot))
 		}
 	}
 }
 
-// receiveAll receives a medium. One that the app may not receive is left out, but sound.
-func (m *Meeting) receiveAll(ctx context.Context, kind int) {
-	err := m.keep(ctx, media[kind], func(ctx context.Context) error { return m.receive(ctx, kind) })
-	var refused refusal
-	switch {
-	case !errors.As(err, &refused):
-	case kind == audio:
-		m.end(refused.screen(), refused.Error(), false)
-	default:
-		m.log.Warn("not received", "media", media[kind], "error", err)
-	}
-}
-
-// receive serves the connection of a medium.
-func (m *Meeting) receive(ctx context.Context, kind int) error {
+// receive serves the connection for all media that the app may receive.
+func (m *Meeting) receive(ctx context.Context) error {
 	m.mu.Lock()
-	url, lost := cmp.Or(m.urls[media[kind]], m.urls["all"]), m.lost
+	url, signaling := m.mediaURL, m.signaling
 	m.mu.Unlock()
-	if lost != "" {
-		return errors.New(lost) // until then Zoom refuses media
-	}
-	conn, _, err := m.connect(ctx, url, request{Type: typeMediaRequest, MediaType: 1 << kind, MediaParams: m.mediaParams(kind)})
+	conn, _, err := m.connect(ctx, url, request{Type: typeMediaRequest, MediaType: allMedia, MediaParams: m.mediaParams()})
 	if errors.Is(err, unknownStream) {
-		return errors.New("Zoom accepts no media: the signaling connection may be lost") // which decides it
-	} else if err != nil {
+		return errors.New("Zoom accepts no media; the signaling connection may be lost") // which decides it
+	}
+	if err == nil {
+		defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken
+		err = wsconn.WriteJSON(ctx, signaling, request{Type: typeReady, StreamID: m.settings.Stream.StreamID})
+	}
+	if err != nil {
 		return err
 	}
-	defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken
 	m.mu.Lock()
-	signaling := m.signaling
-	m.away[kind].to = time.Now()
+	m.away.to = time.Now()
 	m.mu.Unlock()
-	if err := wsconn.WriteJSON(ctx, signaling, request{Type: typeReady, StreamID: m.settings.Stream.StreamID}); err != nil {
-		return err
-	}
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.away[kind] = span{from: time.Now()}
+		m.away = span{from: time.Now()}
 	}()
 	for {
 		got, err := read(ctx, conn)
 		if err != nil {
 			return err
 		}
-		if got.Type == typeAudio+kind {
+		if kind := got.Type - typeAudio; kind >= audio && kind <= chat {
 			m.handleContent(kind, got.Content)
 		}
 	}
 }
 
-// mediaParams returns in which form the bot wants a medium.
-func (m *Meeting) mediaParams(kind int) map[string]any {
-	s, params := m.settings, map[string]any{"content_type": 5} // text
-	switch kind {
-	case audio: // a stream of L16 for each participant, at 48 kHz
-		params = map[string]any{"content_type": 2, "sample_rate": 3, "channel": 1, "codec": 1, "data_opt": 2, "send_rate": 20}
-	case video, share: // H.264; of the active speaker
-		resolution := 2
-		if s.Height > 720 || kind == share {
-			resolution = 3
-		}
-		params = map[string]any{"content_type": 3, "codec": 7, "resolution": resolution, "fps": max(minH264Rate, s.FramesPerSecond)}
-		if kind == video {
-			params["data_opt"] = 3
-		}
-	case transcript:
-		if number := slices.Index(languages, s.Language); number >= 0 {
-			params["src_language"] = number
-		}
+// mediaParams returns in which forms the bot wants the media: L16 of each participant at 48 kHz, and H.264, of the
+// active speaker.
+func (m *Meeting) mediaParams() map[string]map[string]int {
+	const text = 5
+	resolution, fps := 2, max(minH264Rate, m.settings.FramesPerSecond)
+	if m.settings.Height > 720 {
+		resolution = 3
 	}
-	return map[string]any{media[kind]: params}
+	params := map[string]map[string]int{
+		"audio":      {"content_type": 2, "sample_rate": 3, "channel": 1, "codec": 1, "data_opt": 2, "send_rate": 20},
+		"video":      {"content_type": 3, "codec": 7, "resolution": resolution, "fps": fps, "data_opt": 3},
+		"deskshare":  {"content_type": 3, "codec": 7, "resolution": 3, "fps": fps},
+		"transcript": {"content_type": text}, "chat": {"content_type": text},
+	}
+	if number := slices.Index(languages, m.settings.Language); number >= 0 {
+		params["transcript"]["src_language"] = number
+	}
+	return params
 }
 
 // minH264Rate is the lowest frame rate at which Zoom sends H.264 rather than images.
@@ -261,29 +234,22 @@ const minH264Rate = 6
 func (m *Meeting) handleContent(kind int, c content) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.ID != "" {
-		m.meet(c.person)
-	}
+	m.meet(c.person)
 	if kind >= transcript {
 		m.addText(kind, c)
 		return
 	}
 	data, err := base64.StdEncoding.DecodeString(c.Data)
-	if err != nil || c.ID == "" || c.Timestamp <= 0 || len(data) < 2 {
-		m.log.Debug("invalid packet", "media", media[kind])
+	if err != nil || c.ID == "" || c.Timestamp <= 0 {
 		return
 	}
-	p := packet{kind: kind, user: string(c.ID), at: m.localTime(c.Timestamp), data: data}
-	if away := &m.away[kind]; kind == audio && !away.from.IsZero() { // the first one since the connection was lost
-		if p.at.Sub(away.from) > time.Second && m.recording != nil {
-			m.recording.addGap(away.from, earlier(p.at, away.to), recording.GapNetworkLost)
-		}
-		*away = span{}
+	if kind != audio { // which Zoom keeps
+		m.setClock(c.Timestamp)
 	}
-	switch {
-	case m.recording != nil:
+	p := packet{kind: kind, user: string(c.ID), timestamp: c.Timestamp, data: data}
+	if m.recording != nil {
 		m.recording.add(p)
-	case m.backlogBytes+len(data) <= maxBacklog && m.settings.Backlog:
+	} else if m.settings.Backlog && m.backlogBytes+len(data) <= maxBacklog {
 		m.backlog, m.backlogBytes = append(m.backlog, p), m.backlogBytes+len(data)
 	}
 }

@@ -15,6 +15,12 @@ type camera struct {
 	frame    frame     // the last one, whose duration is not known yet
 }
 
+// cameraKey is a camera or a shared screen, and whose it is.
+type cameraKey struct {
+	kind int
+	user string
+}
+
 type frame struct {
 	at   time.Time
 	data []byte
@@ -30,10 +36,7 @@ const (
 
 // addFrame adds a packet of video. A track begins with a key frame, and has one set of parameters.
 func (r *Recording) addFrame(p packet) {
-	if r.settings.Pictures == nil {
-		return
-	}
-	key := media[p.kind] + p.user
+	key := cameraKey{p.kind, p.user}
 	c := r.cameras[key]
 	added := frame{at: p.at}
 	var settings [2][]byte

@@ -35,8 +35,8 @@ const (
 // Settings configure a Meeting.
 type Settings struct {
 	Stream          launch.ZoomStream
-	Media           [len(media)]bool // that are wanted
-	Height          int              // of the video, in pixels
+	Chat, Captions  bool // they are wanted
+	Height          int  // of the video, in pixels
 	FramesPerSecond int
 	Language        string // of the transcript, if it is known
 	Backlog         bool   // packets that arrive before the recording starts belong to it
@@ -45,8 +45,10 @@ type Settings struct {
 	Log             *slog.Logger
 }
 
-// Meeting is a stream of a meeting: a meeting.Adapter that uses no page.
+// Meeting is a stream of a meeting: a meeting.Adapter that joins, observes and leaves without a page.
 type Meeting struct {
+	meeting.Adapter // nil: nothing else is done without a page
+
 	settings Settings
 	log      *slog.Logger
 	http     *http.Client
@@ -55,12 +57,11 @@ type Meeting struct {
 	joined   chan struct{} // closed when Zoom has accepted the bot
 
 	mu           sync.Mutex
-	urls         map[string]string // of the media
+	mediaURL     string
 	signaling    *websocket.Conn
-	lost         string    // why there is no signaling connection
-	away         [5]span   // by medium: since the connection was lost, until it was there again
-	epoch        time.Time // the time of this machine at Zoom's time 0, by the fastest packet
-	people       map[string]*participant
+	away         span      // since the media were lost, until they were there again
+	epoch        time.Time // the time of this machine at Zoom's time 0, by the fastest message; zero if unknown
+	people       map[userID]*participant
 	texts        []ingest.Text
 	over         meeting.Observation // how the stream ended
 	recording    *Recording
@@ -83,7 +84,7 @@ func New(settings Settings) (*Meeting, error) {
 		return nil, err
 	}
 	return &Meeting{
-		settings: settings, log: settings.Log, http: client, stop: func() {}, joined: make(chan struct{}), people: make(map[string]*participant),
+		settings: settings, log: settings.Log, http: client, stop: func() {}, joined: make(chan struct{}), people: make(map[userID]*participant),
 	}, nil
 }
 
@@ -99,21 +100,15 @@ func (m *Meeting) Close() error {
 func (m *Meeting) Join(ctx context.Context, _ meeting.Page, _ meeting.JoinOptions) error {
 	var running context.Context
 	running, m.stop = context.WithCancel(context.WithoutCancel(ctx))
-	failed := make(chan error, 1)
+	failed := make(chan struct{})
 	m.running.Go(func() {
-		err := m.keep(running, "signaling", m.signal)
-		var refused refusal
-		if errors.As(err, &refused) {
-			m.end(refused.screen(), refused.Error(), false)
-		}
-		failed <- err
+		m.end(m.keep(running, m.signal))
+		close(failed)
 	})
 	select {
 	case <-m.joined:
 		return nil
 	case <-failed:
-		m.mu.Lock()
-		defer m.mu.Unlock()
 		return &meeting.ScreenError{Observation: m.over}
 	case <-ctx.Done():
 		seen := meeting.Observation{Screen: meeting.CannotConnect, Evidence: "Zoom's server does not respond"}
@@ -121,12 +116,12 @@ func (m *Meeting) Join(ctx context.Context, _ meeting.Page, _ meeting.JoinOption
 	}
 }
 
-// end sets how the stream ended.
-func (m *Meeting) end(screen meeting.Screen, evidence string, revoked bool) {
+// end sets how the stream ended, unless that is known or the meeting may go on.
+func (m *Meeting) end(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.over.Screen == "" {
-		m.over = meeting.Observation{Screen: screen, Evidence: evidence, Revoked: revoked}
+	if screen := screenOf(err); screen != "" && m.over.Screen == "" {
+		m.over = meeting.Observation{Screen: screen, Evidence: err.Error(), Revoked: errors.Is(err, revoked)}
 	}
 }
 
@@ -134,12 +129,6 @@ func (m *Meeting) ended() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.over.Screen != ""
-}
-
-func (m *Meeting) setLost(reason string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.lost = reason
 }
 
 // handleEvent updates who is in the meeting.
@@ -155,49 +144,46 @@ func (m *Meeting) handleEvent(got message) {
 		}
 	case eventLeft:
 		for _, p := range event.Participants {
-			delete(m.people, cleanID(p.ID))
-			if m.recording != nil {
-				m.recording.endTracks(func(t *track) bool { return t.PersonID == cleanID(p.ID) })
-			}
+			delete(m.people, p.ID)
+			m.recording.endTracks(func(t *track) bool { return t.PersonID == string(p.ID) })
 		}
 	case eventShareStop:
-		if m.recording != nil {
-			m.recording.endTracks(func(t *track) bool { return t.kind == share })
-		}
+		m.recording.endTracks(func(t *track) bool { return t.kind == share })
 	}
 }
 
-// cleanID returns the form in which the report has an ID.
-func cleanID(id userID) string { return text.CleanLine(string(id), ingest.MaxAuthorCharacters) }
-
-// meet adds a person whom a message names, and returns him; nil if nobody is named.
-func (m *Meeting) meet(p person) *participant {
-	id := cleanID(p.ID)
-	found := m.people[id]
-	if id == "" || found == nil && len(m.people) == maxPeople {
-		return nil
+// meet adds a person whom a message names.
+func (m *Meeting) meet(p person) {
+	found := m.people[p.ID]
+	if p.ID == "" || found == nil && len(m.people) == maxPeople {
+		return
 	}
 	if found == nil {
-		found = &participant{Participant: meeting.Participant{ID: id}}
-		m.people[id] = found
+		found = &participant{Participant: meeting.Participant{ID: string(p.ID)}}
+		m.people[p.ID] = found
 	}
 	found.Name = cmp.Or(p.Name, found.Name)
-	return found
 }
 
 // addText adds a chat message or a part of the transcript. Its ID is the same when it is sent again.
 func (m *Meeting) addText(kind int, c content) {
-	if len(m.texts) == maxTexts || c.Data == "" {
+	wanted := m.settings.Chat
+	if kind == transcript {
+		wanted = m.settings.Captions
+	}
+	if !wanted || len(m.texts) == maxTexts || c.Data == "" || m.recording.paused(time.Now().Add(block)) {
 		return
 	}
+	m.setClock(c.Timestamp)
+	sentAt := m.localTime(c.Timestamp)
 	added := ingest.Text{
-		Kind: job.ChatText, ParticipantID: cleanID(c.ID), Author: text.CleanLine(c.Name, ingest.MaxAuthorCharacters),
-		Text: text.Clean(c.Data, ingest.MaxTextCharacters), StartedAt: m.localTime(cmp.Or(c.StartTime, c.Timestamp)),
-	}
-	if added.EndedAt = added.StartedAt; c.EndTime > c.StartTime {
-		added.EndedAt = m.localTime(c.EndTime)
+		Kind: job.ChatText, ParticipantID: string(c.ID), Author: text.CleanLine(c.Name, ingest.MaxAuthorCharacters),
+		Text: text.Clean(c.Data, ingest.MaxTextCharacters), StartedAt: sentAt, EndedAt: sentAt,
 	}
 	if kind == transcript {
+		if c.StartTime > 0 && c.EndTime >= c.StartTime {
+			added.StartedAt, added.EndedAt = m.localTime(c.StartTime), m.localTime(c.EndTime)
+		}
 		added.Kind, added.Language = job.CaptionText, m.settings.Language
 		if c.Language != nil && *c.Language >= 0 && *c.Language < len(languages) {
 			added.Language = languages[*c.Language]
@@ -208,14 +194,22 @@ func (m *Meeting) addText(kind int, c content) {
 	m.texts = append(m.texts, added)
 }
 
-// localTime converts a time of Zoom to one of this machine.
-func (m *Meeting) localTime(timestamp int64) time.Time {
-	epoch := time.Now().Add(-unixMilli(timestamp))
-	if m.epoch.IsZero() || epoch.Before(m.epoch) && m.recording == nil {
+// setClock compares Zoom's clock with that of this machine, by a message that was just sent. While something is
+// recorded, nothing is changed.
+func (m *Meeting) setClock(timestamp int64) {
+	epoch := time.Now().Add(-milliseconds(timestamp))
+	if timestamp > 0 && m.recording == nil && (m.epoch.IsZero() || epoch.Before(m.epoch)) {
 		m.epoch = epoch
 	}
-	return m.epoch.Add(unixMilli(timestamp))
 }
+
+// localTime converts a time of Zoom to one of this machine.
+func (m *Meeting) localTime(timestamp int64) time.Time {
+	now := time.Now()
+	return cmp.Or(m.epoch, now.Add(-milliseconds(now.UnixMilli()))).Add(milliseconds(timestamp))
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // Observe implements meeting.Adapter.
 func (m *Meeting) Observe(context.Context, meeting.Page) (meeting.Observation, error) {
@@ -224,20 +218,17 @@ func (m *Meeting) Observe(context.Context, meeting.Page) (meeting.Observation, e
 	seen := m.over
 	switch {
 	case seen.Screen != "":
-	case m.lost != "":
-		seen = meeting.Observation{Screen: meeting.Reconnecting, Evidence: m.lost}
-	case !m.away[audio].from.IsZero() && m.away[audio].to.IsZero():
-		seen = meeting.Observation{Screen: meeting.Reconnecting, Evidence: "the connection for sound was lost"}
+	case !m.away.from.IsZero() && m.away.to.IsZero():
+		seen = meeting.Observation{Screen: meeting.Reconnecting, Evidence: "the connection to Zoom was lost"}
 	default:
 		seen = meeting.Observation{Screen: meeting.InMeeting, Evidence: "Zoom has accepted the bot's connection", Counted: true}
 	}
 	seen.Texts, m.texts = m.texts, nil
-	seen.ChatOpen, seen.CaptionsOn = true, true
-	seen.SpeechSources = []meeting.SpeechSource{meeting.SpeechByAudio}
+	seen.ChatOpen, seen.CaptionsOn, seen.SpeechSources = true, true, []meeting.SpeechSource{meeting.SpeechByAudio}
 	for id, p := range m.people {
 		p.Speaking = time.Since(p.loudAt) < speakingTime
 		seen.Participants = append(seen.Participants, p.Participant)
-		seen.TrackOwners = append(seen.TrackOwners, meeting.TrackOwner{Track: id, ParticipantID: id})
+		seen.TrackOwners = append(seen.TrackOwners, meeting.TrackOwner{Track: string(id), ParticipantID: string(id)})
 	}
 	slices.SortFunc(seen.Participants, func(a, b meeting.Participant) int { return cmp.Compare(a.ID, b.ID) })
 	seen.Others = len(seen.Participants)
@@ -267,43 +258,9 @@ func (m *Meeting) Leave(ctx context.Context, _ meeting.Page) error {
 }
 
 // ErrReceivesOnly is why a command is refused.
-var ErrReceivesOnly = errors.New("Zoom's media streams can only be received: the bot cannot speak, show, write or pin on the platform zoom-sdk")
-
-// SendChat implements meeting.Adapter.
-func (m *Meeting) SendChat(context.Context, meeting.Page, string) error { return ErrReceivesOnly }
-
-// SetDevice implements meeting.Adapter.
-func (m *Meeting) SetDevice(context.Context, meeting.Page, meeting.Device, bool) error {
-	return ErrReceivesOnly
-}
-
-// Pin implements meeting.Adapter.
-func (m *Meeting) Pin(context.Context, meeting.Page, meeting.Participant) error {
-	return ErrReceivesOnly
-}
+var ErrReceivesOnly = errors.New("Zoom's media streams can only be received: on the platform zoom-sdk, the bot cannot speak, show, write, pin or ask")
 
 // AskPermission implements meeting.Adapter. Zoom itself asks the host whether the app may receive the meeting.
 func (m *Meeting) AskPermission(context.Context, meeting.Page, string) (meeting.AskMethod, error) {
 	return "", ErrReceivesOnly
 }
-
-// Address implements meeting.Adapter. A stream has no address for a browser.
-func (m *Meeting) Address(string) (meeting.Address, error) { return meeting.Address{}, nil }
-
-// Arrange, HandleNotices, ShowTexts, ReadPeople and ClosePermissionRequest implement meeting.Adapter for what a
-// stream does not have.
-func (m *Meeting) Arrange(context.Context, meeting.Page, meeting.Observation, job.Layout) error {
-	return nil
-}
-
-// HandleNotices implements meeting.Adapter.
-func (m *Meeting) HandleNotices(context.Context, meeting.Page, meeting.Observation) error { return nil }
-
-// ShowTexts implements meeting.Adapter.
-func (m *Meeting) ShowTexts(context.Context, meeting.Page, meeting.TextOptions) error { return nil }
-
-// ReadPeople implements meeting.Adapter.
-func (m *Meeting) ReadPeople(context.Context, meeting.Page) error { return nil }
-
-// ClosePermissionRequest implements meeting.Adapter.
-func (m *Meeting) ClosePermissionRequest(context.Context, meeting.Page) error { return nil }

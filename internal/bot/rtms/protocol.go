@@ -5,10 +5,13 @@ package rtms
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
+	"standin/internal/base/text"
+	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 )
 
@@ -30,7 +33,7 @@ const (
 	typeClosed            = 22
 )
 
-// The media, in the order of their bits and of their messages.
+// The media, in the order of their messages.
 const (
 	audio = iota
 	video
@@ -39,8 +42,7 @@ const (
 	chat
 )
 
-// media are the names of the media in Zoom's messages.
-var media = [...]string{"audio", "video", "deskshare", "transcript", "chat"}
+const allMedia = 32
 
 // Types of events.
 const (
@@ -62,7 +64,7 @@ type request struct {
 	StreamID    string         `json:"rtms_stream_id,omitempty"`
 	Signature   string         `json:"signature,omitempty"`
 	MediaType   int            `json:"media_type,omitempty"`
-	MediaParams map[string]any `json:"media_params,omitempty"`
+	MediaParams any            `json:"media_params,omitempty"`
 	Events      []subscription `json:"events,omitempty"`
 	Timestamp   int64          `json:"timestamp,omitempty"`
 }
@@ -81,7 +83,7 @@ type message struct {
 	State       int             `json:"state"`
 	Timestamp   int64           `json:"timestamp"`
 	MediaServer struct {
-		ServerURLs map[string]string `json:"server_urls"`
+		ServerURLs struct{ All string } `json:"server_urls"`
 	} `json:"media_server"`
 	Event struct {
 		person
@@ -112,20 +114,20 @@ type userID string
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (u *userID) UnmarshalJSON(data []byte) error {
-	if *u = userID(strings.Trim(string(data), `"`)); *u == "0" || *u == "null" {
-		*u = ""
+	if id := strings.Trim(string(data), `"`); id != "0" && id != "null" {
+		*u = userID(text.CleanLine(id, ingest.MaxAuthorCharacters))
 	}
 	return nil
 }
 
-// unixMilli returns a duration since 1970.
-func unixMilli(timestamp int64) time.Duration { return time.Duration(timestamp) * time.Millisecond }
-
 // refusal is a status of a handshake that is not 0.
 type refusal int
 
-// unknownStream is the status of a stream that has ended, or never began.
-const unknownStream refusal = 2
+// Statuses that are treated apart. An unknown stream has ended, or never began.
+const (
+	unknownStream  refusal = 2
+	wrongSignature refusal = 3
+)
 
 // statuses are the status codes in words.
 var statuses = [...]string{
@@ -157,52 +159,49 @@ func (r refusal) Error() string {
 // temporary reports whether another try may succeed: an older connection has not ended yet, or Zoom failed.
 func (r refusal) temporary() bool { return r == 8 || r == 15 || r == 16 || r == 45 }
 
-// screen returns what a refusal means for the meeting.
-func (r refusal) screen() meeting.Screen {
-	switch r {
-	case unknownStream, 40:
-		return meeting.Ended
-	case 3:
-		return meeting.SignInWall
-	}
-	return meeting.BotWall
+// stopReason is why a stream ends.
+type stopReason int
+
+// Reasons that are treated apart. What was recorded of a revoked stream must be deleted.
+const (
+	revoked     stopReason = 8
+	closedByBot stopReason = 20
+)
+
+// stops are the reasons in words.
+var stops = [...]string{
+	"Zoom gave no reason", "the host stopped the stream", "the user of the app stopped the stream", "the user of the app left the meeting",
+	"the user of the app was removed from the meeting", "the host disabled the app", "the meeting ended", "a participant canceled the stream",
+	"the stream was revoked, and what was recorded must be deleted", "the host disabled all apps", "Zoom had an internal error",
+	"the connection timed out", "Zoom's connection to the meeting was interrupted", "the signaling connection was interrupted",
+	"a media connection was interrupted", "the signaling connection was closed abnormally", "a media connection was closed abnormally",
+	"Zoom's server was stopped", "Zoom could not authenticate the app", "the connection was not restored in time", "the bot closed the stream",
+	"the customer disconnected", "the agent disconnected", "an administrator disabled the app",
+	"three requests to keep the connection were not answered", "the stream was stopped by Zoom's interface", "the queue does not support streams",
 }
 
-// revoked is the reason of a stream whose recording must be deleted.
-const revoked = 8
+// Error says what the reason means.
+func (s stopReason) Error() string {
+	return fmt.Sprintf("%s (reason %d)", stops[max(0, min(int(s), len(stops)-1))], int(s))
+}
 
-// stops are the reasons why a stream ends. Without a screen, the meeting may go on and the bot connects again.
-var stops = [...]struct {
-	screen meeting.Screen
-	words  string
-}{
-	{meeting.Ended, "Zoom gave no reason"},
-	{meeting.Removed, "the host stopped the stream"},
-	{meeting.Removed, "the user of the app stopped the stream"},
-	{meeting.Ended, "the user of the app left the meeting"},
-	{meeting.Removed, "the user of the app was removed from the meeting"},
-	{meeting.Removed, "the host disabled the app"},
-	{meeting.Ended, "the meeting ended"},
-	{meeting.Removed, "a participant canceled the stream"},
-	{meeting.Removed, "the stream was revoked, and what was recorded must be deleted"},
-	{meeting.Removed, "the host disabled all apps"},
-	{"", "Zoom had an internal error"},
-	{"", "the connection timed out"},
-	{"", "Zoom's connection to the meeting was interrupted"},
-	{"", "the signaling connection was interrupted"},
-	{"", "a media connection was interrupted"},
-	{"", "the signaling connection was closed abnormally"},
-	{"", "a media connection was closed abnormally"},
-	{"", "Zoom's server was stopped"},
-	{meeting.Removed, "Zoom could not authenticate the app"},
-	{meeting.Ended, "the connection was not restored in time"},
-	{meeting.Ended, "the bot closed the stream"},
-	{meeting.Ended, "the customer disconnected"},
-	{meeting.Ended, "the agent disconnected"},
-	{meeting.Removed, "an administrator disabled the app"},
-	{"", "three requests to keep the connection were not answered"},
-	{meeting.Ended, "the stream was stopped by Zoom's interface"},
-	{meeting.Ended, "the queue does not support streams"},
+// screenOf returns what an end means for the meeting; "" if the bot connects again, because the meeting may go on.
+func screenOf(err error) meeting.Screen {
+	refused, isRefusal := errors.AsType[refusal](err)
+	reason, isReason := errors.AsType[stopReason](err)
+	switch {
+	case isRefusal && refused == unknownStream:
+		return meeting.Ended
+	case isRefusal && refused == wrongSignature:
+		return meeting.SignInWall
+	case isRefusal:
+		return meeting.BotWall
+	case !isReason || reason >= 10 && reason <= 17 || reason == 24:
+		return ""
+	case slices.Contains([]stopReason{1, 2, 4, 5, 7, revoked, 9, 18, 23}, reason):
+		return meeting.Removed
+	}
+	return meeting.Ended
 }
 
 // languages are the languages of transcripts, in the order of Zoom's numbers.

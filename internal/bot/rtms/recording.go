@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/jobs/job"
@@ -27,19 +28,18 @@ const (
 	// flushInterval is how often what is recorded is stored.
 	flushInterval = time.Second
 	// loudness is the level from which sound counts as speech: root mean square of samples between -1 and 1.
-	loudness = 0.003
-	// maxUnsent limits the parts of tracks that wait for the disk.
-	maxUnsent = 500
+	loudness  = 0.003
 	maxEvents = 100 // of sound in the statistics
 	frameTime = 40 * time.Millisecond
 )
 
 // packet is a packet of sound or video.
 type packet struct {
-	kind int
-	user string
-	at   time.Time
-	data []byte
+	kind      int
+	user      string
+	timestamp int64 // of Zoom
+	at        time.Time
+	data      []byte
 }
 
 // Recording writes what arrives: the mixed sound as segments, and the sound, the video and the shared screen of each
@@ -55,8 +55,8 @@ type Recording struct {
 	pauses    []span    // that were not reached yet; the last may have no end
 	main      *track
 	voices    map[string]*voice
-	cameras   map[string]*camera
-	unsent    []recorder.ParticipantTrackPart
+	cameras   map[cameraKey]*camera
+	parts     []recorder.ParticipantTrackPart // to be stored
 	stats     recorder.Stats
 
 	stop, done chan struct{}
@@ -71,18 +71,24 @@ type voice struct {
 	track   *track // nil while nothing is recorded
 }
 
-// Record implements the way into a meeting: it starts to record.
-func (m *Meeting) Record(_ context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error) {
+// Record implements the way into a meeting: it starts to record, with what Zoom has kept if that belongs to it.
+func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for m.settings.Backlog && (len(m.backlog) == 0 || m.epoch.IsZero()) && (m.away.to.IsZero() || time.Since(m.away.to) < time.Second) {
+		m.mu.Unlock()
+		err := retry.Sleep(ctx, maxDisorder/10)
+		m.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
+	}
 	r := &Recording{
 		meeting: m, settings: settings, sink: sink, startedAt: time.Now(), main: newSound("", time.Time{}),
-		voices: make(map[string]*voice), cameras: make(map[string]*camera), stop: make(chan struct{}), done: make(chan struct{}),
+		voices: make(map[string]*voice), cameras: make(map[cameraKey]*camera), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	for _, p := range m.backlog {
-		if p.at.Before(r.startedAt) {
-			r.startedAt = p.at
-		}
+		r.startedAt = earlier(r.startedAt, m.localTime(p.timestamp))
 	}
 	r.until = r.startedAt
 	m.recording = r
@@ -101,11 +107,18 @@ func (m *Meeting) Monitor(ctx context.Context, settings recorder.Settings) (reco
 
 // add adds a packet.
 func (r *Recording) add(p packet) {
+	p.at = r.meeting.localTime(p.timestamp)
 	if r.paused(p.at) || p.at.Before(r.startedAt) {
 		return
 	}
+	if away := &r.meeting.away; p.kind == audio && !away.from.IsZero() { // the first one since the media were lost
+		if p.at.Sub(away.from) > time.Second {
+			r.addGap(away.from, earlier(p.at, away.to), recording.GapNetworkLost)
+		}
+		away.from = time.Time{}
+	}
 	if p.kind != audio {
-		if r.sink != nil {
+		if r.sink != nil && !r.settings.AudioOnly {
 			r.addFrame(p)
 		}
 		return
@@ -138,16 +151,16 @@ func (r *Recording) add(p packet) {
 	if p.at.After(r.newest) {
 		r.newest = p.at
 	}
-	if who := r.meeting.people[p.user]; who != nil && level(samples(p.data)) >= loudness {
+	if who := r.meeting.people[userID(p.user)]; who != nil && level(samples(p.data)) >= loudness {
 		who.loudAt = time.Now()
 	}
 	r.hear(p.user, p.at, p.data)
 	r.mix(r.newest.Add(-maxDisorder))
 }
 
-// paused reports whether nothing of a time is recorded.
+// paused reports whether nothing of a time is recorded, because of a pause. r may be nil.
 func (r *Recording) paused(at time.Time) bool {
-	return slices.ContainsFunc(r.pauses, func(p span) bool { return !at.Before(p.from) && (p.to.IsZero() || at.Before(p.to)) })
+	return r != nil && slices.ContainsFunc(r.pauses, func(p span) bool { return !at.Before(p.from) && (p.to.IsZero() || at.Before(p.to)) })
 }
 
 // hear passes sound to the listeners.
@@ -214,7 +227,7 @@ func (v *voice) take(from time.Time) []int16 {
 	var own []int16
 	for len(v.waiting) > 0 {
 		p := v.waiting[0]
-		at := int(p.at.Sub(from).Round(time.Second/rate) * rate / time.Second)
+		at := int(math.Round(p.at.Sub(from).Seconds() * rate))
 		if at >= blockSamples {
 			break
 		}
@@ -260,18 +273,21 @@ func (r *Recording) addGap(from, to time.Time, reason string) {
 	r.stats.SoundGaps = gaps[max(0, len(gaps)-maxEvents):]
 }
 
-// endTracks ends the tracks of participants that are chosen.
+// endTracks ends the tracks of participants that are chosen. r may be nil.
 func (r *Recording) endTracks(chosen func(*track) bool) {
+	if r == nil {
+		return
+	}
 	for _, v := range r.voices {
 		if v.track != nil && chosen(v.track) {
-			r.unsent = v.track.appendPart(r.unsent, true)
+			r.parts = v.track.appendPart(r.parts, true)
 			v.track = nil
 		}
 	}
 	for key, c := range r.cameras {
 		if chosen(c.track) {
 			c.flush(c.frame.at.Add(frameTime))
-			r.unsent = c.track.appendPart(r.unsent, true)
+			r.parts = c.track.appendPart(r.parts, true)
 			delete(r.cameras, key)
 		}
 	}
@@ -282,83 +298,71 @@ func (r *Recording) run() {
 	defer close(r.done)
 	ticker := time.NewTicker(flushInterval)
 	defer ticker.Stop()
-	var connectedAt time.Time
-	for {
-		stopped := false
+	for stopped := false; !stopped; {
 		select {
 		case <-ticker.C:
 		case <-r.stop:
 			stopped = true
 		}
-		m := r.meeting
-		m.mu.Lock()
-		now := time.Now()
-		away := m.away[audio]
-		switch connected := away.from.IsZero() || !away.to.IsZero(); {
-		case !connected:
-			connectedAt = time.Time{}
-		case connectedAt.IsZero():
-			connectedAt = now
-		}
-		switch {
-		case stopped:
-			if !away.from.IsZero() { // nothing has arrived since the connection was lost
-				r.addGap(away.from, earlier(now, cmp.Or(away.to, now)), recording.GapNetworkLost)
-			}
-			r.mix(now)
-			r.endTracks(func(*track) bool { return true })
-			r.stats.EndedAt = r.until
-			m.recording = nil
-		case !connectedAt.IsZero() && now.Sub(connectedAt) >= maxDelay:
-			r.mix(now.Add(-maxDelay))
-			fallthrough
-		default:
-			r.flushTracks()
-		}
-		r.stats.LastReportAt = now
-		chunk := recorder.Chunk{Sequence: r.stats.Chunks, Data: r.main.flush(), Offset: r.stats.Recorded}
-		unsent := r.unsent
-		r.unsent = nil
-		m.mu.Unlock()
-		var err error
+		chunk, parts := r.takeRecorded(time.Now(), stopped)
 		if len(chunk.Data) > 0 {
-			err = r.sink.Append(chunk)
-		}
-		sent := len(unsent) == 0
-		if sink := cmp.Or(r.settings.ParticipantAudio, r.settings.Pictures); !sent && sink != nil {
-			if err := sink.AppendTracks(unsent); err != nil {
-				m.log.Warn("cannot store the tracks of participants", "error", err)
-			} else {
-				sent = true
+			if r.err = r.sink.Append(chunk); r.err != nil {
+				r.detach()
+				return
 			}
 		}
-		m.mu.Lock()
-		if !sent {
-			r.unsent = append(unsent, r.unsent...)
-			r.unsent = r.unsent[max(0, len(r.unsent)-maxUnsent):]
-		}
-		if len(chunk.Data) > 0 && err == nil {
-			r.stats.Chunks++
-		}
-		if r.err = err; err != nil {
-			m.recording = nil
-		}
-		m.mu.Unlock()
-		if stopped || err != nil {
-			return
+		if len(parts) > 0 {
+			if err := r.settings.Tracks.AppendTracks(parts); err != nil {
+				r.meeting.log.Warn("a part of the tracks of participants is lost", "error", err)
+			}
 		}
 	}
+	r.detach()
+}
+
+// takeRecorded returns what was recorded since the last call.
+func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, []recorder.ParticipantTrackPart) {
+	m := r.meeting
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch away := m.away; {
+	case stopped:
+		if !away.from.IsZero() && m.over.Screen == "" { // nothing has arrived since
+			r.addGap(away.from, earlier(now, cmp.Or(away.to, now)), recording.GapNetworkLost)
+		}
+		r.mix(now)
+		r.endTracks(func(*track) bool { return true })
+		r.stats.EndedAt = r.until
+	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay: // what Zoom has kept has arrived
+		r.mix(now.Add(-maxDelay))
+	}
+	r.flushTracks()
+	r.stats.LastReportAt = now
+	chunk := recorder.Chunk{Sequence: r.stats.Chunks, Data: r.main.flush(), Offset: r.stats.Recorded}
+	if len(chunk.Data) > 0 {
+		r.stats.Chunks++
+	}
+	parts := r.parts
+	r.parts = nil
+	return chunk, parts
+}
+
+// detach ends what arrives.
+func (r *Recording) detach() {
+	r.meeting.mu.Lock()
+	defer r.meeting.mu.Unlock()
+	r.meeting.recording = nil
 }
 
 // flushTracks takes what the tracks have recorded.
 func (r *Recording) flushTracks() {
 	for _, v := range r.voices {
 		if v.track != nil {
-			r.unsent = v.track.appendPart(r.unsent, false)
+			r.parts = v.track.appendPart(r.parts, false)
 		}
 	}
 	for _, c := range r.cameras {
-		r.unsent = c.track.appendPart(r.unsent, false)
+		r.parts = c.track.appendPart(r.parts, false)
 	}
 }
 
@@ -397,9 +401,12 @@ func (r *Recording) Done() <-chan struct{} { return r.done }
 
 // Err implements recorder.Recording.
 func (r *Recording) Err() error {
-	r.meeting.mu.Lock()
-	defer r.meeting.mu.Unlock()
-	return r.err
+	select {
+	case <-r.done:
+		return r.err
+	default:
+		return nil
+	}
 }
 
 // Stop implements recorder.Recording: it stores what has arrived.

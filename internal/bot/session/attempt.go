@@ -161,13 +161,14 @@ func (a *attempt) mayJoinSignedIn(ctx context.Context, end *exitResult) bool {
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
 	settings := a.settings.recorder()
 	settings.Log, settings.AllowAddress, settings.LiveSound = a.log, a.opener.egress.Allow, a.sound
+	settings.Tracks = a.audio
 	if a.settings.Recording.ParticipantAudio == launch.ParticipantAudioOn {
 		settings.ParticipantAudio = a.audio
 	}
 	return &recordingSession{
 		log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: settings,
 		consent: a.consent, state: a.recording, sound: a.sound,
-		recordingQueue: taskQueue{settle: a.commands.settle}, startRecorder: a.settings.startRecorder,
+		recordingQueue: taskQueue{settle: a.commands.settle},
 	}
 }
 

@@ -54,6 +54,9 @@ func (s Settings) withDefaults() Settings {
 	s.SpoolLimit = cmp.Or(s.SpoolLimit, int64(s.SpoolMiB)<<20)
 	s.Recording.Layout = cmp.Or(s.Recording.Layout, job.LayoutSpeaker)
 	s.Log = cmp.Or(s.Log, slog.Default())
+	if s.Platform == job.ZoomSDK {
+		s.Recording.Output, s.Recording.OutputOptions = false, nil // its streams can only be received
+	}
 	if s.startRecorder == nil {
 		s.startRecorder = recorder.Start
 	}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"standin/internal/base/text"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
+	"standin/internal/bot/rtms"
 )
 
 // commands executes the service's commands, and acknowledges each of them when it
@@ -70,8 +72,17 @@ func (c *commands) settle(command ingest.Command, err error) {
 	c.ack(command.ID, failure)
 }
 
+// pageCommands are those that need a page.
+var pageCommands = []ingest.CommandKind{
+	ingest.SendChatMessage, ingest.PinParticipant, ingest.PlayAudio, ingest.Speak, ingest.SetCamera, ingest.ShareScreen,
+}
+
 func (c *commands) execute(ctx context.Context, command ingest.Command, s *session) *exitResult {
 	page, recording := s.page, s.recording
+	if page.tab == nil && slices.Contains(pageCommands, command.Kind) {
+		c.settle(command, rtms.ErrReceivesOnly)
+		return nil
+	}
 	switch command.Kind {
 	case ingest.LeaveCall:
 		return &exitResult{reason: report.ReasonCommand, detail: "Left the call on request.", command: &command}

@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
+	"standin/internal/bot/rtms"
 	"standin/internal/jobs/job"
 )
 
@@ -39,11 +40,18 @@ type joinedData struct {
 func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 	var chromium *browser.Browser
 	var tab *browser.Page
+	var streams *rtms.Meeting
 	page.pageQueue.add(ctx, task{
 		timeout: browserStartTimeout + page.timeouts.Open + max(0, time.Until(j.joinAt)),
 		do: func(ctx context.Context) (err error) {
-			chromium, tab, err = j.opener.open(ctx, session, j.waitForJoinTime)
-			return err
+			if j.opener.settings.Platform != job.ZoomSDK {
+				chromium, tab, err = j.opener.open(ctx, session, j.waitForJoinTime)
+				return err
+			}
+			if streams, err = j.opener.openStreams(); err != nil {
+				return err
+			}
+			return j.waitForJoinTime(ctx)
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil {
@@ -70,7 +78,12 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 				end.retry = true
 				return end
 			}
-			page.adapter, page.browser, page.tab = j.opener.adapter, chromium, tab
+			if page.way = streams; streams != nil {
+				j.opener.adapter = streams
+			} else {
+				page.browser, page.tab, page.way = chromium, tab, browserWay{chromium, tab, j.opener.settings.startRecorder}
+			}
+			page.adapter = j.opener.adapter
 			j.join(ctx, page)
 			return nil
 		},

@@ -19,8 +19,10 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/rtms"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/signin"
+	"standin/internal/launch"
 )
 
 // opener opens browsers on the meeting's page. It owns everything that several
@@ -54,6 +56,12 @@ func newOpener(settings Settings, borrow borrowAccount, log *slog.Logger) *opene
 
 // prepare checks that the meeting may and can be opened.
 func (o *opener) prepare(ctx context.Context) *exitResult {
+	if o.settings.Platform == job.ZoomSDK {
+		if o.settings.ZoomStream == nil {
+			return internalError(errors.New("the service gave the bot no media stream of Zoom"))
+		}
+		return nil
+	}
 	if err := o.chooseAdapter(); err != nil {
 		return internalError(err)
 	}
@@ -83,7 +91,7 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 // signInAs borrows an account for the next browser, unless the bot never signs in or has one. It returns
 // why there is none, for people; empty for a guest who needs none. refusal says why the page refused the guest.
 func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
-	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" {
+	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" || o.settings.Platform == job.ZoomSDK {
 		return ""
 	}
 	lent, err := o.borrow(ctx, ingest.AccountRequest{Refusal: refusal})
@@ -187,6 +195,16 @@ func (o *opener) close() {
 	if err := o.egress.Close(); err != nil {
 		o.log.Warn("cannot close the egress proxy", "error", err)
 	}
+}
+
+// openStreams prepares the media streams of the platform zoom-sdk.
+func (o *opener) openStreams() (*rtms.Meeting, error) {
+	r := o.settings.Recording
+	return rtms.New(rtms.Settings{
+		Stream: *o.settings.ZoomStream, Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, Language: r.CaptionsLanguage,
+		Height: r.Picture.Height, FramesPerSecond: r.FrameRate, Backlog: !o.settings.RequirePermission && !o.settings.withoutRecording(),
+		Loopback: o.settings.LoopbackPeers, OwnHosts: o.settings.OwnHosts, Log: o.log,
+	})
 }
 
 // open starts a browser with a new profile, prepares a page in it, calls ready

@@ -34,7 +34,8 @@ type meetingPage struct {
 	layout      job.Layout
 
 	adapter   meeting.Adapter
-	browser   *browser.Browser // nil until it is open, like tab
+	way       way              // nil until it is open, like browser and tab
+	browser   *browser.Browser // nil also without a page, like tab
 	tab       *browser.Page
 	phase     phase
 	admission *meeting.AdmissionProof // nil unless the bot is in the meeting: nothing is recorded without it
@@ -48,6 +49,31 @@ type meetingPage struct {
 	home      string        // host of the meeting's page
 	soundAt   time.Time     // when the page last received sound; zero if never
 	health    pageHealth
+}
+
+// way is a way into meetings that was opened: a browser with the meeting's page, or the platform's own streams,
+// whose adapter uses no page.
+type way interface {
+	Record(ctx context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error)
+	Monitor(ctx context.Context, settings recorder.Settings) (recorder.Recording, error) // follows the sound only
+	Close() error
+}
+
+// browserWay records the meeting's page in a browser.
+type browserWay struct {
+	*browser.Browser
+	tab   *browser.Page
+	start startRecorder
+}
+
+// Record implements way.
+func (w browserWay) Record(ctx context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error) {
+	return w.start(ctx, w.Browser, w.tab, settings, sink)
+}
+
+// Monitor implements way.
+func (w browserWay) Monitor(ctx context.Context, settings recorder.Settings) (recorder.Recording, error) {
+	return recorder.MonitorSound(ctx, w.Browser, w.tab, settings)
 }
 
 func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, settle func(ingest.Command, error)) *meetingPage {
@@ -100,7 +126,7 @@ func (p *meetingPage) update(s snapshot) {
 
 // handleNotices closes dialogs and the like, if no other work is waiting.
 func (p *meetingPage) handleNotices(ctx context.Context) {
-	if p.last.seen.Screen.Terminal() || !p.pageQueue.idle() {
+	if p.tab == nil || p.last.seen.Screen.Terminal() || !p.pageQueue.idle() {
 		return
 	}
 	seen := p.last.seen
@@ -213,7 +239,7 @@ func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.P
 	var measuredAt time.Time
 	for {
 		s := takeSnapshot(ctx, adapter, page, layout)
-		if s.seen.Screen == meeting.InMeeting && s.at.Sub(measuredAt) >= inboundInterval {
+		if page != nil && s.seen.Screen == meeting.InMeeting && s.at.Sub(measuredAt) >= inboundInterval {
 			measuredAt = s.at
 			measuring, cancel := context.WithTimeout(ctx, snapshotTimeout)
 			var err error
@@ -240,7 +266,7 @@ func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Pa
 	var s snapshot
 	s.seen, s.err = adapter.Observe(ctx, page)
 	s.at = time.Now()
-	if s.err != nil {
+	if s.err != nil || page == nil {
 		return s
 	}
 	s.arranged = adapter.Arrange(ctx, page, s.seen, layout)

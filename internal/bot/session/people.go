@@ -33,7 +33,7 @@ type peopleReader struct {
 // read reads the list of people if it is time.
 func (r *peopleReader) read(ctx context.Context, page *meetingPage, now time.Time) {
 	seen := page.last.seen
-	if seen.Screen != meeting.InMeeting {
+	if seen.Screen != meeting.InMeeting || page.tab == nil {
 		return
 	}
 	if r.since.IsZero() {

@@ -67,15 +67,14 @@ type recordingSession struct {
 	state          *recordingState
 	sound          *sound.Link
 	recordingQueue taskQueue
-	recorder       *recorder.Recorder                // nil while nothing is recorded
-	voice          atomic.Pointer[recorder.Recorder] // the same, for the bot's own sound
+	recorder       recorder.Recording                // nil while nothing is recorded
+	voice          atomic.Pointer[recorder.Recorder] // the same of a page, for the bot's own sound
 	stopping       bool                              // the recorder is being stopped
 	failedStarts   int                               // in a row
-	listener       *recorder.Recorder                // nil unless the audio is only monitored
+	listener       recorder.Recording                // nil unless the audio is only monitored
 	sink           *segmentSink                      // of the last recorder
 	gaps           soundGaps
 	toldGaps       limit
-	startRecorder  startRecorder
 }
 
 // startRecorder is recorder.Start, unless a test replaces it.
@@ -101,8 +100,7 @@ func (r *recordingSession) start(ctx context.Context) {
 	}
 	r.state.retryAt = time.Time{}
 	var number int
-	var listener *recorder.Recorder
-	var started *recorder.Recorder
+	var listener, started recorder.Recording
 	r.recordingQueue.add(ctx, task{
 		timeout: recorderStartTimeout,
 		shouldRun: func() bool {
@@ -118,7 +116,7 @@ func (r *recordingSession) start(ctx context.Context) {
 			}
 			number = r.report.NextPart()
 			r.sink = &segmentSink{log: r.log, spool: r.spool, report: r.report, part: number}
-			started, err = r.startRecorder(ctx, r.page.browser, r.page.tab, r.settings, r.sink)
+			started, err = r.page.way.Record(ctx, r.settings, r.sink)
 			return err
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
@@ -127,7 +125,8 @@ func (r *recordingSession) start(ctx context.Context) {
 				return r.handleFailure(ctx, err)
 			}
 			r.recorder, r.failedStarts, r.state.failingSince = started, 0, time.Time{}
-			r.voice.Store(started)
+			ofPage, _ := started.(*recorder.Recorder)
+			r.voice.Store(ofPage)
 			r.log.Info("recording", "part", number)
 			r.report.StartPart(number, started.StartedAt())
 			r.sound.Start(r.report.RecordingStart())
@@ -299,17 +298,17 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 	if !needed() {
 		return
 	}
-	var listener *recorder.Recorder
+	var listener recorder.Recording
 	r.recordingQueue.add(ctx, task{
 		timeout:   recorderStartTimeout,
 		shouldRun: needed,
 		do: func(ctx context.Context) (err error) {
 			settings := r.settings
-			settings.ParticipantAudio, settings.Voice = nil, false // nothing is recorded
+			settings.ParticipantAudio, settings.Tracks, settings.Voice = nil, nil, false // nothing is recorded
 			if !r.state.disabled {
 				settings.LiveSound = nil // nobody hears what is not recorded, unless nothing is by the job's choice
 			}
-			listener, err = recorder.MonitorSound(ctx, r.page.browser, r.page.tab, settings)
+			listener, err = r.page.way.Monitor(ctx, settings)
 			return err
 		},
 		onDone: func(_ context.Context, err error) *exitResult {

@@ -20,7 +20,7 @@ func (r *recordingSession) pause(ctx context.Context, command ingest.Command) {
 			}
 			return nil
 		},
-		do: (*recorder.Recorder).Pause,
+		do: recorder.Recording.Pause,
 		onDone: func(ctx context.Context, _ bool, at time.Time) *exitResult {
 			r.state.paused = true
 			r.report.SetGap(at, recording.GapPaused)
@@ -40,7 +40,7 @@ func (r *recordingSession) resume(ctx context.Context, command ingest.Command) {
 			}
 			return nil
 		},
-		do: (*recorder.Recorder).Resume,
+		do: recorder.Recording.Resume,
 		onDone: func(ctx context.Context, running bool, at time.Time) *exitResult {
 			r.state.paused, r.state.failingSince = false, time.Time{}
 			r.report.SetGap(at, "")
@@ -56,14 +56,14 @@ func (r *recordingSession) resume(ctx context.Context, command ingest.Command) {
 // pauseChange is how a recording is paused or resumed.
 type pauseChange struct {
 	refusal func() error // nil if the command can be executed
-	do      func(*recorder.Recorder, context.Context) (time.Time, error)
+	do      func(recorder.Recording, context.Context) (time.Time, error)
 	onDone  func(ctx context.Context, running bool, at time.Time) *exitResult
 }
 
 // setPaused pauses or resumes the recorder. If none runs, the change applies to
 // the next one.
 func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command, change pauseChange) {
-	var running *recorder.Recorder
+	var running recorder.Recording
 	var refusal error
 	var at time.Time
 	r.recordingQueue.add(ctx, task{
@@ -118,7 +118,7 @@ func (r *recordingSession) interrupt(ctx context.Context, reason string) {
 
 // stopPart stops the recorder, if one is running. reason is that of the gap that follows; may be "".
 func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, reason string, onDone func() *exitResult) {
-	var running *recorder.Recorder
+	var running recorder.Recording
 	r.recordingQueue.add(ctx, task{
 		timeout: recorderStopTimeout, command: command, uncancellable: true,
 		shouldRun: func() bool {

@@ -155,12 +155,16 @@ func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.A
 
 // handleMeeting updates an admitted session from a page snapshot.
 func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult {
+	s.texts.Add(snap.seen.Texts, s.clock.Convert, s.recording.keepsTexts() || s.recording.running()) // without those of a pause
 	switch snap.seen.Screen {
 	case meeting.Removed, meeting.Ended:
 		// If something was recorded, the reason makes the job a success.
 		code, detail, _ := snap.seen.Failure()
 		reason := report.ReasonHostEnded
-		if snap.seen.Screen == meeting.Removed {
+		switch {
+		case snap.seen.Revoked:
+			reason, code = report.ReasonRevoked, job.RecordingDisabled
+		case snap.seen.Screen == meeting.Removed:
 			reason = report.ReasonRemoved
 		}
 		return &exitResult{reason: reason, code: code, detail: detail}
@@ -342,14 +346,16 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 	s.screen.close(ended, final)
 	s.page.pageQueue.close(ended)
 	s.texts.Report(s.page.last.seen.Participants)
-	if s.page.browser != nil {
-		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
+	if s.page.way != nil {
+		if s.page.tab != nil && (end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak()) {
 			end = s.diagnostics.save(ctx, s.page, end)
 		}
 		var leaving sync.WaitGroup
 		// A dead page cannot be left by its own button, and one that shows an end has none.
 		responsive := s.page.snapshots == nil || time.Since(s.page.last.at) < s.timeouts.Unresponsive
-		if end.reason != report.ReasonBrowserLost && responsive && !s.page.last.seen.Screen.Terminal() {
+		// A stream that was closed cannot be joined again.
+		leaves := end.reason != report.ReasonBrowserLost && responsive && (final || s.page.tab != nil)
+		if leaves && !s.page.last.seen.Screen.Terminal() {
 			leaving.Go(func() { s.page.leave(ctx) })
 		}
 		s.recording.recordingQueue.close(ended)
@@ -368,7 +374,7 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 			}
 			s.joining.opener.keepAccount(ctx, s.page.browser)
 		}
-		if err := s.page.browser.Close(); err != nil {
+		if err := s.page.way.Close(); err != nil {
 			s.log.Warn("cannot close the browser", "error", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"time"
 
 	"standin/internal/bot/recorder"
@@ -80,7 +81,7 @@ func (g *soundGaps) update(report gapReport, stats recorder.Stats) {
 		}
 		*told = gap.To
 		if !gap.Blank {
-			report.AddGap(gap.From, gap.To, recording.GapStalled)
+			report.AddGap(gap.From, gap.To, cmp.Or(gap.Reason, recording.GapStalled))
 			continue
 		}
 		blank := soundGap{from: gap.From, to: gap.To}

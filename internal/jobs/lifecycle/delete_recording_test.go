@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -163,6 +164,27 @@ func TestExpireRecording(t *testing.T) {
 		t.Errorf("an interrupted deletion: %v", err)
 	}
 	h.checkDeletion(t, interrupted, "consumer")
+}
+
+// TestRevokedRecording checks that what was recorded of a meeting is deleted when its platform demands it, also what
+// earlier attempts have recorded.
+func TestRevokedRecording(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	id := h.begun(t)
+	h.storeRecording(t, id)
+	h.setStatus(t, id, job.RecordingStarted)
+	data := `{"endReason":"revoked","failureCode":"recording_disabled","failureDetail":"the stream was revoked"}`
+	if got := h.ingest(t, ingest.Event{Kind: job.BotExited, JobID: id.String(), EmittedAt: time.Now(), Data: json.RawMessage(data)}); !got.Applied {
+		t.Fatalf("%+v", got)
+	}
+	if r := h.Record(t, id); r.Status != job.Failed || r.FailureCode != job.RecordingDisabled || r.RecordingDeletedAt.IsZero() {
+		t.Errorf("the job %+v", r)
+	}
+	if err := h.ExpireRecording(t.Context(), id); err != nil || h.stored(t, id) { // as the next sweep does
+		t.Errorf("the deletion: %v", err)
+	}
+	h.checkDeletion(t, id, "platform")
 }
 
 // count returns the number of timeline entries of a kind.

@@ -86,7 +86,7 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 		if converted.Lost || data.FailureCode == "" {
 			break
 		}
-		if bot.Attempt() > 0 {
+		if bot.Attempt() > 0 && data.EndReason != ingest.EndRevoked {
 			hasMedia, err := s.Finalizer.HasMedia(ctx, bot.JobID())
 			if err != nil {
 				return converted, fmt.Errorf("look for uploaded media of job %s: %w", bot.JobID(), err)
@@ -145,6 +145,9 @@ func (c *Change) applyFromBot(
 		if data.EndReason == ingest.EndRecordingFailed {
 			c.BotLost = "the bot could not record and left for another one"
 		}
+	}
+	if data.EndReason == ingest.EndRevoked {
+		c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, byPlatform
 	}
 	c.scheduleAfterEvent()
 	if current, err := from.current(); err == nil {

@@ -35,4 +35,5 @@ const (
 	byInvite    = "calendar invite"
 	byCalendar  = "calendar" // that is connected
 	byRetention = "retention"
+	byPlatform  = "platform"
 )

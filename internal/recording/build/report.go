@@ -161,7 +161,7 @@ func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, atte
 // is allowed.
 func contentTypes(kind recording.MediaKind) []string {
 	switch kind {
-	case recording.Video:
+	case recording.Video, recording.ParticipantVideo, recording.ScreenShare:
 		return []string{"video/mp4", "video/webm"}
 	case recording.Audio, recording.ParticipantAudio:
 		return []string{"audio/mp4", "audio/webm", "audio/ogg"}

@@ -25,7 +25,8 @@ type SourceTrack struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time
-	PersonID  string   // see ingest.AudioTrack
+	PersonID  string // see ingest.AudioTrack
+	Kind      recording.MediaKind
 	Segments  []string // see SourcePart
 }
 
@@ -83,7 +84,7 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 			continue
 		}
 		found := track(reported.Number)
-		found.StartedAt, found.PersonID = reported.StartedAt, reported.PersonID
+		found.StartedAt, found.PersonID, found.Kind = reported.StartedAt, reported.PersonID, recording.MediaKind(reported.Kind)
 		if reported.Segments > len(found.Segments) {
 			incomplete[reported.Number] = true
 		}
@@ -110,7 +111,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		return fmt.Errorf("pack participant audio: %w", err)
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: []string{"-c", "copy"}}
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: []string{"-c", "copy", "-strict", "experimental"}}
 	for _, track := range tracks {
 		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {
@@ -141,11 +142,18 @@ func (p packing) packTrack(ctx context.Context, track SourceTrack, others []reco
 	if err != nil || len(packed) == 0 {
 		return file, loss, err
 	}
-	file, err = p.finishFile(ctx, packed[:1], uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
+	name, kind := fmt.Sprintf("participant-%03d.m4a", track.Number+1), recording.ParticipantAudio
+	if _, picture := packed[0].media.stream("video"); picture {
+		name, kind = fmt.Sprintf("video-%03d.mp4", track.Number+1), recording.ParticipantVideo
+		if track.Kind == recording.ScreenShare {
+			name, kind = fmt.Sprintf("screen-%03d.mp4", track.Number+1), track.Kind
+		}
+	}
+	file, err = p.finishFile(ctx, packed[:1], uniqueName(name, others))
 	if err != nil {
 		return file, loss, err
 	}
-	file.Kind = recording.ParticipantAudio
+	file.Kind = kind
 	return file, loss, nil
 }
 

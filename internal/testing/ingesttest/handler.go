@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -111,6 +112,7 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 		s.Heartbeats++
 		s.Stats, s.Executing = *heartbeat.Stats, heartbeat.Executing
 		s.Acked = append(s.Acked, heartbeat.Acked...)
+		maps.Copy(s.Failed, heartbeat.Failed)
 		s.Commands = slices.DeleteFunc(s.Commands, func(c ingest.Command) bool { return slices.Contains(heartbeat.Acked, c.ID) })
 	})
 	defer s.Set(func() { s.HeartbeatsInFlight-- })

@@ -50,7 +50,8 @@ type Service struct {
 	Commands   []ingest.Command
 	Sounds     map[string][]byte // PCM, by the ID of a command
 	Acked      []string
-	Executing  []string // in the last heartbeat
+	Failed     map[string]string // why acknowledged commands were not executed
+	Executing  []string          // in the last heartbeat
 	Heartbeats int
 
 	HeartbeatsInFlight int
@@ -70,7 +71,7 @@ func New(t testing.TB, jobID string, attempt int, token string) *Service {
 	return &Service{
 		t: t, jobID: jobID, attempt: attempt, token: token,
 		changed: make(chan struct{}), Status: job.InMeeting, HoldHeartbeats: true, NextSeconds: 30,
-		Sounds: map[string][]byte{}, Media: map[string]string{}, Uploads: map[string]int{},
+		Sounds: map[string][]byte{}, Media: map[string]string{}, Uploads: map[string]int{}, Failed: map[string]string{},
 	}
 }
 

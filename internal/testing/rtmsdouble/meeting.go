@@ -501,12 +501,13 @@ func (m *Meeting) sendAt(n int, at time.Time) {
 	}
 }
 
-// tone returns packet n of a voice.
+// tone returns packet n of a voice. No two of a minute are the same.
 func tone(frequency float64, n, rate int) []byte {
+	amplitude := float64(3000 + n*7919%3001)
 	data := make([]byte, 0, rate/25)
 	for i := range rate / 50 {
 		at := float64(n*rate/50+i) / float64(rate)
-		data = binary.LittleEndian.AppendUint16(data, uint16(int16(6000*math.Sin(2*math.Pi*frequency*at))))
+		data = binary.LittleEndian.AppendUint16(data, uint16(int16(amplitude*math.Sin(2*math.Pi*frequency*at))))
 	}
 	return data
 }
