@@ -1539,9 +1539,9 @@ export type MediaFile = {
      */
     name: string;
     /**
-     * The content of the file: video is the video and audio of the meeting, audio only its audio, participant_audio the audio of one participant, chat the chat messages, captions the captions, and transcript the transcript, which is attached after the manifest is finalized.
+     * The content of the file: video is the video and audio of the meeting, audio only its audio, participant_audio the audio of one participant, participant_video the camera of one participant and screen_share the screen that a participant shared (Zoom media streams only), chat the chat messages, captions the captions, and transcript the transcript, which is attached after the manifest is finalized.
      */
-    kind: 'video' | 'audio' | 'participant_audio' | 'chat' | 'captions' | 'transcript';
+    kind: 'video' | 'audio' | 'participant_audio' | 'participant_video' | 'screen_share' | 'chat' | 'captions' | 'transcript';
     /**
      * The URL of the file. Requests need an API key of the consumer.
      */
@@ -1571,7 +1571,7 @@ export type MediaFile = {
      */
     startOffsetMs: number;
     /**
-     * For participant_audio: the ID of the participant in participants.
+     * For participant_audio, participant_video and screen_share: the ID of the participant in participants.
      */
     participantId?: string;
     /**

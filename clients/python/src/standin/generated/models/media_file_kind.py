@@ -6,6 +6,8 @@ class MediaFileKind(str, Enum):
     CAPTIONS = "captions"
     CHAT = "chat"
     PARTICIPANT_AUDIO = "participant_audio"
+    PARTICIPANT_VIDEO = "participant_video"
+    SCREEN_SHARE = "screen_share"
     TRANSCRIPT = "transcript"
     VIDEO = "video"
 
