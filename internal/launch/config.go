@@ -64,7 +64,6 @@ type ZoomStream struct {
 	StreamID    string `json:"streamId"`
 	Signature   string `json:"signature"` // hex HMAC-SHA256(secret, "clientId,meetingUuid,streamId")
 	ServerURLs  string `json:"serverUrls"`
-	CAFile      string `json:"caFile,omitempty"` // certificates to trust instead of the system's: tests only
 }
 
 // Key returns the key of the assignment's bot.

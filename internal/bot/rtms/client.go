@@ -3,17 +3,13 @@ package rtms
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/netip"
-	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -29,30 +25,10 @@ const (
 	maxSilence = 65 * time.Second
 	// maxMessage limits a message: a key frame of 2560x1440.
 	maxMessage = 8 << 20
+	maxPacket  = 2 * rate               // bytes of sound: a second
 	minPause   = 250 * time.Millisecond // before the next connection
 	maxPause   = 5 * time.Second
 )
-
-// newHTTPClient returns what the sockets are opened with. It connects to public addresses only, and those of
-// this machine with loopback.
-func newHTTPClient(caFile string, loopback bool, ownHosts []string) (*http.Client, error) {
-	guard := &dialguard.Guard{OwnHosts: ownHosts, Timeout: connectTimeout}
-	if loopback {
-		guard.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	}
-	transport := guard.Transport(nil)
-	transport.ForceAttemptHTTP2 = false // a WebSocket needs HTTP/1.1
-	if caFile != "" {
-		certificates, err := os.ReadFile(caFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificates of Zoom's servers: %w", err)
-		}
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(certificates)
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	}
-	return &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects}, nil
-}
 
 // keep serves a connection, again whenever it is lost, until ctx ends, the stream has ended, or Zoom refuses it.
 func (m *Meeting) keep(ctx context.Context, serve func(context.Context) error) error {
@@ -130,11 +106,7 @@ func (m *Meeting) signal(ctx context.Context) error {
 		return err
 	}
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken
-	events := request{Type: typeSubscription}
-	for event := eventSpeaker; event <= eventShareStop; event++ {
-		events.Events = append(events.Events, subscription{event, true})
-	}
-	if err := wsconn.WriteJSON(ctx, conn, events); err != nil {
+	if err := wsconn.WriteJSON(ctx, conn, json.RawMessage(subscription)); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -166,8 +138,6 @@ func (m *Meeting) signal(ctx context.Context) error {
 			if m.end(stopReason(reason)); !m.ended() {
 				return stopReason(reason)
 			}
-		case got.Type == typeClosed:
-			m.end(stopReason(closedByBot))
 		}
 	}
 }
@@ -177,7 +147,7 @@ func (m *Meeting) receive(ctx context.Context) error {
 	m.mu.Lock()
 	url, signaling := m.mediaURL, m.signaling
 	m.mu.Unlock()
-	conn, _, err := m.connect(ctx, url, request{Type: typeMediaRequest, MediaType: allMedia, MediaParams: m.mediaParams()})
+	conn, _, err := m.connect(ctx, url, m.mediaRequest())
 	if errors.Is(err, unknownStream) {
 		return errors.New("Zoom accepts no media; the signaling connection may be lost") // which decides it
 	}
@@ -207,28 +177,29 @@ func (m *Meeting) receive(ctx context.Context) error {
 	}
 }
 
-// mediaParams returns in which forms the bot wants the media: L16 of each participant at 48 kHz, and H.264, of the
-// active speaker.
-func (m *Meeting) mediaParams() map[string]map[string]int {
-	const text = 5
-	resolution, fps := 2, max(minH264Rate, m.settings.FramesPerSecond)
-	if m.settings.Height > 720 {
-		resolution = 3
-	}
-	params := map[string]map[string]int{
-		"audio":      {"content_type": 2, "sample_rate": 3, "channel": 1, "codec": 1, "data_opt": 2, "send_rate": 20},
-		"video":      {"content_type": 3, "codec": 7, "resolution": resolution, "fps": fps, "data_opt": 3},
-		"deskshare":  {"content_type": 3, "codec": 7, "resolution": 3, "fps": fps},
-		"transcript": {"content_type": text}, "chat": {"content_type": text},
-	}
-	if number := slices.Index(languages, m.settings.Language); number >= 0 {
-		params["transcript"]["src_language"] = number
-	}
-	return params
-}
+// mediaParams are the forms in which the bot wants the media: L16 of each participant at 48 kHz; H.264, of the active
+// speaker, with a resolution and a frame rate; and texts.
+const mediaParams = `{
+	"audio": {"content_type": 2, "sample_rate": 3, "channel": 1, "codec": 1, "data_opt": 2, "send_rate": 20},
+	"video": {"content_type": 3, "codec": 7, "resolution": %[1]d, "fps": %[2]d, "data_opt": 3},
+	"deskshare": {"content_type": 3, "codec": 7, "resolution": 3, "fps": %[2]d},
+	"transcript": {"content_type": 5, "src_language": %[3]d}, "chat": {"content_type": 5}
+}`
 
 // minH264Rate is the lowest frame rate at which Zoom sends H.264 rather than images.
 const minH264Rate = 6
+
+// mediaRequest returns the handshake for all media.
+func (m *Meeting) mediaRequest() request {
+	resolution := 2
+	if m.settings.Height > 720 {
+		resolution = 3
+	}
+	language, _, _ := strings.Cut(m.settings.Language, "-")
+	number := max(slices.Index(languages, m.settings.Language), slices.Index(languages, language)) // -1: Zoom finds it out
+	params := fmt.Sprintf(mediaParams, resolution, max(minH264Rate, m.settings.FramesPerSecond), number)
+	return request{Type: typeMediaRequest, MediaType: allMedia, MediaParams: json.RawMessage(params)}
+}
 
 // handleContent handles a packet of a medium, or a text.
 func (m *Meeting) handleContent(kind int, c content) {
@@ -240,13 +211,13 @@ func (m *Meeting) handleContent(kind int, c content) {
 		return
 	}
 	data, err := base64.StdEncoding.DecodeString(c.Data)
-	if err != nil || c.ID == "" || c.Timestamp <= 0 {
+	if err != nil || c.ID == "" || kind == audio && len(data) > maxPacket {
 		return
 	}
 	if kind != audio { // which Zoom keeps
 		m.setClock(c.Timestamp)
 	}
-	p := packet{kind: kind, user: string(c.ID), timestamp: c.Timestamp, data: data}
+	p := packet{kind, string(c.ID), c.Timestamp, data}
 	if m.recording != nil {
 		m.recording.add(p)
 	} else if m.settings.Backlog && m.backlogBytes+len(data) <= maxBacklog {

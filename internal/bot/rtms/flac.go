@@ -8,17 +8,17 @@ import "time"
 // newSound returns a track for sound.
 func newSound(user string, startedAt time.Time) *track {
 	// STREAMINFO: the size of blocks, 48 kHz, one channel, 16 bits.
-	info := box("dfLa", words(0, 0x80000022, blockSamples<<16|blockSamples), make([]byte, 6), words(rate<<12|15<<4), make([]byte, 20))
+	info := box("dfLa", words(0, 0x80000022, block<<16|block), make([]byte, 6), words(rate<<12|15<<4), make([]byte, 20))
 	entry := box("fLaC", words(0, 1, 0, 0, 1<<16|16, 0, rate<<16), info)
 	return newTrack(audio, user, startedAt, rate, entry)
 }
 
 // addSound adds a block of sound; nil is silence.
-func (t *track) addSound(block []int16) {
-	if block == nil {
-		block = make([]int16, blockSamples)
+func (t *track) addSound(pcm []int16) {
+	if pcm == nil {
+		pcm = make([]int16, block)
 	}
-	t.add(encodeFLAC(t.frames, block), blockSamples, keyFrame)
+	t.add(encodeFLAC(t.frames, pcm), block, keyFrame)
 	t.frames++
 }
 
@@ -41,7 +41,7 @@ const partitions = 16
 
 // encodeFLAC returns the frame with a number: a constant, or the differences from a prediction by the two samples
 // before, in Rice codes.
-func encodeFLAC(number int, block []int16) []byte {
+func encodeFLAC(number int, pcm []int16) []byte {
 	w := &bitWriter{}
 	w.write(0xFFF8, 16) // the number is that of the frame
 	w.write(0x7A, 8)    // the size of the block follows; 48 kHz
@@ -58,28 +58,28 @@ func encodeFLAC(number int, block []int16) []byte {
 			w.write(0x80|uint64(number>>(6*(more-1)))&0x3F, 8)
 		}
 	}
-	w.write(uint64(len(block)-1), 16)
+	w.write(uint64(len(pcm)-1), 16)
 	w.write(crc(w.data, 8, 0x07), 8)
 
 	constant := true
-	residual := make([]int, len(block)) // without a sign
-	for i, sample := range block {
-		constant = constant && sample == block[0]
+	residual := make([]int, len(pcm)) // without a sign
+	for i, sample := range pcm {
+		constant = constant && sample == pcm[0]
 		if i > 1 {
-			difference := int(sample) - 2*int(block[i-1]) + int(block[i-2])
+			difference := int(sample) - 2*int(pcm[i-1]) + int(pcm[i-2])
 			residual[i] = difference<<1 ^ difference>>63
 		}
 	}
 	if constant {
 		w.write(0, 8)
-		w.write(uint64(uint16(block[0])), 16)
+		w.write(uint64(uint16(pcm[0])), 16)
 	} else {
 		w.write(10<<1, 8) // a fixed prediction of order 2
-		w.write(uint64(uint16(block[0])), 16)
-		w.write(uint64(uint16(block[1])), 16)
+		w.write(uint64(uint16(pcm[0])), 16)
+		w.write(uint64(uint16(pcm[1])), 16)
 		w.write(4, 6) // 16 partitions
 		for i := range partitions {
-			part := residual[max(2, i*len(block)/partitions) : (i+1)*len(block)/partitions]
+			part := residual[max(2, i*len(pcm)/partitions) : (i+1)*len(pcm)/partitions]
 			sum, parameter := 0, 0
 			for _, value := range part {
 				sum += value

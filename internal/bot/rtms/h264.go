@@ -35,10 +35,10 @@ const (
 )
 
 // addFrame adds a packet of video. A track begins with a key frame, and has one set of parameters.
-func (r *Recording) addFrame(p packet) {
+func (r *Recording) addFrame(p packet, at time.Time) {
 	key := cameraKey{p.kind, p.user}
 	c := r.cameras[key]
-	added := frame{at: p.at}
+	added := frame{at: at}
 	var settings [2][]byte
 	if c != nil {
 		settings = c.settings
@@ -61,14 +61,14 @@ func (r *Recording) addFrame(p packet) {
 	case c == nil && (!added.key || len(settings[0]) < 4 || settings[1] == nil):
 		return
 	case c == nil:
-		r.cameras[key] = &camera{track: newTrack(p.kind, p.user, p.at, 1000, avc1(settings)), settings: settings, frame: added}
-	case p.at.Before(c.frame.at) || len(added.data) == 0:
-	case p.at.Equal(c.frame.at): // another slice, or the same packet again
+		r.cameras[key] = &camera{track: newTrack(p.kind, p.user, at, 1000, avc1(settings)), settings: settings, frame: added}
+	case at.Before(c.frame.at) || len(added.data) == 0:
+	case at.Equal(c.frame.at): // another slice, or the same packet again
 		if !bytes.Contains(c.frame.data, added.data) {
 			c.frame.data, c.frame.key = append(c.frame.data, added.data...), c.frame.key || added.key
 		}
 	default:
-		c.flush(p.at)
+		c.flush(at)
 		c.frame = added
 	}
 }

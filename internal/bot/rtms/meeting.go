@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"standin/internal/base/dialguard"
 	"standin/internal/base/text"
 	"standin/internal/base/wsconn"
 	"standin/internal/bot/ingest"
@@ -78,14 +80,17 @@ type participant struct {
 type span struct{ from, to time.Time }
 
 // New returns a Meeting, which Join connects. The caller must call Close.
-func New(settings Settings) (*Meeting, error) {
-	client, err := newHTTPClient(settings.Stream.CAFile, settings.Loopback, settings.OwnHosts)
-	if err != nil {
-		return nil, err
+func New(settings Settings) *Meeting {
+	guard := &dialguard.Guard{OwnHosts: settings.OwnHosts, Timeout: connectTimeout}
+	if settings.Loopback {
+		guard.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}
+	transport := guard.Transport(nil)
+	transport.ForceAttemptHTTP2 = false // a WebSocket needs HTTP/1.1
 	return &Meeting{
-		settings: settings, log: settings.Log, http: client, stop: func() {}, joined: make(chan struct{}), people: make(map[userID]*participant),
-	}, nil
+		settings: settings, log: settings.Log, http: &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects},
+		stop: func() {}, joined: make(chan struct{}), people: make(map[userID]*participant),
+	}
 }
 
 // Close closes the connections.
@@ -171,7 +176,7 @@ func (m *Meeting) addText(kind int, c content) {
 	if kind == transcript {
 		wanted = m.settings.Captions
 	}
-	if !wanted || len(m.texts) == maxTexts || c.Data == "" || m.recording.paused(time.Now().Add(block)) {
+	if !wanted || len(m.texts) == maxTexts || c.Data == "" || m.recording.pausedNow() {
 		return
 	}
 	m.setClock(c.Timestamp)
@@ -246,13 +251,6 @@ func (m *Meeting) Leave(ctx context.Context, _ meeting.Page) error {
 	}
 	if err := wsconn.WriteJSON(ctx, signaling, request{Type: typeClose, StreamID: m.settings.Stream.StreamID}); err != nil {
 		return fmt.Errorf("close the stream: %w", err)
-	}
-	for !m.ended() {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("close the stream: %w", ctx.Err())
-		}
 	}
 	return nil
 }

@@ -21,7 +21,6 @@ const (
 	typeSignalingResponse = 2
 	typeMediaRequest      = 3
 	typeMediaResponse     = 4
-	typeSubscription      = 5
 	typeEvent             = 6
 	typeReady             = 7
 	typeStreamState       = 8
@@ -30,7 +29,6 @@ const (
 	typeKeepAliveResponse = 13
 	typeAudio             = 14
 	typeClose             = 21
-	typeClosed            = 22
 )
 
 // The media, in the order of their messages.
@@ -57,22 +55,20 @@ const (
 
 // request is a message of the client.
 type request struct {
-	Type        int            `json:"msg_type"`
-	Version     int            `json:"protocol_version,omitempty"`
-	Sequence    int            `json:"sequence,omitempty"`
-	MeetingUUID string         `json:"meeting_uuid,omitempty"`
-	StreamID    string         `json:"rtms_stream_id,omitempty"`
-	Signature   string         `json:"signature,omitempty"`
-	MediaType   int            `json:"media_type,omitempty"`
-	MediaParams any            `json:"media_params,omitempty"`
-	Events      []subscription `json:"events,omitempty"`
-	Timestamp   int64          `json:"timestamp,omitempty"`
+	Type        int    `json:"msg_type"`
+	Version     int    `json:"protocol_version,omitempty"`
+	Sequence    int    `json:"sequence,omitempty"`
+	MeetingUUID string `json:"meeting_uuid,omitempty"`
+	StreamID    string `json:"rtms_stream_id,omitempty"`
+	Signature   string `json:"signature,omitempty"`
+	MediaType   int    `json:"media_type,omitempty"`
+	MediaParams any    `json:"media_params,omitempty"`
+	Timestamp   int64  `json:"timestamp,omitempty"`
 }
 
-type subscription struct {
-	Event     int  `json:"event_type"`
-	Subscribe bool `json:"subscribe"`
-}
+// subscription asks for the events below.
+const subscription = `{"msg_type": 5, "events": [{"event_type": 2, "subscribe": true}, {"event_type": 3, "subscribe": true},
+	{"event_type": 4, "subscribe": true}, {"event_type": 5, "subscribe": true}, {"event_type": 6, "subscribe": true}]}`
 
 // message is a message of the server.
 type message struct {
@@ -162,11 +158,8 @@ func (r refusal) temporary() bool { return r == 8 || r == 15 || r == 16 || r == 
 // stopReason is why a stream ends.
 type stopReason int
 
-// Reasons that are treated apart. What was recorded of a revoked stream must be deleted.
-const (
-	revoked     stopReason = 8
-	closedByBot stopReason = 20
-)
+// revoked is the reason of a stream of which everything recorded must be deleted.
+const revoked stopReason = 8
 
 // stops are the reasons in words.
 var stops = [...]string{

@@ -6,31 +6,30 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"standin/internal/base/retry"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
-	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
 
+// Positions and lengths of sound are numbers of samples.
 const (
-	rate         = ingest.SoundRate
-	blockSamples = rate / 10 // of sound that is mixed and encoded at a time
-	block        = time.Second / 10
-	// maxDisorder is by how much a packet of sound may be later than a newer one. When none arrives for maxDelay,
-	// nobody speaks.
-	maxDisorder = 200 * time.Millisecond
-	maxDelay    = 5 * time.Second
-	// maxJitter is by how much the time of a packet may differ from the end of the one before it.
-	maxJitter = 15 * time.Millisecond
-	// flushInterval is how often what is recorded is stored.
-	flushInterval = time.Second
+	rate  = ingest.SoundRate
+	block = rate / 10 // that is mixed and encoded at a time
+	// maxDisorder is by how much a packet may be later than a newer one. When none arrives for maxDelay, nobody speaks.
+	maxDisorder = rate / 5
+	maxDelay    = 5 * rate
+	// maxJitter is by how much a packet may differ from the end of the one before it.
+	maxJitter = rate * 15 / 1000
 	// loudness is the level from which sound counts as speech: root mean square of samples between -1 and 1.
 	loudness  = 0.003
 	maxEvents = 100 // of sound in the statistics
-	frameTime = 40 * time.Millisecond
+
+	flushInterval = time.Second // between writes to the disk
+	frameTime     = 40 * time.Millisecond
 )
 
 // packet is a packet of sound or video.
@@ -38,7 +37,6 @@ type packet struct {
 	kind      int
 	user      string
 	timestamp int64 // of Zoom
-	at        time.Time
 	data      []byte
 }
 
@@ -49,26 +47,38 @@ type Recording struct {
 	settings recorder.Settings
 	sink     recorder.Sink // nil if the sound is only followed
 
-	startedAt time.Time
-	until     time.Time // end of the sound that was mixed
-	newest    time.Time // of the packets of sound
-	pauses    []span    // that were not reached yet; the last may have no end
+	startedAt time.Time // of position 0
+	mixed     int       // up to where the sound was mixed
+	newest    int       // packet of sound
+	pauses    []pause   // that were not reached yet
+	loud      bool
 	main      *track
 	voices    map[string]*voice
 	cameras   map[cameraKey]*camera
 	parts     []recorder.ParticipantTrackPart // to be stored
 	stats     recorder.Stats
 
+	stopOnce   sync.Once
 	stop, done chan struct{}
-	stopping   bool
 	err        error
 }
 
+// pause is a time that is not recorded. Until the recording is resumed, it has no end.
+type pause struct{ from, to int }
+
+const noEnd = math.MaxInt
+
 // voice is the sound of a participant.
 type voice struct {
-	waiting []packet // ordered by time
-	end     time.Time
+	waiting []speech // in order
+	end     int
 	track   *track // nil while nothing is recorded
+}
+
+// speech is a packet of sound at a position.
+type speech struct {
+	at  int
+	pcm []int16
 }
 
 // Record implements the way into a meeting: it starts to record, with what Zoom has kept if that belongs to it.
@@ -77,7 +87,7 @@ func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink r
 	defer m.mu.Unlock()
 	for m.settings.Backlog && (len(m.backlog) == 0 || m.epoch.IsZero()) && (m.away.to.IsZero() || time.Since(m.away.to) < time.Second) {
 		m.mu.Unlock()
-		err := retry.Sleep(ctx, maxDisorder/10)
+		err := retry.Sleep(ctx, frameTime)
 		m.mu.Lock()
 		if err != nil {
 			return nil, err
@@ -90,12 +100,10 @@ func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink r
 	for _, p := range m.backlog {
 		r.startedAt = earlier(r.startedAt, m.localTime(p.timestamp))
 	}
-	r.until = r.startedAt
-	m.recording = r
 	for _, p := range m.backlog {
 		r.add(p)
 	}
-	m.backlog, m.settings.Backlog = nil, false
+	m.recording, m.backlog, m.settings.Backlog = r, nil, false
 	m.running.Go(r.run)
 	return r, nil
 }
@@ -105,106 +113,113 @@ func (m *Meeting) Monitor(ctx context.Context, settings recorder.Settings) (reco
 	return m.Record(ctx, settings, nil)
 }
 
-// add adds a packet.
+// position converts a time.
+func (r *Recording) position(at time.Time) int {
+	return int(math.Round(at.Sub(r.startedAt).Seconds() * rate))
+}
+
+// time converts a position.
+func (r *Recording) time(position int) time.Time {
+	return r.startedAt.Add(time.Duration(float64(position) / rate * float64(time.Second)))
+}
+
+// add adds a packet, unless it is of a pause or of another time.
 func (r *Recording) add(p packet) {
-	p.at = r.meeting.localTime(p.timestamp)
-	if r.paused(p.at) || p.at.Before(r.startedAt) {
+	at := r.meeting.localTime(p.timestamp)
+	position, who := r.position(at), r.meeting.people[userID(p.user)]
+	if who == nil || position < 0 || position > r.position(time.Now())+maxDelay || r.paused(position) {
 		return
-	}
-	if away := &r.meeting.away; p.kind == audio && !away.from.IsZero() { // the first one since the media were lost
-		if p.at.Sub(away.from) > time.Second {
-			r.addGap(away.from, earlier(p.at, away.to), recording.GapNetworkLost)
-		}
-		away.from = time.Time{}
 	}
 	if p.kind != audio {
 		if r.sink != nil && !r.settings.AudioOnly {
-			r.addFrame(p)
+			r.addFrame(p, at)
 		}
 		return
+	}
+	if away := &r.meeting.away; !away.from.IsZero() { // the first one since the media were lost
+		if at.Sub(away.from) > time.Second {
+			r.addGap(away.from, earlier(at, away.to), recording.GapNetworkLost)
+		}
+		away.from = time.Time{}
 	}
 	v := r.voices[p.user]
 	if v == nil {
 		v = &voice{}
 		r.voices[p.user] = v
 	}
-	length := time.Duration(len(p.data)/2) * time.Second / rate
-	if (p.at.Sub(v.end)).Abs() < maxJitter {
-		p.at = v.end
-	}
-	if p.at.Before(r.until) && !v.end.After(p.at) {
-		r.addGap(p.at, p.at.Add(length), recording.GapMediaLost) // it is too late for the mixed sound
-	}
-	i, again := slices.BinarySearchFunc(v.waiting, p.at, func(q packet, at time.Time) int {
-		if q.at.Sub(at).Abs() < maxJitter {
-			return 0
+	near := func(s speech, position int) int {
+		if difference := s.at - position; max(difference, -difference) >= maxJitter {
+			return difference
 		}
-		return q.at.Compare(at)
-	})
-	if again || p.at.Before(r.until) {
+		return 0
+	}
+	if near(speech{at: v.end}, position) == 0 {
+		position = v.end
+	}
+	said := speech{position, samples(p.data)}
+	end := position + len(said.pcm)
+	i, again := slices.BinarySearchFunc(v.waiting, position, near)
+	switch {
+	case position < r.mixed && v.end <= position: // it is too late
+		r.addGap(r.time(position), r.time(end), recording.GapMediaLost)
+		return
+	case again || position < r.mixed:
 		return
 	}
-	v.waiting = slices.Insert(v.waiting, i, p)
-	if end := p.at.Add(length); end.After(v.end) {
-		v.end = end
-	}
-	if p.at.After(r.newest) {
-		r.newest = p.at
-	}
-	if who := r.meeting.people[userID(p.user)]; who != nil && level(samples(p.data)) >= loudness {
+	v.waiting, v.end, r.newest = slices.Insert(v.waiting, i, said), max(v.end, end), max(r.newest, position)
+	if level(said.pcm) >= loudness {
 		who.loudAt = time.Now()
 	}
-	r.hear(p.user, p.at, p.data)
-	r.mix(r.newest.Add(-maxDisorder))
+	r.hear(p.user, position, said.pcm)
+	r.mix(r.newest - maxDisorder)
 }
 
-// paused reports whether nothing of a time is recorded, because of a pause. r may be nil.
-func (r *Recording) paused(at time.Time) bool {
-	return r != nil && slices.ContainsFunc(r.pauses, func(p span) bool { return !at.Before(p.from) && (p.to.IsZero() || at.Before(p.to)) })
+// paused reports whether nothing is recorded at a position. r may be nil.
+func (r *Recording) paused(position int) bool {
+	return r != nil && slices.ContainsFunc(r.pauses, func(p pause) bool { return p.from <= position && position < p.to })
 }
 
-// hear passes sound to the listeners.
-func (r *Recording) hear(user string, at time.Time, pcm []byte) {
+// pausedNow reports whether what arrives now is not recorded. r may be nil.
+func (r *Recording) pausedNow() bool {
+	return r != nil && len(r.pauses) > 0 && r.pauses[len(r.pauses)-1].to == noEnd
+}
+
+// hear passes sound of a participant, or the mixed sound, to the listeners.
+func (r *Recording) hear(user string, position int, pcm []int16) {
 	if r.settings.LiveSound == nil {
 		return
 	}
 	if wanted, _ := r.settings.LiveSound.Wanted(); user == "" && !wanted.Mixed || user != "" && !wanted.Participants {
 		return
 	}
-	var heard []recorder.LiveSound
-	for frame := range slices.Chunk(pcm, ingest.SoundFrameBytes) {
-		if len(frame) == ingest.SoundFrameBytes {
-			heard = append(heard, recorder.LiveSound{TrackID: user, At: at, PCM: frame})
+	for frame := range slices.Chunk(pcm, ingest.SoundFrameSamples) {
+		heard := recorder.LiveSound{TrackID: user, At: r.time(position), PCM: make([]byte, ingest.SoundFrameBytes)}
+		for i, sample := range frame {
+			binary.LittleEndian.PutUint16(heard.PCM[2*i:], uint16(sample))
 		}
-		at = at.Add(ingest.SoundFrameDuration)
+		r.settings.LiveSound.Hear([]recorder.LiveSound{heard})
+		position += len(frame)
 	}
-	r.settings.LiveSound.Hear(heard)
 }
 
-// mix mixes and encodes the sound up to a time.
-func (r *Recording) mix(limit time.Time) {
+// mix mixes and encodes the sound up to a position.
+func (r *Recording) mix(limit int) {
 	for {
-		end := r.until.Add(block)
-		if len(r.pauses) > 0 && end.After(r.pauses[0].from) {
-			if r.pauses[0].to.IsZero() {
-				return
-			}
-			r.endTracks(func(*track) bool { return true })
-			r.until, r.pauses = r.pauses[0].to, r.pauses[1:]
+		end := r.mixed + block
+		switch {
+		case len(r.pauses) > 0 && end > r.pauses[0].from && r.pauses[0].to != noEnd:
+			r.endTracks(all)
+			r.mixed, r.pauses = r.pauses[0].to, r.pauses[1:]
 			continue
-		}
-		if end.After(limit) {
+		case len(r.pauses) > 0 && end > r.pauses[0].from || end > limit:
 			return
 		}
-		mixed := make([]int16, blockSamples)
+		mixed := make([]int16, block)
 		for user, v := range r.voices {
-			own := v.take(r.until)
-			if own == nil && v.track == nil {
-				continue
-			}
-			if r.sink != nil && r.settings.ParticipantAudio != nil {
+			own := v.take(r.mixed)
+			if r.sink != nil && r.settings.ParticipantAudio != nil && (own != nil || v.track != nil) {
 				if v.track == nil {
-					v.track = newSound(user, r.until)
+					v.track = newSound(user, r.time(r.mixed))
 				}
 				v.track.addSound(own)
 			}
@@ -215,28 +230,30 @@ func (r *Recording) mix(limit time.Time) {
 		if r.sink != nil {
 			r.main.addSound(mixed)
 		}
-		r.measure(mixed, end)
-		r.hear("", r.until, pcm(mixed))
-		r.until = end
-		r.stats.Recorded += block
+		r.hear("", r.mixed, mixed)
+		loud := level(mixed) >= loudness
+		if loud {
+			r.stats.LastSoundAt = time.Now()
+		}
+		if loud != r.loud {
+			change := recorder.SoundChange{At: r.time(r.mixed), Sound: loud}
+			r.stats.SoundChanges = append(r.stats.SoundChanges[max(0, len(r.stats.SoundChanges)-maxEvents):], change)
+		}
+		r.loud, r.mixed = loud, end
+		r.stats.Recorded += block * time.Second / rate
 	}
 }
 
-// take removes the sound of the block that begins at a time; nil if there is none.
-func (v *voice) take(from time.Time) []int16 {
+// take removes the sound of the block at a position; nil if there is none.
+func (v *voice) take(position int) []int16 {
 	var own []int16
-	for len(v.waiting) > 0 {
-		p := v.waiting[0]
-		at := int(math.Round(p.at.Sub(from).Seconds() * rate))
-		if at >= blockSamples {
-			break
-		}
+	for len(v.waiting) > 0 && v.waiting[0].at < position+block {
 		if own == nil {
-			own = make([]int16, blockSamples)
+			own = make([]int16, block)
 		}
-		sound := samples(p.data)
-		copy(own[max(at, 0):], sound[min(max(-at, 0), len(sound)):])
-		if at+len(sound) > blockSamples {
+		said := v.waiting[0]
+		copy(own[max(said.at-position, 0):], said.pcm[min(max(position-said.at, 0), len(said.pcm)):])
+		if said.at+len(said.pcm) > position+block {
 			break // the rest is of the next block
 		}
 		v.waiting = v.waiting[1:]
@@ -244,61 +261,46 @@ func (v *voice) take(from time.Time) []int16 {
 	return own
 }
 
-// measure updates the statistics from mixed sound that ends at a time.
-func (r *Recording) measure(mixed []int16, end time.Time) {
-	found := level(mixed)
-	if found > 0 {
-		r.stats.LastSignalAt = time.Now()
-	}
-	if found >= loudness {
-		r.stats.LastSoundAt = time.Now()
-	}
-	changes := r.stats.SoundChanges
-	if was := len(changes) > 0 && changes[len(changes)-1].Sound; was != (found >= loudness) {
-		at := end
-		if !was {
-			at = end.Add(-block)
-		}
-		changes = append(slices.Clone(changes), recorder.SoundChange{At: at, Sound: !was}) // a reader may have the old slice
-		r.stats.SoundChanges = changes[max(0, len(changes)-maxEvents):]
-	}
-}
-
 // addGap adds a gap of the sound to the statistics.
 func (r *Recording) addGap(from, to time.Time, reason string) {
-	if from.Before(r.startedAt) {
-		from = r.startedAt
-	}
-	gaps := append(slices.Clone(r.stats.SoundGaps), recorder.SoundGap{From: from, To: to, Reason: reason})
-	r.stats.SoundGaps = gaps[max(0, len(gaps)-maxEvents):]
+	gap := recorder.SoundGap{From: from, To: to, Reason: reason}
+	r.stats.SoundGaps = append(r.stats.SoundGaps[max(0, len(r.stats.SoundGaps)-maxEvents):], gap)
 }
 
-// endTracks ends the tracks of participants that are chosen. r may be nil.
+// endTracks takes what the tracks of participants have recorded, and ends those that are chosen. r may be nil.
 func (r *Recording) endTracks(chosen func(*track) bool) {
 	if r == nil {
 		return
 	}
 	for _, v := range r.voices {
-		if v.track != nil && chosen(v.track) {
-			r.parts = v.track.appendPart(r.parts, true)
+		if v.track == nil {
+			continue
+		}
+		ended := chosen(v.track)
+		r.parts = v.track.appendPart(r.parts, ended)
+		if ended {
 			v.track = nil
 		}
 	}
 	for key, c := range r.cameras {
-		if chosen(c.track) {
+		ended := chosen(c.track)
+		if ended {
 			c.flush(c.frame.at.Add(frameTime))
-			r.parts = c.track.appendPart(r.parts, true)
 			delete(r.cameras, key)
 		}
+		r.parts = c.track.appendPart(r.parts, ended)
 	}
 }
+
+func all(*track) bool  { return true }
+func none(*track) bool { return false }
 
 // run stores what is recorded until Stop.
 func (r *Recording) run() {
 	defer close(r.done)
 	ticker := time.NewTicker(flushInterval)
 	defer ticker.Stop()
-	for stopped := false; !stopped; {
+	for stopped := false; !stopped && r.err == nil; {
 		select {
 		case <-ticker.C:
 		case <-r.stop:
@@ -306,10 +308,7 @@ func (r *Recording) run() {
 		}
 		chunk, parts := r.takeRecorded(time.Now(), stopped)
 		if len(chunk.Data) > 0 {
-			if r.err = r.sink.Append(chunk); r.err != nil {
-				r.detach()
-				return
-			}
+			r.err = r.sink.Append(chunk)
 		}
 		if len(parts) > 0 {
 			if err := r.settings.Tracks.AppendTracks(parts); err != nil {
@@ -317,7 +316,9 @@ func (r *Recording) run() {
 			}
 		}
 	}
-	r.detach()
+	r.meeting.mu.Lock()
+	defer r.meeting.mu.Unlock()
+	r.meeting.recording = nil
 }
 
 // takeRecorded returns what was recorded since the last call.
@@ -328,15 +329,15 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 	switch away := m.away; {
 	case stopped:
 		if !away.from.IsZero() && m.over.Screen == "" { // nothing has arrived since
-			r.addGap(away.from, earlier(now, cmp.Or(away.to, now)), recording.GapNetworkLost)
+			r.addGap(away.from, cmp.Or(away.to, now), recording.GapNetworkLost)
 		}
-		r.mix(now)
-		r.endTracks(func(*track) bool { return true })
-		r.stats.EndedAt = r.until
-	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay: // what Zoom has kept has arrived
-		r.mix(now.Add(-maxDelay))
+		r.mix(r.position(now))
+		r.endTracks(all)
+		r.stats.EndedAt = r.time(r.mixed)
+	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay*time.Second/rate: // what Zoom has kept has arrived
+		r.mix(r.position(now) - maxDelay)
 	}
-	r.flushTracks()
+	r.endTracks(none)
 	r.stats.LastReportAt = now
 	chunk := recorder.Chunk{Sequence: r.stats.Chunks, Data: r.main.flush(), Offset: r.stats.Recorded}
 	if len(chunk.Data) > 0 {
@@ -347,46 +348,26 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 	return chunk, parts
 }
 
-// detach ends what arrives.
-func (r *Recording) detach() {
-	r.meeting.mu.Lock()
-	defer r.meeting.mu.Unlock()
-	r.meeting.recording = nil
-}
-
-// flushTracks takes what the tracks have recorded.
-func (r *Recording) flushTracks() {
-	for _, v := range r.voices {
-		if v.track != nil {
-			r.parts = v.track.appendPart(r.parts, false)
-		}
-	}
-	for _, c := range r.cameras {
-		r.parts = c.track.appendPart(r.parts, false)
-	}
-}
-
 // StartedAt implements recorder.Recording.
 func (r *Recording) StartedAt() time.Time { return r.startedAt }
 
-// Pause implements recorder.Recording. What is mixed at a time is recorded.
+// Pause implements recorder.Recording. The block that has begun is recorded.
 func (r *Recording) Pause(context.Context) (time.Time, error) {
 	r.meeting.mu.Lock()
 	defer r.meeting.mu.Unlock()
-	at := time.Now()
-	at = at.Add(block - at.Sub(r.until)%block)
-	r.pauses = append(r.pauses, span{from: at})
-	return at, nil
+	from := r.position(time.Now())
+	from += block - (from-r.mixed)%block
+	r.pauses = append(r.pauses, pause{from, noEnd})
+	return r.time(from), nil
 }
 
 // Resume implements recorder.Recording.
 func (r *Recording) Resume(context.Context) (time.Time, error) {
 	r.meeting.mu.Lock()
 	defer r.meeting.mu.Unlock()
-	last := len(r.pauses) - 1
-	at := job.Latest(time.Now(), r.pauses[last].from)
-	r.pauses[last].to = at
-	return at, nil
+	last := &r.pauses[len(r.pauses)-1]
+	last.to = max(last.from, r.position(time.Now()))
+	return r.time(last.to), nil
 }
 
 // Stats implements recorder.Recording.
@@ -399,27 +380,15 @@ func (r *Recording) Stats() recorder.Stats {
 // Done implements recorder.Recording.
 func (r *Recording) Done() <-chan struct{} { return r.done }
 
-// Err implements recorder.Recording.
-func (r *Recording) Err() error {
-	select {
-	case <-r.done:
-		return r.err
-	default:
-		return nil
-	}
-}
+// Err implements recorder.Recording. It may be called when Done is closed.
+func (r *Recording) Err() error { return r.err }
 
 // Stop implements recorder.Recording: it stores what has arrived.
 func (r *Recording) Stop(ctx context.Context) error {
-	r.meeting.mu.Lock()
-	if !r.stopping {
-		r.stopping = true
-		close(r.stop)
-	}
-	r.meeting.mu.Unlock()
+	r.stopOnce.Do(func() { close(r.stop) })
 	select {
 	case <-r.done:
-		return r.Err()
+		return r.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -435,14 +404,6 @@ func samples(data []byte) []int16 {
 		decoded[i] = int16(binary.LittleEndian.Uint16(data[2*i:]))
 	}
 	return decoded
-}
-
-func pcm(samples []int16) []byte {
-	data := make([]byte, 0, 2*len(samples))
-	for _, sample := range samples {
-		data = binary.LittleEndian.AppendUint16(data, uint16(sample))
-	}
-	return data
 }
 
 // level returns the root mean square of samples, between 0 and 1.

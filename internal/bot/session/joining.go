@@ -48,9 +48,7 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 				chromium, tab, err = j.opener.open(ctx, session, j.waitForJoinTime)
 				return err
 			}
-			if streams, err = j.opener.openStreams(); err != nil {
-				return err
-			}
+			streams = j.opener.openStreams()
 			return j.waitForJoinTime(ctx)
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {

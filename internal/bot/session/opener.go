@@ -198,7 +198,7 @@ func (o *opener) close() {
 }
 
 // openStreams prepares the media streams of the platform zoom-sdk.
-func (o *opener) openStreams() (*rtms.Meeting, error) {
+func (o *opener) openStreams() *rtms.Meeting {
 	r := o.settings.Recording
 	return rtms.New(rtms.Settings{
 		Stream: *o.settings.ZoomStream, Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, Language: r.CaptionsLanguage,

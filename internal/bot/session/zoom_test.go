@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	zoomServer = sync.OnceValues(rtmsdouble.Start)
+	zoomServer = sync.OnceValues(rtmsdouble.StartTrusted)
 	zoomVideo  = sync.OnceValues(func() ([][]byte, error) { return rtmsdouble.MakeVideo(640, 360) })
 	zoomAda    = rtmsdouble.Person{ID: 16778240, Name: "Ada", Tone: 440}
 	zoomBen    = rtmsdouble.Person{ID: 33556610, Name: "Ben", Tone: 660}
@@ -58,16 +58,11 @@ func startZoom(t *testing.T, of rtmsdouble.Settings, configure func(*Settings)) 
 	b := &zoomBot{T: t, meeting: double.Open(of), service: ingesttest.Start(t, testJob, 0, token), done: make(chan error, 1)}
 	b.meeting.Join(zoomAda)
 	b.meeting.Talk(zoomAda.ID)
-	stream := b.meeting.Stream()
-	stream.CAFile = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(stream.CAFile, double.Certificate(), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	b.settings = Settings{
 		BotConfig: launch.BotConfig{
 			Assignment: launch.Assignment{
 				JobID: uuid.MustParse(testJob), Token: token, ServiceURL: b.service.URL(), MeetingURL: "https://zoom.us/j/1", Platform: job.ZoomSDK,
-				DisplayName: "Standin", LoopbackPeers: true, ZoomStream: stream,
+				DisplayName: "Standin", LoopbackPeers: true, ZoomStream: b.meeting.Stream(),
 				AutoLeave: job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600},
 			},
 			BotSettings: launch.BotSettings{Recording: launch.Recording{

@@ -32,12 +32,12 @@ func TestZoomLibrary(t *testing.T) {
 	m := server.Open(rtmsdouble.Settings{})
 	m.Join(rtmsdouble.Person{ID: 16778240, Name: "Ada", Tone: 440}, rtmsdouble.Person{ID: 33556610, Name: "Ben", Tone: 660})
 	stream := m.Stream()
-	stream.CAFile = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(stream.CAFile, server.Certificate(), 0o600); err != nil {
+	certificate := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(certificate, server.Certificate(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	arguments := map[string]string{
-		"meetingUuid": stream.MeetingUUID, "streamId": stream.StreamID, "serverUrls": stream.ServerURLs, "caFile": stream.CAFile,
+		"meetingUuid": stream.MeetingUUID, "streamId": stream.StreamID, "serverUrls": stream.ServerURLs, "caFile": certificate,
 		"clientId": rtmsdouble.ClientID, "secret": rtmsdouble.Secret,
 	}
 	encoded, err := json.Marshal(arguments)

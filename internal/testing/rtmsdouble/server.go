@@ -15,9 +15,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -46,6 +49,7 @@ var names = [...]string{"audio", "video", "deskshare", "transcript", "chat"}
 // Server serves the streams of meetings.
 type Server struct {
 	certificate []byte
+	trusted     *os.File // has the certificate
 	listener    net.Listener
 	server      *http.Server
 
@@ -75,6 +79,24 @@ func Start() (*Server, error) {
 		_ = s.server.Serve(tls.NewListener(s.listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}))
 	}()
 	return s, nil
+}
+
+// StartTrusted starts a server that clients of this process trust, and of processes that it starts. Nothing else may
+// have connected with TLS before.
+func StartTrusted() (*Server, error) {
+	s, err := Start()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp("", "rtmsdouble-*.pem")
+	if err != nil {
+		return nil, err
+	}
+	// The file has no name while this process runs.
+	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
+	_, err = file.Write(s.certificate)
+	s.trusted = file
+	return s, errors.Join(err, os.Remove(file.Name()), os.Setenv("SSL_CERT_FILE", path), os.Setenv("SSL_CERT_DIR", "/nonexistent"))
 }
 
 // makeCertificate returns a certificate for 127.0.0.1 and its key. Zoom's library looks for the address among the
@@ -123,7 +145,7 @@ func Sign(clientID, uuid, stream, secret string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Stream returns what a bot connects to the meeting with. The caller adds the file with the certificate.
+// Stream returns what a bot connects to the meeting with.
 func (m *Meeting) Stream() *launch.ZoomStream {
 	return &launch.ZoomStream{
 		ClientID: ClientID, MeetingUUID: m.settings.UUID, StreamID: m.settings.StreamID,
