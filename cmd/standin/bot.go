@@ -38,7 +38,7 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := browser.CheckSandbox(config.NoSandbox); err != nil {
+	if err := browser.CheckSandbox(config.NoSandbox); err != nil && config.Platform != job.ZoomSDK {
 		return err
 	}
 	temporary := config.Dir == ""

@@ -28,7 +28,7 @@ const (
 	loudness  = 0.003
 	maxEvents = 100 // of sound in the statistics
 
-	flushInterval = time.Second // between writes to the disk
+	flushInterval = 1500 * time.Millisecond // between writes to the disk
 	frameTime     = 40 * time.Millisecond
 )
 

@@ -166,30 +166,11 @@ func (b *zoomBot) checkVoice(report build.FinalReport, who rtmsdouble.Person, fr
 			sound = append(sound, b.pcm(track.File))
 		}
 	}
-	checked, missing, misplaced := 0, 0, 0
-	last, lastIn := -1, -1 // place of the packet before
-	var lastAt time.Time
-	for _, p := range b.meeting.Packets() {
-		if p.Person != who.ID || p.At.Before(from) || !p.At.Before(to) {
-			continue
-		}
-		place, in := -1, -1
-		for i, file := range sound {
-			if place = bytes.Index(file, p.PCM); place >= 0 {
-				in = i
-				break
-			}
-		}
-		switch checked++; {
-		case place < 0:
-			missing++
-		case in == lastIn && time.Duration(place-last)*time.Second/96_000 != p.At.Sub(lastAt):
-			misplaced++
-		}
-		last, lastIn, lastAt = place, in, p.At
-	}
-	if checked == 0 || missing > 0 || misplaced > 0 {
-		b.Errorf("%s: %d packets, %d missing, %d misplaced, in %d files", who.Name, checked, missing, misplaced, len(sound))
+	packets := slices.DeleteFunc(b.meeting.Packets(), func(p rtmsdouble.Packet) bool {
+		return p.Person != who.ID || p.At.Before(from) || !p.At.Before(to)
+	})
+	if missing, misplaced := rtmsdouble.Check(packets, sound); len(packets) == 0 || missing > 0 || misplaced > 0 {
+		b.Errorf("%s: %d packets, %d missing, %d misplaced, in %d files", who.Name, len(packets), missing, misplaced, len(sound))
 	}
 }
 

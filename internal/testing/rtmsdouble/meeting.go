@@ -1,6 +1,7 @@
 package rtmsdouble
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -61,6 +62,7 @@ type Meeting struct {
 	frames    int
 	buffered  []sound
 	packets   []Packet
+	pictures  [5]int
 	twice     bool // each packet of sound is sent twice
 	delayed   time.Duration
 	waiting   []sound // to be sent late
@@ -265,6 +267,7 @@ func (m *Meeting) receiver(kind int) *socket {
 // send sends a packet of a medium, if the client is there.
 func (m *Meeting) send(kind int, message map[string]any) {
 	if c := m.receiver(kind); c != nil {
+		m.pictures[kind]++
 		c.send(message)
 	}
 }
@@ -436,6 +439,43 @@ func (m *Meeting) Packets() []Packet {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.packets)
+}
+
+// Pictures returns how many packets of a camera or a shared screen were sent.
+func (m *Meeting) Pictures(kind int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pictures[kind]
+}
+
+// Check looks for packets in the decoded sound of one person's files, in order: each as it was, and at its place.
+func Check(packets []Packet, files [][]byte) (missing, misplaced int) {
+	in, place := -1, 0
+	var last Packet
+	for _, p := range packets {
+		if in >= 0 {
+			place += int(p.At.Sub(last.At)*96_000/time.Second) &^ 1
+			last = p
+			if place+len(p.PCM) <= len(files[in]) && bytes.Equal(files[in][place:place+len(p.PCM)], p.PCM) {
+				continue
+			}
+		}
+		last = p
+		found := false
+		for i, file := range files {
+			if at := bytes.Index(file, p.PCM); at >= 0 {
+				if in == i {
+					misplaced++
+				}
+				in, place, found = i, at, true
+				break
+			}
+		}
+		if !found {
+			missing++
+		}
+	}
+	return missing, misplaced
 }
 
 // Connected reports whether a client is connected, and receives a medium.

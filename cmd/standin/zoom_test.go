@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
+	"standin/internal/launch"
+	"standin/internal/recording"
+	packing "standin/internal/recording/build"
+	"standin/internal/testing/ingesttest"
+	"standin/internal/testing/rtmsdouble"
+)
+
+// zoomServer is the server of Zoom's media streams of all tests here.
+var zoomServer = sync.OnceValues(rtmsdouble.StartTrusted)
+
+// zoomProcess is a bot's process in a meeting in which Ada and Ben talk and Ada's camera is on.
+type zoomProcess struct {
+	*testing.T
+	meeting *rtmsdouble.Meeting
+	service *ingesttest.Service
+	config  launch.BotConfig
+	command *exec.Cmd
+}
+
+var zoomPeople = []rtmsdouble.Person{{ID: 16778240, Name: "Ada", Tone: 440}, {ID: 33556610, Name: "Ben", Tone: 660}}
+
+func newZoomProcess(t *testing.T, camera [][]byte) *zoomProcess {
+	t.Helper()
+	server, err := zoomServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := &zoomProcess{T: t, meeting: server.Open(rtmsdouble.Settings{})}
+	z.meeting.Join(zoomPeople...)
+	z.meeting.Camera(zoomPeople[0].ID, camera)
+	z.config = launch.BotConfig{
+		Assignment: launch.Assignment{
+			JobID: uuid.New(), MeetingURL: "https://zoom.us/j/1", Platform: job.ZoomSDK, DisplayName: "Standin", LoopbackPeers: true,
+			ZoomStream: z.meeting.Stream(), AutoLeave: job.DefaultAutoLeave(),
+		},
+		BotSettings: launch.BotSettings{Recording: launch.Recording{FrameRate: 25, ParticipantAudio: launch.ParticipantAudioOn}},
+	}
+	return z
+}
+
+// start starts the process of an attempt.
+func (z *zoomProcess) start(attempt int) {
+	z.Helper()
+	z.config.Attempt, z.config.Dir = attempt, z.TempDir()
+	z.config.Token = ingest.Token([]byte("a signing key"), z.config.JobID.String(), attempt)
+	z.service = ingesttest.Start(z, z.config.JobID.String(), attempt, z.config.Token)
+	z.config.ServiceURL = z.service.URL()
+	encoded, err := z.config.Encode()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(z.config.Dir, launch.ConfigFile), encoded, 0o600)
+	}
+	if err != nil {
+		z.Fatal(err)
+	}
+	z.command = exec.Command(testedBinary(), "bot", "--config", filepath.Join(z.config.Dir, launch.ConfigFile))
+	z.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // see processesOf
+	var log bytes.Buffer
+	z.command.Stderr = &log
+	if err := z.command.Start(); err != nil {
+		z.Fatal(err)
+	}
+	process := z.command.Process
+	z.Cleanup(func() {
+		_ = process.Kill()
+		if z.Failed() {
+			z.Logf("%s", log.Bytes())
+		}
+	})
+	z.service.Await("the recording", func() bool {
+		return slices.ContainsFunc(z.service.Events, func(e ingest.Event) bool { return e.Kind == job.BotRecordingStarted })
+	})
+}
+
+// check ends the meeting, and checks that the files have every packet from a time on.
+func (z *zoomProcess) check(from time.Time) {
+	z.Helper()
+	ended := time.Now()
+	z.meeting.Talk()
+	z.meeting.Camera(zoomPeople[0].ID, nil)
+	<-time.After(time.Second) // until all has arrived
+	z.meeting.Stop(6)
+	if err := z.command.Wait(); err != nil {
+		z.Fatal(err)
+	}
+	text, _ := z.service.Uploaded(ingest.ReportName)
+	var report packing.FinalReport
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		z.Fatal(err)
+	}
+	sounds, frames := map[string][][]byte{}, 0
+	for _, track := range report.PackedTracks {
+		data, _ := z.service.Uploaded(track.File)
+		path := filepath.Join(z.TempDir(), track.File)
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			z.Fatal(err)
+		}
+		at := slices.IndexFunc(report.AudioTracks, func(a ingest.AudioTrack) bool { return a.Number == track.Number })
+		if of := report.AudioTracks[at]; of.Kind == "" {
+			sounds[of.PersonID] = append(sounds[of.PersonID], zoomTool(z.T, "ffmpeg", "-nostdin", "-v", "error", "-i", path, "-f", "s16le", "-"))
+		} else if of.Kind == string(recording.ParticipantVideo) {
+			count := zoomTool(z.T, "ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=nb_read_packets", "-of", "csv=p=0", path)
+			number, _ := strconv.Atoi(strings.TrimSpace(string(count)))
+			frames += number
+		}
+	}
+	for _, who := range zoomPeople {
+		packets := slices.DeleteFunc(z.meeting.Packets(), func(p rtmsdouble.Packet) bool {
+			return p.Person != who.ID || p.At.Before(from) || !p.At.Before(ended)
+		})
+		missing, misplaced := rtmsdouble.Check(packets, sounds[strconv.Itoa(who.ID)])
+		if len(packets) == 0 || missing > 0 || misplaced > 0 {
+			z.Errorf("%s: %d of %d packets are missing, %d are not at their place", who.Name, missing, len(packets), misplaced)
+		}
+	}
+	if sent := z.meeting.Pictures(rtmsdouble.Video); z.config.Attempt == 0 && frames != sent {
+		z.Errorf("%d frames of %d are in the files", frames, sent)
+	}
+}
+
+func zoomTool(t *testing.T, name string, arguments ...string) []byte {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), name, arguments...).Output()
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, arguments, err)
+	}
+	return output
+}
+
+// TestZoomStreams measures bots in Zoom's media streams, each with two people who talk and a camera of 720p25, and checks
+// that every packet is in their files. STANDIN_TEST_STREAMS is the number of bots, and STANDIN_TEST_SECONDS the length
+// (make bench-rtms).
+func TestZoomStreams(t *testing.T) {
+	needTools(t)
+	sessions, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_STREAMS"))
+	seconds, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_SECONDS"))
+	if sessions == 0 {
+		t.Skip("STANDIN_TEST_STREAMS is not set")
+	}
+	camera, err := rtmsdouble.MakeVideo(1280, 720)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bots []*zoomProcess
+	for range sessions {
+		z := newZoomProcess(t, camera)
+		z.start(0)
+		z.meeting.Talk(zoomPeople[0].ID, zoomPeople[1].ID)
+		bots = append(bots, z)
+	}
+	from := time.Now().Add(time.Second)
+	<-time.After(costWarmUp)
+	usage := func() (total time.Duration) {
+		for _, z := range bots {
+			total += cpuTime(z.command.Process.Pid)
+		}
+		return total
+	}
+	before, began := usage(), time.Now()
+	<-time.After(time.Duration(seconds) * time.Second)
+	cores := (usage() - before).Seconds() / time.Since(began).Seconds() / float64(sessions)
+	memory, programs := int64(0), ""
+	for _, z := range bots {
+		for _, pid := range processesOf(z.command.Process.Pid, nil) {
+			memory += proportionalSetSize(pid)
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			if z == bots[0] {
+				programs += fmt.Sprintf(" %s %d MiB", bytes.TrimSpace(name), proportionalSetSize(pid)>>20)
+			}
+		}
+	}
+	t.Logf("%d sessions: %.4f cores and %d MiB for each; one has%s", sessions, cores, memory/int64(sessions)>>20, programs)
+	for _, z := range bots {
+		z.check(from)
+	}
+}
+
+// TestZoomKills kills bots in Zoom's media streams. The next attempt has every packet since a minute before it began.
+func TestZoomKills(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	kills, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_KILLS"))
+	if testing.Short() {
+		t.Skip("it is long")
+	}
+	camera, err := rtmsdouble.MakeVideo(320, 180)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := newZoomProcess(t, camera)
+	z.meeting.Talk(zoomPeople[0].ID, zoomPeople[1].ID)
+	var killed time.Time
+	for attempt := range max(kills, 3) {
+		z.start(attempt)
+		<-time.After(1500 * time.Millisecond) // of the meeting
+		killed = time.Now()
+		if err := syscall.Kill(-z.command.Process.Pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		_ = z.command.Wait()
+	}
+	z.config.JobID = uuid.New() // so that the bot packs its files itself
+	z.start(0)
+	z.config.Attempt = 1 // not all frames
+	<-time.After(1500 * time.Millisecond)
+	z.check(killed.Add(500 * time.Millisecond))
+}
