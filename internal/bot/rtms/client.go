@@ -149,7 +149,7 @@ func (m *Meeting) receive(ctx context.Context) error {
 	m.mu.Unlock()
 	conn, _, err := m.connect(ctx, url, m.mediaRequest())
 	if errors.Is(err, unknownStream) {
-		return errors.New("Zoom accepts no media; the signaling connection may be lost") // which decides it
+		return errors.New("no media are accepted; the signaling connection may be lost") // which decides it
 	}
 	if err == nil {
 		defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken

@@ -1,7 +1,6 @@
 package rtms
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -329,9 +328,9 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 	switch away := m.away; {
 	case stopped:
 		if !away.from.IsZero() && m.over.Screen == "" { // nothing has arrived since
-			r.addGap(away.from, cmp.Or(away.to, now), recording.GapNetworkLost)
+			now = away.from
 		}
-		r.mix(r.position(now))
+		r.mix(r.position(now) + block)
 		r.endTracks(all)
 		r.stats.EndedAt = r.time(r.mixed)
 	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay*time.Second/rate: // what Zoom has kept has arrived

@@ -1,10 +1,12 @@
 package rtms_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/rtms"
 	"standin/internal/jobs/job"
 	"standin/internal/testing/rtmsdouble"
@@ -183,5 +186,168 @@ func TestReconnects(t *testing.T) {
 		await(t, bot, "the meeting again", func(o meeting.Observation) bool {
 			return o.Screen == meeting.InMeeting && connected(o) && names(o) == "Ada"
 		})
+	}
+}
+
+// listener keeps the live sound.
+type listener struct {
+	mu    sync.Mutex
+	heard map[string][]byte
+}
+
+func (l *listener) Wanted() (ingest.SoundWanted, <-chan struct{}) {
+	return ingest.SoundWanted{Mixed: true, Participants: true}, nil
+}
+
+func (l *listener) Hear(sound []recorder.LiveSound) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range sound {
+		l.heard[s.TrackID] = append(l.heard[s.TrackID], s.PCM...)
+	}
+}
+
+// has reports whether a participant, or everybody, was heard for a second.
+func (l *listener) has(who string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.heard[who]) >= 2*ingest.SoundRate
+}
+
+// TestLiveSound: listeners hear each participant and the mixed sound while it is followed or recorded.
+func TestLiveSound(t *testing.T) {
+	t.Parallel()
+	m, bot := open(t, rtmsdouble.Settings{}, func(s *rtms.Settings) { s.Backlog = false })
+	m.Join(ada, ben)
+	m.Talk(ada.ID, ben.ID)
+	if err := join(t, bot); err != nil {
+		t.Fatal(err)
+	}
+	ear := &listener{heard: make(map[string][]byte)}
+	following, err := bot.Monitor(t.Context(), recorder.Settings{LiveSound: ear})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, bot, "live sound", func(o meeting.Observation) bool {
+		return ear.has("") && ear.has("16778240") && ear.has("33556610") && o.Participants[0].Speaking && o.Participants[1].Speaking
+	})
+	if stats := following.Stats(); stats.LastSoundAt.IsZero() || len(stats.SoundChanges) != 1 || !stats.SoundChanges[0].Sound {
+		t.Errorf("%+v", stats)
+	}
+	following.Close()
+	ear.mu.Lock()
+	defer ear.mu.Unlock()
+	for _, who := range []rtmsdouble.Person{ada, ben} {
+		packets := slices.DeleteFunc(m.Packets(), func(p rtmsdouble.Packet) bool { return p.Person != who.ID })
+		heard := ear.heard[strconv.Itoa(who.ID)]
+		first := slices.IndexFunc(packets, func(p rtmsdouble.Packet) bool { return bytes.HasPrefix(heard, p.PCM) })
+		if first < 0 {
+			t.Fatalf("%s is not heard as he spoke", who.Name)
+		}
+		if missing, misplaced := rtmsdouble.Check(packets[first:first+len(heard)/1920], [][]byte{heard}); missing > 0 || misplaced > 0 {
+			t.Errorf("%s: %d packets are missing, %d not at their place", who.Name, missing, misplaced)
+		}
+	}
+}
+
+// keeper is a sink and keeps the segments and tracks.
+type keeper struct {
+	mu       sync.Mutex
+	segments []byte
+	tracks   map[string][]byte
+	fail     error
+}
+
+func (k *keeper) Append(chunk recorder.Chunk) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.segments = append(k.segments, chunk.Data...)
+	return k.fail
+}
+
+func (k *keeper) AppendTracks(parts []recorder.ParticipantTrackPart) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, part := range parts {
+		k.tracks[part.ID] = append(k.tracks[part.ID], slices.Concat(part.Chunks...)...)
+	}
+	return nil
+}
+
+// TestHostileServer: a server that sends nonsense costs neither the recording nor memory.
+func TestHostileServer(t *testing.T) {
+	t.Parallel()
+	m, bot := open(t, rtmsdouble.Settings{}, nil)
+	m.Join(ada)
+	m.Talk(ada.ID)
+	if err := join(t, bot); err != nil {
+		t.Fatal(err)
+	}
+	kept := &keeper{tracks: make(map[string][]byte)}
+	recording, err := bot.Record(t.Context(), recorder.Settings{ParticipantAudio: kept, Tracks: kept}, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, packet := time.Now().UnixMilli(), func(kind int, content map[string]any) {
+		m.Raw(rtmsdouble.Audio, map[string]any{"msg_type": 14 + kind, "content": content})
+	}
+	long := strings.Repeat("\u202e", 1<<20)
+	for _, timestamp := range []int64{-1 << 62, -1, 0, now + 1<<40, 1 << 62, now} {
+		for _, data := range []string{"", "A", "!!!!", "AA==", "AAAA", strings.Repeat("AAAA", 1<<18), "AAABZwAAAWgAAAFl", "AAABZ0IAHwAAAWgAAAABZQ=="} {
+			for kind := range 5 {
+				packet(kind, map[string]any{"user_id": ada.ID, "user_name": "Ada", "data": data, "timestamp": timestamp, "start_time": timestamp, "language": 99})
+			}
+		}
+	}
+	packet(3, map[string]any{"user_id": long, "user_name": long, "data": long, "timestamp": now, "end_time": -1})
+	for _, kind := range []int{0, 1, 3, 4, 5, 6, 9, 1 << 40} {
+		m.Raw(-1, map[string]any{"msg_type": 6, "event": map[string]any{"event_type": kind, "user_id": nil, "participants": []any{map[string]any{"user_id": "x\x00y"}}}})
+	}
+	m.Raw(-1, map[string]any{"msg_type": 8, "state": -5, "reason": "none"})
+	m.Raw(-1, map[string]any{"msg_type": 12, "timestamp": 1 << 60})
+	time.Sleep(2 * time.Second) // of the meeting
+	seen := await(t, bot, "the meeting", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && len(o.Participants) > 0 })
+	for _, p := range seen.Participants {
+		if len([]rune(p.ID)) > ingest.MaxAuthorCharacters || len([]rune(p.Name)) > ingest.MaxAuthorCharacters {
+			t.Errorf("participant %.80s", p.ID)
+		}
+	}
+	if err := recording.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if stats := recording.Stats(); stats.Recorded < time.Second || stats.Recorded > time.Minute || len(kept.segments) > 10<<20 || len(kept.tracks) > 10 {
+		t.Errorf("%+v, %d bytes, %d tracks", stats, len(kept.segments), len(kept.tracks))
+	}
+}
+
+// TestFullDisk: a recording whose disk is full ends with that error, and another one can begin.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	m, bot := open(t, rtmsdouble.Settings{}, nil)
+	m.Join(ada)
+	m.Talk(ada.ID)
+	if err := join(t, bot); err != nil {
+		t.Fatal(err)
+	}
+	full := &keeper{fail: errors.New("the disk is full")}
+	recording, err := bot.Record(t.Context(), recorder.Settings{}, full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-recording.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("it goes on")
+	}
+	if !errors.Is(recording.Err(), full.fail) {
+		t.Error(recording.Err())
+	}
+	kept := &keeper{}
+	if recording, err = bot.Record(t.Context(), recorder.Settings{}, kept); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second) // of the meeting
+	if err := recording.Stop(t.Context()); err != nil || len(kept.segments) == 0 {
+		t.Errorf("%d bytes, %v", len(kept.segments), err)
 	}
 }

@@ -382,6 +382,33 @@ func TestZoomLosesConnections(t *testing.T) {
 	}
 }
 
+// TestZoomRejoins: a bot that gets no connection for long begins anew, with what Zoom has kept.
+func TestZoomRejoins(t *testing.T) {
+	t.Parallel()
+	b := startZoom(t, rtmsdouble.Settings{}, func(s *Settings) { s.Timeouts.Connection = time.Second })
+	b.await(job.BotRecordingStarted, 1)
+	time.Sleep(time.Second) // of the meeting
+	began := time.Now().Add(-700 * time.Millisecond)
+	b.meeting.Refuse(8, 8, 8, 8, 8, 8)
+	b.meeting.Cut()
+	cut := time.Now()
+	b.await(job.BotRecordingStarted, 2)
+	time.Sleep(1500 * time.Millisecond) // of the meeting
+	ended := time.Now()
+	b.meeting.Talk()
+	time.Sleep(500 * time.Millisecond) // until all has arrived
+	b.meeting.Stop(6)
+	exited, report := b.result()
+	if exited.EndReason != "host_ended" || len(report.Parts) != 2 || len(report.Media) == 0 {
+		t.Fatalf("%+v %+v", exited, report.Parts)
+	}
+	if between := report.Parts[1].StartedAt.Sub(report.Parts[0].EndedAt); between < -100*time.Millisecond || between > 300*time.Millisecond {
+		t.Errorf("%s are between the parts %+v", between, report.Parts)
+	}
+	b.checkVoice(report, zoomAda, began, cut.Add(-200*time.Millisecond))
+	b.checkVoice(report, zoomAda, cut.Add(200*time.Millisecond), ended)
+}
+
 // TestZoomIsLeftToAnotherBot: a bot that is stopped does not close the stream, and the next attempt has what was said
 // between them.
 func TestZoomIsLeftToAnotherBot(t *testing.T) {

@@ -2,6 +2,7 @@ package rtmsdouble
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os/exec"
 )
@@ -9,7 +10,7 @@ import (
 // MakeVideo returns two seconds of H.264 in access units, 25 per second, with a key frame each second. It needs ffmpeg.
 func MakeVideo(width, height int) ([][]byte, error) {
 	var stdout bytes.Buffer
-	command := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=size=%dx%d:rate=25:duration=2", width, height),
+	command := exec.CommandContext(context.Background(), "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=size=%dx%d:rate=25:duration=2", width, height),
 		"-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-b:v", "1200k", "-g", "25", "-bf", "0", "-threads", "1",
 		"-x264-params", "aud=1:sliced-threads=0", "-bsf:v", "h264_mp4toannexb", "-f", "h264", "-")
 	command.Stdout = &stdout

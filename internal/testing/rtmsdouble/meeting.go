@@ -376,6 +376,17 @@ func (m *Meeting) Write(id int, text string) {
 	}})
 }
 
+// Raw sends any message, on the connection of a medium or, with -1, for signaling.
+func (m *Meeting) Raw(kind int, message map[string]any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.signaling; kind < 0 && c != nil {
+		c.send(message)
+	} else if kind >= 0 {
+		m.send(kind, message)
+	}
+}
+
 // Twice lets each packet of sound be sent twice, or no longer.
 func (m *Meeting) Twice(on bool) {
 	m.mu.Lock()

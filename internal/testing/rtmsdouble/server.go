@@ -68,7 +68,7 @@ func Start() (*Server, error) {
 		return nil, err
 	}
 	s := &Server{certificate: certificate, meetings: make(map[string]*Meeting)}
-	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if s.listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
