@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/zoomstream"
 	"standin/internal/launch"
 	"standin/internal/recording"
 	packing "standin/internal/recording/build"
@@ -224,4 +227,82 @@ func TestZoomKills(t *testing.T) {
 	z.config.Attempt = 1 // not all frames
 	<-time.After(1500 * time.Millisecond)
 	z.check(killed.Add(500 * time.Millisecond))
+}
+
+// TestZoomService records a Zoom meeting with a whole service: a job waits, Zoom announces the stream, a bot without a browser
+// receives it, and the files, the people, the chat and the words are in the recording. A second stream, which nobody waits for, gets
+// a job because its app says so.
+func TestZoomService(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	zoom, err := zoomServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := newDataDir(t)
+	t.Cleanup(func() { stopBots(t, dir) })
+	certificate := filepath.Join(t.TempDir(), "zoom.pem")
+	if err := os.WriteFile(certificate, zoom.Certificate(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	target := startTarget(t, dir, "STANDIN_LAUNCHER=process", "STANDIN_LOOPBACK_MEETINGS=true", "SSL_CERT_FILE="+certificate)
+	h := &harness{target: target, key: target.key("zoom")}
+	h.call("POST", "/api/v1/zoom-apps", map[string]any{
+		"clientId": rtmsdouble.ClientID, "clientSecret": rtmsdouble.Secret, "secretToken": "token", "record": true,
+	}, nil)
+	camera, err := rtmsdouble.MakeVideo(320, 180)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell := func(m *rtmsdouble.Meeting, number int) {
+		stream := m.Stream()
+		body := fmt.Sprintf(`{"event":"meeting.rtms_started","payload":{"meeting_uuid":%q,"meeting_id":%d,"rtms_stream_id":%q,"server_urls":%q}}`,
+			stream.MeetingUUID, number, stream.StreamID, stream.ServerURLs)
+		timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+		answer := target.send(http.MethodPost, "/webhooks/zoom", http.Header{
+			"X-Zm-Request-Timestamp": {timestamp}, "X-Zm-Signature": {"v0=" + zoomstream.Sign("token", "v0:"+timestamp+":"+body)},
+			"Content-Type": {"application/json"},
+		}, strings.NewReader(body))
+		if answer.status != http.StatusOK {
+			t.Fatalf("Zoom got %d %s", answer.status, answer.body)
+		}
+	}
+	id := target.create(h.key, map[string]any{"meetingUrl": "https://zoom.us/j/12345678901", "platform": "zoom-sdk", "chat": true, "captions": map[string]bool{"enabled": true}})
+	h.awaitJob(id, job.Pending)
+	var meetings []*rtmsdouble.Meeting
+	for _, number := range []int{12345678901, 98765432101} {
+		meeting := zoom.Open(rtmsdouble.Settings{})
+		meeting.Join(zoomPeople...)
+		meeting.Camera(zoomPeople[0].ID, camera)
+		meeting.Talk(zoomPeople[0].ID)
+		tell(meeting, number)
+		meetings = append(meetings, meeting)
+	}
+	var other struct{ Jobs []struct{ ID string } }
+	h.call("GET", "/api/v1/jobs?externalId="+url.QueryEscape("zoom:"+meetings[1].Stream().MeetingUUID), nil, &other)
+	if len(other.Jobs) != 1 {
+		t.Fatalf("the second stream has %d jobs", len(other.Jobs))
+	}
+	for n, one := range []string{id, other.Jobs[0].ID} {
+		h.awaitJob(one, job.RecordingStarted)
+		meetings[n].Write(zoomPeople[1].ID, "Hello <all>")
+		meetings[n].Say(zoomPeople[0].ID, "We ship on Friday", time.Now().Add(-time.Second), time.Now())
+		<-time.After(2 * time.Second) // of recording
+		meetings[n].Stop(6)
+		h.awaitJob(one, job.Completed)
+		manifest := h.manifest(one)
+		kinds := map[string]int{}
+		for _, file := range manifest.Media {
+			kinds[string(file.Kind)]++
+			h.fetch(file)
+		}
+		if manifest.End.Reason != "host_ended" || len(manifest.Participants) != 2 || kinds["participant_video"] != 1 || kinds["audio"] != 1 ||
+			kinds["chat"] != 1 {
+			t.Errorf("the manifest: ended %s, people %+v, files %v", manifest.End.Reason, manifest.Participants, kinds)
+		}
+		texts := h.target.call("GET", "/api/v1/jobs/"+one+"/transcript", h.key, nil).body
+		if !strings.Contains(texts, "We ship on Friday") || !strings.Contains(texts, "Ada") {
+			t.Errorf("the transcript: %s", texts)
+		}
+	}
 }

@@ -37,6 +37,7 @@ func (t *task) assignment(consumer account.Consumer) launch.Assignment {
 		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
 	}
 	if s := t.stream; s != nil {
+		assigned.LoopbackPeers = settings.LoopbackMeetings && onLoopback(s.ServerURLs)
 		assigned.ZoomStream = &launch.ZoomStream{
 			ClientID: s.ClientID, MeetingUUID: s.MeetingUUID, StreamID: s.ID, Signature: s.Signature, ServerURLs: s.ServerURLs,
 		}

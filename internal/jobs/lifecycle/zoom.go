@@ -102,9 +102,12 @@ func (s *Service) zoomEvent(ctx context.Context, app zoomstream.App, e zoomstrea
 	case waiting > 0:
 		s.Events.Publish(event.JobDue{At: s.Now(), Waiting: true})
 	case e.Kind == zoomstream.Started && app.Record:
+		all := true
 		_, _, err = s.Create(ctx, caller, NewJob{
 			ExternalID: "zoom:" + e.Stream.MeetingUUID, MeetingURL: e.Stream.Link(), Platform: job.ZoomSDK, DisplayName: job.DefaultDisplayName,
-			Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(), Options: job.Options{Title: text.CleanLine(e.Stream.Topic, 200)},
+			Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(), Options: job.Options{
+				Title: text.CleanLine(e.Stream.Topic, 200), Captions: job.TextOptions{Enabled: &all}, Chat: &all,
+			},
 		})
 	}
 	return err
