@@ -44,7 +44,9 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal, api *cli
 	}
 	request := client.NewCalendar{
 		Name: c.Name, Provider: c.Provider, ICSURL: address, CalendarID: c.CalendarID, PollSeconds: c.PollSeconds,
-		Rules: &client.CalendarRules{Record: c.Record, TitleMatches: c.TitleMatches, MinParticipants: c.MinParticipants, Invite: c.Invite, TellOrganizer: c.TellOrganizer},
+		Rules: &client.CalendarRules{
+			Record: c.Record, TitleMatches: c.TitleMatches, MinParticipants: c.MinParticipants, Invite: c.Invite, TellOrganizer: c.TellOrganizer,
+		},
 	}
 	if len(c.Email) > 0 {
 		request.Email, request.Rules.Aliases = c.Email[0], c.Email[1:]

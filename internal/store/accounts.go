@@ -25,7 +25,8 @@ const selectAccounts = `SELECT id, COALESCE(consumer_id, ''), teams, platform, l
 
 func scanAccount(r row, a *signin.Account) error {
 	var owner string
-	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.SAML, &a.Sealed,
+	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.SAML,
+		&a.Sealed,
 		&a.SignedInUntil, &a.RenewedAt, &a.RestsUntil, &a.LastUsedAt, &a.CreatedAt)
 	if err == nil && owner != "" {
 		a.ConsumerID, err = uuid.Parse(owner)

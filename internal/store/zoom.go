@@ -60,7 +60,8 @@ func (s *Store) DeleteZoomApp(ctx context.Context, consumer, id uuid.UUID) error
 
 // SaveZoomEvent saves what Zoom has told an app. Of a stream that starts, it makes the jobs due that wait for it, and returns
 // how many; of one that has stopped, it returns the job that received it.
-func (s *Store) SaveZoomEvent(ctx context.Context, app zoomstream.App, e zoomstream.Event, now time.Time) (waiting int64, jobID string, err error) {
+func (s *Store) SaveZoomEvent(ctx context.Context, app zoomstream.App, e zoomstream.Event,
+	now time.Time) (waiting int64, jobID string, err error) {
 	stream := e.Stream
 	return waiting, jobID, s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.exec(ctx, "note an event of Zoom", `UPDATE zoom_apps SET heard_at = $2 WHERE id = $1`, app.ID, now)

@@ -134,7 +134,8 @@ func (c *Calendar) Invite(ctx context.Context, uid string, start time.Time, gues
 	}
 	for _, found := range append(page.Items, page.Value...) {
 		if found.ICalUID == uid {
-			return c.call(ctx, http.MethodPatch, fmt.Sprintf(change, segment(found.ID)), map[string]any{"attendees": append(found.Attendees, added)}, nil)
+			guests := map[string]any{"attendees": append(found.Attendees, added)}
+			return c.call(ctx, http.MethodPatch, fmt.Sprintf(change, segment(found.ID)), guests, nil)
 		}
 	}
 	return nil

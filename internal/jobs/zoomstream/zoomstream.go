@@ -126,8 +126,9 @@ func Parse(body []byte) (Event, error) {
 		number = ""
 	}
 	event.Stream = Stream{
-		ID: cmp.Or(own.StreamID, object.StreamID), MeetingUUID: cmp.Or(own.MeetingUUID, object.MeetingUUID, own.SessionID, object.SessionID, object.UUID),
-		Number: number, ServerURLs: cmp.Or(own.ServerURLs, object.ServerURLs), Topic: cmp.Or(own.Topic, object.Topic),
+		ID:          cmp.Or(own.StreamID, object.StreamID),
+		MeetingUUID: cmp.Or(own.MeetingUUID, object.MeetingUUID, own.SessionID, object.SessionID, object.UUID),
+		Number:      number, ServerURLs: cmp.Or(own.ServerURLs, object.ServerURLs), Topic: cmp.Or(own.Topic, object.Topic),
 	}
 	for _, text := range []string{event.PlainToken, event.Stream.ID, event.Stream.MeetingUUID, event.Stream.ServerURLs} {
 		if len(text) > maxField || strings.ContainsRune(text, 0) {

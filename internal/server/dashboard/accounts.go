@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/saml"
 	"standin/internal/jobs/signin"
 	"standin/internal/jobs/zoomstream"
 )
@@ -18,7 +18,7 @@ type accountsView struct {
 	Accounts []signInView
 	Problem  string
 	Form     signin.Account
-	Provider lifecycle.IdentityProvider // if an account of the team signs in by SAML
+	Provider saml.Provider // if an account of the team signs in by SAML
 	ZoomApps []zoomstream.App
 	ZoomURL  string // of events
 }

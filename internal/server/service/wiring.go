@@ -82,7 +82,8 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	s.calendars = calendarsync.New(calendarsync.Settings{
 		Store: s.store, Jobs: s.invites, Key: s.jobs.Sealer, Network: s.network,
-		APIs: s.Calendars, BaseURL: settings.BaseURL, SendsMail: s.AlertMail.URL != nil, MeetingHosts: s.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: log,
+		APIs: s.Calendars, BaseURL: settings.BaseURL, SendsMail: s.AlertMail.URL != nil, MeetingHosts: s.Dispatch.AllowedMeetingHosts,
+		Now: time.Now, Log: log,
 	})
 	return s.buildServer(machine)
 }
