@@ -278,10 +278,14 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	withoutLabels := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
 		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
 	})
-	for _, phrase := range []Screen{
+	phrases := []Screen{
 		Reconnecting, Removed, LobbyTimedOut, botsPhrase, Denied, leftPhrase, invalidPhrase, NotFound, Ended, SignInWall, CannotConnect,
 		notStartedPhrase, Lobby, HostAbsent, BotWall,
-	} {
+	}
+	if past.Admitted { // there is such a meeting
+		phrases = slices.Insert(phrases, slices.Index(phrases, invalidPhrase), Ended)
+	}
+	for _, phrase := range phrases {
 		searched := withoutLabels
 		if phrase == BotWall {
 			searched = texts // "Check Captcha" is a button
