@@ -79,6 +79,10 @@ type Adapter interface {
 	// at most one thing per call. Call it after each observation.
 	HandleNotices(ctx context.Context, page Page, observation Observation) error
 
+	// RejoinAudio presses the page's control that joins its audio, if it shows one: until then, the page may play no
+	// sound.
+	RejoinAudio(ctx context.Context, page Page) error
+
 	// Leave leaves the meeting or its lobby and waits until the page shows that
 	// the bot is out. It returns nil when the bot is already out.
 	Leave(ctx context.Context, page Page) error

@@ -53,12 +53,9 @@ func (m *Meeting) keep(ctx context.Context, serve func(context.Context) error) e
 func (m *Meeting) connect(ctx context.Context, url string, hello request) (*websocket.Conn, message, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: m.http})
+	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: m.http}) //nolint:bodyclose // Dial closes it
 	if err != nil {
 		return nil, message{}, fmt.Errorf("connect: %w", dialguard.WithoutURL(err))
-	}
-	if response.Body != nil {
-		_ = response.Body.Close()
 	}
 	conn.SetReadLimit(maxMessage)
 	stream := m.settings.Stream
@@ -66,7 +63,7 @@ func (m *Meeting) connect(ctx context.Context, url string, hello request) (*webs
 	err = wsconn.WriteJSON(ctx, conn, hello)
 	for err == nil {
 		var got message
-		if got, err = read(ctx, conn); err == nil && got.Type == hello.Type+1 {
+		if got, err = m.read(ctx, conn); err == nil && got.Type == hello.Type+1 {
 			if got.Status == 0 {
 				return conn, got, nil
 			}
@@ -78,7 +75,7 @@ func (m *Meeting) connect(ctx context.Context, url string, hello request) (*webs
 }
 
 // read reads a message, and answers those that keep the connection.
-func read(ctx context.Context, conn *websocket.Conn) (message, error) {
+func (m *Meeting) read(ctx context.Context, conn *websocket.Conn) (message, error) {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, maxSilence)
 		_, data, err := conn.Read(waiting)
@@ -90,6 +87,9 @@ func read(ctx context.Context, conn *websocket.Conn) (message, error) {
 		if err := json.Unmarshal(data, &got); err != nil {
 			return message{}, errors.New("the server sent a message that is not understood")
 		}
+		m.mu.Lock()
+		m.setClock(got.Timestamp)
+		m.mu.Unlock()
 		if got.Type != typeKeepAlive {
 			return got, nil
 		}
@@ -118,14 +118,9 @@ func (m *Meeting) signal(ctx context.Context) error {
 		m.running.Go(func() { m.end(m.keep(ctx, m.receive)) })
 	}
 	for {
-		got, err := read(ctx, conn)
+		got, err := m.read(ctx, conn)
 		if err != nil {
 			return err
-		}
-		if got.Type == typeStreamState {
-			m.mu.Lock()
-			m.setClock(got.Timestamp)
-			m.mu.Unlock()
 		}
 		reason := got.StopReason
 		if number, err := strconv.Atoi(string(got.Reason)); err == nil {
@@ -167,7 +162,7 @@ func (m *Meeting) receive(ctx context.Context) error {
 		m.away = span{from: time.Now()}
 	}()
 	for {
-		got, err := read(ctx, conn)
+		got, err := m.read(ctx, conn)
 		if err != nil {
 			return err
 		}

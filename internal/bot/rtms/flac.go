@@ -13,11 +13,8 @@ func newSound(user string, startedAt time.Time) *track {
 	return newTrack(audio, user, startedAt, rate, entry)
 }
 
-// addSound adds a block of sound; nil is silence.
+// addSound adds a block of sound.
 func (t *track) addSound(pcm []int16) {
-	if pcm == nil {
-		pcm = make([]int16, block)
-	}
 	t.add(encodeFLAC(t.frames, pcm), block, keyFrame)
 	t.frames++
 }

@@ -176,7 +176,7 @@ func (m *Meeting) addText(kind int, c content) {
 	if kind == transcript {
 		wanted = m.settings.Captions
 	}
-	if !wanted || len(m.texts) == maxTexts || c.Data == "" || m.recording.pausedNow() {
+	if !wanted || m.recording != nil && m.recording.paused || len(m.texts) == maxTexts || c.Data == "" {
 		return
 	}
 	m.setClock(c.Timestamp)

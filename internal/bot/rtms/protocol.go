@@ -125,23 +125,53 @@ const (
 	wrongSignature refusal = 3
 )
 
-// statuses are the status codes in words.
-var statuses = [...]string{
-	"accepted", "the type of the message is unknown", "the stream is unknown or has ended", "the signature is wrong", "the message is malformed",
-	"the list of events is invalid", "the type of an event is invalid", "the type of the media is invalid", "there is another signaling connection",
-	"the app may not receive sound", "the app may not receive video", "the app may not receive shared screens",
-	"the app may not receive transcripts", "the app may not receive chat", "the value of the media type is invalid",
-	"there is another connection for all media", "there is another connection for this medium", "the media parameters are invalid",
-	"the sound parameters are invalid", "the content type of the sound is invalid", "the sample rate is invalid", "the channels are invalid",
-	"the codec of the sound is invalid", "the option of the sound is invalid", "the send rate is invalid", "the video parameters are invalid",
-	"the content type of the video is invalid", "the codec of the video is invalid", "the resolution of the video is invalid",
-	"the option of the video is invalid", "the frame rate of the video is invalid", "the parameters of the shared screen are invalid",
-	"the content type of the shared screen is invalid", "the codec of the shared screen is invalid",
-	"the resolution of the shared screen is invalid", "the frame rate of the shared screen is invalid",
-	"the transcript parameters are invalid", "the content type of the transcript is invalid", "the chat parameters are invalid",
-	"the content type of the chat is invalid", "the session is unknown", "the readiness is invalid", "the subscription to events is invalid",
-	"the language of the transcript is invalid", "there is another subscription to a video", "Zoom had an internal error",
-}
+// statuses are the status codes in words, from 0 on.
+var statuses = strings.Split(`accepted
+the type of the message is unknown
+the stream is unknown or has ended
+the signature is wrong
+the message is malformed
+the list of events is invalid
+the type of an event is invalid
+the type of the media is invalid
+there is another signaling connection
+the app may not receive sound
+the app may not receive video
+the app may not receive shared screens
+the app may not receive transcripts
+the app may not receive chat
+the value of the media type is invalid
+there is another connection for all media
+there is another connection for this medium
+the media parameters are invalid
+the sound parameters are invalid
+the content type of the sound is invalid
+the sample rate is invalid
+the channels are invalid
+the codec of the sound is invalid
+the option of the sound is invalid
+the send rate is invalid
+the video parameters are invalid
+the content type of the video is invalid
+the codec of the video is invalid
+the resolution of the video is invalid
+the option of the video is invalid
+the frame rate of the video is invalid
+the parameters of the shared screen are invalid
+the content type of the shared screen is invalid
+the codec of the shared screen is invalid
+the resolution of the shared screen is invalid
+the frame rate of the shared screen is invalid
+the transcript parameters are invalid
+the content type of the transcript is invalid
+the chat parameters are invalid
+the content type of the chat is invalid
+the session is unknown
+the readiness is invalid
+the subscription to events is invalid
+the language of the transcript is invalid
+there is another subscription to a video
+Zoom had an internal error`, "\n")
 
 // Error says what the status means.
 func (r refusal) Error() string {
@@ -161,17 +191,34 @@ type stopReason int
 // revoked is the reason of a stream of which everything recorded must be deleted.
 const revoked stopReason = 8
 
-// stops are the reasons in words.
-var stops = [...]string{
-	"Zoom gave no reason", "the host stopped the stream", "the user of the app stopped the stream", "the user of the app left the meeting",
-	"the user of the app was removed from the meeting", "the host disabled the app", "the meeting ended", "a participant canceled the stream",
-	"the stream was revoked, and what was recorded must be deleted", "the host disabled all apps", "Zoom had an internal error",
-	"the connection timed out", "Zoom's connection to the meeting was interrupted", "the signaling connection was interrupted",
-	"a media connection was interrupted", "the signaling connection was closed abnormally", "a media connection was closed abnormally",
-	"Zoom's server was stopped", "Zoom could not authenticate the app", "the connection was not restored in time", "the bot closed the stream",
-	"the customer disconnected", "the agent disconnected", "an administrator disabled the app",
-	"three requests to keep the connection were not answered", "the stream was stopped by Zoom's interface", "the queue does not support streams",
-}
+// stops are the reasons in words, from 0 on.
+var stops = strings.Split(`Zoom gave no reason
+the host stopped the stream
+the user of the app stopped the stream
+the user of the app left the meeting
+the user of the app was removed from the meeting
+the host disabled the app
+the meeting ended
+a participant canceled the stream
+the stream was revoked, and what was recorded must be deleted
+the host disabled all apps
+Zoom had an internal error
+the connection timed out
+Zoom's connection to the meeting was interrupted
+the signaling connection was interrupted
+a media connection was interrupted
+the signaling connection was closed abnormally
+a media connection was closed abnormally
+Zoom's server was stopped
+Zoom could not authenticate the app
+the connection was not restored in time
+the bot closed the stream
+the customer disconnected
+the agent disconnected
+an administrator disabled the app
+three requests to keep the connection were not answered
+the stream was stopped by Zoom's interface
+the queue does not support streams`, "\n")
 
 // Error says what the reason means.
 func (s stopReason) Error() string {

@@ -49,7 +49,7 @@ type Recording struct {
 	startedAt time.Time // of position 0
 	mixed     int       // up to where the sound was mixed
 	newest    int       // packet of sound
-	pauses    []pause   // that were not reached yet
+	paused    bool
 	loud      bool
 	main      *track
 	voices    map[string]*voice
@@ -62,25 +62,15 @@ type Recording struct {
 	err        error
 }
 
-// pause is a time that is not recorded. Until the recording is resumed, it has no end.
-type pause struct{ from, to int }
-
-const noEnd = math.MaxInt
-
 // voice is the sound of a participant.
 type voice struct {
-	waiting []speech // in order
-	end     int
-	track   *track // nil while nothing is recorded
+	waiting []int16 // from where the sound was mixed
+	end     int     // position of the end of the last packet
+	track   *track  // nil while nothing is recorded
 }
 
-// speech is a packet of sound at a position.
-type speech struct {
-	at  int
-	pcm []int16
-}
-
-// Record implements the way into a meeting: it starts to record, with what Zoom has kept if that belongs to it.
+// Record implements the way into a meeting: it starts to record, with what Zoom has kept if that belongs to it. Without
+// a sink, the sound is only followed.
 func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,11 +97,6 @@ func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink r
 	return r, nil
 }
 
-// Monitor implements the way into a meeting: it follows the sound, and records nothing.
-func (m *Meeting) Monitor(ctx context.Context, settings recorder.Settings) (recorder.Recording, error) {
-	return m.Record(ctx, settings, nil)
-}
-
 // position converts a time.
 func (r *Recording) position(at time.Time) int {
 	return int(math.Round(at.Sub(r.startedAt).Seconds() * rate))
@@ -126,7 +111,7 @@ func (r *Recording) time(position int) time.Time {
 func (r *Recording) add(p packet) {
 	at := r.meeting.localTime(p.timestamp)
 	position, who := r.position(at), r.meeting.people[userID(p.user)]
-	if who == nil || position < 0 || position > r.position(time.Now())+maxDelay || r.paused(position) {
+	if who == nil || position < 0 || position > r.position(time.Now())+maxDelay || r.paused {
 		return
 	}
 	if p.kind != audio {
@@ -146,41 +131,27 @@ func (r *Recording) add(p packet) {
 		v = &voice{}
 		r.voices[p.user] = v
 	}
-	near := func(s speech, position int) int {
-		if difference := s.at - position; max(difference, -difference) >= maxJitter {
-			return difference
-		}
-		return 0
-	}
-	if near(speech{at: v.end}, position) == 0 {
+	if difference := position - v.end; max(difference, -difference) < maxJitter {
 		position = v.end
 	}
-	said := speech{position, samples(p.data)}
-	end := position + len(said.pcm)
-	i, again := slices.BinarySearchFunc(v.waiting, position, near)
-	switch {
-	case position < r.mixed && v.end <= position: // it is too late
-		r.addGap(r.time(position), r.time(end), recording.GapMediaLost)
-		return
-	case again || position < r.mixed:
+	pcm := samples(p.data)
+	end := position + len(pcm)
+	if position < r.mixed {
+		if v.end <= position { // it was not received before, and is too late
+			r.addGap(r.time(position), r.time(end), recording.GapMediaLost)
+		}
 		return
 	}
-	v.waiting, v.end, r.newest = slices.Insert(v.waiting, i, said), max(v.end, end), max(r.newest, position)
-	if level(said.pcm) >= loudness {
+	if level(pcm) >= loudness {
 		who.loudAt = time.Now()
 	}
-	r.hear(p.user, position, said.pcm)
+	if missing := end - r.mixed - len(v.waiting); missing > 0 {
+		v.waiting = append(v.waiting, make([]int16, missing)...)
+	}
+	copy(v.waiting[position-r.mixed:], pcm)
+	v.end, r.newest = max(v.end, end), max(r.newest, position)
+	r.hear(p.user, position, pcm)
 	r.mix(r.newest - maxDisorder)
-}
-
-// paused reports whether nothing is recorded at a position. r may be nil.
-func (r *Recording) paused(position int) bool {
-	return r != nil && slices.ContainsFunc(r.pauses, func(p pause) bool { return p.from <= position && position < p.to })
-}
-
-// pausedNow reports whether what arrives now is not recorded. r may be nil.
-func (r *Recording) pausedNow() bool {
-	return r != nil && len(r.pauses) > 0 && r.pauses[len(r.pauses)-1].to == noEnd
 }
 
 // hear passes sound of a participant, or the mixed sound, to the listeners.
@@ -201,28 +172,21 @@ func (r *Recording) hear(user string, position int, pcm []int16) {
 	}
 }
 
-// mix mixes and encodes the sound up to a position.
+// mix mixes and encodes the sound up to a position, in whole blocks.
 func (r *Recording) mix(limit int) {
-	for {
-		end := r.mixed + block
-		switch {
-		case len(r.pauses) > 0 && end > r.pauses[0].from && r.pauses[0].to != noEnd:
-			r.endTracks(all)
-			r.mixed, r.pauses = r.pauses[0].to, r.pauses[1:]
-			continue
-		case len(r.pauses) > 0 && end > r.pauses[0].from || end > limit:
-			return
-		}
+	for ; r.mixed+block <= limit && !r.paused; r.mixed += block {
 		mixed := make([]int16, block)
 		for user, v := range r.voices {
-			own := v.take(r.mixed)
-			if r.sink != nil && r.settings.ParticipantAudio != nil && (own != nil || v.track != nil) {
+			own := make([]int16, block)
+			taken := copy(own, v.waiting)
+			v.waiting = v.waiting[taken:]
+			if r.sink != nil && r.settings.ParticipantAudio != nil && (taken > 0 || v.track != nil) {
 				if v.track == nil {
 					v.track = newSound(user, r.time(r.mixed))
 				}
 				v.track.addSound(own)
 			}
-			for i, sample := range own {
+			for i, sample := range own[:taken] {
 				mixed[i] = int16(min(max(int(mixed[i])+int(sample), math.MinInt16), math.MaxInt16))
 			}
 		}
@@ -238,26 +202,9 @@ func (r *Recording) mix(limit int) {
 			change := recorder.SoundChange{At: r.time(r.mixed), Sound: loud}
 			r.stats.SoundChanges = append(r.stats.SoundChanges[max(0, len(r.stats.SoundChanges)-maxEvents):], change)
 		}
-		r.loud, r.mixed = loud, end
+		r.loud = loud
 		r.stats.Recorded += block * time.Second / rate
 	}
-}
-
-// take removes the sound of the block at a position; nil if there is none.
-func (v *voice) take(position int) []int16 {
-	var own []int16
-	for len(v.waiting) > 0 && v.waiting[0].at < position+block {
-		if own == nil {
-			own = make([]int16, block)
-		}
-		said := v.waiting[0]
-		copy(own[max(said.at-position, 0):], said.pcm[min(max(position-said.at, 0), len(said.pcm)):])
-		if said.at+len(said.pcm) > position+block {
-			break // the rest is of the next block
-		}
-		v.waiting = v.waiting[1:]
-	}
-	return own
 }
 
 // addGap adds a gap of the sound to the statistics.
@@ -291,8 +238,7 @@ func (r *Recording) endTracks(chosen func(*track) bool) {
 	}
 }
 
-func all(*track) bool  { return true }
-func none(*track) bool { return false }
+func all(*track) bool { return true }
 
 // run stores what is recorded until Stop.
 func (r *Recording) run() {
@@ -336,7 +282,7 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay*time.Second/rate: // what Zoom has kept has arrived
 		r.mix(r.position(now) - maxDelay)
 	}
-	r.endTracks(none)
+	r.endTracks(func(*track) bool { return false })
 	r.stats.LastReportAt = now
 	chunk := recorder.Chunk{Sequence: r.stats.Chunks, Data: r.main.flush(), Offset: r.stats.Recorded}
 	if len(chunk.Data) > 0 {
@@ -350,23 +296,24 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 // StartedAt implements recorder.Recording.
 func (r *Recording) StartedAt() time.Time { return r.startedAt }
 
-// Pause implements recorder.Recording. The block that has begun is recorded.
+// Pause implements recorder.Recording. What has not arrived yet is not recorded.
 func (r *Recording) Pause(context.Context) (time.Time, error) {
 	r.meeting.mu.Lock()
 	defer r.meeting.mu.Unlock()
-	from := r.position(time.Now())
-	from += block - (from-r.mixed)%block
-	r.pauses = append(r.pauses, pause{from, noEnd})
-	return r.time(from), nil
+	r.mix(r.position(time.Now()))
+	r.endTracks(all)
+	r.paused = true
+	return r.time(r.mixed), nil
 }
 
 // Resume implements recorder.Recording.
 func (r *Recording) Resume(context.Context) (time.Time, error) {
 	r.meeting.mu.Lock()
 	defer r.meeting.mu.Unlock()
-	last := &r.pauses[len(r.pauses)-1]
-	last.to = max(last.from, r.position(time.Now()))
-	return r.time(last.to), nil
+	now := time.Now()
+	r.paused, r.mixed = false, r.position(now)
+	clear(r.voices)
+	return now, nil
 }
 
 // Stats implements recorder.Recording.

@@ -224,7 +224,7 @@ func TestLiveSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	ear := &listener{heard: make(map[string][]byte)}
-	following, err := bot.Monitor(t.Context(), recorder.Settings{LiveSound: ear})
+	following, err := bot.Record(t.Context(), recorder.Settings{LiveSound: ear}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

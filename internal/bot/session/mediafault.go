@@ -106,13 +106,6 @@ const (
 	reasonRestarted = "capture_restarted"
 )
 
-// audioJoiner is an adapter of a page that may play no sound until its audio is
-// joined.
-type audioJoiner interface {
-	// RejoinAudio presses the page's control that joins its audio, if it shows one.
-	RejoinAudio(ctx context.Context, page meeting.Page) error
-}
-
 // mediaFaults repairs faults of the recorded media, and reports those that remain.
 type mediaFaults struct {
 	*recordingSession
@@ -212,12 +205,11 @@ func (m *mediaFaults) act(ctx context.Context, kind string, action faultAction, 
 		// The page is repaired first. If that does not apply or did not help, the capture is
 		// restarted, and the audio joined again: on a busy machine the page may have shown the
 		// control too late.
-		joiner, joins := m.page.adapter.(audioJoiner)
-		joins = joins && kind == faultNoSound
+		joins := kind == faultNoSound
 		if joins {
 			m.page.pageQueue.add(ctx, task{
 				timeout: snapshotTimeout,
-				do:      func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
+				do:      func(ctx context.Context) error { return m.page.adapter.RejoinAudio(ctx, m.page.tab) },
 				onDone:  logFailure(m.log.Warn, "cannot join the audio of the page"),
 			})
 		}

@@ -62,13 +62,20 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 		}
 		return nil
 	}
-	if err := o.chooseAdapter(); err != nil {
+	profiles, err := meeting.Load(o.settings.Profiles)
+	if err != nil {
 		return internalError(err)
 	}
-	if err := o.resolveAddress(); err != nil {
+	o.profile = profiles[o.settings.Platform]
+	if o.adapter, err = meeting.New(o.settings.Platform, profiles); err != nil {
+		return internalError(err)
+	}
+	if o.address, err = o.adapter.Address(o.settings.MeetingURL); err == nil {
+		err = network.CheckHost(o.address.URL, o.settings.AllowedHosts)
+	}
+	if err != nil {
 		return failed(job.MeetingNotFound, err.Error())
 	}
-	var err error
 	if o.browser, err = browser.Find(o.settings.Browser); err != nil {
 		return internalError(err)
 	}
@@ -155,25 +162,6 @@ const returnTimeout = 15 * time.Second
 // profileDir returns the profile of the browser with a number.
 func (o *opener) profileDir(number int) string {
 	return filepath.Join(o.settings.Dir, fmt.Sprintf("browser-%d", number))
-}
-
-// chooseAdapter sets the adapter of the platform.
-func (o *opener) chooseAdapter() (err error) {
-	profiles, err := meeting.Load(o.settings.Profiles)
-	if err != nil {
-		return err
-	}
-	o.profile = profiles[o.settings.Platform]
-	o.adapter, err = meeting.New(o.settings.Platform, profiles)
-	return err
-}
-
-// resolveAddress sets the address to open and checks the host of the meeting.
-func (o *opener) resolveAddress() (err error) {
-	if o.address, err = o.adapter.Address(o.settings.MeetingURL); err != nil {
-		return err
-	}
-	return network.CheckHost(o.address.URL, o.settings.AllowedHosts)
 }
 
 // startEgress starts the proxy that lets the browsers reach the public internet

@@ -54,8 +54,8 @@ type meetingPage struct {
 // way is a way into meetings that was opened: a browser with the meeting's page, or the platform's own streams,
 // whose adapter uses no page.
 type way interface {
+	// Record starts to record or, without a sink, to follow the sound only.
 	Record(ctx context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error)
-	Monitor(ctx context.Context, settings recorder.Settings) (recorder.Recording, error) // follows the sound only
 	Close() error
 }
 
@@ -68,12 +68,10 @@ type browserWay struct {
 
 // Record implements way.
 func (w browserWay) Record(ctx context.Context, settings recorder.Settings, sink recorder.Sink) (recorder.Recording, error) {
+	if sink == nil {
+		return recorder.MonitorSound(ctx, w.Browser, w.tab, settings)
+	}
 	return w.start(ctx, w.Browser, w.tab, settings, sink)
-}
-
-// Monitor implements way.
-func (w browserWay) Monitor(ctx context.Context, settings recorder.Settings) (recorder.Recording, error) {
-	return recorder.MonitorSound(ctx, w.Browser, w.tab, settings)
 }
 
 func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, settle func(ingest.Command, error)) *meetingPage {

@@ -308,7 +308,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 			if !r.state.disabled {
 				settings.LiveSound = nil // nobody hears what is not recorded, unless nothing is by the job's choice
 			}
-			listener, err = r.page.way.Monitor(ctx, settings)
+			listener, err = r.page.way.Record(ctx, settings, nil)
 			return err
 		},
 		onDone: func(_ context.Context, err error) *exitResult {

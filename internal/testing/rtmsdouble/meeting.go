@@ -408,13 +408,13 @@ func (m *Meeting) Cut(kinds ...int) {
 	if len(kinds) == 0 && m.signaling != nil {
 		_ = m.signaling.conn.CloseNow()
 	}
-	for _, c := range m.media {
-		for _, kind := range kinds {
-			if c.kinds&(1<<kind) != 0 {
-				_ = c.conn.CloseNow()
-			}
+	m.media = slices.DeleteFunc(m.media, func(c *socket) bool {
+		cut := len(kinds) == 0 || slices.ContainsFunc(kinds, func(kind int) bool { return c.kinds&(1<<kind) != 0 })
+		if cut {
+			_ = c.conn.CloseNow()
 		}
-	}
+		return cut
+	})
 }
 
 // Refuse sets the statuses of the next handshakes.
