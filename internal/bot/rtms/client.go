@@ -200,11 +200,11 @@ func (m *Meeting) mediaRequest() request {
 func (m *Meeting) handleContent(kind int, c content) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.meet(c.person)
 	if kind >= transcript {
 		m.addText(kind, c)
 		return
 	}
+	m.meet(c.person, c.Timestamp)
 	data, err := base64.StdEncoding.DecodeString(c.Data)
 	if err != nil || c.ID == "" || kind == audio && len(data) > maxPacket {
 		return

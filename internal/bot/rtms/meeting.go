@@ -75,6 +75,7 @@ type Meeting struct {
 type participant struct {
 	meeting.Participant
 	loudAt time.Time
+	leftAt int64 // a time of Zoom; 0: is there
 }
 
 type span struct{ from, to time.Time }
@@ -142,14 +143,16 @@ func (m *Meeting) handleEvent(got message) {
 	defer m.mu.Unlock()
 	switch event := got.Event; event.Type {
 	case eventSpeaker, eventShareStart:
-		m.meet(event.person)
+		m.meet(event.person, event.Timestamp)
 	case eventJoined:
 		for _, p := range event.Participants {
-			m.meet(p)
+			m.meet(p, event.Timestamp)
 		}
 	case eventLeft:
 		for _, p := range event.Participants {
-			delete(m.people, p.ID)
+			if who := m.people[p.ID]; who != nil {
+				who.leftAt = max(event.Timestamp, 1)
+			}
 			m.recording.endTracks(func(t *track) bool { return t.PersonID == string(p.ID) })
 		}
 	case eventShareStop:
@@ -157,8 +160,8 @@ func (m *Meeting) handleEvent(got message) {
 	}
 }
 
-// meet adds a person whom a message names.
-func (m *Meeting) meet(p person) {
+// meet adds a person whom a message names. Packets may arrive after the news that their sender has left.
+func (m *Meeting) meet(p person, timestamp int64) {
 	found := m.people[p.ID]
 	if p.ID == "" || found == nil && len(m.people) == maxPeople {
 		return
@@ -167,7 +170,9 @@ func (m *Meeting) meet(p person) {
 		found = &participant{Participant: meeting.Participant{ID: string(p.ID)}}
 		m.people[p.ID] = found
 	}
-	found.Name = cmp.Or(p.Name, found.Name)
+	if found.Name = cmp.Or(p.Name, found.Name); timestamp > found.leftAt {
+		found.leftAt = 0
+	}
 }
 
 // addText adds a chat message or a part of the transcript. Its ID is the same when it is sent again.
@@ -231,6 +236,9 @@ func (m *Meeting) Observe(context.Context, meeting.Page) (meeting.Observation, e
 	seen.Texts, m.texts = m.texts, nil
 	seen.ChatOpen, seen.CaptionsOn, seen.SpeechSources = true, true, []meeting.SpeechSource{meeting.SpeechByAudio}
 	for id, p := range m.people {
+		if p.leftAt != 0 {
+			continue
+		}
 		p.Speaking = time.Since(p.loudAt) < speakingTime
 		seen.Participants = append(seen.Participants, p.Participant)
 		seen.TrackOwners = append(seen.TrackOwners, meeting.TrackOwner{Track: string(id), ParticipantID: string(id)})

@@ -84,6 +84,7 @@ type message struct {
 	Event struct {
 		person
 		Type         int      `json:"event_type"`
+		Timestamp    int64    `json:"timestamp"`
 		Participants []person `json:"participants"`
 	} `json:"event"`
 	Content content `json:"content"`

@@ -116,6 +116,11 @@ func TestPeople(t *testing.T) {
 	}
 	m.Leave(ada.ID)
 	await(t, bot, "that Ada left", func(o meeting.Observation) bool { return names(o) == "Ben,Ada" })
+	m.Raw(rtmsdouble.Audio, map[string]any{"msg_type": 14, "content": map[string]any{ // that was on its way
+		"user_id": ada.ID, "user_name": "Ada", "data": "AAAA", "timestamp": from.UnixMilli(),
+	}})
+	m.Write(ben.ID, "Bye")
+	await(t, bot, "the message after the packet", func(o meeting.Observation) bool { return len(o.Texts) > 0 && names(o) == "Ben,Ada" })
 	if err := bot.Leave(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
