@@ -70,7 +70,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{launchtest.Token, launchtest.Passcode} { // 9a55 is the meeting's passcode
+	for _, secret := range []string{launchtest.Token, launchtest.Passcode, launchtest.Signature} { // 9a55 is the meeting's passcode
 		if strings.Contains(string(shown)+c.name, secret) {
 			t.Errorf("%q shows on the container: %s", secret, shown)
 		}

@@ -93,7 +93,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range []string{launchtest.Token, launchtest.Passcode} { // 9a55 is the meeting's passcode
+	for _, hidden := range []string{launchtest.Token, launchtest.Passcode, launchtest.Signature} { // 9a55 is the meeting's passcode
 		if strings.Contains(string(shown), hidden) {
 			t.Errorf("%q shows on the pod: %s", hidden, shown)
 		}

@@ -18,6 +18,8 @@ import (
 const (
 	Token    = "5ec2e7"
 	Passcode = "9a55"
+	// Signature is that of a stream.
+	Signature = "5167-of-a-stream"
 )
 
 // Timeout bounds every wait.
@@ -28,6 +30,7 @@ func Assignment() launch.Assignment {
 	return launch.Assignment{
 		JobID: uuid.New(), Attempt: 1, Token: Token, ServiceURL: "http://standin:8080", Platform: job.Meet,
 		MeetingURL: "https://meet.google.com/abc-defg-hij?pwd=" + Passcode, DisplayName: "Standin", AutoLeave: job.DefaultAutoLeave(),
+		ZoomStream: &launch.ZoomStream{Signature: Signature},
 	}
 }
 
