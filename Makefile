@@ -97,7 +97,7 @@ matrix: ## Run every bot scenario on every platform
 .PHONY: kills
 kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
 	@scripts/setup.sh test
-	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
+	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^(TestKills|TestZoomKills)$$' -v -count=1 -timeout 60m
 
 .PHONY: time
 time: ## Take the machine and the network away from recordings, and compare their beeps with their manifests (BOTS=2 at once)

@@ -51,6 +51,9 @@ func (m *Meeting) keep(ctx context.Context, serve func(context.Context) error) e
 
 // connect opens a socket, and returns the response to the handshake.
 func (m *Meeting) connect(ctx context.Context, url string, hello request) (*websocket.Conn, message, error) {
+	if !strings.HasPrefix(url, "wss://") { // the signature must not be read on the way
+		return nil, message{}, errors.New("the address of a server of Zoom does not begin with wss://")
+	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: m.http}) //nolint:bodyclose // Dial closes it

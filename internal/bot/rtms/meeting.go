@@ -94,8 +94,14 @@ func New(settings Settings) *Meeting {
 	}
 }
 
-// Close closes the connections.
+// Close closes the connections, and ends a recording.
 func (m *Meeting) Close() error {
+	m.mu.Lock()
+	r := m.recording
+	m.mu.Unlock()
+	if r != nil {
+		r.Close()
+	}
 	m.stop()
 	m.running.Wait()
 	m.http.CloseIdleConnections()

@@ -145,6 +145,12 @@ func TestRefused(t *testing.T) {
 	if err := join(t, bot); err == nil || !strings.Contains(err.Error(), "the signature is wrong (status 3)") {
 		t.Errorf("a wrong signature: %v", err)
 	}
+	_, bot = open(t, rtmsdouble.Settings{}, func(s *rtms.Settings) { s.Stream.ServerURLs = "ws" + strings.TrimPrefix(s.Stream.ServerURLs, "wss") })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := bot.Join(ctx, nil, meeting.JoinOptions{}); err == nil {
+		t.Error("a connection that is not encrypted")
+	}
 	m, bot := open(t, rtmsdouble.Settings{Refusals: []int{8, 45, 0, 0, 16}}, nil) // that end
 	m.Join(ada)
 	if err := join(t, bot); err != nil {
