@@ -76,7 +76,7 @@ type MediaFault struct {
 // Media is a file of a recording.
 type Media struct {
 	Name          string  `json:"name"`
-	Kind          string  `json:"kind"` // video, audio, participant_audio, participant_video, screen_share, chat, captions or transcript
+	Kind          string  `json:"kind"` // video, audio, participant_audio, participant_video, screen_share, chat, captions, transcript
 	URI           string  `json:"uri"`
 	ContentType   string  `json:"contentType"`
 	Codecs        string  `json:"codecs"` // RFC 6381

@@ -10,8 +10,8 @@ import (
 // camera is the video of a participant, or a shared screen, as far as it arrives: H.264 in access units of NAL units
 // (ITU-T H.264, annex B). Nothing is decoded.
 type camera struct {
-	track    *track
-	settings [2][]byte // sequence and picture parameter sets of the track
+	track    *track    // nil before a key frame
+	settings [2][]byte // the last sequence and picture parameter sets
 	frame    frame     // the last one, whose duration is not known yet
 }
 
@@ -38,11 +38,11 @@ const (
 func (r *Recording) addFrame(p packet, at time.Time) {
 	key := cameraKey{p.kind, p.user}
 	c := r.cameras[key]
-	added := frame{at: at}
-	var settings [2][]byte
-	if c != nil {
-		settings = c.settings
+	if c == nil {
+		c = &camera{}
+		r.cameras[key] = c
 	}
+	added, settings := frame{at: at}, c.settings
 	for _, unit := range splitNAL(p.data) {
 		switch kind := unit[0] & 0x1F; kind {
 		case nalSequence, nalPicture:
@@ -53,18 +53,17 @@ func (r *Recording) addFrame(p packet, at time.Time) {
 		}
 		added.data = append(binary.BigEndian.AppendUint32(added.data, uint32(len(unit))), unit...)
 	}
-	if c != nil && (!bytes.Equal(settings[0], c.settings[0]) || !bytes.Equal(settings[1], c.settings[1])) {
+	if !bytes.Equal(settings[0], c.settings[0]) || !bytes.Equal(settings[1], c.settings[1]) {
 		r.endTracks(func(t *track) bool { return t == c.track })
-		c = nil
 	}
+	c.settings = settings
 	switch {
-	case c == nil && (!added.key || len(settings[0]) < 4 || settings[1] == nil):
-		return
-	case c == nil:
-		r.cameras[key] = &camera{track: newTrack(p.kind, p.user, at, 1000, avc1(settings)), settings: settings, frame: added}
+	case c.track == nil && (!added.key || len(settings[0]) < 4 || settings[1] == nil):
+	case c.track == nil:
+		c.track, c.frame = newTrack(p.kind, p.user, at, 1000, avc1(settings)), added
 	case at.Before(c.frame.at) || len(added.data) == 0:
 	case at.Equal(c.frame.at): // another slice, or the same packet again
-		if !bytes.Contains(c.frame.data, added.data) {
+		if len(c.frame.data) < maxMessage && !bytes.Contains(c.frame.data, added.data) {
 			c.frame.data, c.frame.key = append(c.frame.data, added.data...), c.frame.key || added.key
 		}
 	default:

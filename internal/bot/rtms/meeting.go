@@ -270,7 +270,7 @@ func (m *Meeting) Leave(ctx context.Context, _ meeting.Page) error {
 }
 
 // ErrReceivesOnly is why a command is refused.
-var ErrReceivesOnly = errors.New("media streams of Zoom can only be received: on the platform zoom-sdk, the bot cannot speak, show, write, pin or ask")
+var ErrReceivesOnly = errors.New("media streams of Zoom can only be received: the bot cannot speak, show, write, pin or ask")
 
 // AskPermission implements meeting.Adapter. Zoom itself asks the host whether the app may receive the meeting.
 func (m *Meeting) AskPermission(context.Context, meeting.Page, string) (meeting.AskMethod, error) {

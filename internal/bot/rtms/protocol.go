@@ -246,4 +246,5 @@ func screenOf(err error) meeting.Screen {
 }
 
 // languages are the languages of transcripts, in the order of Zoom's numbers.
-var languages = strings.Fields("ar bn yue ca zh-CN zh-TW cs da nl en et fi fr-CA fr-FR de he hi hu id it ja ko ms fa pl pt ro ru es sv tl ta te th tr uk vi")
+var languages = strings.Fields(`ar bn yue ca zh-CN zh-TW cs da nl en et fi fr-CA fr-FR de he hi hu id it ja ko ms fa pl pt ro ru es sv tl ta te
+	th tr uk vi`)

@@ -228,13 +228,17 @@ func (r *Recording) endTracks(chosen func(*track) bool) {
 			v.track = nil
 		}
 	}
-	for key, c := range r.cameras {
+	for _, c := range r.cameras {
+		if c.track == nil {
+			continue
+		}
 		ended := chosen(c.track)
 		if ended {
 			c.flush(c.frame.at.Add(frameTime))
-			delete(r.cameras, key)
 		}
-		r.parts = c.track.appendPart(r.parts, ended)
+		if r.parts = c.track.appendPart(r.parts, ended); ended {
+			c.track = nil
+		}
 	}
 }
 

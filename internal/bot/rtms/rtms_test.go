@@ -3,8 +3,12 @@ package rtms_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -360,5 +364,58 @@ func TestFullDisk(t *testing.T) {
 	time.Sleep(time.Second) // of the meeting
 	if err := recording.Stop(t.Context()); err != nil || len(kept.segments) == 0 {
 		t.Errorf("%d bytes, %v", len(kept.segments), err)
+	}
+}
+
+// TestVideoInPieces: parameter sets and slices may come in packets of their own; other parameters begin another file.
+func TestVideoInPieces(t *testing.T) {
+	t.Parallel()
+	m, bot := open(t, rtmsdouble.Settings{}, nil)
+	m.Join(ada)
+	if err := join(t, bot); err != nil {
+		t.Fatal(err)
+	}
+	kept := &keeper{tracks: make(map[string][]byte)}
+	recording, err := bot.Record(t.Context(), recorder.Settings{Tracks: kept}, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().UnixMilli()
+	for _, width := range []int{320, 640} {
+		frames, err := rtmsdouble.MakeVideo(width, 180)
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, unit := range frames[:10] {
+			for _, nal := range bytes.Split(unit, []byte{0, 0, 1})[1:] {
+				data := base64.StdEncoding.EncodeToString(append([]byte{0, 0, 1}, bytes.TrimRight(nal, "\x00")...))
+				for range 2 { // doubled
+					m.Raw(rtmsdouble.Video, map[string]any{"msg_type": 15, "content": map[string]any{
+						"user_id": ada.ID, "user_name": "Ada", "data": data, "timestamp": at,
+					}})
+				}
+			}
+			at += 40
+		}
+	}
+	time.Sleep(500 * time.Millisecond) // until all has arrived
+	if err := recording.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []string
+	for _, track := range kept.tracks {
+		path := filepath.Join(t.TempDir(), "track.mp4")
+		if err := os.WriteFile(path, track, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=width,nb_read_frames", "-of",
+			"csv=p=0", path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, strings.TrimSpace(string(found)))
+	}
+	if slices.Sort(sizes); !slices.Equal(sizes, []string{"320,10", "640,10"}) {
+		t.Errorf("widths and frames %v", sizes)
 	}
 }
