@@ -39,7 +39,7 @@ const partitions = 16
 // encodeFLAC returns the frame with a number: a constant, or the differences from a prediction by the two samples
 // before, in Rice codes.
 func encodeFLAC(number int, pcm []int16) []byte {
-	w := &bitWriter{}
+	w := &bitWriter{data: make([]byte, 0, 2*len(pcm))}
 	w.write(0xFFF8, 16) // the number is that of the frame
 	w.write(0x7A, 8)    // the size of the block follows; 48 kHz
 	w.write(0x08, 8)    // one channel, 16 bits
@@ -56,7 +56,7 @@ func encodeFLAC(number int, pcm []int16) []byte {
 		}
 	}
 	w.write(uint64(len(pcm)-1), 16)
-	w.write(crc(w.data, 8, 0x07), 8)
+	w.write(crc(w.data, crc8)>>8, 8)
 
 	constant := true
 	residual := make([]int, len(pcm)) // without a sign
@@ -89,27 +89,34 @@ func encodeFLAC(number int, pcm []int16) []byte {
 				for ; quotient >= 32; quotient -= 32 {
 					w.write(0, 32)
 				}
-				w.write(1, quotient+1)
-				w.write(uint64(value), parameter)
+				w.write(1<<parameter|uint64(value)&(1<<parameter-1), quotient+1+parameter)
 			}
 		}
 	}
 	w.write(0, (8-w.count%8)%8)
-	w.write(crc(w.data, 16, 0x8005), 16)
+	w.write(crc(w.data, crc16), 16)
 	return w.data
 }
 
-// crc returns a cyclic redundancy check of data.
-func crc(data []byte, bits int, polynomial uint64) uint64 {
-	sum := uint64(0)
-	for _, b := range data {
-		sum ^= uint64(b) << (bits - 8)
+// The tables of the cyclic redundancy checks of frames. That of 8 bits is in the upper ones.
+var crc8, crc16 = crcTable(0x0700), crcTable(0x8005)
+
+func crcTable(polynomial uint16) (table [256]uint16) {
+	for i := range table {
+		sum := uint16(i) << 8
 		for range 8 {
-			sum <<= 1
-			if sum>>bits != 0 {
-				sum = sum ^ 1<<bits ^ polynomial
-			}
+			sum = sum<<1 ^ sum>>15*polynomial
 		}
+		table[i] = sum
 	}
-	return sum
+	return table
+}
+
+// crc returns the cyclic redundancy check of data.
+func crc(data []byte, table [256]uint16) uint64 {
+	sum := uint16(0)
+	for _, b := range data {
+		sum = sum<<8 ^ table[byte(sum>>8)^b]
+	}
+	return uint64(sum)
 }
