@@ -466,7 +466,7 @@
 	// Returns the texts of a region outside participants' content, each with its
 	// element: text nodes, and elements whose text is in several nodes.
 	const cachedRegions = {};
-	const regionTexts = region => cachedRegions[region] ||= textsIn(queryAll(profile.regions[region]));
+	const regionTexts = region => cachedRegions[region] ||= textsIn(queryAll(profile.regions[region] ?? []));
 	const textsIn = elements => {
 		const texts = [], roots = [...elements];
 		const visited = new Set(), parents = new Set();

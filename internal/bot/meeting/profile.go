@@ -68,6 +68,9 @@ type TextMatch struct {
 	Contains   labels `yaml:"contains" json:"contains,omitempty"`
 }
 
+// messageRegion is a region that each profile has: the texts of a page with little text, and the headings and notices of others.
+const messageRegion = "message"
+
 // TextCondition requires a text in one of several regions of the page.
 type TextCondition struct {
 	In        []string `yaml:"in"`

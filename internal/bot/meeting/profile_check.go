@@ -77,7 +77,7 @@ func (c *profileChecker) rule(path string, rule Rule) {
 		c.expect(len(condition.In) > 0, at, "has no region under in")
 		for _, region := range condition.In {
 			_, known := c.profile.Regions[region]
-			c.expect(known, at, "region %q is not defined", region)
+			c.expect(known || region == messageRegion, at, "region %q is not defined", region)
 		}
 	}
 	c.elements(path, slices.Concat(rule.Elements, rule.Unless))

@@ -79,6 +79,12 @@ func (r Rule) match(snapshot Snapshot, past History) (Evidence, bool) {
 	}
 	for _, condition := range r.Text {
 		text := snapshot.Texts[condition.key]
+		if text == "" && slices.Contains(condition.In, messageRegion) {
+			texts, _ := snapshot.Outline.messages()
+			if i := slices.IndexFunc(texts, condition.matches); i >= 0 {
+				text = texts[i]
+			}
+		}
 		if text == "" {
 			return Evidence{}, false
 		}
