@@ -7,7 +7,8 @@ import (
 	"standin/internal/account"
 )
 
-// ClaimRequest implements httpapi.Requests.
+// ClaimRequest claims a request with an Idempotency-Key that is new, that was kept long enough, or whose claim before
+// the time abandoned has no answer. Otherwise it returns what is kept under the key.
 func (s *Store) ClaimRequest(
 	ctx context.Context, r account.KeptRequest, abandoned time.Time,
 ) (kept account.KeptRequest, claimed bool, err error) {
@@ -29,14 +30,14 @@ func (s *Store) ClaimRequest(
 	return kept, claimed, err
 }
 
-// KeepAnswer implements httpapi.Requests.
+// KeepAnswer keeps the answer to a claimed request.
 func (s *Store) KeepAnswer(ctx context.Context, r account.KeptRequest) error {
 	return s.exec(ctx, "keep an answer", `UPDATE kept_requests SET answer = $5
 		WHERE consumer_id = $1 AND mode = $2 AND key = $3 AND hash = $4`,
 		r.ConsumerID, r.Mode, r.Key, r.Hash, r.Answer)
 }
 
-// ForgetRequest implements httpapi.Requests.
+// ForgetRequest removes a claim, so that the request can be repeated.
 func (s *Store) ForgetRequest(ctx context.Context, r account.KeptRequest) error {
 	return s.exec(ctx, "forget a request", `
 		DELETE FROM kept_requests WHERE consumer_id = $1 AND mode = $2 AND key = $3 AND hash = $4 AND answer = ''`,

@@ -81,7 +81,7 @@ func (d *Dashboard) audit(req *pageRequest) {
 // record adds an entry to the audit log of a user's team.
 func (d *Dashboard) record(req *pageRequest, user account.User, action, target string) {
 	entry := account.NewAuditEntry(user.ConsumerID, user.Email, action, target, d.Now())
-	if err := d.Audit.AppendAudit(req.Context(), entry); err != nil {
+	if err := d.Jobs.Store.AppendAudit(req.Context(), entry); err != nil {
 		d.Log.Error("cannot write to the audit log", "action", action, "request_id", req.ID, "error", err)
 	}
 }
@@ -99,7 +99,7 @@ func (d *Dashboard) auditPage(req *pageRequest) error {
 	if err != nil {
 		before = uuid.Nil
 	}
-	entries, err := d.Audit.AuditLog(req.Context(), req.User.ConsumerID, before, shown+1)
+	entries, err := d.Jobs.Store.AuditLog(req.Context(), req.User.ConsumerID, before, shown+1)
 	if err != nil {
 		return err
 	}

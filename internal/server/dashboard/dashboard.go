@@ -22,14 +22,11 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/account/billing"
 	"standin/internal/account/device"
 	"standin/internal/base/budget"
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/calendar/mail"
-	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
-	"standin/internal/jobs/webhook"
 	"standin/internal/operation/alert"
 	"standin/internal/operation/host"
 	"standin/internal/recording"
@@ -54,51 +51,12 @@ type Recordings interface {
 	OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error)
 }
 
-// Accounts reads and changes the settings of consumers. It is implemented by
-// store.Store.
-type Accounts interface {
-	account.SecretStore
-	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
-	Consumers(ctx context.Context) ([]account.Consumer, error)
-	ChangeConsumer(ctx context.Context, id uuid.UUID, change func(*account.Consumer)) error
-	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
-}
-
-// Search finds, names and counts jobs, and reads what was said in them. It is implemented by store.Store.
-type Search interface {
-	SearchJobs(ctx context.Context, caller account.Caller, text string, limit int) ([]job.Job, error)
-	JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error)
-	JobHours(ctx context.Context, caller account.Caller, since time.Time) ([]job.HourCount, error)
-	TryHours(ctx context.Context, caller account.Caller, endpointKey string, since time.Time) ([]webhook.HourTries, error)
-	SearchTexts(ctx context.Context, caller account.Caller, text string, filter job.TextFilter,
-		limit int) ([]job.SearchMatch, error)
-	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
-	LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error)
-}
-
-// Operator reads the state of the whole service, for operators. It is implemented
-// by store.Store.
-type Operator interface {
-	Overview(ctx context.Context, mode job.Mode, now time.Time) (job.Overview, error)
-	RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error)
-	FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error)
-	FailureCauses(ctx context.Context, now time.Time, limit int) ([]job.CauseCount, error)
-}
-
 // Settings configure a Dashboard.
 type Settings struct {
 	Users      *account.Users
 	Jobs       *lifecycle.Service
-	Webhooks   *lifecycle.Service
 	Recordings Recordings
-	Accounts   Accounts
 	Keys       *account.Keys
-	Sealer     calendarsync.Key // of cookies with the state of a visit elsewhere
-	Audit      account.AuditStore
-	Search     Search
-	Usage      Usage
-	Shares     Shares
-	Operator   Operator
 	Flows      *device.Flows // of standin login
 	Host       *host.Reader
 	Tester     *lifecycle.EndpointTester

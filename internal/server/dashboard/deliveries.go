@@ -57,7 +57,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 		}
 	}
 	shown.Filtered = filter != (webhook.LogFilter{State: webhook.DeliveryEnded}) || !known
-	if shown.Endpoints, _, err = d.Webhooks.Endpoints(req.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
+	if shown.Endpoints, _, err = d.Jobs.Endpoints(req.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
 		return err
 	}
 	if !known { // nothing matches
@@ -65,7 +65,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	}
 	page := lifecycle.Page{Cursor: query.Get("cursor"), Limit: listPage}
 	var next string
-	if shown.Deliveries, next, err = d.Webhooks.DeliveryLog(req.Context(), as, filter, page); err != nil {
+	if shown.Deliveries, next, err = d.Jobs.DeliveryLog(req.Context(), as, filter, page); err != nil {
 		return err
 	}
 	if shown.Names, err = names(req, shown.Deliveries, jobOfDelivery); err != nil {
@@ -99,7 +99,7 @@ type headerView struct{ Name, Value string }
 // namedDelivery returns the delivery in the path, and its caller.
 func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, account.Caller, error) {
 	return inModes(req, notFound("There is no such webhook."), func(as account.Caller) (lifecycle.DeliveryDetails, error) {
-		return d.Webhooks.Delivery(req.Context(), as, req.PathValue("delivery"))
+		return d.Jobs.Delivery(req.Context(), as, req.PathValue("delivery"))
 	}, job.Live, job.Test)
 }
 
@@ -121,7 +121,7 @@ func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetai
 
 // replayDelivery sends a delivery again.
 func (d *Dashboard) replayDelivery(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
-	_, err := d.Webhooks.RedeliverOne(req.Context(), as, found.ID)
+	_, err := d.Jobs.RedeliverOne(req.Context(), as, found.ID)
 	return req.redirectAfter(err, "/webhooks/deliveries/"+url.PathEscape(found.ID)+"?note=redelivered")
 }
 

@@ -71,7 +71,7 @@ func chosenEvents(form url.Values) []string {
 
 func (d *Dashboard) createEndpoint(req *pageRequest) error {
 	form, mode := req.PostForm, modeOf(req.URL.Query())
-	created, err := d.Webhooks.RegisterEndpoint(req.Context(), req.as(mode), lifecycle.NewEndpoint{
+	created, err := d.Jobs.RegisterEndpoint(req.Context(), req.as(mode), lifecycle.NewEndpoint{
 		URL: strings.TrimSpace(form.Get("url")), Events: chosenEvents(form), Description: strings.TrimSpace(form.Get("description")),
 	})
 	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
@@ -91,7 +91,7 @@ func endpointURL(id uuid.UUID, mode job.Mode, notice string) string {
 // namedEndpoint returns the endpoint in the path, and the caller that may change it. URLs of
 // jobs belong to both modes: they are those of the mode in the query.
 func (d *Dashboard) namedEndpoint(req *pageRequest) (webhook.Endpoint, account.Caller, error) {
-	return named(req, notFound("There is no such endpoint."), req.PathValue("id"), d.Webhooks.Endpoint, modeOf(req.URL.Query()),
+	return named(req, notFound("There is no such endpoint."), req.PathValue("id"), d.Jobs.Endpoint, modeOf(req.URL.Query()),
 		job.Live, job.Test)
 }
 
@@ -104,7 +104,7 @@ func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as ac
 	shown.Mode, shown.Endpoint, shown.Events = as.Mode, viewEndpoint(found), eventChoices(found.Events)
 	shown.All = webhook.Takes(found.Events, "*")
 	page := lifecycle.Page{Limit: listPage}
-	if shown.Deliveries, _, err = d.Webhooks.DeliveryLog(req.Context(), as, webhook.LogFilter{Endpoint: found.ID},
+	if shown.Deliveries, _, err = d.Jobs.DeliveryLog(req.Context(), as, webhook.LogFilter{Endpoint: found.ID},
 		page); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as 
 	if events == nil {
 		events = []string{} // none is a mistake, not no change
 	}
-	_, err := d.Webhooks.ChangeEndpoint(req.Context(), as, found.ID, lifecycle.EndpointPatch{
+	_, err := d.Jobs.ChangeEndpoint(req.Context(), as, found.ID, lifecycle.EndpointPatch{
 		Events: events, Description: &description, Enabled: &enabled,
 	})
 	if job.ErrorIs(err, job.InvalidInput) {
@@ -140,10 +140,10 @@ func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as 
 	ctx := req.Context()
 	switch req.PathValue("verb") {
 	case "delete":
-		return req.redirectAfter(d.Webhooks.DeleteEndpoint(ctx, as, found.ID),
+		return req.redirectAfter(d.Jobs.DeleteEndpoint(ctx, as, found.ID),
 			"/webhooks?"+url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-deleted"}}.Encode())
 	case "retry":
-		_, err := d.Webhooks.RetryEndpoint(ctx, as, found.ID)
+		_, err := d.Jobs.RetryEndpoint(ctx, as, found.ID)
 		return req.redirectAfter(err, endpointURL(found.ID, as.Mode, "endpoint-retried"))
 	case "redeliver":
 		since, err := time.ParseInLocation("2006-01-02T15:04", req.PostForm.Get("since"), time.UTC)
@@ -151,7 +151,7 @@ func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as 
 			return d.showEndpoint(req, found, as, http.StatusBadRequest,
 				endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
 		}
-		_, err = d.Webhooks.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since})
+		_, err = d.Jobs.RedeliverFailed(ctx, as, lifecycle.FailedDeliveries{EndpointID: found.ID, From: since})
 		return req.redirectAfter(err, endpointURL(found.ID, as.Mode, "redelivered-since"))
 	case "test":
 		if err := d.throttle(req); err != nil {

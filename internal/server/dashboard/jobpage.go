@@ -176,7 +176,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	view.Controls = controlsOf(found, view.Recording != nil)
 	if view.Recording != nil {
 		view.Controls.Share = d.ShareLifetime > 0
-		if view.Links, err = d.Shares.ShareLinks(ctx, found.ID, shownLinks); err != nil {
+		if view.Links, err = d.Jobs.Store.ShareLinks(ctx, found.ID, shownLinks); err != nil {
 			return view, err
 		}
 	}

@@ -83,7 +83,7 @@ func names[T any](req *pageRequest, rows []T, jobOf func(T) uuid.UUID) (map[uuid
 	for i, row := range rows {
 		ids[i] = jobOf(row)
 	}
-	return req.d.Search.JobNames(req.Context(), ids)
+	return req.d.Jobs.Store.JobNames(req.Context(), ids)
 }
 
 // inModes returns what read finds for a user in the first of some modes, and the caller to act
@@ -173,7 +173,7 @@ func (d *Dashboard) readJobs(req *pageRequest) (jobList, error) {
 		if err != nil {
 			return list, err
 		}
-		list.Jobs, err = d.Search.SearchJobs(req.Context(), req.as(list.Mode), list.Search, lifecycle.MaxPage)
+		list.Jobs, err = d.Jobs.Store.SearchJobs(req.Context(), req.as(list.Mode), list.Search, lifecycle.MaxPage)
 		release()
 		if err != nil {
 			return list, err
@@ -228,7 +228,7 @@ func (d *Dashboard) listJobs(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	counts, err := d.Search.JobHours(req.Context(), req.as(list.Mode), d.Now().Add(-24*time.Hour))
+	counts, err := d.Jobs.Store.JobHours(req.Context(), req.as(list.Mode), d.Now().Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 	for _, p := range details.Participants {
 		view.People = append(view.People, person{p, slices.Contains(details.Speaking, p.ID)})
 	}
-	texts, err := d.Search.LatestTexts(ctx, j.ID, shownTalk)
+	texts, err := d.Jobs.Store.LatestTexts(ctx, j.ID, shownTalk)
 	if err != nil {
 		return view, err
 	}

@@ -147,7 +147,7 @@ func (d *Dashboard) sealState(cookie, session string, state any) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("encode a visit at a provider: %w", err)
 	}
-	return d.Sealer.Seal(cookie+" "+session, string(encoded)), nil
+	return d.Jobs.Sealer.Seal(cookie+" "+session, string(encoded)), nil
 }
 
 // takeState reads the state of a visit at a provider from its cookie, which is valid for one callback. It
@@ -158,7 +158,7 @@ func (req *pageRequest) takeState(cookie, session string, state any, secret *str
 	if err != nil {
 		return false
 	}
-	opened, err := req.d.Sealer.Open(cookie+" "+session, kept.Value)
+	opened, err := req.d.Jobs.Sealer.Open(cookie+" "+session, kept.Value)
 	return err == nil && json.Unmarshal([]byte(opened), state) == nil && account.SameSecret(req.URL.Query().Get("state"), *secret)
 }
 

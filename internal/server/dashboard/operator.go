@@ -110,7 +110,7 @@ func (d *Dashboard) botsPage(req *pageRequest) error {
 	if err != nil {
 		return notFound("There is no such page.")
 	}
-	bots, err := d.Operator.RunningBots(req.Context(), int(skip), maxBots+1)
+	bots, err := d.Jobs.Store.RunningBots(req.Context(), int(skip), maxBots+1)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 		filter.After = job.FailureCursor{At: time.UnixMilli(since), ID: last}
 	}
 	var err error
-	if shown.Jobs, err = d.Operator.FailedJobs(req.Context(), shown.Mode, filter, shownJobs+1); err != nil {
+	if shown.Jobs, err = d.Jobs.Store.FailedJobs(req.Context(), shown.Mode, filter, shownJobs+1); err != nil {
 		return err
 	}
 	if len(shown.Jobs) > shownJobs {
@@ -198,7 +198,7 @@ func (d *Dashboard) liveOperator(req *pageRequest) error {
 
 func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
 	shown.Mode, shown.Now = mode, d.Now()
-	if shown.Overview, err = d.Operator.Overview(ctx, mode, shown.Now); err != nil {
+	if shown.Overview, err = d.Jobs.Store.Overview(ctx, mode, shown.Now); err != nil {
 		return shown, err
 	}
 	shown.Host = d.Host.Read(ctx)
@@ -232,7 +232,7 @@ func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown oper
 	for _, f := range shown.Recent {
 		ids = append(ids, f.JobID)
 	}
-	if shown.Names, err = d.Search.JobNames(ctx, ids); err != nil {
+	if shown.Names, err = d.Jobs.Store.JobNames(ctx, ids); err != nil {
 		return shown, err
 	}
 	shown.Plot = plotFailures(shown.Failures, shown.Now)

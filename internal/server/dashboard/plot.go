@@ -148,7 +148,7 @@ func plotJobs(counts []job.HourCount, now time.Time) plot {
 // endpoint, or of all with an empty key.
 func (d *Dashboard) plotTries(req *pageRequest, as account.Caller, key string) ([]plot, error) {
 	now := d.Now()
-	counts, err := d.Search.TryHours(req.Context(), as, key, now.Add(-24*time.Hour))
+	counts, err := d.Jobs.Store.TryHours(req.Context(), as, key, now.Add(-24*time.Hour))
 	var latency []plotColumn
 	results := lastHours(now, func(hour time.Time) []plotPart {
 		c := find(counts, func(c webhook.HourTries) bool { return c.Hour.Equal(hour) })

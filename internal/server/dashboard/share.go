@@ -2,28 +2,14 @@ package dashboard
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 )
-
-// Shares stores links that show a recording to people who are not signed in. It is implemented
-// by store.Store.
-type Shares interface {
-	InsertShareLink(ctx context.Context, link job.ShareLink) error
-	// ShareLink returns a link, or a *job.Error with NotFound.
-	ShareLink(ctx context.Context, hash string) (job.ShareLink, error)
-	ShareLinks(ctx context.Context, jobID uuid.UUID, limit int) ([]job.ShareLink, error)
-	DeleteShareLink(ctx context.Context, jobID uuid.UUID, hash string) error
-	JobView(ctx context.Context, id uuid.UUID) (job.Job, error)
-}
 
 // shownLinks is how many links a job's page lists.
 const shownLinks = 100
@@ -48,7 +34,7 @@ func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) err
 		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.User.Email,
 		ExpiresAt: now.Add(d.ShareLifetime),
 	}
-	if err := d.Shares.InsertShareLink(req.Context(), link); err != nil {
+	if err := d.Jobs.Store.InsertShareLink(req.Context(), link); err != nil {
 		return err
 	}
 	address := d.BaseURL + "/shared?token=" + url.QueryEscape(token)
@@ -57,13 +43,13 @@ func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) err
 
 // revokeShare ends a link to a recording.
 func (d *Dashboard) revokeShare(req *pageRequest, found job.Job, _ account.Caller) error {
-	return req.redirectAfter(d.Shares.DeleteShareLink(req.Context(), found.ID, req.PostForm.Get("link")),
+	return req.redirectAfter(d.Jobs.Store.DeleteShareLink(req.Context(), found.ID, req.PostForm.Get("link")),
 		"/jobs/"+found.ID.String()+"?note=link-revoked")
 }
 
 // sharedJob returns the job of the link in the query.
 func (d *Dashboard) sharedJob(req *pageRequest) (job.Job, error) {
-	link, err := d.Shares.ShareLink(req.Context(), account.Hash(req.URL.Query().Get("token")))
+	link, err := d.Jobs.Store.ShareLink(req.Context(), account.Hash(req.URL.Query().Get("token")))
 	if job.ErrorIs(err, job.NotFound) {
 		return job.Job{}, notFound("There is no such link. It may have been revoked.")
 	}
@@ -73,7 +59,7 @@ func (d *Dashboard) sharedJob(req *pageRequest) (job.Job, error) {
 	if d.ShareLifetime <= 0 || !d.Now().Before(link.ExpiresAt) {
 		return job.Job{}, &pageError{http.StatusGone, "This link has expired. Ask for a new one."}
 	}
-	return d.Shares.JobView(req.Context(), link.JobID)
+	return d.Jobs.Store.JobView(req.Context(), link.JobID)
 }
 
 // sharedView is the data of the page of a shared recording.

@@ -256,7 +256,7 @@ func (d *Dashboard) invitationForm(req *pageRequest, token string, invitation ac
 	if !invitation.First() {
 		return form, nil
 	}
-	teams, err := d.Accounts.Consumers(req.Context())
+	teams, err := d.Jobs.Store.Consumers(req.Context())
 	for _, team := range teams[:min(len(teams), maxTeams)] {
 		form.Teams = append(form.Teams, team.Name)
 	}

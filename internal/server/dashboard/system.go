@@ -43,7 +43,7 @@ type systemView struct {
 func (d *Dashboard) systemPage(req *pageRequest) (err error) {
 	const maxCauses = 50
 	shown := systemView{SystemView: d.System.System(req.Context())}
-	if shown.Causes, err = d.Operator.FailureCauses(req.Context(), d.Now(), maxCauses); err != nil {
+	if shown.Causes, err = d.Jobs.Store.FailureCauses(req.Context(), d.Now(), maxCauses); err != nil {
 		return err
 	}
 	return req.show("system", "System", shown)

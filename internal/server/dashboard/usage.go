@@ -1,23 +1,15 @@
 package dashboard
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
-	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/jobs/job"
 )
-
-// Usage reads what jobs have used. It is implemented by store.Store.
-type Usage interface {
-	Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error)
-	TeamUsage(ctx context.Context, mode job.Mode, from, to time.Time) ([]job.TeamUsage, error)
-}
 
 // usageView is the data of the usage page.
 type usageView struct {
@@ -62,7 +54,7 @@ func (d *Dashboard) usagePage(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	if shown.Plan, err = d.Accounts.ConsumerPlan(req.Context(), req.User.ConsumerID); err != nil {
+	if shown.Plan, err = d.Jobs.Store.ConsumerPlan(req.Context(), req.User.ConsumerID); err != nil {
 		return fmt.Errorf("read a plan: %w", err)
 	}
 	return req.show("usage", "Usage", shown)
@@ -106,7 +98,7 @@ func (d *Dashboard) readUsage(req *pageRequest) (usageView, error) {
 		})
 	}
 	if shown.ByTeam {
-		if shown.Teams, err = d.Usage.TeamUsage(req.Context(), shown.Mode, from, to); err != nil {
+		if shown.Teams, err = d.Jobs.Store.TeamUsage(req.Context(), shown.Mode, from, to); err != nil {
 			return shown, err
 		}
 		for _, team := range shown.Teams {
@@ -114,7 +106,7 @@ func (d *Dashboard) readUsage(req *pageRequest) (usageView, error) {
 		}
 		return shown, nil
 	}
-	if shown.Report, err = d.Usage.Usage(req.Context(), req.as(shown.Mode), from, to); err != nil {
+	if shown.Report, err = d.Jobs.Store.Usage(req.Context(), req.as(shown.Mode), from, to); err != nil {
 		return shown, err
 	}
 	shown.Total, shown.Kept, shown.Plot = shown.Report.Total, shown.Report.Kept, plotUsage(shown.Report)

@@ -23,7 +23,7 @@ type webhooksView struct {
 func (d *Dashboard) webhooksPage(req *pageRequest) error {
 	shown := webhooksView{Mode: modeOf(req.URL.Query())}
 	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	endpoints, next, err := d.Webhooks.Endpoints(req.Context(), req.as(shown.Mode), page)
+	endpoints, next, err := d.Jobs.Endpoints(req.Context(), req.as(shown.Mode), page)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ type webhookSettings struct {
 }
 
 func (d *Dashboard) showWebhookSettings(req *pageRequest, status int, shown webhookSettings) error {
-	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
+	consumer, err := d.Jobs.Store.Consumer(req.Context(), req.User.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (d *Dashboard) setEndpoint(req *pageRequest) error {
 		form.WebhookURL = address
 		return d.showWebhookSettings(req, http.StatusBadRequest, form)
 	}
-	err := d.Accounts.ChangeConsumer(req.Context(), req.User.ConsumerID, func(c *account.Consumer) {
+	err := d.Jobs.Store.ChangeConsumer(req.Context(), req.User.ConsumerID, func(c *account.Consumer) {
 		c.WebhookURL, c.TranscriptEvent, c.CommandEvent = address, req.PostForm.Get("transcript") == "on", req.PostForm.Get("commands") == "on"
 	})
 	return req.redirectAfter(err, "/webhooks/settings?note=endpoint")
@@ -83,7 +83,7 @@ func (d *Dashboard) setEndpoint(req *pageRequest) error {
 
 // testEndpoint posts a test event to the default endpoint and shows the result.
 func (d *Dashboard) testEndpoint(req *pageRequest) error {
-	consumer, err := d.Accounts.Consumer(req.Context(), req.User.ConsumerID)
+	consumer, err := d.Jobs.Store.Consumer(req.Context(), req.User.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -104,6 +104,6 @@ func (d *Dashboard) revealSecret(req *pageRequest) error {
 
 // rotateSecret replaces the secret. The old one also signs for a day.
 func (d *Dashboard) rotateSecret(req *pageRequest) error {
-	_, _, err := account.RotateSecret(req.Context(), d.Accounts, req.User.ConsumerID, d.Now())
+	_, _, err := account.RotateSecret(req.Context(), d.Jobs.Store, req.User.ConsumerID, d.Now())
 	return req.redirectAfter(err, "/webhooks/settings?note=rotated")
 }

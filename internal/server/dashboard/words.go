@@ -43,7 +43,7 @@ type wordView struct {
 
 // wordsOf reads what was said and written during a recording.
 func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest) (wordsView, error) {
-	texts, err := d.Search.Texts(ctx, j.ID)
+	texts, err := d.Jobs.Store.Texts(ctx, j.ID)
 	if err != nil {
 		return wordsView{}, fmt.Errorf("read texts: %w", err)
 	}
@@ -95,7 +95,7 @@ func (d *Dashboard) transcriptFile(req *pageRequest, found job.Job, as account.C
 	if err != nil {
 		return err
 	}
-	texts, err := d.Search.Texts(req.Context(), found.ID)
+	texts, err := d.Jobs.Store.Texts(req.Context(), found.ID)
 	if err != nil {
 		return fmt.Errorf("read texts: %w", err)
 	}
@@ -167,12 +167,12 @@ func (d *Dashboard) searchPage(req *pageRequest) error {
 		if err != nil {
 			return err
 		}
-		view.Matches, err = d.Search.SearchTexts(req.Context(), req.as(view.Mode), view.Query, filter, shownMatches)
+		view.Matches, err = d.Jobs.Store.SearchTexts(req.Context(), req.as(view.Mode), view.Query, filter, shownMatches)
 		if err == nil {
 			view.Names, err = names(req, view.Matches, func(m job.SearchMatch) uuid.UUID { return m.JobID })
 		}
 		if err == nil && !view.Filtered() {
-			view.Jobs, err = d.Search.SearchJobs(req.Context(), req.as(view.Mode), view.Query, listPage)
+			view.Jobs, err = d.Jobs.Store.SearchJobs(req.Context(), req.as(view.Mode), view.Query, listPage)
 		}
 		release()
 		if err != nil {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 )
@@ -140,17 +138,12 @@ func (a *API) searchTexts(r *apiRequest, in searchQuery) error {
 		return err
 	}
 	filter := job.TextFilter{Speaker: in.Speaker, From: in.CreatedFrom, To: in.CreatedTo}
-	matches, err := a.Texts.SearchTexts(r.Context(), r.caller, in.Words, filter, cmp.Or(in.Limit, defaultMatches))
+	matches, err := a.Jobs.Store.SearchTexts(r.Context(), r.caller, in.Words, filter, cmp.Or(in.Limit, defaultMatches))
 	release()
 	if err != nil {
 		return fmt.Errorf("search texts: %w", err)
 	}
 	return r.respond(map[string]any{"matches": bodiesOf(matches, newMatchBody)}, nil)
-}
-
-// Usage reads what jobs have used. It is implemented by store.Store.
-type Usage interface {
-	Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error)
 }
 
 // usageBody is the UsageReport schema of api/openapi.yaml.
@@ -179,7 +172,7 @@ func (a *API) getUsage(r *apiRequest, in usageQuery) error {
 	if err != nil {
 		return err
 	}
-	report, err := a.Usage.Usage(r.Context(), r.caller, from, to)
+	report, err := a.Jobs.Store.Usage(r.Context(), r.caller, from, to)
 	if err != nil {
 		return fmt.Errorf("read the usage: %w", err)
 	}

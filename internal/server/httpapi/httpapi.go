@@ -56,14 +56,11 @@ type Settings struct {
 	BaseURL     string // where consumers reach the service
 	Version     string // of this program
 	Keys        *account.Keys
-	Audit       account.AuditStore
 	Jobs        *lifecycle.Service
 	Output      *speech.Maker
 	Tester      *lifecycle.EndpointTester
 	Recordings  Recordings
 	Formats     Formats // nil when none can be made
-	Texts       Texts
-	Usage       Usage
 	Live        *live.Hub
 	Sound       *sound.Service
 	Agents      *mcpserver.Tools // nil when agents are not served
@@ -72,13 +69,9 @@ type Settings struct {
 	Logins      *device.Flows
 	Payments    *billing.Receiver // nil when no payment secret is configured
 	Host        *host.Reader
-	JobCounts   JobCounts
 	Metrics     http.Handler // nil when there are no metrics
 	Readiness   Readiness
 	Tracer      *tracing.Tracer // nil when there are no traces
-
-	Requests Requests
-	Sealer   calendarsync.Key // of answers that are kept
 
 	Revocations *account.Revocations // nil when there are none
 	SigningKey  []byte               // signs the bots' tokens

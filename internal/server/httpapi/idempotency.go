@@ -13,17 +13,6 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// Requests keeps requests with an Idempotency-Key and their answers. It is implemented by
-// store.Store.
-type Requests interface {
-	// ClaimRequest claims a request that is new, that was kept long enough, or whose claim before
-	// a time has no answer. Otherwise it returns what is kept under the key.
-	ClaimRequest(ctx context.Context, r account.KeptRequest, abandoned time.Time) (kept account.KeptRequest, claimed bool, err error)
-	KeepAnswer(ctx context.Context, r account.KeptRequest) error
-	// ForgetRequest removes a claim, so that the request can be repeated.
-	ForgetRequest(ctx context.Context, r account.KeptRequest) error
-}
-
 const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
@@ -59,7 +48,7 @@ func (a *API) once(r *apiRequest, handle handler) error {
 	defer body.Close()
 	r.Body = body // the handler reads it again
 	hash := body.Sum(r.URL.RequestURI() + "\n")
-	kept, claimed, err := a.Requests.ClaimRequest(r.Context(), account.KeptRequest{
+	kept, claimed, err := a.Jobs.Store.ClaimRequest(r.Context(), account.KeptRequest{
 		ConsumerID: r.caller.ConsumerID, Mode: r.caller.Mode, Key: key, Hash: hash, At: time.Now(),
 	}, time.Now().Add(-answerTime))
 	switch {
@@ -75,14 +64,14 @@ func (a *API) once(r *apiRequest, handle handler) error {
 	recorder := &answerRecorder{ResponseWriter: r.ResponseWriter}
 	r.ResponseWriter = recorder
 	defer func() { // also after a panic
-		answer, keep := recorder.answer, a.Requests.KeepAnswer
+		answer, keep := recorder.answer, a.Jobs.Store.KeepAnswer
 		if answer.Status == 0 || answer.Status >= http.StatusMultipleChoices || len(answer.Body) > maxKeptAnswer {
-			keep = a.Requests.ForgetRequest
+			keep = a.Jobs.Store.ForgetRequest
 		}
 		answer.Header = r.Header().Clone()
 		encoded, err := json.Marshal(answer)
 		if err == nil {
-			kept.Answer = a.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)) // it may contain a new secret
+			kept.Answer = a.Jobs.Sealer.Seal(kept.ConsumerID.String()+" "+kept.Key, string(encoded)) // it may contain a new secret
 			err = keep(context.WithoutCancel(r.Context()), kept)
 		}
 		if err != nil {
@@ -94,7 +83,7 @@ func (a *API) once(r *apiRequest, handle handler) error {
 
 // repeatAnswer responds with an answer that was kept.
 func (a *API) repeatAnswer(r *apiRequest, kept account.KeptRequest) error {
-	opened, err := a.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
+	opened, err := a.Jobs.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
 	if err != nil {
 		return fmt.Errorf("open a kept answer: %w", err)
 	}

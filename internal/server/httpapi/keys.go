@@ -158,7 +158,7 @@ func (a *API) audit(r *apiRequest) {
 	created := r.Header().Get("Location")
 	target := cmp.Or(r.PathValue("id"), r.PathValue("deliveryId"), created[strings.LastIndex(created, "/")+1:])
 	entry := account.NewAuditEntry(r.caller.ConsumerID, r.caller.Actor(), action, target, time.Now())
-	if err := a.Audit.AppendAudit(r.Context(), entry); err != nil {
+	if err := a.Jobs.Store.AppendAudit(r.Context(), entry); err != nil {
 		a.Log.Error("cannot write to the audit log", "action", action, "request_id", r.ID, "error", err)
 	}
 }
@@ -185,7 +185,7 @@ func (a *API) listAuditLog(r *apiRequest, in pageQuery) error {
 		}
 	}
 	limit := cmp.Or(in.Limit, lifecycle.DefaultPage)
-	entries, err := a.Audit.AuditLog(r.Context(), r.caller.ConsumerID, before, limit+1)
+	entries, err := a.Jobs.Store.AuditLog(r.Context(), r.caller.ConsumerID, before, limit+1)
 	if err != nil {
 		return fmt.Errorf("list the audit log: %w", err)
 	}

@@ -38,7 +38,7 @@ func newLiveSurface(t *testing.T, change func(*httpapi.Settings)) *liveSurface {
 	t.Helper()
 	l := &liveSurface{key: adasKey, id: newAdaJob}
 	l.surface = newSurface(t, func(settings *httpapi.Settings) {
-		l.hub = live.NewHub(settings.JobCounts.(*store.Store), slog.New(slog.DiscardHandler))
+		l.hub = live.NewHub(settings.Jobs.Store, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {

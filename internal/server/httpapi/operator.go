@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,14 +19,9 @@ import (
 	"standin/internal/server/httpapi/reference"
 )
 
-// JobCounts counts the jobs that have not ended.
-type JobCounts interface {
-	CountActive(ctx context.Context) (map[job.Status]int, error)
-}
-
 // hostMetrics serves the operation of that name of api/openapi.yaml.
 func (a *API) hostMetrics(r *apiRequest) error {
-	counts, err := a.JobCounts.CountActive(r.Context())
+	counts, err := a.Jobs.Store.CountActive(r.Context())
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
@@ -217,14 +216,6 @@ func (w *stallWriter) Write(data []byte) (int, error) {
 	return w.apiRequest.Write(data)
 }
 
-// Texts returns the chat messages and captions of a job, and searches the texts of a
-// consumer's recordings.
-type Texts interface {
-	Texts(ctx context.Context, id uuid.UUID) ([]job.MeetingText, error)
-	SearchTexts(ctx context.Context, caller account.Caller, words string, filter job.TextFilter,
-		limit int) ([]job.SearchMatch, error)
-}
-
 // transcriptFormats are the formats of a transcript, by media type.
 var transcriptFormats = map[string]string{
 	"application/json": "json", "text/vtt": "vtt", "text/plain": "text", "*/*": "json", "text/*": "text", "application/*": "json",
@@ -291,7 +282,7 @@ func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest
 }
 
 func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
-	texts, err := a.Texts.Texts(ctx, id)
+	texts, err := a.Jobs.Store.Texts(ctx, id)
 	if err != nil {
 		return transcript.Document{}, err
 	}

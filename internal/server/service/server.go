@@ -45,11 +45,10 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	tester := &lifecycle.EndpointTester{Poster: s.sender, Consumers: s.store, Now: time.Now}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
-		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: s.jobs,
-		Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound,
-		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
+		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Jobs: s.jobs,
+		Live: s.live, Sound: s.sound, Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, Metrics: s.metrics.Handler(),
 		Readiness: s.health,
-		Invites:   s.invites, Calendars: s.calendars, Tester: tester, Requests: s.store, Sealer: s.calendars.Key,
+		Invites:   s.invites, Calendars: s.calendars, Tester: tester,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log), Tracer: s.tracer,
 		Unavailable: isOutage, Log: settings.Log,
@@ -73,11 +72,9 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	})
 	s.started = time.Now()
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.Keys, Sealer: s.calendars.Key, Audit: s.store,
-		Search: s.store, Operator: s.store,
+		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Keys: s.Keys,
 		Flows: s.flows, Host: machine, Mail: &mail.Store{DB: s.store}, Calendars: s.calendars,
-		Webhooks: s.jobs, Tester: tester,
-		System: s, Capacity: s, OIDC: settings.OIDC, Usage: s.store, Shares: s.store,
+		Tester: tester, System: s, Capacity: s, OIDC: settings.OIDC,
 		ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly,
