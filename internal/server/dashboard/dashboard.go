@@ -11,15 +11,12 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/account/device"
@@ -29,7 +26,7 @@ import (
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/operation/alert"
 	"standin/internal/operation/host"
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/server/httpmw"
 )
 
@@ -42,20 +39,11 @@ var styleCSS []byte
 //go:embed assets/standin.js
 var scriptJS []byte
 
-// Recordings reads stored recordings. It is implemented by storage.Recordings and
-// returns the errors of that package.
-type Recordings interface {
-	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
-	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
-	Captures(ctx context.Context, jobID uuid.UUID) ([]recording.Capture, error)
-	OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error)
-}
-
 // Settings configure a Dashboard.
 type Settings struct {
 	Users      *account.Users
 	Jobs       *lifecycle.Service
-	Recordings Recordings
+	Recordings *storage.Recordings
 	Keys       *account.Keys
 	Flows      *device.Flows // of standin login
 	Host       *host.Reader

@@ -30,6 +30,7 @@ import (
 	"standin/internal/operation/tracing"
 	"standin/internal/recording/sound"
 	"standin/internal/recording/speech"
+	"standin/internal/recording/storage"
 	"standin/internal/server/httpmw"
 	"standin/internal/server/live"
 	"standin/internal/server/mcpserver"
@@ -59,7 +60,7 @@ type Settings struct {
 	Jobs        *lifecycle.Service
 	Output      *speech.Maker
 	Tester      *lifecycle.EndpointTester
-	Recordings  Recordings
+	Recordings  *storage.Recordings
 	Formats     Formats // nil when none can be made
 	Live        *live.Hub
 	Sound       *sound.Service

@@ -21,19 +21,6 @@ import (
 	"standin/internal/recording/transcript"
 )
 
-// Recordings stores media. It is implemented by storage.Recordings and returns the
-// errors of that package.
-type Recordings interface {
-	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
-	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
-	SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (signedURL string, ok bool, err error)
-	OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error)
-	ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error)
-	DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) error
-	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string,
-		maxBytes int64) (recording.StoredObject, error)
-}
-
 // Formats makes files from recordings; see package formats.
 type Formats interface {
 	Make(ctx context.Context, consumer, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error)
