@@ -50,9 +50,9 @@ type Settings struct {
 	Tester     *lifecycle.EndpointTester
 	Mail       *mail.Store
 	Calendars  *calendarsync.Service
-	System     System
+	System     func(context.Context) SystemView // of this node
 	Alerts     *alert.Watcher
-	Capacity   Capacity     // nil when it is unknown
+	Capacity   func(context.Context) (CapacityView, error)
 	OIDC       OIDCSettings // zero without OpenID Connect
 
 	ShareLifetime time.Duration // of links to recordings; 0 allows none

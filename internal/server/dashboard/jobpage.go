@@ -166,8 +166,8 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	if view.Meeting, err = d.readMeeting(ctx, as, found, details[found.ID], entries); err != nil {
 		return view, err
 	}
-	if d.Capacity != nil && (found.Status.Teardown() || found.Status == job.Pending || found.Status == job.Dispatching) {
-		capacity, err := d.Capacity.Capacity(ctx)
+	if found.Status.Teardown() || found.Status == job.Pending || found.Status == job.Dispatching {
+		capacity, err := d.Capacity(ctx)
 		if err != nil {
 			return view, err
 		}

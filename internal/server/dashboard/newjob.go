@@ -69,13 +69,11 @@ func (d *Dashboard) newJobPage(req *pageRequest) error {
 	if _, address, _ := findMeeting(form.MeetingURL); form.Mode != job.Test {
 		form.Warning = d.linkWarning(address)
 	}
-	if d.Capacity != nil {
-		capacity, err := d.Capacity.Capacity(req.Context())
-		if err != nil {
-			return fmt.Errorf("read the capacity: %w", err)
-		}
-		form.NoCapacity = len(capacity.Hosts) > 0 && capacity.Capacity == 0
+	capacity, err := d.Capacity(req.Context())
+	if err != nil {
+		return fmt.Errorf("read the capacity: %w", err)
 	}
+	form.NoCapacity = len(capacity.Hosts) > 0 && capacity.Capacity == 0
 	return req.show("newjob", "Send a bot", form)
 }
 

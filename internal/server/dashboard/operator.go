@@ -13,13 +13,7 @@ import (
 	"standin/internal/operation/host"
 )
 
-// Capacity reports where bots run, how many fit there, and how many will be
-// needed.
-type Capacity interface {
-	Capacity(ctx context.Context) (CapacityView, error)
-}
-
-// CapacityView is the bot capacity of all hosts.
+// CapacityView is where bots run, how many fit there, and how many will be needed.
 type CapacityView struct {
 	Hosts    []HostView
 	Capacity int // bots that all hosts can run
@@ -60,7 +54,7 @@ type operatorView struct {
 	Queued   int // scheduled, or waiting for capacity
 	States   []stateCount
 	Bots     []botView
-	Capacity *CapacityView
+	Capacity CapacityView
 	Plot     failurePlot
 	Forecast plot
 	Names    map[uuid.UUID]string // of the jobs of bots and failures
@@ -222,13 +216,10 @@ func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown oper
 		ids = append(ids, b.JobID)
 		shown.Bots = append(shown.Bots, viewBot(b, shown.Now))
 	}
-	if d.Capacity != nil {
-		capacity, err := d.Capacity.Capacity(ctx)
-		if err != nil {
-			return shown, fmt.Errorf("read the capacity: %w", err)
-		}
-		shown.Capacity, shown.Forecast = &capacity, plotForecast(capacity, shown.Now)
+	if shown.Capacity, err = d.Capacity(ctx); err != nil {
+		return shown, fmt.Errorf("read the capacity: %w", err)
 	}
+	shown.Forecast = plotForecast(shown.Capacity, shown.Now)
 	for _, f := range shown.Recent {
 		ids = append(ids, f.JobID)
 	}

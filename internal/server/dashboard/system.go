@@ -1,15 +1,8 @@
 package dashboard
 
 import (
-	"context"
-
 	"standin/internal/jobs/job"
 )
-
-// System describes this node, for operators.
-type System interface {
-	System(ctx context.Context) SystemView
-}
 
 // SystemView is what a node is, and what it needs and finds.
 type SystemView struct {
@@ -42,7 +35,7 @@ type systemView struct {
 // systemPage shows the node that serves the request, and why attempts of all nodes failed.
 func (d *Dashboard) systemPage(req *pageRequest) (err error) {
 	const maxCauses = 50
-	shown := systemView{SystemView: d.System.System(req.Context())}
+	shown := systemView{SystemView: d.System(req.Context())}
 	if shown.Causes, err = d.Jobs.Store.FailureCauses(req.Context(), d.Now(), maxCauses); err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		Logins:      s.flows,
 		Payments:    &billing.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
 		Host:        host.NewReader(t.TempDir()),
-		Readiness:   readiness{},
+		Readiness:   readiness,
 		SigningKey:  signingKey,
 		Options:     httpapi.Options{IntakeSecret: intakeSecret, AdminSecret: adminSecret},
 		Log:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -217,9 +217,7 @@ type finalizer struct{ lifecycle.Finalizer }
 
 func (finalizer) WriteManifest(context.Context, job.Record) error { return nil }
 
-// readiness is a node that cannot launch bots.
-type readiness struct{}
-
-func (readiness) Readiness() []httpapi.ReadinessCheck {
+// readiness is that of a node that cannot launch bots.
+func readiness() []httpapi.ReadinessCheck {
 	return []httpapi.ReadinessCheck{{Name: "database", OK: true}, {Name: "launcher"}}
 }

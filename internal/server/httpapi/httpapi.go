@@ -70,9 +70,9 @@ type Settings struct {
 	Logins      *device.Flows
 	Payments    *billing.Receiver // nil when no payment secret is configured
 	Host        *host.Reader
-	Metrics     http.Handler // nil when there are no metrics
-	Readiness   Readiness
-	Tracer      *tracing.Tracer // nil when there are no traces
+	Metrics     http.Handler            // nil when there are no metrics
+	Readiness   func() []ReadinessCheck // whether this node can do its work; must not block
+	Tracer      *tracing.Tracer         // nil when there are no traces
 
 	Revocations *account.Revocations // nil when there are none
 	SigningKey  []byte               // signs the bots' tokens

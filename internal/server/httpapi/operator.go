@@ -61,11 +61,6 @@ func (a *API) health(r *apiRequest) error {
 	return r.respondContent("text/plain; charset=utf-8", []byte("ok\n"))
 }
 
-// Readiness knows whether this node can do its work. It must not block.
-type Readiness interface {
-	Readiness() []ReadinessCheck
-}
-
 // ReadinessCheck is the result of one check.
 type ReadinessCheck struct {
 	Name string `json:"name"`
@@ -82,7 +77,7 @@ func (a *API) readiness(r *apiRequest) error {
 		Checks []ReadinessCheck `json:"checks"`
 	}{Ready: true, Checks: []ReadinessCheck{}}
 	status := http.StatusOK
-	for _, check := range a.Readiness.Readiness() {
+	for _, check := range a.Readiness() {
 		if slices.Contains(excluded, check.Name) {
 			continue
 		}

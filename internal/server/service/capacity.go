@@ -65,7 +65,7 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 	return converted
 }
 
-// Capacity implements dashboard.Capacity.
+// Capacity returns the capacity of all nodes, for the dashboard.
 func (s *Service) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
 	f, err := s.fleet.Fleet(ctx)
 	if err != nil {

@@ -107,8 +107,8 @@ func (h *health) failure(name string) error {
 	return h.failures[name]
 }
 
-// Readiness implements httpapi.Readiness.
-func (h *health) Readiness() []httpapi.ReadinessCheck {
+// readiness returns whether the checks succeed, for probes.
+func (h *health) readiness() []httpapi.ReadinessCheck {
 	var checks []httpapi.ReadinessCheck
 	for _, c := range h.checks {
 		checks = append(checks, httpapi.ReadinessCheck{Name: c.name, OK: h.failure(c.name) == nil})
@@ -140,7 +140,7 @@ func (s *Service) newHealth(launcher func(context.Context) error) *health {
 	return &health{checks: checks, recovered: func() { s.dispatcher.Wake() }, log: s.Log, failures: make(map[string]error)}
 }
 
-// System implements dashboard.System.
+// System describes this node, for operators.
 func (s *Service) System(ctx context.Context) dashboard.SystemView {
 	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: s.Tracing.Version}}}
 	if name, err := os.Hostname(); err == nil {

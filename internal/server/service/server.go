@@ -47,7 +47,7 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	apiSettings := httpapi.Settings{
 		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Jobs: s.jobs,
 		Live: s.live, Sound: s.sound, Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, Metrics: s.metrics.Handler(),
-		Readiness: s.health,
+		Readiness: s.health.readiness,
 		Invites:   s.invites, Calendars: s.calendars, Tester: tester,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log), Tracer: s.tracer,
@@ -74,7 +74,7 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Keys: s.Keys,
 		Flows: s.flows, Host: machine, Mail: &mail.Store{DB: s.store}, Calendars: s.calendars,
-		Tester: tester, System: s, Capacity: s, OIDC: settings.OIDC,
+		Tester: tester, System: s.System, Capacity: s.Capacity, OIDC: settings.OIDC,
 		ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly,
