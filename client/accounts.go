@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -48,12 +47,12 @@ type NewAccount struct {
 
 // Accounts iterates over the accounts of the team, and those of the operator for it, oldest first.
 func (c *Client) Accounts(ctx context.Context) iter.Seq2[Account, error] {
-	return pages[Account](ctx, c, apiPath("accounts"), "accounts", url.Values{})
+	return pages[Account](ctx, c, "accounts", nil, "accounts")
 }
 
 // CreateAccount adds an account.
 func (c *Client) CreateAccount(ctx context.Context, account NewAccount) (Account, error) {
-	return fetch[Account](ctx, c, http.MethodPost, apiPath("accounts"), account)
+	return fetch[Account](ctx, c, http.MethodPost, account, "accounts")
 }
 
 // IdentityProvider is what the SSO profile of a Google Workspace domain needs, so that accounts with SAML sign in as
@@ -66,22 +65,22 @@ type IdentityProvider struct {
 
 // IdentityProvider returns the identity provider of the team.
 func (c *Client) IdentityProvider(ctx context.Context) (IdentityProvider, error) {
-	return fetch[IdentityProvider](ctx, c, http.MethodGet, apiPath("identity-provider"), nil)
+	return get[IdentityProvider](ctx, c, "identity-provider")
 }
 
 // Account returns an account of the team.
 func (c *Client) Account(ctx context.Context, id string) (Account, error) {
-	return fetch[Account](ctx, c, http.MethodGet, apiPath("accounts", id), nil)
+	return get[Account](ctx, c, "accounts", id)
 }
 
 // PatchAccount changes fields of an account of the team, by their names in the API. A nil value removes one.
 func (c *Client) PatchAccount(ctx context.Context, id string, patch map[string]any) (Account, error) {
-	return fetch[Account](ctx, c, http.MethodPatch, apiPath("accounts", id), patch)
+	return fetch[Account](ctx, c, http.MethodPatch, patch, "accounts", id)
 }
 
 // DeleteAccount removes an account of the team.
 func (c *Client) DeleteAccount(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("accounts", id), nil)
+	return c.remove(ctx, "accounts", id)
 }
 
 // ZoomApp is an app of Zoom's marketplace whose media streams the team's jobs with the platform zoom-sdk receive.
@@ -105,15 +104,15 @@ type NewZoomApp struct {
 
 // ZoomApps iterates over the apps of the team, oldest first.
 func (c *Client) ZoomApps(ctx context.Context) iter.Seq2[ZoomApp, error] {
-	return pages[ZoomApp](ctx, c, apiPath("zoom-apps"), "zoomApps", url.Values{})
+	return pages[ZoomApp](ctx, c, "zoomApps", nil, "zoom-apps")
 }
 
 // CreateZoomApp adds an app.
 func (c *Client) CreateZoomApp(ctx context.Context, app NewZoomApp) (ZoomApp, error) {
-	return fetch[ZoomApp](ctx, c, http.MethodPost, apiPath("zoom-apps"), app)
+	return fetch[ZoomApp](ctx, c, http.MethodPost, app, "zoom-apps")
 }
 
 // DeleteZoomApp removes an app.
 func (c *Client) DeleteZoomApp(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("zoom-apps", id), nil)
+	return c.remove(ctx, "zoom-apps", id)
 }

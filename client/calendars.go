@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -85,17 +84,17 @@ type CalendarEvent struct {
 
 // ConnectCalendar connects a calendar.
 func (c *Client) ConnectCalendar(ctx context.Context, calendar NewCalendar) (Calendar, error) {
-	return fetch[Calendar](ctx, c, http.MethodPost, apiPath("calendars"), calendar)
+	return fetch[Calendar](ctx, c, http.MethodPost, calendar, "calendars")
 }
 
 // Calendars iterates over the connected calendars, oldest first.
 func (c *Client) Calendars(ctx context.Context) iter.Seq2[Calendar, error] {
-	return pages[Calendar](ctx, c, apiPath("calendars"), "calendars", url.Values{})
+	return pages[Calendar](ctx, c, "calendars", nil, "calendars")
 }
 
 // Calendar returns a calendar.
 func (c *Client) Calendar(ctx context.Context, id string) (Calendar, error) {
-	return fetch[Calendar](ctx, c, http.MethodGet, apiPath("calendars", id), nil)
+	return get[Calendar](ctx, c, "calendars", id)
 }
 
 // CalendarPatch changes a calendar. A nil field does not change.
@@ -115,23 +114,23 @@ type CalendarPatch struct {
 
 // PatchCalendar changes a calendar, which is then read again.
 func (c *Client) PatchCalendar(ctx context.Context, id string, patch CalendarPatch) (Calendar, error) {
-	return fetch[Calendar](ctx, c, http.MethodPatch, apiPath("calendars", id), patch)
+	return fetch[Calendar](ctx, c, http.MethodPatch, patch, "calendars", id)
 }
 
 // SyncCalendar reads a calendar now. If it cannot be read, its State is failing or revoked.
 func (c *Client) SyncCalendar(ctx context.Context, id string) (CalendarSync, error) {
-	return fetch[CalendarSync](ctx, c, http.MethodPost, apiPath("calendars", id, "sync"), nil)
+	return fetch[CalendarSync](ctx, c, http.MethodPost, nil, "calendars", id, "sync")
 }
 
 // DisconnectCalendar disconnects a calendar. The jobs that only it asks for are cancelled
 // soon.
 func (c *Client) DisconnectCalendar(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("calendars", id), nil)
+	return c.remove(ctx, "calendars", id)
 }
 
 // CalendarEvents iterates over the upcoming meetings of a calendar, by their start.
 func (c *Client) CalendarEvents(ctx context.Context, id string) iter.Seq2[CalendarEvent, error] {
-	return pages[CalendarEvent](ctx, c, apiPath("calendars", id, "events"), "events", url.Values{})
+	return pages[CalendarEvent](ctx, c, "events", nil, "calendars", id, "events")
 }
 
 // OverrideEvent switches a meeting on or off; with nil, the rules decide.
@@ -139,5 +138,5 @@ func (c *Client) OverrideEvent(ctx context.Context, calendarID, eventID string, 
 	body := struct {
 		Override *bool `json:"override"`
 	}{override}
-	return fetch[CalendarEvent](ctx, c, http.MethodPatch, apiPath("calendars", calendarID, "events", eventID), body)
+	return fetch[CalendarEvent](ctx, c, http.MethodPatch, body, "calendars", calendarID, "events", eventID)
 }

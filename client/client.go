@@ -87,7 +87,8 @@ func (c *Client) BaseURL() string { return c.base.String() }
 
 // Health returns nil when the service is running. It needs no key.
 func (c *Client) Health(ctx context.Context) error {
-	return c.change(ctx, http.MethodGet, []string{"healthz"}, nil)
+	_, err := c.call(ctx, request{path: []string{"healthz"}}, nil)
+	return err
 }
 
 // Error is an error response of the API.
@@ -152,7 +153,7 @@ func Is(err error, code string) bool {
 
 // request is an API request.
 type request struct {
-	method     string
+	method     string   // GET if empty
 	path       []string // segments, escaped
 	query      url.Values
 	body       any    // sent as JSON unless nil
@@ -175,20 +176,25 @@ func (c *Client) call(ctx context.Context, req request, out any) (http.Header, e
 	}
 	limited := io.LimitReader(response.Body, maxResponse)
 	if err := json.NewDecoder(limited).Decode(out); err != nil {
-		return nil, fmt.Errorf("read the response to %s %s: %w", req.method, response.Request.URL.Path, err)
+		return nil, fmt.Errorf("read the response to %s %s: %w", response.Request.Method, response.Request.URL.Path, err)
 	}
 	return response.Header, nil
 }
 
-// fetch sends a request, with a body unless it is nil, and returns the JSON response.
-func fetch[T any](ctx context.Context, c *Client, method string, path []string, body any) (out T, err error) {
-	_, err = c.call(ctx, request{method: method, path: path, body: body}, &out)
+// fetch sends a request to a path of the API, with a body unless it is nil, and returns the JSON response.
+func fetch[T any](ctx context.Context, c *Client, method string, body any, path ...string) (out T, err error) {
+	_, err = c.call(ctx, request{method: method, path: apiPath(path...), body: body}, &out)
 	return out, err
 }
 
-// change sends a request whose response has no body, or one that is not needed.
-func (c *Client) change(ctx context.Context, method string, path []string, body any) error {
-	_, err := c.call(ctx, request{method: method, path: path, body: body}, nil)
+// get returns the JSON at a path of the API.
+func get[T any](ctx context.Context, c *Client, path ...string) (T, error) {
+	return fetch[T](ctx, c, http.MethodGet, nil, path...)
+}
+
+// remove sends a DELETE request to a path of the API.
+func (c *Client) remove(ctx context.Context, path ...string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: apiPath(path...)}, nil)
 	return err
 }
 

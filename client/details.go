@@ -47,7 +47,7 @@ type JobOptions struct {
 
 // JobDetails returns a job with its details.
 func (c *Client) JobDetails(ctx context.Context, id string) (JobDetails, error) {
-	return fetch[JobDetails](ctx, c, http.MethodGet, apiPath("jobs", id, "details"), nil)
+	return get[JobDetails](ctx, c, "jobs", id, "details")
 }
 
 // BatchResult is the result of one request of CreateJobs.

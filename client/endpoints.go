@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -29,7 +28,7 @@ type Me struct {
 
 // Me returns what the service knows about the key of this client.
 func (c *Client) Me(ctx context.Context) (Me, error) {
-	return fetch[Me](ctx, c, http.MethodGet, apiPath("me"), nil)
+	return get[Me](ctx, c, "me")
 }
 
 // Key is an API key.
@@ -57,18 +56,18 @@ type NewKey struct {
 // Keys iterates over the keys of the team that are not revoked, newest first. The key of the client
 // needs the scope admin.
 func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
-	return pages[Key](ctx, c, apiPath("keys"), "keys", url.Values{})
+	return pages[Key](ctx, c, "keys", nil, "keys")
 }
 
 // CreateKey creates a key, whose secret cannot be read again. The key of the client needs the scope
 // admin.
 func (c *Client) CreateKey(ctx context.Context, key NewKey) (Key, error) {
-	return fetch[Key](ctx, c, http.MethodPost, apiPath("keys"), key)
+	return fetch[Key](ctx, c, http.MethodPost, key, "keys")
 }
 
 // RevokeKey revokes a key. The key of the client needs the scope admin.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("keys", id), nil)
+	return c.remove(ctx, "keys", id)
 }
 
 // WebhookEndpoint is a URL to which webhooks are sent, with its health: one that the team
@@ -96,7 +95,7 @@ type WebhookEndpoint struct {
 // WebhookEndpoints iterates over the registered endpoints, and the URLs of jobs that webhooks
 // were sent to.
 func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint, error] {
-	return pages[WebhookEndpoint](ctx, c, apiPath("webhook-endpoints"), "endpoints", url.Values{})
+	return pages[WebhookEndpoint](ctx, c, "endpoints", nil, "webhook-endpoints")
 }
 
 // NewWebhookEndpoint is an endpoint to register.
@@ -108,12 +107,12 @@ type NewWebhookEndpoint struct {
 
 // CreateWebhookEndpoint registers an endpoint for the events of all jobs.
 func (c *Client) CreateWebhookEndpoint(ctx context.Context, endpoint NewWebhookEndpoint) (WebhookEndpoint, error) {
-	return fetch[WebhookEndpoint](ctx, c, http.MethodPost, apiPath("webhook-endpoints"), endpoint)
+	return fetch[WebhookEndpoint](ctx, c, http.MethodPost, endpoint, "webhook-endpoints")
 }
 
 // WebhookEndpoint returns an endpoint.
 func (c *Client) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
-	return fetch[WebhookEndpoint](ctx, c, http.MethodGet, apiPath("webhook-endpoints", id), nil)
+	return get[WebhookEndpoint](ctx, c, "webhook-endpoints", id)
 }
 
 // WebhookEndpointPatch has the changes of an endpoint. A nil field does not change.
@@ -125,12 +124,12 @@ type WebhookEndpointPatch struct {
 
 // PatchWebhookEndpoint changes a registered endpoint.
 func (c *Client) PatchWebhookEndpoint(ctx context.Context, id string, patch WebhookEndpointPatch) (WebhookEndpoint, error) {
-	return fetch[WebhookEndpoint](ctx, c, http.MethodPatch, apiPath("webhook-endpoints", id), patch)
+	return fetch[WebhookEndpoint](ctx, c, http.MethodPatch, patch, "webhook-endpoints", id)
 }
 
 // DeleteWebhookEndpoint deletes a registered endpoint. Its pending deliveries fail.
 func (c *Client) DeleteWebhookEndpoint(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("webhook-endpoints", id), nil)
+	return c.remove(ctx, "webhook-endpoints", id)
 }
 
 // WebhookTestResult is the response of an endpoint to a test event.
@@ -149,12 +148,12 @@ func (c *Client) TestWebhookEndpoint(ctx context.Context, id, event string) (Web
 	body := struct {
 		Event string `json:"event,omitempty"`
 	}{event}
-	return fetch[WebhookTestResult](ctx, c, http.MethodPost, apiPath("webhook-endpoints", id, "test"), body)
+	return fetch[WebhookTestResult](ctx, c, http.MethodPost, body, "webhook-endpoints", id, "test")
 }
 
 // RetryWebhookEndpoint sends the pending webhooks of an endpoint now.
 func (c *Client) RetryWebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
-	return fetch[WebhookEndpoint](ctx, c, http.MethodPost, apiPath("webhook-endpoints", id, "retry"), nil)
+	return fetch[WebhookEndpoint](ctx, c, http.MethodPost, nil, "webhook-endpoints", id, "retry")
 }
 
 // DeliveryFilter selects deliveries. Zero fields match all of them.
@@ -169,10 +168,10 @@ type DeliveryFilter struct {
 
 // TeamDeliveries iterates over the deliveries of the team, newest event first.
 func (c *Client) TeamDeliveries(ctx context.Context, filter DeliveryFilter) iter.Seq2[Delivery, error] {
-	return pages[Delivery](ctx, c, apiPath("deliveries"), "deliveries", parameters(map[string]string{
+	return pages[Delivery](ctx, c, "deliveries", parameters(map[string]string{
 		"event": filter.Event, "state": filter.State, "endpointId": filter.EndpointID, "jobId": filter.JobID,
 		"from": queryTime(filter.From), "to": queryTime(filter.To),
-	}))
+	}), "deliveries")
 }
 
 // DeliveryDetails is a delivery with the request of its latest attempt.
@@ -187,13 +186,13 @@ type DeliveryDetails struct {
 
 // Delivery returns a delivery of the team.
 func (c *Client) Delivery(ctx context.Context, id string) (DeliveryDetails, error) {
-	return fetch[DeliveryDetails](ctx, c, http.MethodGet, apiPath("deliveries", id), nil)
+	return get[DeliveryDetails](ctx, c, "deliveries", id)
 }
 
 // RedeliverDelivery sends a webhook of any kind again that was delivered or failed
 // permanently.
 func (c *Client) RedeliverDelivery(ctx context.Context, id string) (Delivery, error) {
-	return fetch[Delivery](ctx, c, http.MethodPost, apiPath("deliveries", id, "redeliver"), nil)
+	return fetch[Delivery](ctx, c, http.MethodPost, nil, "deliveries", id, "redeliver")
 }
 
 // FailedDeliveryFilter selects webhooks that failed permanently. Zero fields match
@@ -211,7 +210,7 @@ type FailedDeliveryFilter struct {
 func (c *Client) RedeliverFailed(ctx context.Context, filter FailedDeliveryFilter) (int, error) {
 	response, err := fetch[struct {
 		Count int `json:"count"`
-	}](ctx, c, http.MethodPost, apiPath("deliveries", "redeliver"), filter)
+	}](ctx, c, http.MethodPost, filter, "deliveries", "redeliver")
 	return response.Count, err
 }
 
@@ -221,6 +220,6 @@ func (c *Client) RotateWebhookSecret(ctx context.Context) (secret string, previo
 	response, err := fetch[struct {
 		Secret        string    `json:"secret"`
 		PreviousUntil time.Time `json:"previousSignsUntil"`
-	}](ctx, c, http.MethodPost, apiPath("webhook-secret", "rotate"), nil)
+	}](ctx, c, http.MethodPost, nil, "webhook-secret", "rotate")
 	return response.Secret, response.PreviousUntil, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -26,7 +25,7 @@ type TimelineEntry struct {
 
 // Timeline iterates over the history of a job, oldest first.
 func (c *Client) Timeline(ctx context.Context, id string) iter.Seq2[TimelineEntry, error] {
-	return pages[TimelineEntry](ctx, c, apiPath("jobs", id, "timeline"), "entries", url.Values{})
+	return pages[TimelineEntry](ctx, c, "entries", nil, "jobs", id, "timeline")
 }
 
 // Delivery is the delivery of an event to a webhook URL.
@@ -58,10 +57,10 @@ type Try struct {
 
 // Deliveries iterates over the webhooks of a job, in the order of their events.
 func (c *Client) Deliveries(ctx context.Context, id string) iter.Seq2[Delivery, error] {
-	return pages[Delivery](ctx, c, apiPath("jobs", id, "deliveries"), "deliveries", url.Values{})
+	return pages[Delivery](ctx, c, "deliveries", nil, "jobs", id, "deliveries")
 }
 
 // Redeliver sends a webhook again that was delivered or failed permanently.
 func (c *Client) Redeliver(ctx context.Context, id, deliveryID string) (Delivery, error) {
-	return fetch[Delivery](ctx, c, http.MethodPost, apiPath("jobs", id, "deliveries", deliveryID, "redeliver"), nil)
+	return fetch[Delivery](ctx, c, http.MethodPost, nil, "jobs", id, "deliveries", deliveryID, "redeliver")
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -114,7 +114,7 @@ func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replaye
 
 // Job returns a job.
 func (c *Client) Job(ctx context.Context, id string) (Job, error) {
-	return fetch[Job](ctx, c, http.MethodGet, apiPath("jobs", id), nil)
+	return get[Job](ctx, c, "jobs", id)
 }
 
 // WaitUntilDone polls a job until it has ended, and returns it as it is then:
@@ -142,7 +142,7 @@ type JobSettings struct {
 
 // JobSettings returns the settings of a job.
 func (c *Client) JobSettings(ctx context.Context, id string) (JobSettings, error) {
-	return fetch[JobSettings](ctx, c, http.MethodGet, apiPath("jobs", id, "settings"), nil)
+	return get[JobSettings](ctx, c, "jobs", id, "settings")
 }
 
 // JobFilter selects jobs. Zero fields match every job.
@@ -168,14 +168,14 @@ func (f JobFilter) query() url.Values {
 // Jobs iterates over the jobs that match a filter, newest first. It stops at the
 // first error.
 func (c *Client) Jobs(ctx context.Context, filter JobFilter) iter.Seq2[Job, error] {
-	return pages[Job](ctx, c, apiPath("jobs"), "jobs", filter.query())
+	return pages[Job](ctx, c, "jobs", filter.query(), "jobs")
 }
 
 // JobsWithDetails iterates like Jobs, over jobs with their details.
 func (c *Client) JobsWithDetails(ctx context.Context, filter JobFilter) iter.Seq2[JobDetails, error] {
 	query := filter.query()
 	query.Set("expand", "details")
-	return pages[JobDetails](ctx, c, apiPath("jobs"), "jobs", query)
+	return pages[JobDetails](ctx, c, "jobs", query, "jobs")
 }
 
 // JobPatch changes a job that is not yet dispatched. A nil field does not change.
@@ -192,12 +192,12 @@ type JobPatch struct {
 // PatchJob changes a job that is not yet dispatched. For other jobs the error has
 // the code invalid_state.
 func (c *Client) PatchJob(ctx context.Context, id string, patch JobPatch) (Job, error) {
-	return fetch[Job](ctx, c, http.MethodPatch, apiPath("jobs", id), patch)
+	return fetch[Job](ctx, c, http.MethodPatch, patch, "jobs", id)
 }
 
 // CancelJob cancels a job. A job that has ended does not change.
 func (c *Client) CancelJob(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("jobs", id), nil)
+	return c.remove(ctx, "jobs", id)
 }
 
 // A Command controls a bot in a meeting.
@@ -292,29 +292,27 @@ func (c *Client) queue(ctx context.Context, id, command string, body any) (strin
 func (c *Client) command(ctx context.Context, method, id, command string, body any) (string, error) {
 	queued, err := fetch[struct {
 		CommandID string `json:"commandId"`
-	}](ctx, c, method, apiPath("jobs", id, command), body)
+	}](ctx, c, method, body, "jobs", id, command)
 	return queued.CommandID, err
 }
 
 // pages iterates over a list page by page. Each page has its entries in a field.
-func pages[T any](ctx context.Context, c *Client, path []string, field string, query url.Values) iter.Seq2[T, error] {
-	const pageSize = 100
+func pages[T any](ctx context.Context, c *Client, field string, filter url.Values, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		query.Set("limit", strconv.Itoa(pageSize))
-		query.Del("cursor")
+		query := url.Values{"limit": {"100"}}
+		maps.Copy(query, filter)
 		for {
 			var page map[string]json.RawMessage
 			var items []T
 			var next *string
-			_, err := c.call(ctx, request{method: http.MethodGet, path: path, query: query}, &page)
+			_, err := c.call(ctx, request{path: apiPath(path...), query: query}, &page)
 			for name, value := range map[string]any{field: &items, "nextCursor": &next} {
 				if encoded := page[name]; err == nil && encoded != nil {
 					err = json.Unmarshal(encoded, value)
 				}
 			}
 			if err != nil {
-				var none T
-				yield(none, err)
+				yield(*new(T), err)
 				return
 			}
 			for _, item := range items {

@@ -109,7 +109,7 @@ func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Val
 	if lastEvent != "" {
 		header.Set("Last-Event-ID", lastEvent)
 	}
-	response, err := c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "live"), query: query, header: header})
+	response, err := c.send(ctx, request{path: apiPath("jobs", id, "live"), query: query, header: header})
 	if err != nil {
 		return false, err
 	}
@@ -149,7 +149,7 @@ func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Val
 // Screenshot returns the newest picture of the meeting page of a job's bot: a JPEG. It waits
 // for the first one. The error has the code invalid_state while there is none.
 func (c *Client) Screenshot(ctx context.Context, id string) ([]byte, error) {
-	response, err := c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "screenshot")})
+	response, err := c.send(ctx, request{path: apiPath("jobs", id, "screenshot")})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ var ErrLoginExpired = errors.New("the login was not authorized in time")
 
 // StartLogin starts a device flow.
 func (c *Client) StartLogin(ctx context.Context) (Login, error) {
-	return fetch[Login](ctx, c, http.MethodPost, apiPath("cli-auth", "init"), nil)
+	return fetch[Login](ctx, c, http.MethodPost, nil, "cli-auth", "init")
 }
 
 // AwaitLogin polls at an interval of at least a second until the flow is complete.

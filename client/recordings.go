@@ -115,7 +115,7 @@ type Consent struct {
 // Manifest returns the manifest of a job. The error has the code not_found as long
 // as there is none.
 func (c *Client) Manifest(ctx context.Context, id string) (Manifest, error) {
-	return fetch[Manifest](ctx, c, http.MethodGet, apiPath("jobs", id, "manifest"), nil)
+	return get[Manifest](ctx, c, "jobs", id, "manifest")
 }
 
 // Transcript is what was said in a meeting. Times in milliseconds are relative to
@@ -154,13 +154,13 @@ type TranscriptWord struct {
 // platform if it has none. The error has the code not_found as long as there is
 // neither.
 func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) {
-	return fetch[Transcript](ctx, c, http.MethodGet, apiPath("jobs", id, "transcript"), nil)
+	return get[Transcript](ctx, c, "jobs", id, "transcript")
 }
 
 // TranscriptText opens the transcript of a job as a text: in the format json, vtt
 // or text. The caller closes it.
 func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.ReadCloser, error) {
-	response, err := c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "transcript"), query: url.Values{"format": {format}}})
+	response, err := c.send(ctx, request{path: apiPath("jobs", id, "transcript"), query: url.Values{"format": {format}}})
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,8 @@ type TranscriptionOptions struct {
 // TranscribeAgain queues another transcription of a recording. Its transcript replaces
 // the current one. The error has the code invalid_state if that is not possible now.
 func (c *Client) TranscribeAgain(ctx context.Context, id string, options TranscriptionOptions) error {
-	return c.change(ctx, http.MethodPost, apiPath("jobs", id, "transcript"), options)
+	_, err := c.call(ctx, request{method: http.MethodPost, path: apiPath("jobs", id, "transcript"), body: options}, nil)
+	return err
 }
 
 // TextMatch is a text that matches a search.
@@ -200,7 +201,7 @@ func (c *Client) SearchTexts(ctx context.Context, words string, limit int) ([]Te
 		Matches []TextMatch `json:"matches"`
 	}
 	query := url.Values{"q": {words}, "limit": {strconv.Itoa(limit)}}
-	_, err := c.call(ctx, request{method: http.MethodGet, path: apiPath("search"), query: query}, &found)
+	_, err := c.call(ctx, request{path: apiPath("search"), query: query}, &found)
 	return found.Matches, err
 }
 
@@ -212,22 +213,24 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 	if from > 0 {
 		header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
-	response, err := c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "media", name), header: header})
-	for err == nil && response.StatusCode == http.StatusAccepted {
-		response.Body.Close()
-		if err := sleep(ctx, madeAgain); err != nil {
+	for {
+		response, err := c.send(ctx, request{path: apiPath("jobs", id, "media", name), header: header})
+		if err != nil {
 			return nil, err
 		}
-		response, err = c.send(ctx, request{method: http.MethodGet, path: apiPath("jobs", id, "media", name), header: header})
+		switch {
+		case response.StatusCode == http.StatusAccepted: // it is being made
+			response.Body.Close()
+			if err := sleep(ctx, madeAgain); err != nil {
+				return nil, err
+			}
+		case from > 0 && response.StatusCode != http.StatusPartialContent:
+			response.Body.Close()
+			return nil, fmt.Errorf("the service does not send %s from byte %d on", name, from)
+		default:
+			return response.Body, nil
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	if from > 0 && response.StatusCode != http.StatusPartialContent {
-		response.Body.Close()
-		return nil, fmt.Errorf("the service does not send %s from byte %d on", name, from)
-	}
-	return response.Body, nil
 }
 
 // madeAgain is the pause before a file that is being made is requested again.
@@ -297,5 +300,5 @@ func (c *Client) UploadMedia(ctx context.Context, token, id string, attempt int,
 
 // DeleteRecording deletes all files of a recording.
 func (c *Client) DeleteRecording(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, apiPath("jobs", id, "recording"), nil)
+	return c.remove(ctx, "jobs", id, "recording")
 }

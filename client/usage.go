@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"io"
-	"net/http"
 )
 
 // Usage is what jobs have used.
@@ -33,7 +32,7 @@ type UsageReport struct {
 
 func usageRequest(from, to, format string) request {
 	query := parameters(map[string]string{"format": format, "from": from, "to": to})
-	return request{method: http.MethodGet, path: apiPath("usage"), query: query}
+	return request{path: apiPath("usage"), query: query}
 }
 
 // Usage returns the usage from one day (UTC) to another, such as 2026-11-26, both included.
