@@ -9,29 +9,32 @@ import (
 
 // Account is an account with which bots sign in to a meeting platform.
 type Account struct {
-	ID            string     `json:"id"`
-	Owner         string     `json:"owner"` // team or operator
-	Platform      string     `json:"platform"`
-	Label         string     `json:"label"`
-	Address       *string    `json:"address"`
-	Group         *string    `json:"group"`
-	MaxMeetings   int        `json:"maxMeetings"`
-	Meetings      int        `json:"meetings"`  // in which it is
-	Condition     string     `json:"condition"` // ready, in_use, resting or signed_out
-	Reason        *string    `json:"reason"`
-	SAML          bool       `json:"saml"`
-	SignedInUntil *time.Time `json:"signedInUntil"` // nil if unknown
-	RestsUntil    *time.Time `json:"restsUntil"`
-	LastUsedAt    *time.Time `json:"lastUsedAt"`
-	CreatedAt     time.Time  `json:"createdAt"`
-	Uses          []struct {
-		JobID       string    `json:"jobId"`
-		At          time.Time `json:"at"`
-		Active      bool      `json:"active"`
-		Reason      string    `json:"reason"`
-		Status      string    `json:"status"`
-		FailureCode *string   `json:"failureCode"`
-	} `json:"uses"` // the last ones in jobs of the team
+	ID            string       `json:"id"`
+	Owner         string       `json:"owner"` // team or operator
+	Platform      string       `json:"platform"`
+	Label         string       `json:"label"`
+	Address       *string      `json:"address"`
+	Group         *string      `json:"group"`
+	MaxMeetings   int          `json:"maxMeetings"`
+	Meetings      int          `json:"meetings"`  // in which it is
+	Condition     string       `json:"condition"` // ready, in_use, resting or signed_out
+	Reason        *string      `json:"reason"`
+	SAML          bool         `json:"saml"`
+	SignedInUntil *time.Time   `json:"signedInUntil"` // nil if unknown
+	RestsUntil    *time.Time   `json:"restsUntil"`
+	LastUsedAt    *time.Time   `json:"lastUsedAt"`
+	CreatedAt     time.Time    `json:"createdAt"`
+	Uses          []AccountUse `json:"uses"` // the last ones in jobs of the team
+}
+
+// AccountUse is an account in the meeting of a job.
+type AccountUse struct {
+	JobID       string    `json:"jobId"`
+	At          time.Time `json:"at"`
+	Active      bool      `json:"active"`
+	Reason      string    `json:"reason"`
+	Status      string    `json:"status"`
+	FailureCode *string   `json:"failureCode"`
 }
 
 // NewAccount is an account to add. Zero fields have their defaults.

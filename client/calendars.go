@@ -80,6 +80,7 @@ type CalendarEvent struct {
 	JobID         *string    `json:"jobId"`
 	JobStatus     *string    `json:"jobStatus"`
 	Sources       []string   `json:"sources"` // feed, google, microsoft, mail, intake, api
+	Account       *string    `json:"account"` // label of the account that is invited; nil without one
 }
 
 // ConnectCalendar connects a calendar.

@@ -42,7 +42,7 @@ type Key struct {
 	CreatedBy  string     `json:"createdBy"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 	ExpiresAt  *time.Time `json:"expiresAt"`
-	Secret     string     `json:"key"` // only of a new key
+	Secret     string     `json:"key,omitempty"` // only of a new key
 }
 
 // NewKey is a key to create. Zero fields have their defaults.

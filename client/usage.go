@@ -20,14 +20,17 @@ type Usage struct {
 
 // UsageReport is the usage of a team in the mode of the key.
 type UsageReport struct {
-	From  string `json:"from"` // the first day (UTC)
-	To    string `json:"to"`   // the last day, which is included
-	Total Usage  `json:"total"`
-	Days  []struct {
-		Date string `json:"date"`
-		Usage
-	} `json:"days"` // with use, in their order
-	KeptBytes int64 `json:"keptBytes"` // of all recordings that are stored now
+	From      string     `json:"from"` // the first day (UTC)
+	To        string     `json:"to"`   // the last day, which is included
+	Total     Usage      `json:"total"`
+	Days      []UsageDay `json:"days"`      // with use, in their order
+	KeptBytes int64      `json:"keptBytes"` // of all recordings that are stored now
+}
+
+// UsageDay is the usage of a day.
+type UsageDay struct {
+	Date string `json:"date"`
+	Usage
 }
 
 func usageRequest(from, to, format string) request {

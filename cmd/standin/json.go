@@ -6,10 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
+	"standin/internal/server/httpapi"
 )
 
 // printJSON writes a value as indented JSON.
@@ -18,17 +18,12 @@ func printJSON(w io.Writer, value any) error { return writeJSON(w, value, jsonte
 // printJSONLine writes a value as a line of JSON.
 func printJSONLine(w io.Writer, value any) error { return writeJSON(w, value) }
 
-// writeJSON writes a value and a line break. Times have milliseconds, as the API writes
-// them.
+// writeJSON writes a value as the API does, and a line break.
 func writeJSON(w io.Writer, value any, options ...json.Options) error {
-	times := json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error {
-		return to.WriteToken(jsontext.String(job.Timestamp(t).String()))
-	}))
-	text, err := json.Marshal(value, append(options, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), times)...)
-	if err != nil {
-		return err
+	text, err := httpapi.EncodeJSON(value, options...)
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	_, err = w.Write(append(text, '\n'))
 	return err
 }
 

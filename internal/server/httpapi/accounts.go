@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
@@ -15,51 +16,22 @@ import (
 	"standin/internal/jobs/signin"
 )
 
-// accountBody is the Account schema of api/openapi.yaml.
-type accountBody struct {
-	ID            uuid.UUID        `json:"id"`
-	Owner         string           `json:"owner"`
-	Platform      job.Platform     `json:"platform"`
-	Label         string           `json:"label"`
-	Address       *string          `json:"address"`
-	Group         *string          `json:"group"`
-	MaxMeetings   int              `json:"maxMeetings"`
-	Meetings      int              `json:"meetings"`
-	Condition     signin.Condition `json:"condition"`
-	Reason        *string          `json:"reason"`
-	SignedInUntil *job.Timestamp   `json:"signedInUntil"`
-	SAML          bool             `json:"saml"`
-	RestsUntil    *job.Timestamp   `json:"restsUntil"`
-	LastUsedAt    *job.Timestamp   `json:"lastUsedAt"`
-	CreatedAt     job.Timestamp    `json:"createdAt"`
-	Uses          []accountUseBody `json:"uses"`
-}
-
-// accountUseBody is a use in the Account schema.
-type accountUseBody struct {
-	JobID       uuid.UUID     `json:"jobId"`
-	At          job.Timestamp `json:"at"`
-	Active      bool          `json:"active"`
-	Reason      string        `json:"reason"`
-	Status      job.Status    `json:"status"`
-	FailureCode *string       `json:"failureCode"`
-}
-
 // newAccountBody returns an account as a team sees it, with its own jobs.
-func newAccountBody(a signin.Account, consumer uuid.UUID) accountBody {
+func newAccountBody(a signin.Account, consumer uuid.UUID) client.Account {
 	condition, reason := a.Condition(time.Now())
-	body := accountBody{
-		ID: a.ID, Owner: "team", Platform: a.Platform, Label: a.Label, Address: orNull(a.Address), Group: orNull(a.Group),
-		MaxMeetings: a.MaxMeetings, Meetings: a.Meetings(), Condition: condition, Reason: orNull(reason),
-		SAML: a.SAML, SignedInUntil: job.NullTimestamp(a.SignedInUntil), RestsUntil: job.NullTimestamp(a.RestsUntil),
-		LastUsedAt: job.NullTimestamp(a.LastUsedAt), CreatedAt: job.Timestamp(a.CreatedAt), Uses: []accountUseBody{},
+	body := client.Account{
+		ID: a.ID.String(), Owner: "team", Platform: string(a.Platform), Label: a.Label, Address: orNull(a.Address), Group: orNull(a.Group),
+		MaxMeetings: a.MaxMeetings, Meetings: a.Meetings(), Condition: string(condition), Reason: orNull(reason),
+		SAML: a.SAML, SignedInUntil: timeOrNull(a.SignedInUntil), RestsUntil: timeOrNull(a.RestsUntil),
+		LastUsedAt: timeOrNull(a.LastUsedAt), CreatedAt: a.CreatedAt, Uses: []client.AccountUse{},
 	}
 	if a.ConsumerID == uuid.Nil {
 		body.Owner = "operator"
 	}
 	for _, use := range a.LastUses(consumer) {
-		body.Uses = append(body.Uses, accountUseBody{
-			use.JobID, job.Timestamp(use.At), use.Active, use.Reason, use.Status, orNull(string(use.FailureCode)),
+		body.Uses = append(body.Uses, client.AccountUse{
+			JobID: use.JobID.String(), At: use.At, Active: use.Active, Reason: use.Reason, Status: string(use.Status),
+			FailureCode: orNull(string(use.FailureCode)),
 		})
 	}
 	return body
@@ -81,8 +53,9 @@ func (a *API) listAccounts(r *apiRequest, in pageQuery) error {
 	accounts, next, err := lifecycle.PageOf(in.page(), lifecycle.AccountList, accounts, func(found signin.Account) (int64, uuid.UUID) {
 		return found.CreatedAt.UnixMilli(), found.ID
 	})
-	return respondPage(r, "accounts", accounts, func(found signin.Account) accountBody { return newAccountBody(found, r.caller.ConsumerID) },
-		next, err)
+	return respondPage(r, "accounts", accounts, func(found signin.Account) client.Account {
+		return newAccountBody(found, r.caller.ConsumerID)
+	}, next, err)
 }
 
 // accountRequest is the AccountCreate schema of api/openapi.yaml.

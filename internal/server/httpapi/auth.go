@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/client"
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/base/text"
@@ -163,13 +164,6 @@ func (r *apiRequest) address() string {
 	return httpmw.AddressKey(r.api.TrustedProxies.ClientAddress(r.Request))
 }
 
-// flowBody is the response of the initLogin operation.
-type flowBody struct {
-	Nonce     string        `json:"nonce"`
-	VerifyURL string        `json:"verifyUrl"`
-	ExpiresAt job.Timestamp `json:"expiresAt"`
-}
-
 // pollBody is the response of the pollLogin operation.
 type pollBody struct {
 	Status device.Status `json:"status"`
@@ -179,7 +173,9 @@ type pollBody struct {
 
 func (a *API) initLogin(r *apiRequest) error {
 	flow, err := a.Logins.Init(r.Context(), r.address(), r.UserAgent())
-	return r.respondStatus(http.StatusCreated, flowBody{flow.Nonce, flow.VerifyURL, job.Timestamp(flow.ExpiresAt)}, loginError(err))
+	return r.respondStatus(http.StatusCreated, client.Login{
+		Nonce: flow.Nonce, VerifyURL: flow.VerifyURL, ExpiresAt: flow.ExpiresAt,
+	}, loginError(err))
 }
 
 func (a *API) pollLogin(r *apiRequest) error {

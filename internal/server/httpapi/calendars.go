@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/account"
 	"standin/internal/calendar/calendarapi"
 	"standin/internal/calendar/calendarsync"
@@ -123,44 +124,20 @@ func newCalendarBody(c calendarsync.Calendar) calendarBody {
 	}
 }
 
-// calendarEventBody is the CalendarEvent schema of api/openapi.yaml.
-type calendarEventBody struct {
-	ID            uuid.UUID      `json:"id"`
-	ICalUID       string         `json:"icalUid"`
-	OriginalStart *job.Timestamp `json:"originalStart"`
-	Title         string         `json:"title"`
-	Organizer     *string        `json:"organizer"`
-	StartsAt      job.Timestamp  `json:"startsAt"`
-	EndsAt        job.Timestamp  `json:"endsAt"`
-	TimeZone      *string        `json:"timeZone"`
-	MeetingURL    *string        `json:"meetingUrl"`
-	Platform      *string        `json:"platform"`
-	Participants  int            `json:"participants"`
-	Response      *string        `json:"response"`
-	Record        bool           `json:"record"`
-	Reason        string         `json:"reason"`
-	Override      *bool          `json:"override"`
-	JobID         *uuid.UUID     `json:"jobId"`
-	JobStatus     *string        `json:"jobStatus"`
-	Sources       []string       `json:"sources"`
-	Account       *string        `json:"account"`
-}
-
 // newCalendarEventBody returns an event with the account among accounts that is invited to it.
-func newCalendarEventBody(e calendarsync.Event, accounts []signin.Account) calendarEventBody {
-	invited := ""
+func newCalendarEventBody(e calendarsync.Event, accounts []signin.Account) client.CalendarEvent {
+	body := client.CalendarEvent{
+		ID: e.ID.String(), ICalUID: e.UID, OriginalStart: timeOrNull(e.Original), Title: e.Title, Organizer: orNull(e.Organizer),
+		StartsAt: e.Start, EndsAt: e.End, TimeZone: orNull(e.Zone), MeetingURL: orNull(e.MeetingURL),
+		Platform: orNull(string(e.Platform)), Participants: e.Attendees, Response: orNull(e.Response),
+		Record: e.Record, Reason: e.Reason, Override: e.Override, JobID: idOrNull(e.JobID), JobStatus: orNull(string(e.Job)), Sources: e.Sources,
+	}
 	for _, account := range accounts {
 		if account.IsInvited(e.Platform, e.Guests) {
-			invited = account.Label
+			body.Account = &account.Label
 		}
 	}
-	return calendarEventBody{
-		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: orNull(e.Organizer),
-		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: orNull(e.Zone), MeetingURL: orNull(e.MeetingURL),
-		Platform: orNull(string(e.Platform)), Participants: e.Attendees, Response: orNull(e.Response),
-		Record: e.Record, Reason: e.Reason, Override: e.Override, JobID: orNull(e.JobID), JobStatus: orNull(string(e.Job)),
-		Sources: e.Sources, Account: orNull(invited),
-	}
+	return body
 }
 
 func (a *API) createCalendar(r *apiRequest) error {
@@ -256,7 +233,7 @@ func (a *API) listCalendarEvents(r *apiRequest, in calendarEventsQuery) error {
 		return e.Start.UnixMilli(), e.ID
 	})
 	accounts, accountsErr := a.Jobs.Accounts(r.Context(), accountTeam(r.caller))
-	return respondPage(r, "events", found, func(e calendarsync.Event) calendarEventBody { return newCalendarEventBody(e, accounts) }, next,
+	return respondPage(r, "events", found, func(e calendarsync.Event) client.CalendarEvent { return newCalendarEventBody(e, accounts) }, next,
 		cmp.Or(err, accountsErr))
 }
 

@@ -8,33 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
+	"standin/client"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 )
 
-// entryBody is the TimelineEntry schema of api/openapi.yaml.
-type entryBody struct {
-	ID         uuid.UUID       `json:"id"`
-	Attempt    int             `json:"attempt"`
-	Source     job.Source      `json:"source"`
-	Kind       string          `json:"kind"`
-	EmittedAt  job.Timestamp   `json:"emittedAt"`
-	ReceivedAt job.Timestamp   `json:"receivedAt"`
-	Applied    bool            `json:"applied"`
-	Reason     *string         `json:"reason"`
-	From       job.Status      `json:"from"`
-	To         job.Status      `json:"to"`
-	Data       json.RawMessage `json:"data"`
-}
-
-func newEntryBody(e job.TimelineEntry) entryBody {
-	body := entryBody{
-		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
-		Kind:      string(e.Kind),
-		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
-		Applied: e.Applied, Reason: orNull(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
+func newEntryBody(e job.TimelineEntry) client.TimelineEntry {
+	body := client.TimelineEntry{
+		ID: e.ID.String(), Attempt: e.Attempt, Source: string(e.Source), Kind: string(e.Kind), EmittedAt: e.EmittedAt, ReceivedAt: e.ReceivedAt,
+		Applied: e.Applied, Reason: orNull(string(e.Reason)), From: string(e.From), To: string(e.To), Data: e.Data,
 	}
 	if len(body.Data) == 0 {
 		body.Data = json.RawMessage("{}")
@@ -47,45 +29,17 @@ func (a *API) listTimeline(r *apiRequest, in pageQuery) error {
 	return respondPage(r, "entries", entries, newEntryBody, next, err)
 }
 
-// deliveryBody is the Delivery schema of api/openapi.yaml.
-type deliveryBody struct {
-	ID        string                `json:"deliveryId"`
-	JobID     *uuid.UUID            `json:"jobId"`
-	Event     string                `json:"event"`
-	URL       string                `json:"url"`
-	Sequence  int64                 `json:"sequence"`
-	EmittedAt job.Timestamp         `json:"emittedAt"`
-	Version   int                   `json:"version"`
-	State     webhook.DeliveryState `json:"state"`
-	Attempt   int                   `json:"attempt"`
-	NextTryAt *job.Timestamp        `json:"nextTryAt"`
-	EndedAt   *job.Timestamp        `json:"endedAt"`
-	EndReason *string               `json:"endReason"`
-	Tries     []tryBody             `json:"tries"`
-}
-
-// tryBody is the DeliveryTry schema of api/openapi.yaml.
-type tryBody struct {
-	Number       int           `json:"number"`
-	StartedAt    job.Timestamp `json:"startedAt"`
-	LatencyMS    int64         `json:"latencyMs"`
-	Status       *int          `json:"status"`
-	Error        *string       `json:"error"`
-	ResponseBody string        `json:"responseBody"`
-}
-
-func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
-	return deliveryBody{
-		ID: d.ID, JobID: orNull(d.JobID), Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
-		Version: d.Version, State: d.State, Attempt: d.Attempt,
-		NextTryAt: job.NullTimestamp(d.NextTryAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: orNull(d.EndReason),
-		Tries: bodiesOf(d.Tries, newTryBody),
+func newDeliveryBody(d webhook.DeliveryRecord) client.Delivery {
+	return client.Delivery{
+		DeliveryID: d.ID, JobID: idOrNull(d.JobID), Event: d.Event, URL: d.URL, Sequence: int(d.Sequence), EmittedAt: d.EmittedAt,
+		Version: d.Version, State: string(d.State), Attempt: d.Attempt, NextTryAt: timeOrNull(d.NextTryAt), EndedAt: timeOrNull(d.EndedAt),
+		EndReason: orNull(d.EndReason), Tries: bodiesOf(d.Tries, newTryBody),
 	}
 }
 
-func newTryBody(t webhook.Try) tryBody {
-	return tryBody{
-		Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(), Status: orNull(t.StatusCode),
+func newTryBody(t webhook.Try) client.Try {
+	return client.Try{
+		Number: t.Number, StartedAt: t.StartedAt, LatencyMS: int(t.Latency.Milliseconds()), Status: orNull(t.StatusCode),
 		Error: orNull(t.Error), ResponseBody: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 	}
 }
@@ -103,21 +57,10 @@ func (a *API) redeliver(r *apiRequest) error {
 // defaultMatches is the number of matches of a search that names no limit.
 const defaultMatches = 50
 
-// matchBody is the TextMatch schema of api/openapi.yaml.
-type matchBody struct {
-	JobID        uuid.UUID     `json:"jobId"`
-	JobCreatedAt job.Timestamp `json:"jobCreatedAt"`
-	MeetingURL   string        `json:"meetingUrl"`
-	Kind         job.TextKind  `json:"kind"`
-	StartMs      int64         `json:"startMs"`
-	Speaker      string        `json:"speaker"`
-	Text         string        `json:"text"`
-}
-
-func newMatchBody(m job.SearchMatch) matchBody {
-	return matchBody{
-		JobID: m.JobID, JobCreatedAt: job.Timestamp(m.CreatedAt), MeetingURL: m.MeetingURL,
-		Kind: m.Kind, StartMs: max(0, m.StartMs), Speaker: m.Speaker, Text: m.Text,
+func newMatchBody(m job.SearchMatch) client.TextMatch {
+	return client.TextMatch{
+		JobID: m.JobID.String(), JobCreatedAt: m.CreatedAt, MeetingURL: m.MeetingURL,
+		Kind: string(m.Kind), StartMS: max(0, m.StartMs), Speaker: m.Speaker, Text: m.Text,
 	}
 }
 
@@ -146,21 +89,6 @@ func (a *API) searchTexts(r *apiRequest, in searchQuery) error {
 	return r.respond(map[string]any{"matches": bodiesOf(matches, newMatchBody)}, nil)
 }
 
-// usageBody is the UsageReport schema of api/openapi.yaml.
-type usageBody struct {
-	From  string          `json:"from"`
-	To    string          `json:"to"`
-	Total job.UsageFields `json:"total"`
-	Days  []usageDayBody  `json:"days"`
-	Kept  int64           `json:"keptBytes"`
-}
-
-// usageDayBody is the UsageDay schema of api/openapi.yaml.
-type usageDayBody struct {
-	Date string `json:"date"`
-	job.UsageFields
-}
-
 type usageQuery struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -179,9 +107,11 @@ func (a *API) getUsage(r *apiRequest, in usageQuery) error {
 	if in.Format == "csv" {
 		return r.respondContent("text/csv; charset=utf-8", report.CSV())
 	}
-	return r.respond(usageBody{
+	return r.respond(client.UsageReport{
 		From: report.From.Format(time.DateOnly), To: report.To.Format(time.DateOnly),
-		Total: report.Total.Fields(), Kept: max(0, report.Kept),
-		Days: bodiesOf(report.Days, func(day job.UsageDay) usageDayBody { return usageDayBody{day.Day.Format(time.DateOnly), day.Fields()} }),
+		Total: client.Usage(report.Total.Fields()), KeptBytes: max(0, report.Kept),
+		Days: bodiesOf(report.Days, func(day job.UsageDay) client.UsageDay {
+			return client.UsageDay{Date: day.Day.Format(time.DateOnly), Usage: client.Usage(day.Fields())}
+		}),
 	}, nil)
 }

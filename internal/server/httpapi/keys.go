@@ -9,66 +9,27 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 )
 
-// meBody is the response of the getMe operation.
-type meBody struct {
-	Consumer meConsumer `json:"consumer"`
-	Key      meKey      `json:"key"`
-	Service  meService  `json:"service"`
-}
-
-type meConsumer struct {
-	ID   uuid.UUID `json:"id"`
-	Name string    `json:"name"`
-}
-
-type meKey struct {
-	ID        uuid.UUID      `json:"id"`
-	Name      string         `json:"name"`
-	Mode      job.Mode       `json:"mode"`
-	Scope     account.Scope  `json:"scope"`
-	CreatedAt job.Timestamp  `json:"createdAt"`
-	ExpiresAt *job.Timestamp `json:"expiresAt"`
-}
-
-type meService struct {
-	Version string `json:"version"`
-}
-
 // getMe tells a caller whose key it has.
 func (a *API) getMe(r *apiRequest) error {
 	token, _ := r.bearer()
 	key, err := a.Keys.Find(r.Context(), token) // an error if it was revoked just now
-	return r.respond(meBody{
-		Consumer: meConsumer{key.ConsumerID, key.Consumer},
-		Key:      meKey{key.ID, key.Name, key.Mode, key.Scope, job.Timestamp(key.CreatedAt), job.NullTimestamp(key.ExpiresAt)},
-		Service:  meService{a.Version},
-	}, err)
+	var me client.Me
+	me.Team.ID, me.Team.Name, me.Service.Version = key.ConsumerID.String(), key.Consumer, a.Version
+	me.Key.ID, me.Key.Name, me.Key.Mode, me.Key.Scope = key.ID.String(), key.Name, string(key.Mode), string(key.Scope)
+	me.Key.CreatedAt, me.Key.ExpiresAt = key.CreatedAt, timeOrNull(key.ExpiresAt)
+	return r.respond(me, err)
 }
 
-// keyBody is the Key schema of api/openapi.yaml.
-type keyBody struct {
-	ID         uuid.UUID      `json:"id"`
-	Name       string         `json:"name"`
-	Mode       job.Mode       `json:"mode"`
-	Scope      account.Scope  `json:"scope"`
-	Prefix     string         `json:"prefix"`
-	CreatedAt  job.Timestamp  `json:"createdAt"`
-	CreatedBy  string         `json:"createdBy"`
-	LastUsedAt *job.Timestamp `json:"lastUsedAt"`
-	ExpiresAt  *job.Timestamp `json:"expiresAt"`
-	Secret     string         `json:"key,omitempty"` // only of a new key
-}
-
-func newKeyBody(key account.Key) keyBody {
-	return keyBody{
-		ID: key.ID, Name: key.Name, Mode: key.Mode, Scope: key.Scope, Prefix: key.Prefix, CreatedAt: job.Timestamp(key.CreatedAt),
-		CreatedBy:  key.CreatedBy,
-		LastUsedAt: job.NullTimestamp(key.LastUsedAt), ExpiresAt: job.NullTimestamp(key.ExpiresAt),
+func newKeyBody(key account.Key) client.Key {
+	return client.Key{
+		ID: key.ID.String(), Name: key.Name, Mode: string(key.Mode), Scope: string(key.Scope), Prefix: key.Prefix, CreatedAt: key.CreatedAt,
+		CreatedBy: key.CreatedBy, LastUsedAt: timeOrNull(key.LastUsedAt), ExpiresAt: timeOrNull(key.ExpiresAt),
 	}
 }
 
@@ -97,12 +58,9 @@ func (a *API) createKey(r *apiRequest) error {
 	key, secret, err := a.Keys.Create(r.Context(), r.caller, request.Mode, account.KeyOptions{
 		Name: request.Name, Scope: request.Scope, ExpiresAt: request.ExpiresAt,
 	})
-	if err != nil {
-		return fmt.Errorf("create a key: %w", err)
-	}
 	body := newKeyBody(key)
 	body.Secret = secret
-	return r.respondStatus(http.StatusCreated, body, nil)
+	return r.respondStatus(http.StatusCreated, body, err)
 }
 
 func (a *API) revokeKey(r *apiRequest) error {

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/google/uuid"
 
 	"standin/api"
 	"standin/internal/account"
 	"standin/internal/base/budget"
-	"standin/internal/base/text"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/server/httpmw"
@@ -182,11 +184,21 @@ func changing(change func(context.Context, account.Caller, uuid.UUID) error) han
 
 // writeJSON responds with a JSON body.
 func (r *apiRequest) writeJSON(status int, value any) {
-	body, err := text.EncodeJSON(value)
+	body, err := EncodeJSON(value)
 	if err != nil {
 		panic(fmt.Sprintf("encode a response: %v", err)) // every value is from this service
 	}
-	r.write(status, "application/json", append(body, '\n'))
+	r.write(status, "application/json", body)
+}
+
+// EncodeJSON returns a value as JSON in the form of the API, with a line break at its end: times have milliseconds, and
+// what only HTML needs is not escaped.
+func EncodeJSON(value any, options ...json.Options) ([]byte, error) {
+	times := json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error {
+		return to.WriteToken(jsontext.String(job.Timestamp(t).String()))
+	}))
+	encoded, err := json.Marshal(value, append(options, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), times)...)
+	return append(encoded, '\n'), err
 }
 
 // write responds with a complete body, which the client must read within the
@@ -212,6 +224,22 @@ func bodiesOf[T, B any](values []T, body func(T) B) []B {
 		bodies[i] = body(value)
 	}
 	return bodies
+}
+
+// timeOrNull is orNull for a time.
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// idOrNull is orNull for an ID.
+func idOrNull(id uuid.UUID) *string {
+	if id == uuid.Nil {
+		return nil
+	}
+	return new(id.String())
 }
 
 // orNull returns a pointer to a value, nil for the zero value, so that it is

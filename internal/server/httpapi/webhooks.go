@@ -10,42 +10,22 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/webhook"
 )
 
-// endpointBody is the WebhookEndpoint schema of api/openapi.yaml.
-type endpointBody struct {
-	ID              uuid.UUID               `json:"id"`
-	URL             string                  `json:"url"`
-	Registered      bool                    `json:"registered"`
-	Events          []string                `json:"events"`
-	Description     string                  `json:"description"`
-	Enabled         bool                    `json:"enabled"`
-	CreatedAt       *job.Timestamp          `json:"createdAt"`
-	State           lifecycle.EndpointState `json:"state"`
-	Failures        int                     `json:"failures"`
-	FailingSince    *job.Timestamp          `json:"failingSince"`
-	LastTryAt       *job.Timestamp          `json:"lastTryAt"`
-	LatencyMS       *int64                  `json:"latencyMs"`
-	LastStatus      *int                    `json:"lastStatus"`
-	LastError       *string                 `json:"lastError"`
-	LastDeliveredAt *job.Timestamp          `json:"lastDeliveredAt"`
-	Waiting         int64                   `json:"waiting"`
-	NextTryAt       *job.Timestamp          `json:"nextTryAt"`
-}
-
-func newEndpointBody(e webhook.Endpoint) endpointBody {
-	body := endpointBody{
-		ID: e.ID, URL: e.URL, Registered: e.Registered, Events: append([]string{}, e.Events...), Description: e.Description,
-		Enabled: e.Enabled || !e.Registered, CreatedAt: job.NullTimestamp(e.CreatedAt),
-		State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: job.NullTimestamp(e.FailingSince),
-		LastTryAt: job.NullTimestamp(e.LastTryAt), LastStatus: orNull(e.LastStatus), LastError: orNull(e.LastError),
-		LastDeliveredAt: job.NullTimestamp(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: job.NullTimestamp(e.NextTryAt),
+func newEndpointBody(e webhook.Endpoint) client.WebhookEndpoint {
+	body := client.WebhookEndpoint{
+		ID: e.ID.String(), URL: e.URL, Registered: e.Registered, Events: append([]string{}, e.Events...), Description: e.Description,
+		Enabled: e.Enabled || !e.Registered, CreatedAt: timeOrNull(e.CreatedAt),
+		State: string(lifecycle.StateOf(e)), Failures: e.Failures, FailingSince: timeOrNull(e.FailingSince),
+		LastTryAt: timeOrNull(e.LastTryAt), LastStatus: orNull(e.LastStatus), LastError: orNull(e.LastError),
+		LastDeliveredAt: timeOrNull(e.LastDeliveredAt), Waiting: int(e.Waiting), NextTryAt: timeOrNull(e.NextTryAt),
 	}
 	if !e.LastTryAt.IsZero() {
-		body.LatencyMS = new(e.Latency.Milliseconds())
+		body.LatencyMS = new(int(e.Latency.Milliseconds()))
 	}
 	return body
 }
@@ -111,15 +91,9 @@ func (a *API) testWebhookEndpoint(r *apiRequest, request testRequest) error {
 		return fmt.Errorf("test a webhook endpoint: %w", err)
 	}
 	answer := newTryBody(try)
-	return r.respond(struct {
-		Event        string  `json:"event"`
-		Acknowledged bool    `json:"acknowledged"`
-		Status       *int    `json:"status"`
-		LatencyMS    int64   `json:"latencyMs"`
-		Error        *string `json:"error"`
-		ResponseBody string  `json:"responseBody"`
-	}{
-		request.Event, try.Acknowledged(), answer.Status, answer.LatencyMS, answer.Error, answer.ResponseBody,
+	return r.respond(client.WebhookTestResult{
+		Event: request.Event, Acknowledged: try.Acknowledged(), Status: answer.Status, LatencyMS: answer.LatencyMS, Error: answer.Error,
+		ResponseBody: answer.ResponseBody,
 	}, nil)
 }
 
@@ -164,7 +138,7 @@ func (a *API) getDelivery(r *apiRequest) error {
 		}
 	}
 	return r.respond(struct {
-		deliveryBody
+		client.Delivery
 		Headers []headerBody `json:"headers"`
 		Body    string       `json:"body"`
 	}{newDeliveryBody(found.DeliveryRecord), headers, string(found.Request.Body)}, nil)

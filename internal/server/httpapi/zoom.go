@@ -5,24 +5,17 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/zoomstream"
 )
 
-// zoomAppBody is the ZoomApp schema of api/openapi.yaml.
-type zoomAppBody struct {
-	ID        uuid.UUID      `json:"id"`
-	Label     string         `json:"label"`
-	ClientID  string         `json:"clientId"`
-	Record    bool           `json:"record"`
-	HeardAt   *job.Timestamp `json:"heardAt"`
-	CreatedAt job.Timestamp  `json:"createdAt"`
-}
-
-func newZoomAppBody(a zoomstream.App) zoomAppBody {
-	return zoomAppBody{a.ID, a.Label, a.ClientID, a.Record, job.NullTimestamp(a.HeardAt), job.Timestamp(a.CreatedAt)}
+func newZoomAppBody(a zoomstream.App) client.ZoomApp {
+	return client.ZoomApp{
+		ID: a.ID.String(), Label: a.Label, ClientID: a.ClientID, Record: a.Record, HeardAt: timeOrNull(a.HeardAt), CreatedAt: a.CreatedAt,
+	}
 }
 
 func (a *API) listZoomApps(r *apiRequest, in pageQuery) error {
