@@ -47,15 +47,9 @@ func accountTeam(caller account.Caller) uuid.UUID {
 
 func (a *API) listAccounts(r *apiRequest, in pageQuery) error {
 	accounts, err := a.Jobs.Accounts(r.Context(), accountTeam(r.caller))
-	if err != nil {
-		return err
-	}
-	accounts, next, err := lifecycle.PageOf(in.page(), lifecycle.AccountList, accounts, func(found signin.Account) (int64, uuid.UUID) {
+	return respondPart(r, in, lifecycle.AccountList, "accounts", accounts, func(found signin.Account) (int64, uuid.UUID) {
 		return found.CreatedAt.UnixMilli(), found.ID
-	})
-	return respondPage(r, "accounts", accounts, func(found signin.Account) client.Account {
-		return newAccountBody(found, r.caller.ConsumerID)
-	}, next, err)
+	}, func(found signin.Account) client.Account { return newAccountBody(found, r.caller.ConsumerID) }, err)
 }
 
 // accountRequest is the AccountCreate schema of api/openapi.yaml.
@@ -77,10 +71,7 @@ func (a *API) createAccount(r *apiRequest, in accountRequest) error {
 		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group,
 		MaxMeetings: in.MaxMeetings, SAML: in.SAML,
 	}, signin.State{Cookies: []byte(in.Cookies)})
-	if err != nil {
-		return err
-	}
-	return r.respondCreated("accounts", added.ID, newAccountBody(added, r.caller.ConsumerID))
+	return r.respondCreated("accounts", added.ID, newAccountBody(added, r.caller.ConsumerID), err)
 }
 
 // identityProvider returns with what the accounts of the caller's team sign in by SAML.

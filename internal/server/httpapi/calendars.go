@@ -97,31 +97,20 @@ func (c calendarJob) options() calendarsync.JobOptions {
 	return options
 }
 
-// calendarBody is the Calendar schema of api/openapi.yaml.
+// calendarBody is the Calendar schema of api/openapi.yaml, with all rules and the settings of the jobs.
 type calendarBody struct {
-	ID          uuid.UUID               `json:"id"`
-	Provider    calendarapi.Provider    `json:"provider"`
-	Name        string                  `json:"name"`
-	Address     string                  `json:"address"`
-	Email       *string                 `json:"email"`
-	Rules       calendarsync.Rules      `json:"rules"`
-	Job         calendarsync.JobOptions `json:"job"`
-	PollSeconds int                     `json:"pollSeconds"`
-	State       calendarsync.State      `json:"state"`
-	Error       *string                 `json:"error"`
-	SyncedAt    *job.Timestamp          `json:"syncedAt"`
-	NextSyncAt  job.Timestamp           `json:"nextSyncAt"`
-	CreatedAt   job.Timestamp           `json:"createdAt"`
+	client.Calendar
+	Rules calendarsync.Rules      `json:"rules"`
+	Job   calendarsync.JobOptions `json:"job"`
 }
 
 func newCalendarBody(c calendarsync.Calendar) calendarBody {
 	c.Rules.Record = c.Rules.Conditions(c.Email)
-	return calendarBody{
-		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: orNull(c.Email), Rules: c.Rules, Job: c.Job,
-		PollSeconds: int(c.Poll / time.Second),
-		State:       c.State, Error: orNull(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt),
-		CreatedAt: job.Timestamp(c.CreatedAt),
-	}
+	return calendarBody{client.Calendar{
+		ID: c.ID.String(), Provider: string(c.Provider), Name: c.Name, Address: c.Address, Email: orNull(c.Email),
+		PollSeconds: int(c.Poll / time.Second), State: string(c.State), Error: orNull(c.Error), SyncedAt: timeOrNull(c.SyncedAt),
+		NextSyncAt: c.DueAt, CreatedAt: c.CreatedAt,
+	}, c.Rules, c.Job}
 }
 
 // newCalendarEventBody returns an event with the account among accounts that is invited to it.
@@ -153,21 +142,14 @@ func (a *API) createCalendar(r *apiRequest) error {
 		Job:  request.Job.options(),
 		Poll: time.Duration(request.PollSeconds) * time.Second,
 	})
-	if err != nil {
-		return fmt.Errorf("connect a calendar: %w", err)
-	}
-	return r.respondCreated("calendars", c.ID, newCalendarBody(c))
+	return r.respondCreated("calendars", c.ID, newCalendarBody(c), err)
 }
 
 func (a *API) listCalendars(r *apiRequest, in pageQuery) error {
 	found, err := a.Calendars.Calendars(r.Context(), r.caller)
-	if err != nil {
-		return err
-	}
-	found, next, err := lifecycle.PageOf(in.page(), lifecycle.CalendarList, found, func(c calendarsync.Calendar) (int64, uuid.UUID) {
+	return respondPart(r, in, lifecycle.CalendarList, "calendars", found, func(c calendarsync.Calendar) (int64, uuid.UUID) {
 		return c.CreatedAt.UnixMilli(), c.ID
-	})
-	return respondPage(r, "calendars", found, newCalendarBody, next, err)
+	}, newCalendarBody, err)
 }
 
 func (a *API) getCalendar(r *apiRequest) error {
@@ -226,15 +208,10 @@ func (a *API) listCalendarEvents(r *apiRequest, in calendarEventsQuery) error {
 		in.To = time.Now().Add(2 * calendarsync.Window)
 	}
 	found, err := a.Calendars.Events(r.Context(), r.caller, r.id, in.From, in.To)
-	if err != nil {
-		return err
-	}
-	found, next, err := lifecycle.PageOf(in.page(), lifecycle.CalendarEventList, found, func(e calendarsync.Event) (int64, uuid.UUID) {
-		return e.Start.UnixMilli(), e.ID
-	})
 	accounts, accountsErr := a.Jobs.Accounts(r.Context(), accountTeam(r.caller))
-	return respondPage(r, "events", found, func(e calendarsync.Event) client.CalendarEvent { return newCalendarEventBody(e, accounts) }, next,
-		cmp.Or(err, accountsErr))
+	return respondPart(r, in.pageQuery, lifecycle.CalendarEventList, "events", found, func(e calendarsync.Event) (int64, uuid.UUID) {
+		return e.Start.UnixMilli(), e.ID
+	}, func(e calendarsync.Event) client.CalendarEvent { return newCalendarEventBody(e, accounts) }, cmp.Or(err, accountsErr))
 }
 
 type calendarEventPatch struct {

@@ -49,7 +49,7 @@ func (a *API) createJob(r *apiRequest) error {
 		r.Header().Set(replayedHeader, "true")
 		return r.respond(job.NewView(created.Job), nil)
 	}
-	return r.respondCreated("jobs", created.ID, job.NewView(created.Job))
+	return r.respondCreated("jobs", created.ID, job.NewView(created.Job), nil)
 }
 
 // createdJob is the result of a request for a job.

@@ -35,13 +35,9 @@ func newKeyBody(key account.Key) client.Key {
 
 func (a *API) listKeys(r *apiRequest, in pageQuery) error {
 	keys, err := a.Keys.Of(r.Context(), r.caller)
-	if err != nil {
-		return err
-	}
-	keys, next, err := lifecycle.PageOf(in.page(), lifecycle.KeyList, keys, func(key account.Key) (int64, uuid.UUID) {
+	return respondPart(r, in, lifecycle.KeyList, "keys", keys, func(key account.Key) (int64, uuid.UUID) {
 		return -key.CreatedAt.UnixMilli(), key.ID
-	})
-	return respondPage(r, "keys", keys, newKeyBody, next, err)
+	}, newKeyBody, err)
 }
 
 func (a *API) createKey(r *apiRequest) error {

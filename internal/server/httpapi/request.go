@@ -158,15 +158,27 @@ func (r *apiRequest) respondStatus(status int, body any, err error) error {
 	return err
 }
 
+// respondPart responds with a page of a list that was read as a whole, in the order of the key of each value.
+func respondPart[T, B any](r *apiRequest, in pageQuery, list byte, field string, values []T, key func(T) (int64, uuid.UUID),
+	body func(T) B, err error) error {
+	if err != nil {
+		return err
+	}
+	values, next, err := lifecycle.PageOf(in.page(), list, values, key)
+	return respondPage(r, field, values, body, next, err)
+}
+
 // respondPage responds with a page of a list, which has its values in a field.
 func respondPage[T, B any](r *apiRequest, field string, values []T, body func(T) B, next string, err error) error {
 	return r.respond(map[string]any{field: bodiesOf(values, body), "nextCursor": orNull(next)}, err)
 }
 
-// respondCreated responds with what an operation has created, and its path.
-func (r *apiRequest) respondCreated(list string, id uuid.UUID, body any) error {
-	r.Header().Set("Location", "/api/v1/"+list+"/"+id.String())
-	return r.respondStatus(http.StatusCreated, body, nil)
+// respondCreated responds with what an operation has created, and its path, or an error.
+func (r *apiRequest) respondCreated(list string, id uuid.UUID, body any, err error) error {
+	if err == nil {
+		r.Header().Set("Location", "/api/v1/"+list+"/"+id.String())
+	}
+	return r.respondStatus(http.StatusCreated, body, err)
 }
 
 // noContent responds with the result of an operation that has no body.

@@ -47,10 +47,7 @@ func (a *API) createWebhookEndpoint(r *apiRequest, request endpointRequest) erro
 	e, err := a.Jobs.RegisterEndpoint(r.Context(), r.caller, lifecycle.NewEndpoint{
 		URL: request.URL, Events: request.Events, Description: request.Description, Disabled: request.Enabled != nil && !*request.Enabled,
 	})
-	if err != nil {
-		return fmt.Errorf("register a webhook endpoint: %w", err)
-	}
-	return r.respondCreated("webhook-endpoints", e.ID, newEndpointBody(e))
+	return r.respondCreated("webhook-endpoints", e.ID, newEndpointBody(e), err)
 }
 
 func (a *API) getWebhookEndpoint(r *apiRequest) error {

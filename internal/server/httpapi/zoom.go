@@ -20,13 +20,9 @@ func newZoomAppBody(a zoomstream.App) client.ZoomApp {
 
 func (a *API) listZoomApps(r *apiRequest, in pageQuery) error {
 	apps, err := a.Jobs.Store.ZoomApps(r.Context(), accountTeam(r.caller))
-	if err != nil {
-		return err
-	}
-	apps, next, err := lifecycle.PageOf(in.page(), lifecycle.ZoomAppList, apps, func(app zoomstream.App) (int64, uuid.UUID) {
+	return respondPart(r, in, lifecycle.ZoomAppList, "zoomApps", apps, func(app zoomstream.App) (int64, uuid.UUID) {
 		return app.CreatedAt.UnixMilli(), app.ID
-	})
-	return respondPage(r, "zoomApps", apps, newZoomAppBody, next, err)
+	}, newZoomAppBody, err)
 }
 
 // zoomAppRequest is the ZoomAppCreate schema of api/openapi.yaml.
@@ -43,10 +39,7 @@ func (a *API) createZoomApp(r *apiRequest, in zoomAppRequest) error {
 	}
 	app := zoomstream.App{ConsumerID: r.caller.ConsumerID, Label: in.Label, ClientID: in.ClientID, Record: in.Record}
 	added, err := a.Jobs.AddZoomApp(r.Context(), app, in.Secrets)
-	if err != nil {
-		return err
-	}
-	return r.respondCreated("zoom-apps", added.ID, newZoomAppBody(added))
+	return r.respondCreated("zoom-apps", added.ID, newZoomAppBody(added), err)
 }
 
 func (a *API) deleteZoomApp(ctx context.Context, caller account.Caller, id uuid.UUID) error {
