@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 
 	"standin/client"
 )
@@ -61,11 +59,10 @@ type inProcess struct {
 	decoded func() // a request begins when the other one is decoded
 }
 
-// RoundTrip implements http.RoundTripper. The response streams.
+// RoundTrip implements http.RoundTripper. It returns the whole response: agents read no streams that stay open.
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.decoded()
-	ctx, cancel := context.WithCancel(r.Context())
-	inner := r.Clone(ctx)
+	inner := r.Clone(r.Context())
 	inner.RemoteAddr, inner.RequestURI = p.outer.RemoteAddr, r.URL.RequestURI()
 	if forwarded := p.outer.Header.Values("X-Forwarded-For"); len(forwarded) > 0 {
 		inner.Header["X-Forwarded-For"] = forwarded
@@ -73,72 +70,29 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if inner.Body == nil {
 		inner.Body = http.NoBody
 	}
-	reader, writer := io.Pipe()
-	w := &pipeWriter{header: http.Header{}, body: writer, started: make(chan struct{})}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		defer func() {
-			err := ctx.Err() // nil ends the body
-			if cause := recover(); cause != nil {
-				err = fmt.Errorf("the handler panicked: %v", cause) // it has been logged
-			}
-			w.WriteHeader(http.StatusOK) // unless it has
-			writer.CloseWithError(err)
-		}()
-		p.handler.ServeHTTP(w, inner)
-	})
-	body := &pipeBody{PipeReader: reader, cancel: cancel, serving: &serving}
-	select {
-	case <-w.started:
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), body.Close())
+	w := &keptResponse{header: http.Header{}, status: http.StatusOK}
+	p.handler.ServeHTTP(w, inner)
+	if err := r.Context().Err(); err != nil { // the handler may not have responded
+		return nil, err
 	}
 	return &http.Response{
 		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.sent, Body: body, ContentLength: -1, Request: r,
+		Header: w.header, Body: io.NopCloser(&w.Buffer), ContentLength: int64(w.Len()), Request: r,
 	}, nil
 }
 
-// pipeWriter writes a response to a pipe.
-type pipeWriter struct {
-	header  http.Header
-	body    *io.PipeWriter
-	started chan struct{} // closed when status and sent are known
-	status  int
-	sent    http.Header
+// keptResponse is a response in memory.
+type keptResponse struct {
+	bytes.Buffer
+	header http.Header
+	status int
 }
 
 // Header implements http.ResponseWriter.
-func (w *pipeWriter) Header() http.Header { return w.header }
+func (w *keptResponse) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *pipeWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status, w.sent = status, w.header.Clone()
-		close(w.started)
-	}
-}
+func (w *keptResponse) WriteHeader(status int) { w.status = status }
 
-// Write implements http.ResponseWriter.
-func (w *pipeWriter) Write(data []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(data)
-}
-
-// Flush implements http.Flusher. A pipe has no buffer.
-func (w *pipeWriter) Flush() {}
-
-// pipeBody is the body of a response from a pipe.
-type pipeBody struct {
-	*io.PipeReader
-	cancel  context.CancelFunc
-	serving *sync.WaitGroup
-}
-
-// Close ends the request and waits for its handler.
-func (b *pipeBody) Close() error {
-	b.cancel()
-	err := b.PipeReader.Close()
-	b.serving.Wait()
-	return err
-}
+// Flush implements http.Flusher.
+func (w *keptResponse) Flush() {}
