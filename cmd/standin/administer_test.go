@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/server/service"
+	"standin/internal/store"
 	"standin/internal/testing/await"
 )
 
@@ -21,7 +22,7 @@ const testPassword = "correct horse battery staple"
 // users returns the users in the database of an administrator.
 func (c *cli) users() *account.Users {
 	c.Helper()
-	s, err := (dataFlags{DataSettings: service.DataSettings{DataDir: c.values["DATA"]}}).open(c.Context())
+	s, err := store.Open(c.Context(), service.DatabaseAddress("", c.values["DATA"]))
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posener/complete"
 
 	"standin/client"
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/launch/simulator"
 	"standin/internal/server/service"
@@ -83,11 +84,7 @@ func predictJobs(complete.Args) []string {
 	if err != nil {
 		return nil
 	}
-	var offered []string
-	for _, found := range listed {
-		offered = append(offered, describe(found.ID, found.Status+" "+found.MeetingURL))
-	}
-	return offered
+	return rows(listed, func(found client.Job) string { return describe(found.ID, found.Status+" "+found.MeetingURL) })
 }
 
 // predictContexts offers the services that the user signed in to.
@@ -106,9 +103,7 @@ func predictTeams(complete.Args) []string {
 	var offered []string
 	_ = data.withStore(ctx, func(s *store.Store) error { // without a database nothing is offered
 		teams, err := s.Consumers(ctx)
-		for _, team := range teams {
-			offered = append(offered, team.Name)
-		}
+		offered = rows(teams, func(team account.Consumer) string { return team.Name })
 		return err
 	})
 	return offered

@@ -47,10 +47,9 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		return c.print(to, rows(consumers, showConsumer), func() error {
-			return to.lines("ID|NAME|E-MAIL|CREATED", rows(consumers, func(team account.Consumer) []string {
-				return []string{team.ID.String(), team.Name, team.Email, to.time(team.CreatedAt)}
-			}))
+		shown := rows(consumers, showConsumer)
+		return printTable(c.outputFlags, to, to.header("ID|NAME|E-MAIL|CREATED"), shown, func(team shownConsumer) []string {
+			return []string{team.ID, team.Name, team.Email, to.time(team.CreatedAt)}
 		})
 	})
 }

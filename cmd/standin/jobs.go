@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -89,15 +90,12 @@ func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobD
 	if err != nil {
 		return err
 	}
-	attempts, duration, title := "", "", ""
+	attempts, title := "", ""
 	if shown.Title != nil || shown.DisplayName != "" { // it has the details
 		title = job.NameOf(deref(shown.Title), shown.ExternalID, job.Platform(shown.Platform), shown.MeetingURL)
 	}
 	if shown.Attempts > 1 {
 		attempts = strconv.Itoa(shown.Attempts)
-	}
-	if shown.DurationSeconds != nil {
-		duration = clock(*shown.DurationSeconds)
 	}
 	var people []string
 	for _, person := range shown.Participants {
@@ -116,7 +114,7 @@ func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobD
 			{"attempts", attempts},
 			{"started", to.maybe(shown.StartedAt)},
 			{"ended", to.maybe(shown.EndedAt)},
-			{"recorded", duration},
+			{"recorded", clock(shown.DurationSeconds)},
 			{"participants", strings.Join(people, ", ")},
 			{"manifest", deref(shown.ManifestURI)},
 			{"failure", deref(shown.FailureCode)},
@@ -127,14 +125,12 @@ func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobD
 	})
 }
 
-// clock formats a length as minutes and seconds, or as hours, minutes and seconds.
-func clock(seconds float64) string {
-	length := time.Duration(seconds * float64(time.Second)).Round(time.Second)
-	hours, minutes, rest := int(length.Hours()), int(length.Minutes())%60, int(length.Seconds())%60
-	if hours > 0 {
-		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, rest)
+// clock formats a length as minutes and seconds, or as hours, minutes and seconds; empty for nil.
+func clock(seconds *float64) string {
+	if seconds == nil {
+		return ""
 	}
-	return fmt.Sprintf("%d:%02d", minutes, rest)
+	return dashboard.Clock(int64(math.Round(*seconds)) * 1000)
 }
 
 type jobsGetCommand struct{ jobFlags }

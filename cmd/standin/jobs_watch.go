@@ -62,7 +62,7 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 				fmt.Fprintf(to.Err, "Completed · %s\n", jobLink(api, id))
 				return nil
 			}
-			fmt.Fprintf(to.Err, "Recorded %s · standin recordings download %s · %s\n", clock(*done.DurationSeconds), id, jobLink(api, id))
+			fmt.Fprintf(to.Err, "Recorded %s · standin recordings download %s · %s\n", clock(done.DurationSeconds), id, jobLink(api, id))
 			return nil
 		case client.Failed, client.Cancelled:
 			if current.FailureCode == nil {

@@ -37,14 +37,18 @@ func (f dataFlags) requireDatabase() error {
 	return fmt.Errorf("no Standin database in %s; set STANDIN_DATA_DIR or --data-dir to the data directory of standin serve", f.DataDir)
 }
 
-// open opens the database, or makes a new one.
-func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
+// withAnyStore runs fn with the database open, a new one if there is none.
+func (f dataFlags) withAnyStore(ctx context.Context, fn func(*store.Store) error) error {
 	if !store.IsPostgres(f.DatabaseURL) {
 		if err := service.PrepareDataDir(f.DataDir); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))
+	s, err := store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(s), s.Close())
 }
 
 // withStore runs fn with the database open. The service may be running.
@@ -55,11 +59,7 @@ func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) e
 	if err := f.requireDatabase(); err != nil {
 		return err
 	}
-	s, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(s), s.Close())
+	return f.withAnyStore(ctx, fn)
 }
 
 // withTeam runs fn with the database open and a team.
@@ -79,14 +79,12 @@ func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store
 		return err
 	}
 	created := !service.HasDatabase(f.DatabaseURL, f.DataDir)
-	s, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	if created {
-		fmt.Fprintf(to.Err, "created a new database in %s\n", f.DataDir)
-	}
-	return errors.Join(fn(s), s.Close())
+	return f.withAnyStore(ctx, func(s *store.Store) error {
+		if created {
+			fmt.Fprintf(to.Err, "created a new database in %s\n", f.DataDir)
+		}
+		return fn(s)
+	})
 }
 
 type keysCreateCommand struct {
@@ -138,13 +136,12 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		return c.print(to, rows(keys, showKey), func() error {
-			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES", rows(keys, func(k account.Key) []string {
-				return []string{
-					k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt),
-					k.CreatedBy, k.Name, string(k.Scope), to.time(k.ExpiresAt),
-				}
-			}))
+		header := to.header("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES")
+		return printTable(c.outputFlags, to, header, rows(keys, showKey), func(k shownKey) []string {
+			return []string{
+				k.ID, k.Consumer, k.Mode, k.Prefix, to.time(k.CreatedAt), to.maybe(k.LastUsedAt), to.maybe(k.RevokedAt),
+				k.CreatedBy, k.Name, k.Scope, to.maybe(k.ExpiresAt),
+			}
 		})
 	})
 }

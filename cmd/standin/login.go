@@ -46,7 +46,12 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	service = service.WithUserAgent(userAgent())
-	grant, err := c.grant(ctx, to, service)
+	var grant client.Grant
+	if c.WithKey {
+		grant.APIKey, err = readWorkingKey(ctx, service.BaseURL())
+	} else {
+		grant, err = c.deviceFlow(ctx, to, service)
+	}
 	if err != nil {
 		return err
 	}
@@ -59,32 +64,20 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 		credentialsPath(dir)))
 }
 
-// grant returns a key from standard input, after checking that it works, or from
-// the device flow.
-func (c *loginCommand) grant(ctx context.Context, to terminal, service *client.Client) (client.Grant, error) {
-	if c.WithKey {
-		key, err := readSecret("")
-		if err != nil {
-			return client.Grant{}, err
-		}
-		return client.Grant{APIKey: key}, checkKey(ctx, service.BaseURL(), key)
+// readWorkingKey reads a key from standard input that a service accepts.
+func readWorkingKey(ctx context.Context, baseURL string) (string, error) {
+	key, err := readSecret("")
+	if err != nil {
+		return "", err
 	}
-	return c.deviceFlow(ctx, to, service)
-}
-
-// checkKey returns an error if the service rejects the key.
-func checkKey(ctx context.Context, baseURL, key string) error {
 	api, err := client.New(baseURL, key)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, err := range api.Jobs(ctx, client.JobFilter{}) {
-		if err != nil {
-			return fmt.Errorf("the key does not work: %w", err)
-		}
-		break
+	if _, err := collect(api.Jobs(ctx, client.JobFilter{}), 1); err != nil {
+		return "", fmt.Errorf("the key does not work: %w", err)
 	}
-	return nil
+	return key, nil
 }
 
 // deviceFlow waits until a user authorizes this command line in a browser.

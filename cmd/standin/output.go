@@ -110,12 +110,12 @@ func useBlocks(node *yaml.Node) {
 	}
 }
 
-// lines prints rows like table. Programs get the rows alone, a line each.
-func (t terminal) lines(header string, rows [][]string) error {
+// header returns the header of a table of which programs get the rows alone, a line each.
+func (t terminal) header(text string) string {
 	if !isTerminal(t.Out) {
-		header = ""
+		return ""
 	}
-	return t.table(header, rows)
+	return text
 }
 
 // table prints rows below a header, if it is not empty. Empty cells are shown as dashes.

@@ -29,11 +29,7 @@ func (c *recordingsListCommand) Run(ctx context.Context, to terminal, api *clien
 		}
 	}
 	return printTable(c.outputFlags, to, "JOB|STARTED|LENGTH|MEETING", listed, func(found client.JobDetails) []string {
-		length := ""
-		if found.DurationSeconds != nil {
-			length = clock(*found.DurationSeconds)
-		}
-		return []string{found.ID, to.maybe(found.StartedAt), length, cmp.Or(deref(found.Title), found.MeetingURL)}
+		return []string{found.ID, to.maybe(found.StartedAt), clock(found.DurationSeconds), cmp.Or(deref(found.Title), found.MeetingURL)}
 	})
 }
 

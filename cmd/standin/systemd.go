@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"standin/client"
 	"strconv"
 	"strings"
 	"time"
@@ -74,18 +75,10 @@ func (s systemd) watch(ctx context.Context, address string, log *slog.Logger) {
 func healthy(ctx context.Context, address string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", http.NoBody)
+	service, err := client.New("http://"+address, "")
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // without the proxy of the environment
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("/healthz answers %s", response.Status)
-	}
-	return nil
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // without the proxy of the environment
+	return service.WithHTTPClient(direct).WithRetries(0).Health(ctx)
 }

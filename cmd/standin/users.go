@@ -70,14 +70,12 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 				CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
 			}
 		})
-		return c.print(to, shown, func() error {
-			return to.lines("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows(shown, func(u shownUser) []string {
-				role := u.Role
-				if u.Operator {
-					role += ", operator"
-				}
-				return []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
-			}))
+		return printTable(c.outputFlags, to, to.header("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN"), shown, func(u shownUser) []string {
+			role := u.Role
+			if u.Operator {
+				role += ", operator"
+			}
+			return []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
 		})
 	})
 }

@@ -227,10 +227,7 @@ func (c *webhooksEventsCommand) Run(to terminal) error {
 		Name string `json:"name"`
 		When string `json:"when"`
 	}
-	var types []eventType
-	for _, e := range webhook.EventTypes() {
-		types = append(types, eventType{e.Name, e.When})
-	}
+	types := rows(webhook.EventTypes(), func(e webhook.EventType) eventType { return eventType{e.Name, e.When} })
 	return printTable(c.outputFlags, to, "EVENT|SENT WHEN", types, func(e eventType) []string {
 		return []string{e.Name, e.When}
 	})

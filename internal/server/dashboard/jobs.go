@@ -67,7 +67,7 @@ func newJobRow(j job.Job, details lifecycle.Details) jobRow {
 		row.Start = j.StartedAt
 	}
 	if details.DurationMs > 0 {
-		row.Length = clock(details.DurationMs)
+		row.Length = Clock(details.DurationMs)
 	} else if j.Status.InCall() {
 		row.Since = j.StartedAt
 	}

@@ -130,14 +130,14 @@ func (v *recordingView) chapters() []chapter {
 			continue // a fault, too
 		}
 		list = append(list, chapter{
-			gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, job.Clip(gap.Reason, maxTitle)) + " for " + clock(gap.EndMs-gap.StartMs),
+			gap.StartMs, cmp.Or(gapTexts[gap.Reason].name, job.Clip(gap.Reason, maxTitle)) + " for " + Clock(gap.EndMs-gap.StartMs),
 		})
 		if gap.EndMs < v.TotalMs {
 			list = append(list, chapter{gap.EndMs, "continues"})
 		}
 	}
 	for _, fault := range v.MediaFaults[:min(len(v.MediaFaults), shownGaps)] {
-		list = append(list, chapter{fault.StartMs, strings.ReplaceAll(fault.Kind, "_", " ") + " for " + clock(fault.EndMs-fault.StartMs)})
+		list = append(list, chapter{fault.StartMs, strings.ReplaceAll(fault.Kind, "_", " ") + " for " + Clock(fault.EndMs-fault.StartMs)})
 	}
 	slices.SortStableFunc(list, func(a, b chapter) int { return cmp.Compare(a.AtMs, b.AtMs) })
 	if len(list) > 0 && list[0].AtMs > 0 {

@@ -85,7 +85,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":     assetPath,
 		"when":      timeElement("ago", "2 Jan 2006, 15:04:05 UTC"),
-		"clock":     clock,
+		"clock":     Clock,
 		"bytes":     func(n int64) string { return humanize.Bytes(uint64(max(0, n))) },
 		"duration":  durationText,
 		"status":    statusText,
@@ -156,8 +156,8 @@ func limitText(seconds int) string {
 	return fmt.Sprintf("%d s", seconds)
 }
 
-// clock formats a position in a recording as 1:02:03 or 2:03.
-func clock(milliseconds int64) string {
+// Clock formats a position in a recording as 1:02:03 or 2:03.
+func Clock(milliseconds int64) string {
 	seconds := milliseconds / 1000
 	if seconds >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)

@@ -77,7 +77,7 @@ func offsetText(since time.Duration) string {
 	case since < time.Minute:
 		return fmt.Sprintf("%s%d s", sign, int(since.Seconds()))
 	}
-	return sign + clock(since.Milliseconds())
+	return sign + Clock(since.Milliseconds())
 }
 
 // historyView is a page of a job's timeline or of its deliveries.
