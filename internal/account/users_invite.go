@@ -92,11 +92,6 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 	return token, nil
 }
 
-// Invitations returns the valid invitations of a consumer.
-func (u *Users) Invitations(ctx context.Context, consumerID uuid.UUID) ([]Invitation, error) {
-	return u.Store.ConsumerInvitations(ctx, consumerID, u.Now())
-}
-
 // Invitation returns the invitation with that token. The error is a *job.Error
 // with NotFound for one that is used, expired or unknown.
 func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error) {

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
-
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 )
@@ -13,10 +11,6 @@ type accountView struct {
 	HasPassword bool
 	CanLink     bool // to the sign-in of the organization
 	Problem     string
-}
-
-func (d *Dashboard) accountPage(req *pageRequest) error {
-	return d.showAccount(req, http.StatusOK, "")
 }
 
 func (d *Dashboard) showAccount(req *pageRequest, status int, problem string) error {

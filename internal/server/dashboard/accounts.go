@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
@@ -31,10 +30,6 @@ type signInView struct {
 	Manages bool
 	Owner   string // of the forms
 	Shown   []signin.Use
-}
-
-func (d *Dashboard) accountsPage(req *pageRequest) error {
-	return d.showAccounts(req, http.StatusOK, accountsView{})
 }
 
 func (d *Dashboard) showAccounts(req *pageRequest, status int, shown accountsView) error {
@@ -78,8 +73,7 @@ func (d *Dashboard) addAccount(req *pageRequest) error {
 		Group: form.Get("group"), MaxMeetings: most, SAML: form.Has("saml"),
 	}
 	_, err := d.Jobs.AddAccount(req.Context(), a, signin.State{Cookies: []byte(form.Get("cookies"))})
-	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
-		status, problem := req.describe(err)
+	if status, problem, ok := req.correct(err); ok {
 		return d.showAccounts(req, status, accountsView{Problem: problem, Form: a})
 	}
 	return req.redirectAfter(err, "/accounts?note=account-added")
@@ -110,8 +104,7 @@ func (d *Dashboard) addZoomApp(req *pageRequest) error {
 	_, err := d.Jobs.AddZoomApp(req.Context(), zoomstream.App{
 		ConsumerID: req.User.ConsumerID, Label: form.Get("name"), ClientID: form.Get("client"), Record: form.Has("record"),
 	}, zoomstream.Secrets{ClientSecret: form.Get("secret"), SecretToken: form.Get("token-of-webhooks")})
-	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
-		status, problem := req.describe(err)
+	if status, problem, ok := req.correct(err); ok {
 		return d.showAccounts(req, status, accountsView{Problem: problem})
 	}
 	return req.redirectAfter(err, "/accounts?note=account-added")

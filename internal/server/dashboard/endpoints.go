@@ -74,8 +74,7 @@ func (d *Dashboard) createEndpoint(req *pageRequest) error {
 	created, err := d.Jobs.RegisterEndpoint(req.Context(), req.as(mode), lifecycle.NewEndpoint{
 		URL: strings.TrimSpace(form.Get("url")), Events: chosenEvents(form), Description: strings.TrimSpace(form.Get("description")),
 	})
-	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
-		_, message := req.describe(err)
+	if _, message, ok := req.correct(err); ok {
 		shown := endpointPageView{Mode: mode, Events: eventChoices(chosenEvents(form)), All: form.Get("all") == "on", Problem: message}
 		shown.Endpoint.URL, shown.Endpoint.Description = form.Get("url"), form.Get("description")
 		return req.showStatus(http.StatusBadRequest, "endpoint-new", "Add an endpoint", shown)

@@ -28,10 +28,6 @@ type keysView struct {
 	Command string // sends a bot with the new key
 }
 
-func (d *Dashboard) keysPage(req *pageRequest) error {
-	return d.showKeys(req, http.StatusOK, keysView{})
-}
-
 func (d *Dashboard) showKeys(req *pageRequest, status int, shown keysView) (err error) {
 	if shown.Keys, err = d.Keys.Store.ConsumerKeys(req.Context(), req.User.ConsumerID); err != nil {
 		return err
@@ -66,8 +62,7 @@ func (d *Dashboard) createKey(req *pageRequest) error {
 	if err == nil {
 		_, secret, err = d.Keys.Create(req.Context(), req.as(mode), mode, options)
 	}
-	if job.ErrorIs(err, job.InvalidInput) || job.ErrorIs(err, job.InvalidState) {
-		status, problem := req.describe(err)
+	if status, problem, ok := req.correct(err); ok {
 		return d.showKeys(req, status, keysView{Problem: problem, Name: options.Name})
 	}
 	if err != nil {

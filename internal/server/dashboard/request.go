@@ -199,6 +199,16 @@ func (req *pageRequest) describe(err error) (int, string) {
 	return known.Status, known.Message
 }
 
+// correct returns the status and the message of the response to an error that the user of a form can correct; ok is false
+// for others.
+func (req *pageRequest) correct(err error) (status int, message string, ok bool) {
+	if !job.ErrorIs(err, job.InvalidInput) && !job.ErrorIs(err, job.InvalidState) {
+		return 0, "", false
+	}
+	status, message = req.describe(err)
+	return status, message, true
+}
+
 // show responds with a page.
 func (req *pageRequest) show(page, title string, data any) error {
 	return req.showStatus(http.StatusOK, page, title, data)

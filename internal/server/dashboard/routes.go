@@ -83,33 +83,31 @@ func (d *Dashboard) route() {
 		{viewer, "GET /webhooks/deliveries/{delivery}", ofDelivery(d.deliveryPage)},
 		{member, "POST /webhooks/deliveries/{delivery}/replay", ofDelivery(d.replayDelivery)},
 		{viewer, "GET /webhooks/events", d.eventsPage},
-		{viewer, "GET /webhooks/settings", func(req *pageRequest) error {
-			return d.showWebhookSettings(req, http.StatusOK, webhookSettings{})
-		}},
+		{viewer, "GET /webhooks/settings", page(d.showWebhookSettings)},
 		{admin, "POST /webhooks/endpoint", d.setEndpoint},
 		{admin, "POST /webhooks/test", d.throttled(d.testEndpoint)},
 		{admin, "POST /webhooks/secret", d.revealSecret},
 		{admin, "POST /webhooks/rotate", d.rotateSecret},
 		// The pages of a team and its users.
 		{viewer, "POST /signout", d.signOut},
-		{viewer, "GET /accounts", d.accountsPage},
+		{viewer, "GET /accounts", page(d.showAccounts)},
 		{admin, "POST /accounts", d.addAccount},
 		{admin, "POST /accounts/{id}/{verb}", d.changeAccount},
 		{admin, "POST /zoom-apps", d.addZoomApp},
 		{admin, "POST /zoom-apps/{id}/remove", d.removeZoomApp},
-		{viewer, "GET /keys", d.keysPage},
+		{viewer, "GET /keys", page(d.showKeys)},
 		{admin, "POST /keys", d.createKey},
 		{admin, "POST /keys/{id}/revoke", d.revokeKey},
 		{viewer, "POST /docs/key", d.createReferenceKey},
 		{viewer, "GET /usage", d.usagePage},
 		{viewer, "GET /usage.csv", d.usageFile},
-		{viewer, "GET /team", d.teamPage},
+		{viewer, "GET /team", page(d.showTeam)},
 		{admin, "GET /team/audit", d.auditPage},
 		{admin, "POST /team/invite", d.invite},
 		{admin, "POST /team/withdraw", d.withdraw},
 		{admin, "POST /team/{id}/remove", d.removeUser},
 		{admin, "POST /team/{id}/role", d.setRole},
-		{viewer, "GET /account", d.accountPage},
+		{viewer, "GET /account", page(d.showAccount)},
 		{viewer, "POST /account/password", d.throttled(d.changePassword)},
 		{viewer, "GET /cli", d.cliPage},
 		{viewer, "POST /cli", d.authorizeCLI},
@@ -133,6 +131,11 @@ func (d *Dashboard) route() {
 		}
 		d.mux.Handle(r.pattern, d.adapt(r.handle))
 	}
+}
+
+// page serves a page as it is before its form was sent.
+func page[View any](show func(req *pageRequest, status int, shown View) error) handler {
+	return func(req *pageRequest) error { return show(req, http.StatusOK, *new(View)) }
 }
 
 // forOperator serves operators. For others the page does not exist.

@@ -23,15 +23,11 @@ type teamView struct {
 	Email       string
 }
 
-func (d *Dashboard) teamPage(req *pageRequest) error {
-	return d.showTeam(req, http.StatusOK, teamView{})
-}
-
 func (d *Dashboard) showTeam(req *pageRequest, status int, shown teamView) (err error) {
 	if shown.Users, err = d.Users.Store.ConsumerUsers(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
-	if shown.Invitations, err = d.Users.Invitations(req.Context(), req.User.ConsumerID); err != nil {
+	if shown.Invitations, err = d.Users.Store.ConsumerInvitations(req.Context(), req.User.ConsumerID, d.Now()); err != nil {
 		return err
 	}
 	shown.Roles = account.Roles()
