@@ -140,13 +140,28 @@ type Request struct {
 	Body   []byte
 }
 
+// Header is a header of a request, with its name in lower case.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Headers returns the headers by their names: an empty list, not null, if there are none.
+func (r Request) Headers() []Header {
+	headers := []Header{}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			headers = append(headers, Header{strings.ToLower(name), value})
+		}
+	}
+	return headers
+}
+
 // Curl returns a command for a POSIX shell that sends the request.
 func (r Request) Curl() string {
 	command := "curl -i -g " + shellQuoted(r.URL)
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		for _, value := range r.Header[name] {
-			command += " \\\n  -H " + shellQuoted(strings.ToLower(name)+": "+value)
-		}
+	for _, h := range r.Headers() {
+		command += " \\\n  -H " + shellQuoted(h.Name+": "+h.Value)
 	}
 	return command + " \\\n  --data-raw " + shellQuoted(string(r.Body))
 }

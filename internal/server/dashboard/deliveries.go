@@ -2,9 +2,7 @@ package dashboard
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -88,13 +86,9 @@ type deliveryView struct {
 	lifecycle.DeliveryDetails
 	Mode    job.Mode
 	Meeting string // empty without a job
-	Headers []headerView
 	Body    string // indented
 	Curl    string
 }
-
-// headerView is a header of a request.
-type headerView struct{ Name, Value string }
 
 // namedDelivery returns the delivery in the path, and its caller.
 func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, account.Caller, error) {
@@ -106,11 +100,6 @@ func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, 
 // deliveryPage shows the request and the attempts of a delivery.
 func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
 	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
-	for _, name := range slices.Sorted(maps.Keys(found.Request.Header)) {
-		for _, value := range found.Request.Header[name] {
-			shown.Headers = append(shown.Headers, headerView{strings.ToLower(name), value})
-		}
-	}
 	called, err := names(req, []webhook.DeliveryRecord{found.DeliveryRecord}, jobOfDelivery)
 	if err != nil {
 		return err

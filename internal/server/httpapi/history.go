@@ -83,10 +83,7 @@ func (a *API) searchTexts(r *apiRequest, in searchQuery) error {
 	filter := job.TextFilter{Speaker: in.Speaker, From: in.CreatedFrom, To: in.CreatedTo}
 	matches, err := a.Jobs.Store.SearchTexts(r.Context(), r.caller, in.Words, filter, cmp.Or(in.Limit, defaultMatches))
 	release()
-	if err != nil {
-		return fmt.Errorf("search texts: %w", err)
-	}
-	return r.respond(map[string]any{"matches": bodiesOf(matches, newMatchBody)}, nil)
+	return r.respond(map[string]any{"matches": bodiesOf(matches, newMatchBody)}, err)
 }
 
 type usageQuery struct {

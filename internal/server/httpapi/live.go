@@ -265,8 +265,5 @@ func (a *API) ingestScreenshot(r *apiRequest) error {
 		return invalid(issue("contentMediaType", fmt.Sprintf("must be a JPEG of at most %d pixels in each direction", maxScreenshotSide)))
 	}
 	done()
-	if err := a.Jobs.SaveScreenshot(r.Context(), bot, image); err != nil {
-		return fmt.Errorf("save a picture of a page: %w", err)
-	}
-	return r.respond(okBody{true}, nil)
+	return r.respond(okBody{true}, a.Jobs.SaveScreenshot(r.Context(), bot, image))
 }

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,27 +68,16 @@ func isMissing(err error) bool {
 	return missing
 }
 
-// mediaFile is the entry of a file in a manifest.
-type mediaFile struct {
-	Name        string `json:"name"`
-	ContentType string `json:"contentType"`
-	SHA256      string `json:"sha256"`
-}
-
-// namedMedia returns the file of a manifest that has the name.
-func namedMedia(manifest []byte, name string) (mediaFile, error) {
-	var listed struct {
-		Media []mediaFile `json:"media"`
+// decodedManifest returns the manifest of the job in the path, decoded.
+func (r *apiRequest) decodedManifest() (m recording.Manifest, err error) {
+	manifest, err := r.manifest()
+	if err != nil {
+		return m, err
 	}
-	if err := json.Unmarshal(manifest, &listed); err != nil {
-		return mediaFile{}, fmt.Errorf("read a manifest: %w", err)
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return m, fmt.Errorf("read a manifest: %w", err)
 	}
-	for _, file := range listed.Media {
-		if file.Name == name {
-			return file, nil
-		}
-	}
-	return mediaFile{}, noSuchFile()
+	return m, nil
 }
 
 func noSuchFile() error {
@@ -95,20 +85,20 @@ func noSuchFile() error {
 }
 
 func (a *API) getMedia(r *apiRequest) error {
-	manifest, err := r.manifest()
+	manifest, err := r.decodedManifest()
 	if err != nil {
 		return err
 	}
-	file, err := namedMedia(manifest, r.PathValue("name"))
-	if job.ErrorIs(err, job.NotFound) {
-		var made bool
-		if file, made, err = a.convert(r.Context(), r.caller.ConsumerID, r.id, manifest, r.PathValue("name")); err == nil && !made {
-			r.Header().Set("Retry-After", "5")
-			return r.respondStatus(http.StatusAccepted, map[string]string{"status": "processing"}, nil)
-		}
-	}
-	if err != nil {
+	var file recording.File
+	name := r.PathValue("name")
+	if at := slices.IndexFunc(manifest.Media, func(m recording.Media) bool { return m.Name == name }); at >= 0 {
+		file = manifest.Media[at].File
+	} else if file, err = a.convert(r.Context(), r.caller.ConsumerID, r.id, manifest.Media, name); err != nil {
 		return err
+	}
+	if file.Name == "" {
+		r.Header().Set("Retry-After", "5")
+		return r.respondStatus(http.StatusAccepted, map[string]string{"status": "processing"}, nil)
 	}
 	if r.Method == http.MethodGet { // a URL is signed for one method
 		signedURL, signed, err := a.Recordings.SignedURL(r.Context(), r.id, file.Name, signedURLExpiry)
@@ -133,32 +123,27 @@ func (a *API) getMedia(r *apiRequest) error {
 	return nil
 }
 
-// convert makes a file that is not in the manifest. made is false while it is being made.
-func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
+// convert makes a file that is not in the manifest. It has no name while it is being made.
+func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, media []recording.Media, name string) (file recording.File, err error) {
 	how, known := build.ConversionNamed(name)
 	if !known || a.Formats == nil {
-		return mediaFile{}, false, noSuchFile()
-	}
-	var m recording.Manifest
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return mediaFile{}, false, fmt.Errorf("read a manifest: %w", err)
+		return file, noSuchFile()
 	}
 	waiting, cancel := context.WithTimeout(ctx, conversionWait)
 	defer cancel()
-	ok, err := a.Formats.Make(waiting, consumer, id, m.Media, name)
-	file = mediaFile{Name: name, ContentType: how.ContentType}
+	ok, err := a.Formats.Make(waiting, consumer, id, media, name)
 	switch {
 	case ok:
-		return file, true, nil
+		return recording.File{Name: name, ContentType: how.ContentType}, nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		return file, false, nil
+		return file, nil
 	case err == nil || isMissing(err):
-		return file, false, noSuchFile()
+		return file, noSuchFile()
 	}
-	return file, false, fmt.Errorf("make %s: %w", name, err)
+	return file, fmt.Errorf("make %s: %w", name, err)
 }
 
-func (r *apiRequest) serveContent(file mediaFile, content io.ReadSeeker, modified time.Time) {
+func (r *apiRequest) serveContent(file recording.File, content io.ReadSeeker, modified time.Time) {
 	header := r.Header()
 	header.Set("Cache-Control", "private, no-cache") // caches must revalidate
 	header.Set("Content-Type", file.ContentType)
@@ -231,10 +216,8 @@ func (a *API) getTranscript(r *apiRequest, query transcriptQuery) error {
 }
 
 func (a *API) transcribeAgain(r *apiRequest, options job.TranscriptionOptions) error {
-	if err := a.Jobs.RequestTranscription(r.Context(), r.caller, r.id, options); err != nil {
-		return fmt.Errorf("request a transcription: %w", err)
-	}
-	return r.respondStatus(http.StatusAccepted, map[string]string{"status": "queued"}, nil)
+	err := a.Jobs.RequestTranscription(r.Context(), r.caller, r.id, options)
+	return r.respondStatus(http.StatusAccepted, map[string]string{"status": "queued"}, err)
 }
 
 // namedTranscript returns the manifest and the transcript of the job in the path.
@@ -244,14 +227,9 @@ func (a *API) namedTranscript(r *apiRequest) (m recording.Manifest, document tra
 		return m, document, err
 	}
 	defer release()
-	manifest, err := r.manifest()
-	if err != nil {
-		return m, document, err
+	if m, err = r.decodedManifest(); err == nil {
+		document, err = a.transcript(r.Context(), r.id, m)
 	}
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return m, document, fmt.Errorf("read a manifest: %w", err)
-	}
-	document, err = a.transcript(r.Context(), r.id, m)
 	return m, document, err
 }
 

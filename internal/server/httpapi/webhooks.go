@@ -2,10 +2,7 @@ package httpapi
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,14 +81,11 @@ func (a *API) testWebhookEndpoint(r *apiRequest, request testRequest) error {
 		request.Event = webhook.FirstTaken(e.Events)
 	}
 	try, err := a.Tester.Test(r.Context(), r.caller.ConsumerID, e.URL, request.Event)
-	if err != nil {
-		return fmt.Errorf("test a webhook endpoint: %w", err)
-	}
 	answer := newTryBody(try)
 	return r.respond(client.WebhookTestResult{
 		Event: request.Event, Acknowledged: try.Acknowledged(), Status: answer.Status, LatencyMS: answer.LatencyMS, Error: answer.Error,
 		ResponseBody: answer.ResponseBody,
-	}, nil)
+	}, err)
 }
 
 func (a *API) retryWebhookEndpoint(r *apiRequest) error {
@@ -117,28 +111,13 @@ func (a *API) listTeamDeliveries(r *apiRequest, query deliveryQuery) error {
 	return respondPage(r, "deliveries", deliveries, newDeliveryBody, next, err)
 }
 
-// headerBody is a header of a request.
-type headerBody struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
 func (a *API) getDelivery(r *apiRequest) error {
 	found, err := a.Jobs.Delivery(r.Context(), r.caller, r.PathValue("deliveryId"))
-	if err != nil {
-		return fmt.Errorf("read a delivery: %w", err)
-	}
-	headers := []headerBody{}
-	for _, name := range slices.Sorted(maps.Keys(found.Request.Header)) {
-		for _, value := range found.Request.Header[name] {
-			headers = append(headers, headerBody{strings.ToLower(name), value})
-		}
-	}
 	return r.respond(struct {
 		client.Delivery
-		Headers []headerBody `json:"headers"`
-		Body    string       `json:"body"`
-	}{newDeliveryBody(found.DeliveryRecord), headers, string(found.Request.Body)}, nil)
+		Headers []webhook.Header `json:"headers"`
+		Body    string           `json:"body"`
+	}{newDeliveryBody(found.DeliveryRecord), found.Request.Headers(), string(found.Request.Body)}, err)
 }
 
 func (a *API) redeliverDelivery(r *apiRequest) error {
