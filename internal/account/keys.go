@@ -213,21 +213,18 @@ func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode)
 // InvalidInput for invalid options.
 func (k *Keys) IssueWith(ctx context.Context, consumer, email string, mode job.Mode, options KeyOptions) (Key, string, error) {
 	now := k.Now()
-	if err := options.Set(new(Key), now); err != nil { // before the consumer is made
+	key, secret := NewKey(uuid.Nil, mode, CommandLine, now)
+	if err := options.Set(&key, now); err != nil { // before the consumer is made
 		return Key{}, "", err
 	}
 	owner, err := k.Store.EnsureConsumer(ctx, NewConsumer(consumer, email, k.WebhookSecret, now))
 	if err != nil {
 		return Key{}, "", fmt.Errorf("ensure consumer %q: %w", consumer, err)
 	}
-	key, secret := NewKey(owner.ID, mode, CommandLine, now)
-	if err := options.Set(&key, now); err != nil {
-		return Key{}, "", err
-	}
+	key.ConsumerID, key.Consumer = owner.ID, owner.Name
 	if err := k.Store.InsertKey(ctx, key); err != nil {
 		return Key{}, "", fmt.Errorf("insert the key: %w", err)
 	}
-	key.Consumer = owner.Name
 	return key, secret, nil
 }
 

@@ -77,24 +77,16 @@ var errPasswordHash = errors.New("a stored password hash is malformed")
 
 // passwordMatches compares a password with a hash in constant time.
 func passwordMatches(password, hash string) (bool, error) {
-	parts := strings.Split(hash, "$")
 	var version, memory, passes uint32
 	var lanes uint8
-	if len(parts) != 6 || parts[1] != "argon2id" {
+	var encoded string
+	if _, err := fmt.Sscanf(hash, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &memory, &passes, &lanes, &encoded); err != nil {
 		return false, errPasswordHash
 	}
-	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
-		return false, errPasswordHash
-	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &lanes); err != nil || passes == 0 || lanes == 0 {
-		return false, errPasswordHash
-	}
-	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
-	if err != nil {
-		return false, errPasswordHash
-	}
-	stored, err := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || len(stored) == 0 {
+	before, after, _ := strings.Cut(encoded, "$")
+	salt, saltErr := base64.RawStdEncoding.DecodeString(before)
+	stored, err := base64.RawStdEncoding.DecodeString(after)
+	if saltErr != nil || err != nil || version != argon2.Version || passes == 0 || lanes == 0 || len(stored) == 0 {
 		return false, errPasswordHash
 	}
 	key := argon2.IDKey([]byte(password), salt, passes, memory, lanes, uint32(len(stored))) // #nosec G115 -- our own hash, 32 bytes

@@ -36,8 +36,6 @@ const (
 
 func (s OAuthSettings) check() error {
 	switch {
-	case s.Provider == "":
-		return nil
 	case s.Provider != Microsoft && s.Provider != Google:
 		return fmt.Errorf("STANDIN_MAIL_IMAP_OAUTH must be microsoft or google; got %q", s.Provider)
 	case s.ClientID == "":

@@ -311,16 +311,12 @@ func (s ReplySettings) connect(ctx context.Context) (*smtp.Client, error) {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	config.ServerName = s.URL.Hostname()
-	if s.URL.Scheme == "smtps" {
-		conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", host)
-		if err != nil {
-			return nil, err
-		}
-		return smtp.NewClient(conn), nil
-	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	if err != nil {
 		return nil, err
+	}
+	if s.URL.Scheme == "smtps" {
+		return smtp.NewClient(tls.Client(conn, config)), nil
 	}
 	return smtp.NewClientStartTLS(conn, config)
 }
