@@ -19,24 +19,34 @@ type JobDetails struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"participants"` // the first 100
-	Sources []string `json:"sources"` // how the bot was asked for: api, feed, google, intake, mail or microsoft
-	Outcome struct {
-		Title     string  `json:"title"`
-		Text      string  `json:"text"`
-		Cause     *string `json:"cause"`     // meeting, request or service; nil when nothing went wrong
-		Action    *string `json:"action"`    // what to do next
-		Stage     *string `json:"stage"`     // how far a job got that failed
-		EndReason *string `json:"endReason"` // of the manifest
-	} `json:"outcome"`
-	Recording *struct {
-		ManifestURI string  `json:"manifestUri"`
-		MediaURI    *string `json:"mediaUri"`
-		Partial     bool    `json:"partial"`
-	} `json:"recording"` // nil without one
-	Transcript *struct {
-		URI    string `json:"uri"`
-		Source string `json:"source"` // transcriber or captions
-	} `json:"transcript"` // nil without one
+	Sources    []string        `json:"sources"` // how the bot was asked for: api, feed, google, intake, mail or microsoft
+	Outcome    Outcome         `json:"outcome"`
+	Recording  *RecordingLinks `json:"recording,omitempty"`  // nil without one
+	Transcript *TranscriptLink `json:"transcript,omitempty"` // nil without one
+}
+
+// Outcome explains how a job stands or how it ended.
+type Outcome struct {
+	Title     string  `json:"title"`
+	Text      string  `json:"text"`
+	Cause     *string `json:"cause"`     // meeting, request or service; nil when nothing went wrong
+	Action    *string `json:"action"`    // what to do next
+	Stage     *string `json:"stage"`     // how far a job got that failed
+	EndReason *string `json:"endReason"` // of the manifest
+	DocURL    *string `json:"docUrl"`    // of the guide, about a failure
+}
+
+// RecordingLinks are where a recording is.
+type RecordingLinks struct {
+	ManifestURI string  `json:"manifestUri"`
+	MediaURI    *string `json:"mediaUri"`
+	Partial     bool    `json:"partial"`
+}
+
+// TranscriptLink is where a transcript is.
+type TranscriptLink struct {
+	URI    string `json:"uri"`
+	Source string `json:"source"` // transcriber or captions
 }
 
 // JobOptions are all options of a job.

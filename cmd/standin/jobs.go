@@ -149,13 +149,9 @@ func (c *jobsOpenCommand) Run(ctx context.Context, to terminal, api *client.Clie
 	if err != nil {
 		return err
 	}
-	return c.open(to, jobLink(api, found.ID))
-}
-
-// open opens a page in the user's browser, and prints its URL.
-func (f outputFlags) open(to terminal, link string) error {
+	link := jobLink(api, found.ID)
 	openBrowser(link)
-	return f.printLine(to, map[string]string{"url": link}, link)
+	return c.printLine(to, map[string]string{"url": link}, link)
 }
 
 type jobsListCommand struct {

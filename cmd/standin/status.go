@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"standin/client"
+	"standin/internal/server/httpapi"
 )
 
 type statusCommand struct {
@@ -108,11 +109,8 @@ func (s *serviceStatus) readiness(ctx context.Context) error {
 	}
 	defer response.Body.Close()
 	var readiness struct {
-		Ready  bool `json:"ready"`
-		Checks []struct {
-			Name string `json:"name"`
-			OK   bool   `json:"ok"`
-		} `json:"checks"`
+		Ready  bool                     `json:"ready"`
+		Checks []httpapi.ReadinessCheck `json:"checks"`
 	}
 	const largest = 1 << 20
 	if err := json.NewDecoder(io.LimitReader(response.Body, largest)).Decode(&readiness); err != nil {

@@ -168,14 +168,6 @@ type AuditEntry struct {
 	Target     string // an ID, a name or an address; may be empty
 }
 
-// AuditStore stores audit logs.
-type AuditStore interface {
-	AppendAudit(ctx context.Context, entry AuditEntry) error
-	// AuditLog returns up to limit entries of a consumer, newest first, those older than the entry
-	// with that ID if it is not uuid.Nil.
-	AuditLog(ctx context.Context, consumerID, before uuid.UUID, limit int) ([]AuditEntry, error)
-}
-
 // NewAuditEntry returns an entry to append.
 func NewAuditEntry(consumerID uuid.UUID, actor, action, target string, now time.Time) AuditEntry {
 	const longest = 300

@@ -181,7 +181,6 @@ type Store interface {
 	InsertKey(ctx context.Context, key Key) error
 	// KeyByHash returns a *job.Error with NotFound for an unknown hash.
 	KeyByHash(ctx context.Context, hash string) (Key, error)
-	Keys(ctx context.Context) ([]Key, error)
 	// ConsumerKeys returns the keys of a consumer, newest first.
 	ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]Key, error)
 	// RevokeConsumerKey reports whether the consumer has the key. A revoked key keeps its

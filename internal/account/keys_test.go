@@ -45,7 +45,7 @@ func TestIssue(t *testing.T) {
 			t.Errorf("authenticated %+v (%v)", caller, err)
 		}
 	}
-	all, err := keys.Store.Keys(t.Context())
+	all, err := keys.Store.(*store.Store).Keys(t.Context())
 	if err != nil || len(all) != 2 || all[0].ConsumerID != all[1].ConsumerID {
 		t.Errorf("two keys of one consumer: %+v (%v)", all, err)
 	}
@@ -94,7 +94,7 @@ func TestAuthenticateRejectsInvalidKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := keys.Store.Keys(t.Context())
+	all, err := keys.Store.(*store.Store).Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestConcurrentIssue(t *testing.T) {
 		})
 	}
 	group.Wait()
-	all, err := keys.Store.Keys(t.Context())
+	all, err := keys.Store.(*store.Store).Keys(t.Context())
 	if err != nil || len(all) != 10 {
 		t.Fatalf("%d keys (%v)", len(all), err)
 	}

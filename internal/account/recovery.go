@@ -11,7 +11,7 @@ import (
 // RecoveryStore is the database access of Recovery.
 type RecoveryStore interface {
 	UserStore
-	AuditStore
+	AppendAudit(ctx context.Context, entry AuditEntry) error
 	// SetOperator returns a *job.Error with InvalidState if no operator would remain.
 	SetOperator(ctx context.Context, id uuid.UUID, operator bool) error
 }

@@ -304,14 +304,15 @@ func scanKey(r row, k *account.Key) error {
 	return err
 }
 
-// AppendAudit implements account.AuditStore.
+// AppendAudit adds an entry to an audit log.
 func (s *Store) AppendAudit(ctx context.Context, e account.AuditEntry) error {
 	return s.exec(ctx, "append to the audit log", `INSERT INTO audit_log (id, consumer_id, at, actor, action, target)
 		VALUES ($1, $2, $3, $4, $5, $6)`,
 		e.ID, e.ConsumerID, e.At, e.Actor, e.Action, e.Target)
 }
 
-// AuditLog implements account.AuditStore. It uses the index audit_log_consumer.
+// AuditLog returns up to limit entries of a consumer, newest first, those older than the entry with that ID if it is not
+// uuid.Nil. It uses the index audit_log_consumer.
 func (db *Reader) AuditLog(ctx context.Context, consumerID, before uuid.UUID, limit int) ([]account.AuditEntry, error) {
 	if before == uuid.Nil {
 		before = uuid.Max

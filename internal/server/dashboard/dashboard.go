@@ -108,12 +108,15 @@ func New(settings Settings) (*Dashboard, error) {
 		return nil, fmt.Errorf("parse the base URL: %w", err)
 	}
 	limits := settings.Limits.orDefaults()
+	limiter := func(rate httpmw.Rate) *httpmw.Limiter {
+		return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: settings.Now})
+	}
 	d := &Dashboard{
 		Settings: settings, base: base, mux: http.NewServeMux(), draining: make(chan struct{}),
 		origins:   http.NewCrossOriginProtection(),
-		byAddress: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Address, Now: settings.Now}),
-		byAccount: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Account, Now: settings.Now}),
-		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
+		byAddress: limiter(limits.Address),
+		byAccount: limiter(limits.Account),
+		failures:  limiter(limits.Failures),
 		streams:   newStreams(),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -134,15 +133,16 @@ func (d *Dashboard) linkWarning(address string) string {
 // createJob sends a bot.
 func (d *Dashboard) createJob(req *pageRequest) error {
 	values := req.PostForm
+	get, on := values.Get, func(name string) bool { return values.Get(name) == "on" }
 	form := newJobForm{
-		Mode: modeOf(values), MeetingURL: values.Get("meetingUrl"), DisplayName: values.Get("displayName"),
-		JoinAt: values.Get("joinAt"), ExternalID: strings.TrimSpace(values.Get("externalId")), Platform: values.Get("platform"),
-		Metadata: values.Get("metadata"), OnStatusChange: values.Get("onStatusChange"), OnFinalize: values.Get("onFinalize"),
-		EntryDelay: values.Get("entryDelay"), Silence: values.Get("silence"), Solo: values.Get("solo"), Maximum: values.Get("maximum"),
-		LeaveOnBot: values.Get("leaveOnBot") == "on", Simulate: values.Get("simulate"), FormID: values.Get("formId"),
-		Title:    strings.TrimSpace(values.Get("title")),
-		Captions: values.Get("captions") == "on", Chat: values.Get("chat") == "on", Transcript: values.Get("transcript") == "on",
-		AudioOnly: values.Get("audioOnly") == "on", Consent: values.Get("consent") == "on",
+		Mode: modeOf(values), MeetingURL: get("meetingUrl"), DisplayName: get("displayName"),
+		JoinAt: get("joinAt"), ExternalID: strings.TrimSpace(get("externalId")), Platform: get("platform"),
+		Metadata: get("metadata"), OnStatusChange: get("onStatusChange"), OnFinalize: get("onFinalize"),
+		EntryDelay: get("entryDelay"), Silence: get("silence"), Solo: get("solo"), Maximum: get("maximum"),
+		LeaveOnBot: on("leaveOnBot"), Simulate: get("simulate"), FormID: get("formId"),
+		Title:    strings.TrimSpace(get("title")),
+		Captions: on("captions"), Chat: on("chat"), Transcript: on("transcript"),
+		AudioOnly: on("audioOnly"), Consent: on("consent"),
 	}
 	if form.ExternalID == "" && form.FormID != "" { // the same content of one page sent twice is one job
 		form.ExternalID = fmt.Sprintf("dashboard-%x", sha256.Sum256([]byte(values.Encode())))
@@ -177,8 +177,9 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 		}
 	}
 	request = lifecycle.NewJob{
-		ExternalID: f.ExternalID, MeetingURL: address, Platform: platform, DisplayName: plainName(f.DisplayName),
-		Webhooks: job.Webhooks{OnStatusChange: strings.TrimSpace(f.OnStatusChange), OnFinalize: strings.TrimSpace(f.OnFinalize)},
+		ExternalID: f.ExternalID, MeetingURL: address, Platform: platform,
+		DisplayName: cmp.Or(text.CleanLine(f.DisplayName, 200), job.DefaultDisplayName),
+		Webhooks:    job.Webhooks{OnStatusChange: strings.TrimSpace(f.OnStatusChange), OnFinalize: strings.TrimSpace(f.OnFinalize)},
 	}
 	if request.ExternalID == "" {
 		request.ExternalID = "dashboard-" + uuid.NewString()
@@ -223,21 +224,6 @@ func (f newJobForm) options() (o job.Options) {
 		o.Recording.Mode = job.RecordAudio
 	}
 	return o
-}
-
-// plainName removes what meeting pages do not accept in a name. An empty name
-// becomes the default.
-func plainName(name string) string {
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, name))
-	if name == "" {
-		return job.DefaultDisplayName
-	}
-	return job.Clip(name, 200)
 }
 
 // isHTTPURL reports whether a text is an absolute http or https URL.

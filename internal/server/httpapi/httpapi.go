@@ -228,40 +228,41 @@ func (a *API) route() error {
 		return err
 	}
 	for _, operation := range a.Description.Operations() {
-		handle, ok := handlers[operation.ID]
+		serve, ok := handlers[operation.ID]
 		if !ok {
 			return fmt.Errorf("operation %s has no handler", operation.ID)
 		}
 		delete(handlers, operation.ID)
-		a.mux.Handle(operation.Method+" "+operation.Path, forPages(shared, operation.Path, operation.Security, a.adapt(operation.ID, handle)))
+		a.mux.Handle(operation.Method+" "+operation.Path, forPages(shared, operation.Path, operation.Security, a.adapt(operation.ID, serve)))
 		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
 		security[operation.Path] = operation.Security
 	}
 	for id := range handlers {
 		return fmt.Errorf("handler %s has no operation", id)
 	}
+	handle := func(pattern string, serve handler) { a.mux.Handle(pattern, a.adapt("", serve)) }
 	if a.Metrics != nil { // not part of the description: it changes with the version
-		a.mux.Handle("GET /metrics", a.adapt("", a.forScraper(a.metrics)))
-		a.mux.Handle("/metrics", a.adapt("", a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
+		handle("GET /metrics", a.forScraper(a.metrics))
+		handle("/metrics", a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead})))
 	}
 	if a.Agents != nil { // the Model Context Protocol describes itself
-		a.mux.Handle("POST /mcp", a.adapt("", a.forScope(account.ReadScope, a.mcp))) // each tool sends requests with the same key
-		a.mux.Handle("/mcp", a.adapt("", a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
+		handle("POST /mcp", a.forScope(account.ReadScope, a.mcp)) // each tool sends requests with the same key
+		handle("/mcp", a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost})))
 	}
 	// Not part of the description: Google and Microsoft describe what they send.
-	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.adapt("", a.calendarNotification))
-	a.mux.Handle(calendarsync.NotifyPath+"{id}/{secret}", a.adapt("", methodNotAllowed([]string{http.MethodPost})))
-	a.mux.Handle("GET /docs/assets/{name}", a.adapt("", perAddress(perMinute(600), a.referenceAsset)))
+	handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.calendarNotification)
+	handle(calendarsync.NotifyPath+"{id}/{secret}", methodNotAllowed([]string{http.MethodPost}))
+	handle("GET /docs/assets/{name}", perAddress(perMinute(600), a.referenceAsset))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		handle := a.authenticated(security[path], methodNotAllowed(methods))
+		serve := a.authenticated(security[path], methodNotAllowed(methods))
 		if security[path] == "paymentSignature" {
-			handle = a.signed(methodNotAllowed(methods))
+			serve = a.signed(methodNotAllowed(methods))
 		}
-		refuse := forPages(shared, path, security[path], a.adapt("", handle))
+		refuse := forPages(shared, path, security[path], a.adapt("", serve))
 		// These are the path of another operation with an ID, too.
 		if !slices.Contains([]string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"}, path) {
 			a.mux.Handle(path, refuse)
@@ -273,7 +274,7 @@ func (a *API) route() error {
 			}
 		}
 	}
-	a.mux.Handle("/", a.adapt("", noSuchPath))
+	handle("/", noSuchPath)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"standin/api"
+	"standin/client"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/outcome"
@@ -90,9 +91,10 @@ type detailedJob struct {
 	DurationSeconds *float64          `json:"durationSeconds"`
 	Participants    []job.Participant `json:"participants"`
 	Sources         []string          `json:"sources"`
-	Outcome         outcomeBody       `json:"outcome"`
-	Recording       *recordingBody    `json:"recording,omitempty"`
-	Transcript      *transcriptBody   `json:"transcript,omitempty"`
+	Outcome         client.Outcome    `json:"outcome"`
+
+	Recording  *client.RecordingLinks `json:"recording,omitempty"`
+	Transcript *client.TranscriptLink `json:"transcript,omitempty"`
 }
 
 // webhooksBody has the webhook URLs of a job.
@@ -105,36 +107,12 @@ func newWebhooksBody(w job.Webhooks) webhooksBody {
 	return webhooksBody{orNull(w.OnStatusChange), orNull(w.OnFinalize)}
 }
 
-// outcomeBody is the Outcome schema of api/openapi.yaml.
-type outcomeBody struct {
-	Title     string  `json:"title"`
-	Text      string  `json:"text"`
-	Cause     *string `json:"cause"`
-	Action    *string `json:"action"`
-	Stage     *string `json:"stage"`
-	EndReason *string `json:"endReason"`
-	DocURL    *string `json:"docUrl"`
-}
-
 // runbook returns the section of the guide about a failure; "" for a job that did not fail.
 func runbook(code job.FailureCode) string {
 	if code == "" {
 		return ""
 	}
 	return "/docs/guide/runbook.html#" + strings.ReplaceAll(string(code), "_", "-") // the anchor of its heading
-}
-
-// recordingBody has the links of a recording.
-type recordingBody struct {
-	ManifestURI string  `json:"manifestUri"`
-	MediaURI    *string `json:"mediaUri"`
-	Partial     bool    `json:"partial"`
-}
-
-// transcriptBody has the link of a transcript.
-type transcriptBody struct {
-	URI    string `json:"uri"`
-	Source string `json:"source"`
 }
 
 // causes are the sides of failures as the API names them.
@@ -146,7 +124,7 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 		View: job.NewView(j), Title: orNull(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
 		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{},
 			d.Participants...), Sources: append([]string{}, d.Sources...),
-		Outcome: outcomeBody{
+		Outcome: client.Outcome{
 			Title: explained.Title, Text: explained.Text, Cause: orNull(causes[explained.Side]), Action: orNull(explained.Action),
 			Stage: orNull(explained.Stage), EndReason: orNull(d.EndReason), DocURL: orNull(runbook(j.FailureCode)),
 		},
@@ -155,10 +133,10 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 		body.DurationSeconds = new(float64(d.DurationMs) / 1000)
 	}
 	if j.ManifestURI != "" && !d.Deleted {
-		body.Recording = &recordingBody{ManifestURI: j.ManifestURI, MediaURI: orNull(d.MediaURI), Partial: d.Partial}
+		body.Recording = &client.RecordingLinks{ManifestURI: j.ManifestURI, MediaURI: orNull(d.MediaURI), Partial: d.Partial}
 	}
 	if d.TranscriptURI != "" {
-		body.Transcript = &transcriptBody{URI: d.TranscriptURI, Source: "captions"}
+		body.Transcript = &client.TranscriptLink{URI: d.TranscriptURI, Source: "captions"}
 		if d.Transcript {
 			body.Transcript.Source = "transcriber"
 		}
