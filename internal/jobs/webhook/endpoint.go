@@ -294,12 +294,12 @@ type outcome struct {
 	acknowledged bool
 }
 
-func outcomeOf(try Try, r response) outcome {
-	o := outcome{health: fast, latency: try.Latency, acknowledged: r.acknowledged()}
+func outcomeOf(try Try) outcome {
+	o := outcome{health: fast, latency: try.Latency, acknowledged: try.Acknowledged()}
 	switch {
-	case r.unusable != nil:
+	case try.unusable:
 		o.health = untried
-	case r.status == 0:
+	case try.StatusCode == 0:
 		o.health = unresponsive
 	case try.Latency >= slowAfter:
 		o.health = slow

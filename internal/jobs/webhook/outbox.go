@@ -60,6 +60,9 @@ type Try struct {
 	Error        string // why it failed, unless the status says so
 	LoggedError  string // Error with addresses, for the log of the operator
 	ResponseBody []byte // the first MaxResponseBody bytes of the response body: any bytes, not always text
+
+	retryAfter string // the header of the response
+	unusable   bool   // no request can be made of the delivery, for the reason in Error
 }
 
 // Acknowledged reports whether the receiver has acknowledged the delivery.

@@ -58,7 +58,7 @@ func newPoster(settings Settings) *poster {
 }
 
 // post makes one try. It returns within the timeout.
-func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
+func (p *poster) post(ctx context.Context, delivery Delivery) Try {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.TryTimeout)
 	defer cancel()
 	try := Try{DeliveryID: delivery.ID, Number: delivery.Attempt, StartedAt: p.settings.Now()}
@@ -66,8 +66,8 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 
 	request, err := p.request(ctx, delivery, try.StartedAt)
 	if err != nil {
-		try.Error = dialguard.Public(err)
-		return try, response{unusable: errors.New(try.Error)}
+		try.Error, try.unusable = dialguard.Public(err), true
+		return try
 	}
 	public := false
 	httpResponse, err := p.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -82,7 +82,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			try.Error = fmt.Sprintf("no response within %s", p.settings.TryTimeout)
 		}
-		return try, response{}
+		return try
 	}
 	defer httpResponse.Body.Close()
 	// Only the status decides. A body that breaks off, or does not end in time, is kept as
@@ -92,11 +92,11 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	if public || p.settings.PrivateBodies {
 		try.ResponseBody = body
 	}
-	try.Latency, try.StatusCode = time.Since(started), httpResponse.StatusCode
-	if httpResponse.StatusCode >= 300 && httpResponse.StatusCode < 400 {
+	try.Latency, try.StatusCode, try.retryAfter = time.Since(started), httpResponse.StatusCode, httpResponse.Header.Get("Retry-After")
+	if try.StatusCode >= 300 && try.StatusCode < 400 {
 		try.Error = "redirects are not followed"
 	}
-	return try, response{status: httpResponse.StatusCode, retryAfter: httpResponse.Header.Get("Retry-After")}
+	return try
 }
 
 // request composes and signs the request. Its errors are permanent.

@@ -34,7 +34,7 @@ func TestConnectionsAreReused(t *testing.T) {
 
 	const posts = 5
 	for range posts {
-		if try, answer := poster.post(t.Context(), finalized(t, server.URL)); !answer.acknowledged() {
+		if try := poster.post(t.Context(), finalized(t, server.URL)); !try.Acknowledged() {
 			t.Fatalf("try %+v", try)
 		}
 	}
@@ -81,7 +81,7 @@ func TestClosedIdleConnection(t *testing.T) {
 	})
 	t.Cleanup(poster.client.CloseIdleConnections)
 	for range 3 {
-		if try, answer := poster.post(t.Context(), finalized(t, server.URL)); !answer.acknowledged() {
+		if try := poster.post(t.Context(), finalized(t, server.URL)); !try.Acknowledged() {
 			t.Errorf("try %+v", try)
 		}
 	}

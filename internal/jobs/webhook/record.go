@@ -113,27 +113,18 @@ const (
 	maxRetryAfter = 24 * time.Hour
 )
 
-// response is the part of a try that decides about its delivery.
-type response struct {
-	status     int    // 0: no response
-	retryAfter string // the header
-	unusable   error  // why no request can be made of the delivery
-}
-
-func (r response) acknowledged() bool { return r.status >= 200 && r.status < 300 }
-
 // decide returns the verdict on a try of a delivery. random is in [0, 1). A failed
 // probe that was not due by its schedule changes nothing about it.
-func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) Verdict {
+func (s Schedule) decide(t Try, d Delivery, now time.Time, random float64) Verdict {
 	early := d.DueAt.After(now)
 	failures := d.Failures + 1
 	switch {
-	case r.acknowledged():
+	case t.Acknowledged():
 		return Verdict{Outcome: Delivered}
-	case r.status == http.StatusGone:
+	case t.StatusCode == http.StatusGone:
 		return Verdict{Outcome: PermanentFailure, Reason: "the receiver answered 410 Gone"}
-	case r.unusable != nil:
-		return Verdict{Outcome: PermanentFailure, Reason: r.unusable.Error()}
+	case t.unusable:
+		return Verdict{Outcome: PermanentFailure, Reason: t.Error}
 	case failures > len(s) && !early:
 		return Verdict{Outcome: PermanentFailure, Reason: fmt.Sprintf("not acknowledged in %d tries", len(s)+1)}
 	}
@@ -141,7 +132,7 @@ func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) 
 	if !early {
 		verdict.RetryAt = now.Add(time.Duration(float64(s[failures-1]) * (1 - jitter + 2*jitter*random)))
 	}
-	if pause := retry.After(r.retryAfter, now, maxRetryAfter); pause > 0 {
+	if pause := retry.After(t.retryAfter, now, maxRetryAfter); pause > 0 {
 		verdict.NotBefore = now.Add(pause)
 		verdict.RetryAt = job.Latest(verdict.RetryAt, verdict.NotBefore)
 	}

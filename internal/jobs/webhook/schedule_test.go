@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -13,46 +12,46 @@ func TestDecide(t *testing.T) {
 	const middle = 0.5 // of the jitter: none
 	retry := func(in time.Duration) Verdict { return Verdict{Outcome: Retry, RetryAt: now.Add(in)} }
 	failed := func(reason string) Verdict { return Verdict{Outcome: PermanentFailure, Reason: reason} }
-	limited := func(retryAfter string) response { return response{status: 429, retryAfter: retryAfter} }
+	limited := func(retryAfter string) Try { return Try{StatusCode: 429, retryAfter: retryAfter} }
 	tests := []struct {
 		name     string
-		response response
+		try      Try
 		failures int
 		chance   float64
 		want     Verdict
 	}{
-		{"200", response{status: 200}, 1, middle, Verdict{Outcome: Delivered}},
-		{"204", response{status: 204}, 1, middle, Verdict{Outcome: Delivered}},
-		{"299", response{status: 299}, 8, middle, Verdict{Outcome: Delivered}},
-		{"410", response{status: 410, retryAfter: "5"}, 1, middle, failed("the receiver answered 410 Gone")},
-		{"no request possible", response{unusable: errors.New("no host")}, 1, middle, failed("no host")},
+		{"200", Try{StatusCode: 200}, 1, middle, Verdict{Outcome: Delivered}},
+		{"204", Try{StatusCode: 204}, 1, middle, Verdict{Outcome: Delivered}},
+		{"299", Try{StatusCode: 299}, 8, middle, Verdict{Outcome: Delivered}},
+		{"410", Try{StatusCode: 410, retryAfter: "5"}, 1, middle, failed("the receiver answered 410 Gone")},
+		{"no request possible", Try{unusable: true, Error: "no host"}, 1, middle, failed("no host")},
 
-		{"first failure", response{status: 500}, 1, middle, retry(5 * time.Second)},
-		{"no answer", response{}, 1, middle, retry(5 * time.Second)},
-		{"redirect", response{status: 302}, 1, middle, retry(5 * time.Second)},
-		{"not found", response{status: 404}, 1, middle, retry(5 * time.Second)},
-		{"second failure", response{status: 500}, 2, middle, retry(5 * time.Minute)},
-		{"third failure", response{status: 500}, 3, middle, retry(30 * time.Minute)},
-		{"fourth failure", response{status: 500}, 4, middle, retry(2 * time.Hour)},
-		{"fifth failure", response{status: 500}, 5, middle, retry(5 * time.Hour)},
-		{"sixth failure", response{status: 500}, 6, middle, retry(10 * time.Hour)},
-		{"seventh failure", response{status: 500}, 7, middle, retry(10 * time.Hour)},
-		{"eighth failure", response{status: 500}, 8, middle, failed("not acknowledged in 8 tries")},
-		{"one more", response{status: 500}, 9, middle, failed("not acknowledged in 8 tries")},
+		{"first failure", Try{StatusCode: 500}, 1, middle, retry(5 * time.Second)},
+		{"no answer", Try{}, 1, middle, retry(5 * time.Second)},
+		{"redirect", Try{StatusCode: 302}, 1, middle, retry(5 * time.Second)},
+		{"not found", Try{StatusCode: 404}, 1, middle, retry(5 * time.Second)},
+		{"second failure", Try{StatusCode: 500}, 2, middle, retry(5 * time.Minute)},
+		{"third failure", Try{StatusCode: 500}, 3, middle, retry(30 * time.Minute)},
+		{"fourth failure", Try{StatusCode: 500}, 4, middle, retry(2 * time.Hour)},
+		{"fifth failure", Try{StatusCode: 500}, 5, middle, retry(5 * time.Hour)},
+		{"sixth failure", Try{StatusCode: 500}, 6, middle, retry(10 * time.Hour)},
+		{"seventh failure", Try{StatusCode: 500}, 7, middle, retry(10 * time.Hour)},
+		{"eighth failure", Try{StatusCode: 500}, 8, middle, failed("not acknowledged in 8 tries")},
+		{"one more", Try{StatusCode: 500}, 9, middle, failed("not acknowledged in 8 tries")},
 
-		{"earliest", response{status: 500}, 2, 0, retry(270 * time.Second)},
-		{"late", response{status: 500}, 2, 0.75, retry(315 * time.Second)},
+		{"earliest", Try{StatusCode: 500}, 2, 0, retry(270 * time.Second)},
+		{"late", Try{StatusCode: 500}, 2, 0.75, retry(315 * time.Second)},
 
 		{"Retry-After, later", limited("60"), 1, middle, retry(time.Minute)},
 		{"Retry-After, earlier", limited("2"), 1, middle, retry(5 * time.Second)},
 		{"Retry-After, a date", limited(now.Add(time.Hour).Format(http.TimeFormat)), 1, middle, retry(time.Hour)},
 		{"Retry-After, too long", limited("864000"), 1, middle, retry(24 * time.Hour)},
-		{"Retry-After with 503", response{status: 503, retryAfter: " 7 "}, 1, middle, retry(7 * time.Second)},
+		{"Retry-After with 503", Try{StatusCode: 503, retryAfter: " 7 "}, 1, middle, retry(7 * time.Second)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := DefaultSchedule().decide(test.response, Delivery{Failures: test.failures - 1}, now, test.chance)
+			got := DefaultSchedule().decide(test.try, Delivery{Failures: test.failures - 1}, now, test.chance)
 			if got.Outcome != test.want.Outcome || got.Reason != test.want.Reason ||
 				got.RetryAt.Sub(test.want.RetryAt).Abs() > time.Millisecond {
 				t.Errorf("decided %+v, want %+v", got, test.want)

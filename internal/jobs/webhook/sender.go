@@ -120,8 +120,7 @@ func (s *Sender) Wake() { s.runner.Wake() }
 
 // Post posts a delivery once, without the outbox: for test events.
 func (s *Sender) Post(ctx context.Context, delivery Delivery) Try {
-	try, _ := s.poster.post(ctx, delivery)
-	return try
+	return s.poster.post(ctx, delivery)
 }
 
 // Client returns the client of webhooks, which connects only where the settings allow it
@@ -190,23 +189,22 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.settings.Grace, cancel) })
 	defer stop()
 	var try Try
-	var response response
 	tried := waited && c.LeasedTo.Sub(s.settings.Now()) >= s.settings.TryTimeout
 	if tried {
-		try, response = s.poster.post(trying, c.Delivery)
-		tried = trying.Err() == nil || response.status != 0
+		try = s.poster.post(trying, c.Delivery)
+		tried = trying.Err() == nil || try.StatusCode != 0
 	}
 	if !tried {
 		s.endpoints.finish(c, outcome{})
 		s.release(ctx, c.Delivery)
 		return
 	}
-	verdict := s.settings.Schedule.decide(response, c.Delivery, s.settings.Now(), rand.Float64())
+	verdict := s.settings.Schedule.decide(try, c.Delivery, s.settings.Now(), rand.Float64())
 	s.metrics.count(try, verdict)
 	if s.settings.Tracer != nil && c.JobID != uuid.Nil {
 		s.settings.Tracer.TryEnded(c.Delivery, try, verdict)
 	}
-	end := s.endpoints.finish(c, outcomeOf(try, response))
+	end := s.endpoints.finish(c, outcomeOf(try))
 	s.record(ctx, Result{
 		Delivery: c.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
 	})
