@@ -76,8 +76,7 @@ func (a *API) createAccount(r *apiRequest, in accountRequest) error {
 
 // identityProvider returns with what the accounts of the caller's team sign in by SAML.
 func (a *API) identityProvider(r *apiRequest) error {
-	provider, err := a.Jobs.IdentityProvider(r.Context(), r.caller.ConsumerID)
-	return r.respond(provider, err)
+	return r.respond(a.Jobs.IdentityProvider(r.Context(), r.caller.ConsumerID))
 }
 
 func (a *API) getAccount(r *apiRequest) error {
@@ -125,8 +124,7 @@ func (a *API) borrowAccount(r *apiRequest) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.Jobs.LendAccount(r.Context(), bot, request)
-	return r.respond(response, err)
+	return r.respond(a.Jobs.LendAccount(r.Context(), bot, request))
 }
 
 // returnAccount takes an account back from a bot.

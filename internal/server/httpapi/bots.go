@@ -29,8 +29,7 @@ func (a *API) ingestEvent(r *apiRequest) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.Jobs.Ingest(r.Context(), bot, event)
-	return r.respond(response, err)
+	return r.respond(a.Jobs.Ingest(r.Context(), bot, event))
 }
 
 func (a *API) ingestTexts(r *apiRequest) error {
@@ -39,8 +38,7 @@ func (a *API) ingestTexts(r *apiRequest) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.Jobs.IngestTexts(r.Context(), bot, texts)
-	return r.respond(response, err)
+	return r.respond(a.Jobs.IngestTexts(r.Context(), bot, texts))
 }
 
 func (a *API) heartbeat(r *apiRequest) error {
@@ -58,8 +56,7 @@ func (a *API) heartbeat(r *apiRequest) error {
 		return err
 	}
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
-	response, err := a.holdHeartbeat(r.Context(), bot, beat, wait)
-	return r.respond(response, err)
+	return r.respond(a.holdHeartbeat(r.Context(), bot, beat, wait))
 }
 
 // maxUnidentified is the size of the largest message that is decoded to list all of its

@@ -12,8 +12,7 @@ import (
 // ignores the request body.
 func (a *API) command(kind ingest.CommandKind) handler {
 	return func(r *apiRequest) error {
-		command, err := a.Jobs.QueueCommand(r.Context(), r.caller, r.id, kind, nil)
-		return r.queued(command, err)
+		return r.queued(a.Jobs.QueueCommand(r.Context(), r.caller, r.id, kind, nil))
 	}
 }
 
@@ -22,8 +21,7 @@ type chatRequest struct {
 }
 
 func (a *API) sendChatMessage(r *apiRequest, in chatRequest) error {
-	command, err := a.Jobs.SendChatMessage(r.Context(), r.caller, r.id, in.Text)
-	return r.queued(command, err)
+	return r.queued(a.Jobs.SendChatMessage(r.Context(), r.caller, r.id, in.Text))
 }
 
 type pinRequest struct {
@@ -31,8 +29,7 @@ type pinRequest struct {
 }
 
 func (a *API) pinParticipant(r *apiRequest, in pinRequest) error {
-	command, err := a.Jobs.PinParticipant(r.Context(), r.caller, r.id, in.ParticipantID)
-	return r.queued(command, err)
+	return r.queued(a.Jobs.PinParticipant(r.Context(), r.caller, r.id, in.ParticipantID))
 }
 
 // queued responds with the CommandQueuedResponse schema of api/openapi.yaml.

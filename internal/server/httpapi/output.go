@@ -135,8 +135,7 @@ func (a *API) picture(team uuid.UUID, request pictureRequest,
 
 // output queues output for the job's bot.
 func (r *apiRequest) output(output lifecycle.Output) error {
-	command, err := r.api.Jobs.Output(r.Context(), r.caller, r.id, output)
-	return r.queued(command, err)
+	return r.queued(r.api.Jobs.Output(r.Context(), r.caller, r.id, output))
 }
 
 // readOutput serves what a command or the job itself plays or shows to the job's bot.
