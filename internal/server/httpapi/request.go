@@ -206,12 +206,14 @@ func (r *apiRequest) writeJSON(status int, value any) {
 // EncodeJSON returns a value as JSON in the form of the API, with a line break at its end: times have milliseconds, and
 // what only HTML needs is not escaped.
 func EncodeJSON(value any, options ...json.Options) ([]byte, error) {
-	times := json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error {
-		return to.WriteToken(jsontext.String(job.Timestamp(t).String()))
-	}))
-	encoded, err := json.Marshal(value, append(options, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), times)...)
+	encoded, err := json.Marshal(value, append(options, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), timestamps)...)
 	return append(encoded, '\n'), err
 }
+
+// timestamps writes times like job.Timestamp.
+var timestamps = json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error {
+	return to.WriteToken(jsontext.String(job.Timestamp(t).String()))
+}))
 
 // write responds with a complete body, which the client must read within the
 // response timeout.
