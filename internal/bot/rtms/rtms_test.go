@@ -380,7 +380,8 @@ func TestVideoInPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := time.Now().UnixMilli()
+	await(t, bot, "the media", func(meeting.Observation) bool { return m.Connected(rtmsdouble.Video) })
+	at := time.Now().UnixMilli() + 200 // what was before the recording began is not in it
 	for _, width := range []int{320, 640} {
 		frames, err := rtmsdouble.MakeVideo(width, 180)
 		if err != nil {

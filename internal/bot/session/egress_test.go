@@ -110,7 +110,7 @@ func signedInBySAML(accepted bool) scenario {
 		}
 	}
 	if !accepted {
-		s.name, s.lane, s.outside, s.during, s.reason, s.packedByService = "not signed in by SAML", job.Meet, true, nil, "", false
+		s.name, s.lane, s.outside, s.during, s.reason, s.packedByService = "not signed in by SAML", "", true, nil, "", false
 		s.configure = func(s *Settings) { s.SignIn = job.SignInIfRequired }
 		s.code, s.detail, s.check = job.AuthFailure, "Google did not sign the bot in as Recorder", nil
 	}

@@ -22,7 +22,7 @@ func TestOperations(t *testing.T) {
 	}
 	// People, bots, workers, operators, pages, payment providers and generators call these.
 	others := strings.Fields("listAuditLog ingestEvent ingestTexts heartbeat readOutput borrowAccount returnAccount ingestSound ingestScreenshot listenToJob intakeInvite hostMetrics completeLogin " +
-		"receivePayment reference describe describeYAML describeManifest securityText readiness")
+		"receivePayment receiveZoom reference describe describeYAML describeManifest securityText readiness")
 	description, err := api.Load()
 	if err != nil {
 		t.Fatal(err)
