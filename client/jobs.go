@@ -40,6 +40,7 @@ type Recording struct {
 	Layout           string `json:"layout,omitempty"`     // speaker, gallery, content or page
 	Resolution       string `json:"resolution,omitempty"` // 720p or 1080p
 	ParticipantAudio *bool  `json:"participantAudio,omitempty"`
+	Capture          string `json:"capture,omitempty"` // tab or streams
 }
 
 // AutoLeave configures when the bot leaves, in seconds from 1 to 86400. The bot

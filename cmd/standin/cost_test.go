@@ -47,6 +47,7 @@ func costRows() []costRow {
 		{"720p, 15 frames per second, with participant audio", map[string]any{"participantAudio": true}, nil, ""},
 		{"720p, 25 frames per second", off, nil, "STANDIN_FRAME_RATE=25"},
 		{"1080p, 15 frames per second", off, map[string]any{"resolution": "1080p"}, ""},
+		{"streams", off, map[string]any{"capture": "streams"}, ""},
 		{"audio only", off, audio, ""},
 		{"audio only, headed", off, audio, headed},
 	}

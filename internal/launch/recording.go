@@ -20,6 +20,7 @@ type Recording struct {
 	FrameRate        int               `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
 	VideoBitRate     BitRate           `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
 	ParticipantAudio ParticipantAudio  `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's option recording.participantAudio (true, false) overrides on and off."`
+	Capture          job.Capture       `json:"capture,omitempty" name:"recording-capture" env:"STANDIN_RECORDING_CAPTURE" default:"tab" enum:"tab,streams" help:"What is recorded of the video: the picture of the meeting page (tab), or the video of each participant as it is received (streams), which costs much less and makes no recording.mp4. A job's option recording.capture overrides it."`
 
 	Chat     Texts `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" type:"onoff" negatable:"" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
 	Captions Texts `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" type:"onoff" negatable:"" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
@@ -79,7 +80,7 @@ func (r Recording) WithOptions(options job.Options) Recording {
 	if options.Recording.Mode.RecordsLess(r.Mode) {
 		r.Mode = options.Recording.Mode
 	}
-	r.Layout = cmp.Or(options.Recording.Layout, r.Layout)
+	r.Layout, r.Capture = cmp.Or(options.Recording.Layout, r.Layout), cmp.Or(options.Recording.Capture, r.Capture)
 	if picture, ok := resolutions[options.Recording.Resolution]; ok {
 		before, after := cmp.Or(r.Picture.Width*r.Picture.Height, defaultPixels), picture.Width*picture.Height
 		if before != after {

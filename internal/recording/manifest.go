@@ -34,6 +34,7 @@ type Manifest struct {
 	Gaps          []Gap           `json:"gaps"`
 	MediaFaults   []MediaFault    `json:"mediaFaults"`
 	Media         []Media         `json:"media"`
+	VideoGaps     []VideoGap      `json:"videoGaps,omitempty"`
 	Participants  []Participant   `json:"participants"`
 	Speech        []Speech        `json:"speech"`
 	SpeechSource  SpeechSource    `json:"speechSource"`
@@ -108,6 +109,13 @@ type Gap struct {
 // MediaFault is a period of a recording whose media is faulty.
 type MediaFault struct {
 	Kind    string `json:"kind"` // no_sound, frozen_picture, no_captions or no_chat
+	StartMs int64  `json:"startMs"`
+	EndMs   int64  `json:"endMs"`
+}
+
+// VideoGap is a period within a file for which there is no video of its participant. The last picture stays.
+type VideoGap struct {
+	Name    string `json:"name"` // of the file
 	StartMs int64  `json:"startMs"`
 	EndMs   int64  `json:"endMs"`
 }

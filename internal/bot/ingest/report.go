@@ -56,6 +56,7 @@ type RecordingPart struct {
 	Segments  int       `json:"segments"`         // recorded so far
 	Complete  bool      `json:"complete"`         // nothing is missing at its end
 	EndedBy   string    `json:"endedBy,omitempty"`
+	SoundOnly bool      `json:"soundOnly,omitempty"` // its picture is not needed: tracks have it
 }
 
 // Gap is a time during the meeting that was not recorded, although that was asked for or is paused.
@@ -101,4 +102,6 @@ type AudioTrack struct {
 	EndedBy   string    `json:"endedBy,omitempty"`  // why it is not complete
 	PersonID  string    `json:"personId,omitempty"` // its participant, if known for certain
 	Kind      string    `json:"kind,omitempty"`     // as in the manifest; empty: participant_audio
+
+	OwnedUntil time.Time `json:"ownedUntil,omitzero"` // what follows is of nobody who is known
 }

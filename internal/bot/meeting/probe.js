@@ -295,10 +295,10 @@
 			return true;
 		});
 	};
-	// Returns the ids of the audio tracks that players in an element play.
+	// Returns the ids of the tracks that players in an element play.
 	const tracksIn = element => [...query(element, "audio, video")].flatMap(player => {
 		const stream = player.srcObject;
-		return stream && stream.getAudioTracks ? stream.getAudioTracks().map(track => track.id) : [];
+		return stream && stream.getTracks ? stream.getTracks().map(track => track.id) : [];
 	});
 	const controls = ["pin", "pinned", "menu"];
 	// Reports whether a person is marked as speaking. A mark may have no size.

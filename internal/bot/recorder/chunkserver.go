@@ -51,6 +51,9 @@ type Stats struct {
 	SoundChanges []SoundChange
 	// SoundGaps are the last gaps of the recorded sound that have ended.
 	SoundGaps []SoundGap
+	// Streams is whether the video of participants is recorded instead of the picture, and StreamsProblem why not.
+	Streams        StreamsState
+	StreamsProblem string
 }
 
 // SoundGap is time of which the capture has no sound; recorder.js has the limits. The recorded
@@ -77,8 +80,9 @@ const maxSoundChanges = 100
 // Reasons of the recorder tab for the end of a recording. Any other reason is a
 // failure of the encoder.
 const (
-	reasonStopped      = "stopped"
-	reasonCaptureEnded = "capture_ended"
+	reasonStopped        = "stopped"
+	reasonCaptureEnded   = "capture_ended"
+	reasonStreamsMissing = "streams_missing"
 )
 
 // endReport is the recorder tab's last message, after the last chunk: why and when the encoder
@@ -95,6 +99,8 @@ func (e endReport) err() error {
 		return nil
 	case reasonCaptureEnded:
 		return ErrCaptureEnded
+	case reasonStreamsMissing:
+		return ErrStreamsMissing
 	default:
 		return &EncoderError{Detail: e.Detail}
 	}

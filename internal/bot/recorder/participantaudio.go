@@ -35,6 +35,8 @@ type ParticipantTrack struct {
 	PersonID  string // the participant, if the platform names him
 	Kind      string // as in the manifest, of a track that is not the audio of a participant
 	StartedAt time.Time
+	// OwnedUntil is until when it is of the participant; zero if it is to its end.
+	OwnedUntil time.Time
 }
 
 // ParticipantTrackPart is the next part of a track.

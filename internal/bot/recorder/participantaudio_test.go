@@ -104,6 +104,7 @@ func (s *trackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 		if part.First != known.chunks || known.ended {
 			return errors.New("a chunk is out of sequence")
 		}
+		known.PersonID, known.OwnedUntil = part.PersonID, part.OwnedUntil
 		known.chunks += len(part.Chunks)
 		known.content = append(known.content, bytes.Join(part.Chunks, nil)...)
 		known.ended, known.cause = part.Ended, part.Cause

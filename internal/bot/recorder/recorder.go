@@ -62,6 +62,13 @@ func Prepare(ctx context.Context, meeting *browser.Page, settings Settings) erro
 	if settings.AudioOnly {
 		scripts = append(scripts, audioOnlyScript)
 	}
+	if settings.Streams {
+		// The page's policy may forbid the worker.
+		if err := meeting.BypassContentSecurityPolicy(ctx); err != nil {
+			return fmt.Errorf("prepare the page for recording: %w", err)
+		}
+		scripts = append(scripts, streamsScript)
+	}
 	for _, script := range scripts {
 		if err := meeting.EvalOnNewDocument(ctx, script); err != nil {
 			return fmt.Errorf("prepare the page for recording: %w", err)
@@ -110,6 +117,7 @@ type Recorder struct {
 	tab      *browser.Page // the recorder tab
 	server   *chunkServer
 	tracks   *participantAudio // nil if participants' audio is not recorded
+	streams  *streams          // nil unless participants' video is recorded
 	voice    *participantAudio // the same for the bot's own sound, in the recorder tab
 	ownTrack atomic.Pointer[string]
 	sound    *liveSound // nil if nobody listens
@@ -183,6 +191,7 @@ func start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	if settings.Voice {
 		r.voice = startParticipantAudio(running, r.tab, settings)
 	}
+	r.streams = startStreams(running, r)
 	r.sound = startLiveSound(running, r.tab, meeting, settings, r.startedAt)
 	go r.watch(running)
 	return r, nil
@@ -271,6 +280,7 @@ func (r *Recorder) Pause(ctx context.Context) (at time.Time, err error) {
 		return time.Time{}, fmt.Errorf("pause recording: %w", err)
 	}
 	r.tracks.setEnabled(ctx, false)
+	r.streams.setEnabled(ctx, false)
 	r.voice.setEnabled(ctx, false)
 	return at, nil
 }
@@ -283,6 +293,7 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 	r.server.resume(time.Now())
 	r.sound.resume(at)
 	r.tracks.setEnabled(ctx, true)
+	r.streams.setEnabled(ctx, true)
 	r.voice.setEnabled(ctx, true)
 	return at, nil
 }
@@ -333,7 +344,24 @@ func (r *Recorder) controlEncoder(ctx context.Context, script string) (time.Time
 }
 
 // Stats returns the statistics of the recording.
-func (r *Recorder) Stats() Stats { return r.server.stats() }
+func (r *Recorder) Stats() Stats {
+	stats := r.server.stats()
+	stats.Streams, stats.StreamsProblem = r.streams.current()
+	return stats
+}
+
+// SetOwners tells which participants' tiles play which tracks of the page now, for Settings.Streams.
+func (r *Recorder) SetOwners(owners map[string]string) { r.streams.setOwners(owners) }
+
+// dropPicture ends the capture of the page's picture. In its minimized window the page is rendered no more.
+func (r *Recorder) dropPicture() error {
+	ctx, cancel := context.WithTimeout(context.Background(), captureTimeout)
+	defer cancel()
+	if err := r.tab.EvalInPage(ctx, "standin.dropPicture()", nil); err != nil {
+		return fmt.Errorf("end the capture of the picture: %w", err)
+	}
+	return nil
+}
 
 // Done returns a channel that is closed when the recording has ended, for any
 // reason, and all available chunks are stored.
@@ -358,6 +386,7 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	r.sound.pause()
 	var stopping sync.WaitGroup
 	stopping.Go(func() { r.tracks.setEnabled(ctx, false) })
+	stopping.Go(func() { r.streams.setEnabled(ctx, false) })
 	defer stopping.Wait()
 	r.voice.setEnabled(ctx, false) // before the tab is closed
 	// The end is reported to the chunk server. Then the tab is closed.
@@ -389,6 +418,7 @@ func (r *Recorder) watch(ctx context.Context) {
 	r.err = r.waitForEnd(ctx)
 	r.sound.close()
 	r.tracks.close()
+	r.streams.close(ctx)
 	r.voice.close()
 	r.restore(ctx)
 	r.tab.Close()
@@ -402,6 +432,10 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	pageCrashed := r.meeting.Crashed()
+	var streamsMissing <-chan struct{}
+	if r.streams != nil {
+		streamsMissing = r.streams.missing
+	}
 	var silentAt time.Time // when the browser last did not answer
 	for {
 		select {
@@ -417,6 +451,11 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 			pageCrashed = nil
 			stopping, cancel := context.WithTimeout(ctx, checkInterval)
 			_ = r.tab.EvalInPage(stopping, stopScript(reasonCaptureEnded), nil) // the checks notice what fails
+			cancel()
+		case <-streamsMissing:
+			streamsMissing = nil
+			stopping, cancel := context.WithTimeout(ctx, checkInterval)
+			_ = r.tab.EvalInPage(stopping, stopScript(reasonStreamsMissing), nil) // the checks notice what fails
 			cancel()
 		case <-r.abandoned:
 			return ErrStopTimeout

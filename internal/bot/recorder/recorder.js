@@ -203,7 +203,7 @@ const standin = (() => {
 		const frames = new MediaStreamTrackProcessor({track: screen, maxBufferSize: maxBufferedFrames}).readable.getReader();
 		const writer = track.writable.getWriter();
 		const repeatMs = Math.max(minRepeatMs, 1500 / settings.framesPerSecond);
-		let last, repeatTimer;
+		let last, repeatTimer, dropped = false;
 
 		function write(frame) {
 			clearTimeout(repeatTimer);
@@ -237,6 +237,7 @@ const standin = (() => {
 					await write(next.value);
 				}
 			})().catch(reject).finally(() => {
+				if (dropped) return;
 				clearTimeout(repeatTimer);
 				last?.close();
 				track.stop();
@@ -263,7 +264,24 @@ const standin = (() => {
 				return false; // no frame yet, or closed at the end
 			}
 		}
-		return {track, write, firstFrame, draw};
+
+		// drop ends the capture of the screen. The recorded picture is black from then on.
+		function drop() {
+			dropped = true;
+			screen.stop();
+			const {width, height} = last.visibleRect, black = new OffscreenCanvas(width, height);
+			black.getContext("2d").fillRect(0, 0, width, height);
+			last.close();
+			last = new VideoFrame(black, {timestamp: 0});
+		}
+		return {track, write, firstFrame, draw, drop};
+	}
+
+	// dropPicture leaves only the sound to be recorded.
+	function dropPicture() {
+		const [screen] = stream.getVideoTracks();
+		videoSource.drop();
+		stream.removeTrack(screen);
 	}
 
 	// size returns the size of the captured video, or 0 without video.
@@ -371,5 +389,5 @@ const standin = (() => {
 	};
 	const hush = atMs => voice?.hush(atMs);
 
-	return {capture, size, record, monitor, pause, resume, stop, liveSound, speak, mix, hush};
+	return {capture, size, record, monitor, dropPicture, pause, resume, stop, liveSound, speak, mix, hush};
 })();

@@ -276,8 +276,12 @@ func openIn(t *testing.T, b *browser.Browser, query string, timeout time.Duratio
 			}
 			return
 		}
+		if r.URL.Path == streamsPath {
+			w.Header().Set("Content-Security-Policy", streamsPolicy)
+		}
 		other := map[string]string{
-			callPath: callPage, participantsPath: participantsPage, videoCallPath: videoCallPage, visibilityPath: visibilityPage,
+			streamsPath: streamsPage,
+			callPath:    callPage, participantsPath: participantsPage, videoCallPath: videoCallPage, visibilityPath: visibilityPage,
 		}
 		if page, ok := other[r.URL.Path]; ok {
 			_, _ = io.WriteString(w, page)

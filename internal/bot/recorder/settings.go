@@ -28,6 +28,9 @@ type Settings struct {
 	ParticipantAudio ParticipantTrackSink
 	// Tracks stores what a platform's own streams have of each participant, besides ParticipantAudio.
 	Tracks ParticipantTrackSink
+	// Streams records the encoded video of each participant to Tracks instead of the page's picture, as soon as it is
+	// sure that all of it comes.
+	Streams bool
 	// LiveSound receives the sound while it is recorded [nil: nobody does].
 	LiveSound LiveSoundListener
 	// MaxParticipantTracks is how many participants are recorded at a time [16].

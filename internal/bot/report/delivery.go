@@ -96,7 +96,7 @@ func (d *Delivery) finalize(ctx context.Context) error {
 		if part.Segments > 0 {
 			parts = append(parts, build.SourcePart{
 				Attempt: d.Attempt, Number: part.Number, StartedAt: part.StartedAt, Segments: d.Spool.Segments(part.Number),
-				Encoded: build.Encoded(d.Spool.ScratchDir(), part.Number, part.Segments),
+				Encoded: build.Encoded(d.Spool.ScratchDir(), part.Number, part.Segments), SoundOnly: part.SoundOnly,
 			})
 		}
 	}

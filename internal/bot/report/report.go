@@ -71,7 +71,7 @@ func New(attempt int, version string, withoutRecording bool, store *spool.Spool,
 		clock:   clock,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, WithoutRecording: withoutRecording, Parts: []ingest.RecordingPart{}},
 		roster:  roster{byID: make(map[string]*participant)},
-		tracks:  trackIndex{numbers: make(map[string]int), pageTrack: make(map[string]int)},
+		tracks:  trackIndex{clock: clock, numbers: make(map[string]int), pageTrack: make(map[string]int)},
 	}
 }
 
@@ -139,6 +139,11 @@ func (r *Report) StartPart(number int, at time.Time) {
 		r.part(number).StartedAt = at
 		r.setGap(at, "")
 	})
+}
+
+// DropPicture says that the picture of the current part is not needed.
+func (r *Report) DropPicture() {
+	r.update(func(c *ingest.Report) { c.Parts[len(c.Parts)-1].SoundOnly = true })
 }
 
 // RecordingStart returns when the recording started, on the report's clock, as in the manifest.

@@ -36,11 +36,15 @@ func (o *Owner) See(participant string) (changed bool) {
 // trackIndex numbers the audio tracks of participants and tracks whose they
 // are. Its times are on the report's clock.
 type trackIndex struct {
+	clock     *Clock
 	tracks    []ingest.AudioTrack // ordered by number
 	numbers   map[string]int      // recorder's ID -> number
 	pageTrack map[string]int      // page's track ID -> latest number
 	owners    []Owner             // by number
 }
+
+// maxOtherTracks limits the tracks other than audio, so that there are numbers for audio.
+const maxOtherTracks = ingest.MaxAudioTracks * 3 / 4
 
 // number returns the number of a track, assigning one to a new track that
 // started at startedAt. It returns false if all numbers are used.
@@ -49,7 +53,7 @@ func (x *trackIndex) number(track recorder.ParticipantTrack, startedAt time.Time
 		return number, true
 	}
 	number = len(x.tracks)
-	if number == ingest.MaxAudioTracks {
+	if number == ingest.MaxAudioTracks || track.Kind != "" && number >= maxOtherTracks {
 		return 0, false
 	}
 	x.numbers[track.ID], x.pageTrack[track.TrackID] = number, number
@@ -69,6 +73,13 @@ func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bo
 		track := &x.tracks[number]
 		changed = changed || part.First == 0 || part.Ended
 		track.Segments = part.First + len(part.Chunks)
+		if part.Kind != "" {
+			changed = changed || track.PersonID != part.PersonID
+			track.PersonID = part.PersonID
+			if !part.OwnedUntil.IsZero() {
+				track.OwnedUntil = x.clock.Convert(part.OwnedUntil)
+			}
+		}
 		if part.Ended {
 			track.Complete, track.EndedBy = part.Cause == "", part.Cause
 			if x.pageTrack[part.TrackID] == number {
@@ -83,7 +94,7 @@ func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bo
 // whether an owner changed.
 func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {
 	for _, played := range tracks {
-		if number, known := x.pageTrack[played.Track]; known && x.owners[number].See(played.ParticipantID) {
+		if number, known := x.pageTrack[played.Track]; known && x.tracks[number].Kind == "" && x.owners[number].See(played.ParticipantID) {
 			x.tracks[number].PersonID, changed = x.owners[number].ID, true
 		}
 	}

@@ -76,7 +76,7 @@ func (s Settings) recorder() recorder.Settings {
 	return recorder.Settings{
 		AudioOnly: s.audioOnly(), Width: r.Picture.Width, Height: r.Picture.Height,
 		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate),
-		Voice: r.Output, ChunkTimeout: s.Timeouts.Chunk,
+		Voice: r.Output, ChunkTimeout: s.Timeouts.Chunk, Streams: r.Capture == job.CaptureStreams && !s.audioOnly(),
 	}
 }
 

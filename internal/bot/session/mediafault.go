@@ -16,6 +16,7 @@ const (
 	faultFrozenPicture = "frozen_picture" // the picture does not change, although video flows
 	faultNoCaptions    = "no_captions"    // the page does not show the captions that the job wants
 	faultNoChat        = "no_chat"
+	faultNoStreams     = "no_streams" // the video of participants does not come: the page is recorded instead
 )
 
 const (
@@ -145,7 +146,7 @@ func (m *mediaFaults) handleSnapshot(ctx context.Context, s snapshot) *exitResul
 		return end
 	}
 	action := m.sound.update(s.at, started, stats.LastSignalAt, m.othersSpeak(s, stats.LastSignalAt))
-	if end := m.act(ctx, faultNoSound, action, &m.sound, s.at); end != nil || m.settings.AudioOnly {
+	if end := m.act(ctx, faultNoSound, action, &m.sound, s.at); end != nil || m.settings.AudioOnly || m.sink.soundOnly {
 		return end
 	}
 	action = m.picture.update(s.at, started, stats.LastPictureAt, s.inbound.ReceivesMotion())
@@ -264,6 +265,8 @@ func (m *mediaFaults) restartCapture(ctx context.Context, now time.Time) {
 type faultData struct {
 	Fault string `json:"fault"`
 	State string `json:"state"` // repairing, not_repaired or ended
+
+	Detail string `json:"detail,omitempty"`
 }
 
 // emit puts a fault on the timeline.

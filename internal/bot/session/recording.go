@@ -261,6 +261,8 @@ type segmentSink struct {
 	report  *report.Report
 	part    int
 	encoder *build.Encoder // nil before the first segment
+
+	soundOnly bool // the picture is not needed
 }
 
 // Append implements recorder.Sink.
@@ -345,6 +347,39 @@ func (r *recordingSession) updateSound() {
 	}
 	r.report.AddSound(stats.SoundChanges)
 	r.gaps.update(r, stats)
+}
+
+// updateOwners tells the recorder whose tiles play which tracks.
+func (r *recordingSession) updateOwners(tracks []meeting.TrackOwner) {
+	page, ok := r.recorder.(*recorder.Recorder)
+	if !ok || !r.settings.Streams {
+		return
+	}
+	owners := make(map[string]string, len(tracks))
+	for _, track := range tracks {
+		owners[track.Track] = track.ParticipantID
+	}
+	page.SetOwners(owners)
+}
+
+// updateStreams follows whether the streams of participants are recorded instead of the page's picture.
+func (r *recordingSession) updateStreams() *exitResult {
+	if r.recorder == nil || !r.settings.Streams {
+		return nil
+	}
+	switch stats := r.recorder.Stats(); stats.Streams {
+	case recorder.StreamsConfirmed:
+		if !r.sink.soundOnly {
+			r.log.Info("the video of participants is recorded; the page decodes none", "part", r.sink.part)
+			r.sink.soundOnly = true
+			r.report.DropPicture()
+		}
+	case recorder.StreamsMissing:
+		r.settings.Streams = false // of the recorders that follow
+		r.log.Warn("the page is recorded instead of the video of participants", "reason", stats.StreamsProblem)
+		return r.events.emitOrExit(job.BotMediaFault, faultData{Fault: faultNoStreams, State: "not_repaired", Detail: stats.StreamsProblem})
+	}
+	return nil
 }
 
 // audioStatus is what is known about the meeting's sound.

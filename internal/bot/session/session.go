@@ -10,6 +10,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/jobs/job"
 	"standin/internal/operation/host"
@@ -93,6 +94,12 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return pageFailed(browser.ErrPageCrashed)
 	case <-s.recording.ended():
 		err := s.recording.recorder.Err()
+		if errors.Is(err, recorder.ErrStreamsMissing) {
+			end := s.recording.updateStreams()
+			s.recording.endPart(nil, recording.GapNotRecording)
+			s.recording.start(ctx)
+			return end
+		}
 		s.recording.endPart(err, recording.GapMediaLost)
 		if browserLost(err) {
 			return pageFailed(err)
@@ -179,6 +186,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.report.UpdateRoster(speakers, snap.seen.SpeechSources, snap.at)
 		s.sound.UpdateSpeaking(speakers, s.report.NameOf)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
+		s.recording.updateOwners(snap.seen.TrackOwners)
 		s.sound.UpdateOwners(snap.seen.TrackOwners, s.report.NameOf)
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.keepsTexts())
 		s.textOpener.show(ctx, s.page, snap.at)
@@ -220,6 +228,9 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 		return nil
 	}
 	s.recording.updateSound()
+	if end := s.recording.updateStreams(); end != nil {
+		return end
+	}
 	stats, ok := s.recording.audioStats()
 	audio := audioStatus{
 		last: s.recording.state.lastAudio, received: s.page.soundAt, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge,

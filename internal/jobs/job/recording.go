@@ -12,13 +12,14 @@ type RecordingOptions struct {
 	Layout           Layout        `json:"layout,omitempty"`
 	Resolution       Resolution    `json:"resolution,omitempty"`
 	ParticipantAudio *bool         `json:"participantAudio,omitempty"`
+	Capture          Capture       `json:"capture,omitempty"`
 }
 
 // Or returns the options with those of other in place of the empty ones.
 func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
 	return RecordingOptions{
 		cmp.Or(o.Mode, other.Mode), cmp.Or(o.Layout, other.Layout), cmp.Or(o.Resolution, other.Resolution), cmp.Or(o.ParticipantAudio,
-			other.ParticipantAudio),
+			other.ParticipantAudio), cmp.Or(o.Capture, other.Capture),
 	}
 }
 
@@ -41,6 +42,15 @@ func (m RecordingMode) RecordsLess(other RecordingMode) bool {
 	}
 	return m != "" && slices.Index(order, m) < slices.Index(order, other)
 }
+
+// Capture selects of what a video is recorded.
+type Capture string
+
+// The captures.
+const (
+	CaptureTab     Capture = "tab"     // the picture of the meeting page
+	CaptureStreams Capture = "streams" // the video of each participant, as it is received
+)
 
 // Layout selects what the recorded picture shows.
 type Layout string

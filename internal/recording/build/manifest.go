@@ -31,6 +31,7 @@ type ManifestInput struct {
 // manifest returns the manifest of the job.
 func (b *builder) manifest(baseURL string) recording.Manifest {
 	input, gaps := b.input, b.gaps()
+	media, videoGaps := b.media(baseURL)
 	manifest := recording.Manifest{
 		SchemaVersion: recording.SchemaVersion,
 		JobID:         input.Job.ID.String(),
@@ -44,7 +45,8 @@ func (b *builder) manifest(baseURL string) recording.Manifest {
 		Partial:       b.partial(gaps),
 		Gaps:          gaps,
 		MediaFaults:   b.mediaFaults(),
-		Media:         b.media(baseURL),
+		Media:         media,
+		VideoGaps:     videoGaps,
 		Participants:  b.participants,
 		Speech:        b.speech,
 		SpeechSource:  b.speechSource(),
@@ -96,26 +98,34 @@ func (b *builder) timeline() recording.Timeline {
 }
 
 // media lists the packed files with their URLs.
-func (b *builder) media(baseURL string) []recording.Media {
-	media := make([]recording.Media, 0, len(b.packed.Files))
+func (b *builder) media(baseURL string) (media []recording.Media, videoGaps []recording.VideoGap) {
+	media = make([]recording.Media, 0, len(b.packed.Files))
 	for _, file := range b.packed.Files {
 		for _, part := range slices.Backward(b.mediaParts) { // the first one counts
 			if part.File == file.Name {
 				file.StartOffsetMs = part.from.Milliseconds()
 			}
 		}
+		var ended time.Time // the track of the file before
 		for _, track := range b.packed.Tracks {
 			if track.File != file.Name {
 				continue
 			}
-			if !b.origin.IsZero() {
+			switch {
+			case b.origin.IsZero():
+			case ended.IsZero():
 				file.StartOffsetMs = max(0, b.offset(track.StartedAt)).Milliseconds()
+			case track.StartedAt.Sub(ended) >= minPictureGap:
+				videoGaps = append(videoGaps, recording.VideoGap{
+					Name: file.Name, StartMs: b.offset(ended).Milliseconds(), EndMs: b.offset(track.StartedAt).Milliseconds(),
+				})
 			}
+			ended = track.StartedAt.Add(time.Duration(track.LengthMs) * time.Millisecond)
 			file.ParticipantID = b.ids[rosterID{track.Attempt, track.PersonID}]
 		}
 		media = append(media, recording.Media{File: file, URI: recording.MediaURI(baseURL, b.input.Job.ID.String(), file.Name)})
 	}
-	return media
+	return media, videoGaps
 }
 
 // builder holds the data that a manifest is built from.

@@ -99,7 +99,7 @@ func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir 
 		return packed, err
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: encodeAudio}
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: encodeAudio, container: mp4File}
 	return packing.run(ctx, parts, pauses(reports))
 }
 
@@ -124,8 +124,13 @@ type packing struct {
 	dir   string
 	files *int // written to work, for their names
 
-	codecs []string // arguments of ffmpeg
+	codecs, container []string // arguments of ffmpeg
+	extension         string   // of pieces; empty: .mp4
+	soundOnly         bool
 }
+
+// mp4File are the arguments of ffmpeg for the usual container.
+var mp4File = []string{"-movflags", "+faststart", "-f", "mp4"}
 
 // piece is a part, or what is between two holes of it, that was written to a separate
 // file.
@@ -135,6 +140,8 @@ type piece struct {
 	skipped time.Duration // of the part, before the piece
 	part    int           // index in Packed.Parts
 	start   time.Duration // in the file
+	until   time.Duration // what follows in the piece is left out; 0: nothing
+	raw     bool          // it has no index yet
 }
 
 func (p packing) run(ctx context.Context, parts []SourcePart, pauses []ingest.Gap) (Packed, error) {
@@ -227,7 +234,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (fi
 		return file, err
 	}
 	media := group[0].media
-	if len(group) > 1 {
+	if source != group[0].path {
 		if media, err = p.tools.probeFile(ctx, source); err != nil {
 			return file, err
 		}
@@ -244,7 +251,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (fi
 		Bytes: length, SHA256: sum, DurationMs: media.Duration.Round(time.Millisecond).Milliseconds(),
 	}
 	if picture, ok := media.stream("video"); ok {
-		file.Kind, file.ContentType = recording.Video, "video/mp4"
+		file.Kind, file.ContentType = recording.Video, "video/"+strings.TrimPrefix(filepath.Ext(name), ".")
 		file.Width, file.Height = picture.Width, picture.Height
 	}
 	return file, nil
@@ -258,6 +265,7 @@ type SourcePart struct {
 	StartedAt time.Time // zero when no report has it
 	Segments  []string  // files in recording order; "" or a missing file stands for missing segments
 	Encoded   string    // the part as an Encoder has packed it; empty if it was not
+	SoundOnly bool      // its picture is not packed
 }
 
 // FindParts returns an attempt's parts: from the segments in a folder, named by
@@ -297,7 +305,7 @@ func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, 
 			continue
 		}
 		found := part(reported.Number)
-		found.StartedAt = reported.StartedAt
+		found.StartedAt, found.SoundOnly = reported.StartedAt, reported.SoundOnly
 		if reported.Segments > next[reported.Number] {
 			found.Segments = append(found.Segments, "")
 		}

@@ -25,6 +25,7 @@ type probeStream struct {
 	Codec         string `json:"codec_name"`
 	Tag           string `json:"codec_tag_string"`
 	Profile       string
+	Level         int
 	Width         int
 	Height        int
 	SampleRate    string `json:"sample_rate"`
@@ -37,7 +38,7 @@ type probeStream struct {
 // RejectedInput is true for the error.
 func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult, error) {
 	text, err := runTool(ctx, limitsFor(size), t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
-		"-show_entries", "format=start_time,duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
+		"-show_entries", "format=start_time,duration:stream=codec_type,codec_name,codec_tag_string,profile,level,width,height,"+
 			"sample_rate,channels,extradata,extradata_hash",
 		"-show_data", "-show_data_hash", "sha256", file)
 	if err != nil {
@@ -77,7 +78,7 @@ func (t Tools) probeFile(ctx context.Context, path string) (probeResult, error) 
 // MP4 has one set of decoder settings, so both must have the same.
 func (p probeResult) joins(other probeResult) bool {
 	settings := func(s probeStream) probeStream {
-		s.Extradata, s.Profile = "", ""
+		s.Extradata, s.Profile, s.Level = "", "", 0
 		return s
 	}
 	return slices.EqualFunc(p.Streams, other.Streams, func(a, b probeStream) bool { return settings(a) == settings(b) })
@@ -117,6 +118,10 @@ func (s probeStream) codec() string {
 		if s.Profile == "LC" {
 			return "mp4a.40.2"
 		}
+	case "vp8", "vp9":
+		return s.Codec
+	case "av1":
+		return fmt.Sprintf("av01.0.%02dM.08", max(s.Level, 0))
 	case "opus":
 		return "opus" // browsers accept lower case; the sample entry is Opus
 	}

@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,10 +26,18 @@ const maxPieces = 50
 // remux writes a part's segments to files with an index: one for each run of segments
 // without a hole. There are none if the part is unusable.
 func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, loss Loss, err error) {
+	p.soundOnly = part.SoundOnly
 	if part.Encoded != "" {
 		*p.files++
 		encoded := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", *p.files))
-		if err := os.Rename(part.Encoded, encoded); err != nil {
+		if part.SoundOnly {
+			p := p
+			p.codecs = []string{"-c", "copy"}
+			err = p.copyStreams(ctx, part.Encoded, encoded)
+		} else {
+			err = os.Rename(part.Encoded, encoded)
+		}
+		if err != nil {
 			return nil, "", err
 		}
 		if media, err := p.tools.probeFile(ctx, encoded); err == nil && media.Duration > 0 {
@@ -92,7 +101,7 @@ func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, lo
 // remuxFile writes a fragmented MP4 to a file with an index. The piece has no path if
 // ffmpeg cannot read it.
 func (p packing) remuxFile(ctx context.Context, source string, loss Loss) (piece, Loss, error) {
-	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", *p.files))
+	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d%s", *p.files, cmp.Or(p.extension, ".mp4")))
 	var before probeResult // of a damaged source
 	err := p.copyStreams(ctx, source, target, "-xerror")
 	if RejectedInput(err) && !errors.Is(err, errToolLimit) {
@@ -133,8 +142,12 @@ func (p packing) copyStreams(ctx context.Context, source, target string, options
 	// Video is the first stream, independent of the recorder's order. Without
 	// -copyts, ffmpeg shifts all streams by the same time so that the earliest
 	// begins at 0, and writes an edit list for a stream that begins later.
-	arguments := slices.Concat([]string{"-nostdin", "-v", "error", "-y"}, options, []string{"-format_whitelist", allowedFormats, "-i", source,
-		"-map", "0:v:0?", "-map", "0:a:0?"}, p.codecs, []string{"-map_metadata", "-1", "-movflags", "+faststart", target})
+	streams := []string{"-map", "0:v:0?", "-map", "0:a:0?"}
+	if p.soundOnly {
+		streams = streams[2:]
+	}
+	arguments := slices.Concat([]string{"-nostdin", "-v", "error", "-y"}, options, []string{"-format_whitelist", allowedFormats, "-i", source},
+		streams, p.codecs, []string{"-map_metadata", "-1", "-movflags", "+faststart", target})
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, arguments...)
 	return err
 }
@@ -276,7 +289,7 @@ func appendFile(ctx context.Context, target io.Writer, path string) error {
 // concatPieces concatenates the pieces of a group and returns the path of the
 // result.
 func (p packing) concatPieces(ctx context.Context, group []piece, name string) (string, error) {
-	if len(group) == 1 {
+	if len(group) == 1 && !group[0].raw {
 		return group[0].path, nil
 	}
 	var list strings.Builder
@@ -291,6 +304,9 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 		// This package sets the names, so they need no quoting. The duration
 		// sets the start of the next piece, as PackedPart.Offset expects.
 		fmt.Fprintf(&list, "file %s\nduration %dus\n", filepath.Base(piece.path), length.Microseconds())
+		if piece.until > 0 {
+			fmt.Fprintf(&list, "outpoint %dus\n", piece.until.Microseconds())
+		}
 	}
 	listPath := filepath.Join(p.work, name+".txt")
 	if err := os.WriteFile(listPath, []byte(list.String()), 0o600); err != nil {
@@ -306,7 +322,7 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 	}
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, slices.Concat([]string{"-nostdin", "-v", "error", "-y",
 		"-f", "concat", "-auto_convert", "0", "-format_whitelist", "concat," + allowedFormats,
-		"-copyts", "-i", listPath, "-map", "0"}, p.codecs, []string{"-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", target})...)
+		"-copyts", "-i", listPath, "-map", "0"}, p.codecs, []string{"-map_metadata", "-1"}, p.container, []string{target})...)
 	return target, err
 }
 

@@ -41,7 +41,7 @@ func FindTools() (Tools, error) {
 // allowedFormats lists the containers of media files. It excludes formats that
 // refer to other files or addresses, such as playlists: ffmpeg would open them,
 // and uploads come from bots.
-const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg"
+const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg,ivf"
 
 // toolLimits bound what a tool may use. Its input comes from bots.
 type toolLimits struct {

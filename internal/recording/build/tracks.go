@@ -28,6 +28,8 @@ type SourceTrack struct {
 	PersonID  string // see ingest.AudioTrack
 	Kind      recording.MediaKind
 	Segments  []string // see SourcePart
+
+	OwnedUntil time.Time // see ingest.AudioTrack
 }
 
 // PackedTrack describes which file contains a track.
@@ -36,8 +38,9 @@ type PackedTrack struct {
 	Number    int       `json:"number"`
 	StartedAt time.Time `json:"-"`
 	PersonID  string    `json:"-"`
-	File      string    `json:"file,omitempty"` // empty when the track is unusable
-	Loss      Loss      `json:"loss,omitempty"` // see PackedPart
+	File      string    `json:"file,omitempty"`     // empty when the track is unusable
+	LengthMs  int64     `json:"lengthMs,omitempty"` // of a picture in a file with several
+	Loss      Loss      `json:"loss,omitempty"`     // see PackedPart
 }
 
 // FindTracks returns an attempt's tracks: from its bundles, which it extracts
@@ -85,6 +88,7 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 		}
 		found := track(reported.Number)
 		found.StartedAt, found.PersonID, found.Kind = reported.StartedAt, reported.PersonID, recording.MediaKind(reported.Kind)
+		found.OwnedUntil = reported.OwnedUntil
 		if reported.Segments > len(found.Segments) {
 			incomplete[reported.Number] = true
 		}
@@ -111,8 +115,13 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		return fmt.Errorf("pack participant audio: %w", err)
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: []string{"-c", "copy", "-strict", "experimental"}}
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: []string{"-c", "copy", "-strict", "experimental"}, container: mp4File}
+	var pictures []SourceTrack
 	for _, track := range tracks {
+		if track.Kind == recording.ParticipantVideo || track.Kind == recording.ScreenShare {
+			pictures = append(pictures, track)
+			continue
+		}
 		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {
 			return fmt.Errorf("pack participant audio: %w", ctx.Err())
@@ -129,7 +138,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 			packed.Files = append(packed.Files, file)
 		}
 	}
-	return nil
+	return packing.packPictures(ctx, packed, pictures, log)
 }
 
 // packTrack packs one track, up to its first missing segment: other positions would not
@@ -142,18 +151,11 @@ func (p packing) packTrack(ctx context.Context, track SourceTrack, others []reco
 	if err != nil || len(packed) == 0 {
 		return file, loss, err
 	}
-	name, kind := fmt.Sprintf("participant-%03d.m4a", track.Number+1), recording.ParticipantAudio
-	if _, picture := packed[0].media.stream("video"); picture {
-		name, kind = fmt.Sprintf("video-%03d.mp4", track.Number+1), recording.ParticipantVideo
-		if track.Kind == recording.ScreenShare {
-			name, kind = fmt.Sprintf("screen-%03d.mp4", track.Number+1), track.Kind
-		}
-	}
-	file, err = p.finishFile(ctx, packed[:1], uniqueName(name, others))
+	file, err = p.finishFile(ctx, packed[:1], uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
 	if err != nil {
 		return file, loss, err
 	}
-	file.Kind = kind
+	file.Kind = recording.ParticipantAudio
 	return file, loss, nil
 }
 

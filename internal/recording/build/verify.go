@@ -141,7 +141,7 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported rec
 	if found.SHA256 != reported.SHA256 {
 		addProblem("its SHA-256 is %s, not %s", found.SHA256, reported.SHA256)
 	}
-	if slices.Contains([]recording.MediaKind{recording.Video, recording.Audio, recording.ParticipantAudio}, reported.Kind) {
+	if !slices.Contains([]recording.MediaKind{recording.Chat, recording.Captions, recording.Transcript}, reported.Kind) {
 		err = v.serveFile(ctx, jobID, reported.Name, func(address string) error { return v.decode(ctx, address, reported, &found, addProblem) })
 	}
 	return found, err

@@ -217,6 +217,9 @@ func recordsText(j job.Job) string {
 	if kept[0] == "" {
 		kept[0] = "video"
 	}
+	if kept[0] == "video" && options.Recording.Capture == job.CaptureStreams {
+		kept[0] = "video of each participant"
+	}
 	for _, option := range []struct {
 		on   *bool
 		name string

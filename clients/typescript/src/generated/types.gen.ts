@@ -128,6 +128,13 @@ export type RecordingOptions = {
      * Whether the audio of each participant is recorded in separate files too.
      */
     participantAudio?: boolean;
+    /**
+     * What is recorded of the video. `tab`: the picture of the meeting page. `streams`: the video of each participant as
+     * it is received, in a file of its own, which costs much less; there is no file with the whole picture. If the page
+     * does not let the bot take the streams, the bot records the picture.
+     *
+     */
+    capture?: 'tab' | 'streams';
 };
 
 /**
@@ -918,7 +925,7 @@ export type IngestEvent = {
     /**
      * Details of the event. The service uses the keys below if their values have the described
      * type, and stores but ignores all others. `lifecycle.media_fault` has `fault` (no_sound,
-     * frozen_picture, no_captions or no_chat) and `state` (repairing, not_repaired or ended), for the timeline. Bots add `screens` to any event: what the meeting page
+     * frozen_picture, no_captions, no_chat or no_streams, with `detail`) and `state` (repairing, not_repaired or ended), for the timeline. Bots add `screens` to any event: what the meeting page
      * showed since the event before, each with `at`, `screen` and its `evidence` (`kind`, `what`,
      * `where` and `weight`; see docs/platforms.md). Control characters in free text are removed, and long
      * text is cut.
@@ -1423,6 +1430,10 @@ export type Manifest = {
      */
     media: Array<MediaFile>;
     /**
+     * The intervals of at least a second within files of `participant_video` and `screen_share` for which there is no video.
+     */
+    videoGaps?: Array<VideoGap>;
+    /**
      * The participants in the roster, in the order in which they joined. The bot is not included.
      */
     participants: Array<Participant>;
@@ -1539,7 +1550,7 @@ export type MediaFile = {
      */
     name: string;
     /**
-     * The content of the file: video is the video and audio of the meeting, audio only its audio, participant_audio the audio of one participant, participant_video the camera of one participant and screen_share the screen that a participant shared (Zoom media streams only), chat the chat messages, captions the captions, and transcript the transcript, which is attached after the manifest is finalized.
+     * The content of the file: video is the video and audio of the meeting, audio only its audio, participant_audio the audio of one participant, participant_video his video, screen_share a screen that he shared, chat the chat messages, captions the captions, and transcript the transcript, which is attached after the manifest is finalized.
      */
     kind: 'video' | 'audio' | 'participant_audio' | 'participant_video' | 'screen_share' | 'chat' | 'captions' | 'transcript';
     /**
@@ -1571,7 +1582,7 @@ export type MediaFile = {
      */
     startOffsetMs: number;
     /**
-     * For participant_audio, participant_video and screen_share: the ID of the participant in participants.
+     * For a file of one participant: the ID in participants. Missing if it is unknown.
      */
     participantId?: string;
     /**
@@ -1582,6 +1593,24 @@ export type MediaFile = {
      * For video: the height in pixels.
      */
     height?: number;
+};
+
+/**
+ * An interval within a file for which there is no video of its participant. The last picture stays.
+ */
+export type VideoGap = {
+    /**
+     * The name of the file.
+     */
+    name: string;
+    /**
+     * The offset of the start, in milliseconds.
+     */
+    startMs: number;
+    /**
+     * The offset of the end, in milliseconds.
+     */
+    endMs: number;
 };
 
 /**
@@ -3532,103 +3561,6 @@ export type AccountResponse = {
      * The page that answers `samlRequest`.
      */
     page?: string;
-};
-
-/**
- * A page of apps of Zoom.
- */
-export type ZoomAppPage = {
-    /**
-     * Oldest first.
-     */
-    zoomApps: Array<ZoomApp>;
-    nextCursor: NextCursor;
-};
-
-/**
- * An app of Zoom's marketplace.
- */
-export type ZoomApp = {
-    /**
-     * The ID of the app here.
-     */
-    id: string;
-    /**
-     * The label.
-     */
-    label: string;
-    /**
-     * Its client ID at Zoom.
-     */
-    clientId: string;
-    /**
-     * Whether each stream gets a job.
-     */
-    record: boolean;
-    /**
-     * When Zoom last sent an event of it, or null: check its event notification URL.
-     */
-    heardAt: string | null;
-    /**
-     * When it was added.
-     */
-    createdAt: string;
-};
-
-/**
- * An app to add.
- */
-export type ZoomAppCreate = {
-    /**
-     * A label; the client ID by default.
-     */
-    label?: string;
-    /**
-     * Its client ID at Zoom.
-     */
-    clientId: string;
-    /**
-     * Its client secret.
-     */
-    clientSecret: string;
-    /**
-     * Its secret token for webhooks.
-     */
-    secretToken: string;
-    /**
-     * Whether each stream that it announces gets a job, whose `externalId` is `zoom:` and the UUID of the meeting. Default: false.
-     */
-    record?: boolean;
-};
-
-/**
- * An event of Zoom.
- */
-export type ZoomEvent = {
-    /**
-     * Its name.
-     */
-    event: string;
-    /**
-     * What happened.
-     */
-    payload?: {
-        [key: string]: unknown;
-    };
-};
-
-/**
- * The answer to an event of Zoom. The token and its signature answer a validation.
- */
-export type ZoomAnswer = {
-    /**
-     * The token of the event.
-     */
-    plainToken?: string;
-    /**
-     * Its HMAC-SHA256 in hex, keyed by the secret token.
-     */
-    encryptedToken?: string;
 };
 
 /**
@@ -8731,151 +8663,6 @@ export type CreateAccountResponses = {
 
 export type CreateAccountResponse = CreateAccountResponses[keyof CreateAccountResponses];
 
-export type ListZoomAppsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The `nextCursor` of the previous page. Omit it for the first page.
-         */
-        cursor?: string;
-        /**
-         * The maximum number of items in a page.
-         */
-        limit?: number;
-    };
-    url: '/api/v1/zoom-apps';
-};
-
-export type ListZoomAppsErrors = {
-    /**
-     * The request is invalid. The body lists every issue.
-     */
-    400: Error;
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type ListZoomAppsError = ListZoomAppsErrors[keyof ListZoomAppsErrors];
-
-export type ListZoomAppsResponses = {
-    /**
-     * The apps, oldest first.
-     */
-    200: ZoomAppPage;
-};
-
-export type ListZoomAppsResponse = ListZoomAppsResponses[keyof ListZoomAppsResponses];
-
-export type CreateZoomAppData = {
-    body: ZoomAppCreate;
-    path?: never;
-    query?: never;
-    url: '/api/v1/zoom-apps';
-};
-
-export type CreateZoomAppErrors = {
-    /**
-     * The request is invalid. The body lists every issue.
-     */
-    400: Error;
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * The scope of the key does not include this operation.
-     */
-    403: Error;
-    /**
-     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
-     */
-    408: Error;
-    /**
-     * The state of the job does not allow the operation.
-     */
-    409: Error;
-    /**
-     * The body is longer than allowed.
-     */
-    413: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type CreateZoomAppError = CreateZoomAppErrors[keyof CreateZoomAppErrors];
-
-export type CreateZoomAppResponses = {
-    /**
-     * The app was added.
-     */
-    201: ZoomApp;
-};
-
-export type CreateZoomAppResponse = CreateZoomAppResponses[keyof CreateZoomAppResponses];
-
-export type DeleteZoomAppData = {
-    body?: never;
-    path: {
-        /**
-         * The ID of the app.
-         */
-        id: string;
-    };
-    query?: never;
-    url: '/api/v1/zoom-apps/{id}';
-};
-
-export type DeleteZoomAppErrors = {
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * The scope of the key does not include this operation.
-     */
-    403: Error;
-    /**
-     * The resource does not exist or belongs to another consumer.
-     */
-    404: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type DeleteZoomAppError = DeleteZoomAppErrors[keyof DeleteZoomAppErrors];
-
-export type DeleteZoomAppResponses = {
-    /**
-     * The app was removed.
-     */
-    204: void;
-};
-
-export type DeleteZoomAppResponse = DeleteZoomAppResponses[keyof DeleteZoomAppResponses];
-
 export type GetIdentityProviderData = {
     body?: never;
     path?: never;
@@ -9688,65 +9475,6 @@ export type HostMetricsResponses = {
 };
 
 export type HostMetricsResponse = HostMetricsResponses[keyof HostMetricsResponses];
-
-export type ReceiveZoomData = {
-    body: ZoomEvent;
-    headers: {
-        /**
-         * The signature.
-         */
-        'x-zm-signature': string;
-        /**
-         * When the request was sent, in seconds since 1970.
-         */
-        'x-zm-request-timestamp': string;
-    };
-    path?: never;
-    query?: never;
-    url: '/webhooks/zoom';
-};
-
-export type ReceiveZoomErrors = {
-    /**
-     * The request is invalid. The body lists every issue.
-     */
-    400: Error;
-    /**
-     * Missing or invalid credentials.
-     */
-    401: Error;
-    /**
-     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
-     */
-    408: Error;
-    /**
-     * The state of the job does not allow the operation.
-     */
-    409: Error;
-    /**
-     * The body is longer than allowed.
-     */
-    413: Error;
-    /**
-     * Too many requests. Nothing was changed. Wait before you retry.
-     */
-    429: Error;
-    /**
-     * An internal error. The message contains only the request ID.
-     */
-    500: Error;
-};
-
-export type ReceiveZoomError = ReceiveZoomErrors[keyof ReceiveZoomErrors];
-
-export type ReceiveZoomResponses = {
-    /**
-     * The event was received.
-     */
-    200: ZoomAnswer;
-};
-
-export type ReceiveZoomResponse = ReceiveZoomResponses[keyof ReceiveZoomResponses];
 
 export type ReceivePaymentData = {
     body: PaymentEvent;

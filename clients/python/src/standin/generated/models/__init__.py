@@ -241,6 +241,7 @@ from .readiness import Readiness
 from .readiness_checks_item import ReadinessChecksItem
 from .readiness_exclude_item import ReadinessExcludeItem
 from .recording_options import RecordingOptions
+from .recording_options_capture import RecordingOptionsCapture
 from .recording_options_layout import RecordingOptionsLayout
 from .recording_options_mode import RecordingOptionsMode
 from .recording_options_resolution import RecordingOptionsResolution
@@ -286,6 +287,7 @@ from .upload_response import UploadResponse
 from .usage import Usage
 from .usage_day import UsageDay
 from .usage_report import UsageReport
+from .video_gap import VideoGap
 from .webhook_calendar import WebhookCalendar
 from .webhook_chat_message import WebhookChatMessage
 from .webhook_endpoint import WebhookEndpoint
@@ -546,6 +548,7 @@ __all__ = (
     "ReadinessChecksItem",
     "ReadinessExcludeItem",
     "RecordingOptions",
+    "RecordingOptionsCapture",
     "RecordingOptionsLayout",
     "RecordingOptionsMode",
     "RecordingOptionsResolution",
@@ -591,6 +594,7 @@ __all__ = (
     "Usage",
     "UsageDay",
     "UsageReport",
+    "VideoGap",
     "WebhookCalendar",
     "WebhookChatMessage",
     "WebhookEndpoint",

@@ -15,8 +15,8 @@ T = TypeVar("T", bound="IngestEventData")
 class IngestEventData:
     """Details of the event. The service uses the keys below if their values have the described
     type, and stores but ignores all others. `lifecycle.media_fault` has `fault` (no_sound,
-    frozen_picture, no_captions or no_chat) and `state` (repairing, not_repaired or ended), for the timeline. Bots add
-    `screens` to any event: what the meeting page
+    frozen_picture, no_captions, no_chat or no_streams, with `detail`) and `state` (repairing, not_repaired or ended),
+    for the timeline. Bots add `screens` to any event: what the meeting page
     showed since the event before, each with `at`, `screen` and its `evidence` (`kind`, `what`,
     `where` and `weight`; see docs/platforms.md). Control characters in free text are removed, and long
     text is cut.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..models.media_file import MediaFile
     from ..models.participant import Participant
     from ..models.speech import Speech
+    from ..models.video_gap import VideoGap
 
 
 T = TypeVar("T", bound="Manifest")
@@ -71,6 +72,8 @@ class Manifest:
                 It is 2 or more after the service has attached files, such as the transcript. Nothing else changes.
             media_faults (list[MediaFault] | Unset): The intervals whose media is recorded but faulty, in order of their
                 start. Missing in manifests of earlier versions.
+            video_gaps (list[VideoGap] | Unset): The intervals of at least a second within files of `participant_video` and
+                `screen_share` for which there is no video.
             speech_source (ManifestSpeechSource | Unset): How it is known who spoke. none: nothing is known, and speech is
                 empty. page: the meeting page marks who speaks. audio: the level of audio that is known to be a participant's.
                 page_and_audio: both; where they differ, the audio decides. Manifests of earlier versions do not have it.
@@ -93,6 +96,7 @@ class Manifest:
     consent: list[ConsentRequest]
     revision: int | Unset = UNSET
     media_faults: list[MediaFault] | Unset = UNSET
+    video_gaps: list[VideoGap] | Unset = UNSET
     speech_source: ManifestSpeechSource | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -151,6 +155,13 @@ class Manifest:
                 media_faults_item = media_faults_item_data.to_dict()
                 media_faults.append(media_faults_item)
 
+        video_gaps: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.video_gaps, Unset):
+            video_gaps = []
+            for video_gaps_item_data in self.video_gaps:
+                video_gaps_item = video_gaps_item_data.to_dict()
+                video_gaps.append(video_gaps_item)
+
         speech_source: str | Unset = UNSET
         if not isinstance(self.speech_source, Unset):
             speech_source = self.speech_source.value
@@ -180,6 +191,8 @@ class Manifest:
             field_dict["revision"] = revision
         if media_faults is not UNSET:
             field_dict["mediaFaults"] = media_faults
+        if video_gaps is not UNSET:
+            field_dict["videoGaps"] = video_gaps
         if speech_source is not UNSET:
             field_dict["speechSource"] = speech_source
 
@@ -197,6 +210,7 @@ class Manifest:
         from ..models.media_file import MediaFile
         from ..models.participant import Participant
         from ..models.speech import Speech
+        from ..models.video_gap import VideoGap
 
         d = dict(src_dict)
         schema_version = cast(Literal[1], d.pop("schemaVersion"))
@@ -267,6 +281,15 @@ class Manifest:
 
                 media_faults.append(media_faults_item)
 
+        _video_gaps = d.pop("videoGaps", UNSET)
+        video_gaps: list[VideoGap] | Unset = UNSET
+        if _video_gaps is not UNSET:
+            video_gaps = []
+            for video_gaps_item_data in _video_gaps:
+                video_gaps_item = VideoGap.from_dict(video_gaps_item_data)
+
+                video_gaps.append(video_gaps_item)
+
         _speech_source = d.pop("speechSource", UNSET)
         speech_source: ManifestSpeechSource | Unset
         if isinstance(_speech_source, Unset):
@@ -292,6 +315,7 @@ class Manifest:
             consent=consent,
             revision=revision,
             media_faults=media_faults,
+            video_gaps=video_gaps,
             speech_source=speech_source,
         )
 

@@ -19,9 +19,9 @@ class MediaFile:
     Attributes:
         name (str): The name of the file, unique within this manifest.
         kind (MediaFileKind): The content of the file: video is the video and audio of the meeting, audio only its
-            audio, participant_audio the audio of one participant, participant_video the camera of one participant and
-            screen_share the screen that a participant shared (Zoom media streams only), chat the chat messages, captions
-            the captions, and transcript the transcript, which is attached after the manifest is finalized.
+            audio, participant_audio the audio of one participant, participant_video his video, screen_share a screen that
+            he shared, chat the chat messages, captions the captions, and transcript the transcript, which is attached after
+            the manifest is finalized.
         uri (str): The URL of the file. Requests need an API key of the consumer.
         content_type (str): The media type without parameters.
         codecs (str): The codecs parameter of the media type (RFC 6381), for example avc1.42E01F,mp4a.40.2. Empty for
@@ -30,8 +30,7 @@ class MediaFile:
         sha256 (str): The SHA-256 of the file in lowercase hex.
         duration_ms (int): The duration in milliseconds, or 0 for text files.
         start_offset_ms (int): The offset of the start of the file, in milliseconds since timeline.recordingStartedAt.
-        participant_id (str | Unset): For participant_audio, participant_video and screen_share: the ID of the
-            participant in participants.
+        participant_id (str | Unset): For a file of one participant: the ID in participants. Missing if it is unknown.
         width (int | Unset): For video: the width in pixels.
         height (int | Unset): For video: the height in pixels.
     """

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.recording_options_capture import RecordingOptionsCapture
 from ..models.recording_options_layout import RecordingOptionsLayout
 from ..models.recording_options_mode import RecordingOptionsMode
 from ..models.recording_options_resolution import RecordingOptionsResolution
@@ -31,12 +32,18 @@ class RecordingOptions:
         resolution (RecordingOptionsResolution | Unset): The size of the video, 1280x720 or 1920x1080. The video bit
             rate changes in proportion.
         participant_audio (bool | Unset): Whether the audio of each participant is recorded in separate files too.
+        capture (RecordingOptionsCapture | Unset): What is recorded of the video. `tab`: the picture of the meeting
+            page. `streams`: the video of each participant as
+            it is received, in a file of its own, which costs much less; there is no file with the whole picture. If the
+            page
+            does not let the bot take the streams, the bot records the picture.
     """
 
     mode: RecordingOptionsMode | Unset = UNSET
     layout: RecordingOptionsLayout | Unset = UNSET
     resolution: RecordingOptionsResolution | Unset = UNSET
     participant_audio: bool | Unset = UNSET
+    capture: RecordingOptionsCapture | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,6 +61,10 @@ class RecordingOptions:
 
         participant_audio = self.participant_audio
 
+        capture: str | Unset = UNSET
+        if not isinstance(self.capture, Unset):
+            capture = self.capture.value
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({})
@@ -65,6 +76,8 @@ class RecordingOptions:
             field_dict["resolution"] = resolution
         if participant_audio is not UNSET:
             field_dict["participantAudio"] = participant_audio
+        if capture is not UNSET:
+            field_dict["capture"] = capture
 
         return field_dict
 
@@ -94,11 +107,19 @@ class RecordingOptions:
 
         participant_audio = d.pop("participantAudio", UNSET)
 
+        _capture = d.pop("capture", UNSET)
+        capture: RecordingOptionsCapture | Unset
+        if isinstance(_capture, Unset):
+            capture = UNSET
+        else:
+            capture = RecordingOptionsCapture(_capture)
+
         recording_options = cls(
             mode=mode,
             layout=layout,
             resolution=resolution,
             participant_audio=participant_audio,
+            capture=capture,
         )
 
         recording_options.additional_properties = d
