@@ -3564,6 +3564,103 @@ export type AccountResponse = {
 };
 
 /**
+ * A page of apps of Zoom.
+ */
+export type ZoomAppPage = {
+    /**
+     * Oldest first.
+     */
+    zoomApps: Array<ZoomApp>;
+    nextCursor: NextCursor;
+};
+
+/**
+ * An app of Zoom's marketplace.
+ */
+export type ZoomApp = {
+    /**
+     * The ID of the app here.
+     */
+    id: string;
+    /**
+     * The label.
+     */
+    label: string;
+    /**
+     * Its client ID at Zoom.
+     */
+    clientId: string;
+    /**
+     * Whether each stream gets a job.
+     */
+    record: boolean;
+    /**
+     * When Zoom last sent an event of it, or null: check its event notification URL.
+     */
+    heardAt: string | null;
+    /**
+     * When it was added.
+     */
+    createdAt: string;
+};
+
+/**
+ * An app to add.
+ */
+export type ZoomAppCreate = {
+    /**
+     * A label; the client ID by default.
+     */
+    label?: string;
+    /**
+     * Its client ID at Zoom.
+     */
+    clientId: string;
+    /**
+     * Its client secret.
+     */
+    clientSecret: string;
+    /**
+     * Its secret token for webhooks.
+     */
+    secretToken: string;
+    /**
+     * Whether each stream that it announces gets a job, whose `externalId` is `zoom:` and the UUID of the meeting. Default: false.
+     */
+    record?: boolean;
+};
+
+/**
+ * An event of Zoom.
+ */
+export type ZoomEvent = {
+    /**
+     * Its name.
+     */
+    event: string;
+    /**
+     * What happened.
+     */
+    payload?: {
+        [key: string]: unknown;
+    };
+};
+
+/**
+ * The answer to an event of Zoom. The token and its signature answer a validation.
+ */
+export type ZoomAnswer = {
+    /**
+     * The token of the event.
+     */
+    plainToken?: string;
+    /**
+     * Its HMAC-SHA256 in hex, keyed by the secret token.
+     */
+    encryptedToken?: string;
+};
+
+/**
  * What the SSO profile of a Google Workspace domain needs. Each team has its own key.
  */
 export type IdentityProvider = {
@@ -8663,6 +8760,151 @@ export type CreateAccountResponses = {
 
 export type CreateAccountResponse = CreateAccountResponses[keyof CreateAccountResponses];
 
+export type ListZoomAppsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
+    };
+    url: '/api/v1/zoom-apps';
+};
+
+export type ListZoomAppsErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ListZoomAppsError = ListZoomAppsErrors[keyof ListZoomAppsErrors];
+
+export type ListZoomAppsResponses = {
+    /**
+     * The apps, oldest first.
+     */
+    200: ZoomAppPage;
+};
+
+export type ListZoomAppsResponse = ListZoomAppsResponses[keyof ListZoomAppsResponses];
+
+export type CreateZoomAppData = {
+    body: ZoomAppCreate;
+    path?: never;
+    query?: never;
+    url: '/api/v1/zoom-apps';
+};
+
+export type CreateZoomAppErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type CreateZoomAppError = CreateZoomAppErrors[keyof CreateZoomAppErrors];
+
+export type CreateZoomAppResponses = {
+    /**
+     * The app was added.
+     */
+    201: ZoomApp;
+};
+
+export type CreateZoomAppResponse = CreateZoomAppResponses[keyof CreateZoomAppResponses];
+
+export type DeleteZoomAppData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the app.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/zoom-apps/{id}';
+};
+
+export type DeleteZoomAppErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type DeleteZoomAppError = DeleteZoomAppErrors[keyof DeleteZoomAppErrors];
+
+export type DeleteZoomAppResponses = {
+    /**
+     * The app was removed.
+     */
+    204: void;
+};
+
+export type DeleteZoomAppResponse = DeleteZoomAppResponses[keyof DeleteZoomAppResponses];
+
 export type GetIdentityProviderData = {
     body?: never;
     path?: never;
@@ -9475,6 +9717,65 @@ export type HostMetricsResponses = {
 };
 
 export type HostMetricsResponse = HostMetricsResponses[keyof HostMetricsResponses];
+
+export type ReceiveZoomData = {
+    body: ZoomEvent;
+    headers: {
+        /**
+         * The signature.
+         */
+        'x-zm-signature': string;
+        /**
+         * When the request was sent, in seconds since 1970.
+         */
+        'x-zm-request-timestamp': string;
+    };
+    path?: never;
+    query?: never;
+    url: '/webhooks/zoom';
+};
+
+export type ReceiveZoomErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ReceiveZoomError = ReceiveZoomErrors[keyof ReceiveZoomErrors];
+
+export type ReceiveZoomResponses = {
+    /**
+     * The event was received.
+     */
+    200: ZoomAnswer;
+};
+
+export type ReceiveZoomResponse = ReceiveZoomResponses[keyof ReceiveZoomResponses];
 
 export type ReceivePaymentData = {
     body: PaymentEvent;
