@@ -222,7 +222,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	want := launch.Recording{
 		Mode: job.RecordAudio, Layout: job.LayoutSpeaker, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10,
 		VideoBitRate:     500_000,
-		ParticipantAudio: launch.ParticipantAudioOn, Chat: launch.TextsOff, Captions: launch.TextsOff,
+		ParticipantAudio: launch.ParticipantAudioOn, Capture: job.CaptureTab, Chat: launch.TextsOff, Captions: launch.TextsOff,
 	}
 	if config.Recording != want || config.SpoolMiB != 100 {
 		t.Errorf("the bot records %+v, with %d MiB of disk space; want %+v with 100", config.Recording, config.SpoolMiB, want)
