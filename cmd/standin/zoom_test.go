@@ -278,6 +278,9 @@ func TestZoomService(t *testing.T) {
 		tell(meeting, number)
 		meetings = append(meetings, meeting)
 	}
+	if text, err := os.ReadFile(target.log); err != nil || strings.Count(string(text), "waiting for Zoom to announce") > 3 {
+		t.Errorf("a job that waits is looked at %d times, %v", strings.Count(string(text), "waiting for Zoom to announce"), err)
+	}
 	var other struct{ Jobs []struct{ ID string } }
 	h.call("GET", "/api/v1/jobs?externalId="+url.QueryEscape("zoom:"+meetings[1].Stream().MeetingUUID), nil, &other)
 	if len(other.Jobs) != 1 {

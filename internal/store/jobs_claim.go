@@ -193,7 +193,8 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 // those to prelaunch. It uses the index jobs_upcoming. Its arguments start at $1.
 func waitingCondition(claim job.Claim) (string, []any) {
 	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $2 AND (lease = '' OR wake_at <= $1)
-			AND (prelaunch = '' AND (join_at <= $1 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $1)`,
+			AND (prelaunch = '' AND (join_at <= $1 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $1)
+			AND (platform <> 'zoom-sdk' OR status = 'scheduled' OR wake_at <= $1)`, // until Zoom announces the stream
 		[]any{claim.Now, claim.Now.Add(claim.Prelaunch)}
 }
 
