@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -103,18 +102,21 @@ type videoTrack struct {
 	cameAt   time.Time // the last frame, or when nothing arrived
 }
 
-// videoPiece is what is written to one file, in the format IVF, whose times are milliseconds.
+// videoPiece is a piece with what decides where it ends.
 type videoPiece struct {
-	ParticipantTrack
-	first     frame // without its data
-	data      []byte
-	chunks    int
+	*Piece
+	first     frame   // without its data
 	startedAt float64 // on the clock of the page, with the delay
 	lastAt    float64 // of the last picture
 	lastTicks uint32
-	written   int64 // time of the last picture in the file
-	ending    bool  // the owner has changed: the next key frame begins another piece
+	ending    bool // the owner has changed: the next key frame begins another piece
 }
+
+// fourCC are the codecs in IVF.
+var fourCC = []string{vp8: "VP80", vp9: "VP90", av1: "AV01", h264: H264}
+
+// H264 is the codec of a Piece with access units of H.264 (ITU-T H.264, annex B).
+const H264 = "H264"
 
 // add takes a frame that has arrived.
 func (t *videoTrack) add(f frame) {
@@ -182,12 +184,8 @@ func (t *videoTrack) write(f frame) {
 			t.endPiece()
 		} else if t.piece == nil {
 			t.needKey = false
-			t.piece = &videoPiece{
-				ParticipantTrack: ParticipantTrack{
-					ID: rand.Text(), TrackID: t.id, Kind: string(recording.ParticipantVideo), StartedAt: t.clock(at),
-				},
-				first: f, startedAt: at, written: -1, data: ivfHeader(f),
-			}
+			track := ParticipantTrack{ID: rand.Text(), TrackID: t.id, Kind: string(recording.ParticipantVideo), StartedAt: t.clock(at)}
+			t.piece = &videoPiece{Piece: NewPiece(track, fourCC[f.codec], f.width, f.height), first: f, startedAt: at}
 			t.piece.first.data = nil
 		}
 	}
@@ -196,9 +194,7 @@ func (t *videoTrack) write(f frame) {
 		t.needKey = true
 		return
 	}
-	p.written = max(p.written+1, int64(math.Round(at-p.startedAt)))
-	p.data = binary.LittleEndian.AppendUint32(p.data, uint32(len(f.data)))
-	p.data = append(binary.LittleEndian.AppendUint64(p.data, uint64(p.written)), f.data...)
+	p.Add(time.Duration((at-p.startedAt)*float64(time.Millisecond)), f.data)
 	p.lastAt, p.lastTicks = at, f.timestamp
 }
 
@@ -210,16 +206,9 @@ func (t *videoTrack) endPiece() {
 
 // store makes what was written a part to be stored.
 func (t *videoTrack) store(ended bool) {
-	p := t.piece
-	if p == nil || len(p.data) == 0 && !ended {
-		return
+	if t.piece != nil {
+		t.parts = t.piece.AppendPart(t.parts, ended)
 	}
-	part := ParticipantTrackPart{ParticipantTrack: p.ParticipantTrack, First: p.chunks, Ended: ended}
-	if len(p.data) > 0 {
-		part.Chunks, p.data = [][]byte{p.data}, nil
-		p.chunks++
-	}
-	t.parts = append(t.parts, part)
 }
 
 // setOwner tells whose tile plays the track at a time. The page may show that too late: a piece belongs to the one
@@ -256,14 +245,6 @@ func (f frame) check() error {
 		return errors.New("it is encrypted, or of another codec")
 	}
 	return nil
-}
-
-// ivfHeader returns the beginning of a file.
-func ivfHeader(f frame) []byte {
-	header := fmt.Appendf(nil, "DKIF\x00\x00\x20\x00%s", []string{vp8: "VP80", vp9: "VP90", av1: "AV01", h264: "H264"}[f.codec])
-	header = binary.LittleEndian.AppendUint16(header, uint16(f.width))
-	header = binary.LittleEndian.AppendUint16(header, uint16(f.height))
-	return append(header, 0xE8, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // 1000 units of time per second
 }
 
 // joinLayers returns the picture of spatial layers in the form that decoders take.

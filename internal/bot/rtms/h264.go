@@ -2,29 +2,30 @@ package rtms
 
 import (
 	"bytes"
-	"encoding/binary"
-	"slices"
+	"crypto/rand"
 	"time"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/recording"
 )
 
 // camera is the video of a participant, or a shared screen, as far as it arrives: H.264 in access units of NAL units
 // (ITU-T H.264, annex B). Nothing is decoded.
 type camera struct {
-	track    *track    // nil before a key frame
-	settings [2][]byte // the last sequence and picture parameter sets
-	frame    frame     // the last one, whose duration is not known yet
+	piece    *recorder.Piece // nil before a key frame
+	settings [2][]byte       // the last sequence and picture parameter sets
+	picture  picture         // the last one, of which more may come
 }
 
-// cameraKey is a camera or a shared screen, and whose it is.
-type cameraKey struct {
+// source is the sound, the camera or the shared screen of somebody.
+type source struct {
 	kind int
 	user string
 }
 
-type frame struct {
+type picture struct {
 	at   time.Time
 	data []byte
-	key  bool
 }
 
 // Types of NAL units.
@@ -34,72 +35,62 @@ const (
 	nalPicture  = 8
 )
 
-// addFrame adds a packet of video. A track begins with a key frame, and has one set of parameters.
+// startCode begins a NAL unit.
+var startCode = []byte{0, 0, 0, 1}
+
+// addFrame adds a packet of video. A piece begins with a key frame, and has one set of parameters.
 func (r *Recording) addFrame(p packet, at time.Time) {
-	key := cameraKey{p.kind, p.user}
+	key := source{p.kind, p.user}
 	c := r.cameras[key]
 	if c == nil {
 		c = &camera{}
 		r.cameras[key] = c
 	}
-	added, settings := frame{at: at}, c.settings
-	for _, unit := range splitNAL(p.data) {
+	settings, added, isKey := c.settings, []byte(nil), false
+	for _, unit := range bytes.Split(p.data, startCode[1:]) {
+		if unit = bytes.TrimRight(unit, "\x00"); len(unit) == 0 {
+			continue
+		}
 		switch kind := unit[0] & 0x1F; kind {
 		case nalSequence, nalPicture:
 			settings[kind-nalSequence] = unit
 			continue
 		case nalKeyFrame:
-			added.key = true
+			isKey = true
 		}
-		added.data = append(binary.BigEndian.AppendUint32(added.data, uint32(len(unit))), unit...)
+		added = append(append(added, startCode...), unit...)
 	}
 	if !bytes.Equal(settings[0], c.settings[0]) || !bytes.Equal(settings[1], c.settings[1]) {
-		r.endTracks(func(t *track) bool { return t == c.track })
+		r.endCamera(c)
 	}
 	c.settings = settings
+	if isKey && (c.piece == nil || at.After(c.picture.at)) {
+		added = append(bytes.Join([][]byte{nil, settings[0], settings[1]}, startCode), added...)
+	}
 	switch {
-	case c.track == nil && (!added.key || len(settings[0]) < 4 || settings[1] == nil):
-	case c.track == nil:
-		c.track, c.frame = newTrack(p.kind, p.user, at, 1000, avc1(settings)), added
-	case at.Before(c.frame.at) || len(added.data) == 0:
-	case at.Equal(c.frame.at): // another slice, or the same packet again
-		if len(c.frame.data) < maxMessage && !bytes.Contains(c.frame.data, added.data) {
-			c.frame.data, c.frame.key = append(c.frame.data, added.data...), c.frame.key || added.key
+	case c.piece == nil && (!isKey || settings[0] == nil || settings[1] == nil):
+	case c.piece == nil:
+		track := recorder.ParticipantTrack{ID: rand.Text(), TrackID: p.user + " camera", PersonID: p.user, StartedAt: at}
+		if track.Kind = string(recording.ParticipantVideo); p.kind == share {
+			track.TrackID, track.Kind = p.user+" screen", string(recording.ScreenShare)
+		}
+		c.piece, c.picture = recorder.NewPiece(track, recorder.H264, 0, 0), picture{at, added}
+	case at.Before(c.picture.at) || len(added) == 0:
+	case at.Equal(c.picture.at): // another slice, or the same packet again
+		if len(c.picture.data) < maxMessage && !bytes.Contains(c.picture.data, added) {
+			c.picture.data = append(c.picture.data, added...)
 		}
 	default:
-		c.flush(at)
-		c.frame = added
+		c.piece.Add(c.picture.at.Sub(c.piece.StartedAt), c.picture.data)
+		c.picture = picture{at, added}
 	}
 }
 
-// flush adds the last frame to the track. It is shown until a time.
-func (c *camera) flush(until time.Time) {
-	flags := uint32(otherFrame)
-	if c.frame.key {
-		flags = keyFrame
+// endCamera ends the piece of a camera, if there is one.
+func (r *Recording) endCamera(c *camera) {
+	if c.piece == nil {
+		return
 	}
-	start := c.frame.at.Sub(c.track.StartedAt).Round(time.Millisecond)
-	c.track.add(c.frame.data, uint32((until.Sub(c.track.StartedAt).Round(time.Millisecond) - start).Milliseconds()), flags)
-}
-
-// splitNAL returns the NAL units of an access unit.
-func splitNAL(data []byte) [][]byte {
-	var units [][]byte
-	for _, unit := range bytes.Split(data, []byte{0, 0, 1}) {
-		if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 {
-			units = append(units, unit)
-		}
-	}
-	return slices.Clip(units)
-}
-
-// avc1 returns the box that describes H.264 (ISO/IEC 14496-15). The size of the picture is in the parameters.
-func avc1(settings [2][]byte) []byte {
-	sps, pps := settings[0], settings[1]
-	config := []byte{1, sps[1], sps[2], sps[3], 0xFF, 0xE1}
-	config = append(binary.BigEndian.AppendUint16(config, uint16(len(sps))), sps...)
-	config = append(config, 1)
-	config = append(binary.BigEndian.AppendUint16(config, uint16(len(pps))), pps...)
-	entry := append(words(0, 1, 0, 0, 0, 0, 0, 0x480000, 0x480000, 0, 1<<16), make([]byte, 30)...)
-	return box("avc1", append(entry, 0, 0x18, 0xFF, 0xFF), box("avcC", config))
+	c.piece.Add(c.picture.at.Sub(c.piece.StartedAt), c.picture.data)
+	r.parts, c.piece = c.piece.AppendPart(r.parts, true), nil
 }

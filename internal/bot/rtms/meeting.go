@@ -159,10 +159,10 @@ func (m *Meeting) handleEvent(got message) {
 			if who := m.people[p.ID]; who != nil {
 				who.leftAt = max(event.Timestamp, 1)
 			}
-			m.recording.endTracks(func(t *track) bool { return t.PersonID == string(p.ID) })
+			m.recording.endTracks(func(k source) bool { return k.user == string(p.ID) })
 		}
 	case eventShareStop:
-		m.recording.endTracks(func(t *track) bool { return t.kind == share })
+		m.recording.endTracks(func(k source) bool { return k.kind == share })
 	}
 }
 

@@ -51,9 +51,9 @@ type Recording struct {
 	newest    int       // packet of sound
 	paused    bool
 	loud      bool
-	main      *track
+	main      *soundTrack
 	voices    map[string]*voice
-	cameras   map[cameraKey]*camera
+	cameras   map[source]*camera
 	parts     []recorder.ParticipantTrackPart // to be stored
 	stats     recorder.Stats
 
@@ -64,9 +64,9 @@ type Recording struct {
 
 // voice is the sound of a participant.
 type voice struct {
-	waiting []int16 // from where the sound was mixed
-	end     int     // position of the end of the last packet
-	track   *track  // nil while nothing is recorded
+	waiting []int16     // from where the sound was mixed
+	end     int         // position of the end of the last packet
+	track   *soundTrack // nil while nothing is recorded
 }
 
 // Record implements the way into a meeting: it starts to record, with what Zoom has kept if that belongs to it. Without
@@ -84,7 +84,7 @@ func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink r
 	}
 	r := &Recording{
 		meeting: m, settings: settings, sink: sink, startedAt: time.Now(), main: newSound("", time.Time{}),
-		voices: make(map[string]*voice), cameras: make(map[cameraKey]*camera), stop: make(chan struct{}), done: make(chan struct{}),
+		voices: make(map[string]*voice), cameras: make(map[source]*camera), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	for _, p := range m.backlog {
 		r.startedAt = earlier(r.startedAt, m.localTime(p.timestamp))
@@ -184,14 +184,14 @@ func (r *Recording) mix(limit int) {
 				if v.track == nil {
 					v.track = newSound(user, r.time(r.mixed))
 				}
-				v.track.addSound(own)
+				v.track.add(own)
 			}
 			for i, sample := range own[:taken] {
 				mixed[i] = int16(min(max(int(mixed[i])+int(sample), math.MinInt16), math.MaxInt16))
 			}
 		}
 		if r.sink != nil {
-			r.main.addSound(mixed)
+			r.main.add(mixed)
 		}
 		r.hear("", r.mixed, mixed)
 		loud := level(mixed) >= loudness
@@ -213,36 +213,24 @@ func (r *Recording) addGap(from, to time.Time, reason string) {
 	r.stats.SoundGaps = append(r.stats.SoundGaps[max(0, len(r.stats.SoundGaps)-maxEvents):], gap)
 }
 
-// endTracks takes what the tracks of participants have recorded, and ends those that are chosen. r may be nil.
-func (r *Recording) endTracks(chosen func(*track) bool) {
+// endTracks ends the tracks of some participants. r may be nil.
+func (r *Recording) endTracks(of func(source) bool) {
 	if r == nil {
 		return
 	}
-	for _, v := range r.voices {
-		if v.track == nil {
-			continue
-		}
-		ended := chosen(v.track)
-		r.parts = v.track.appendPart(r.parts, ended)
-		if ended {
-			v.track = nil
+	for user, v := range r.voices {
+		if v.track != nil && of(source{audio, user}) {
+			r.parts, v.track = v.track.appendPart(r.parts, true), nil
 		}
 	}
-	for _, c := range r.cameras {
-		if c.track == nil {
-			continue
-		}
-		ended := chosen(c.track)
-		if ended {
-			c.flush(c.frame.at.Add(frameTime))
-		}
-		if r.parts = c.track.appendPart(r.parts, ended); ended {
-			c.track = nil
+	for key, c := range r.cameras {
+		if of(key) {
+			r.endCamera(c)
 		}
 	}
 }
 
-func all(*track) bool { return true }
+func all(source) bool { return true }
 
 // run stores what is recorded until Stop.
 func (r *Recording) run() {
@@ -286,9 +274,18 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay*time.Second/rate: // what Zoom has kept has arrived
 		r.mix(r.position(now) - maxDelay)
 	}
-	r.endTracks(func(*track) bool { return false })
+	for _, v := range r.voices {
+		if v.track != nil {
+			r.parts = v.track.appendPart(r.parts, false)
+		}
+	}
+	for _, c := range r.cameras {
+		if c.piece != nil {
+			r.parts = c.piece.AppendPart(r.parts, false)
+		}
+	}
 	r.stats.LastReportAt = now
-	chunk := recorder.Chunk{Sequence: r.stats.Chunks, Data: r.main.flush(), Offset: r.stats.Recorded}
+	chunk := recorder.Chunk{Sequence: r.stats.Chunks, Data: r.main.take(), Offset: r.stats.Recorded}
 	if len(chunk.Data) > 0 {
 		r.stats.Chunks++
 	}
