@@ -25,7 +25,7 @@ type accountsCommand struct {
 	List   accountsListCommand   `cmd:"" help:"List accounts: which can be used, in how many meetings they are, and until when they are signed in."`
 	Check  accountsListCommand   `cmd:"" help:"List accounts, and exit with code 1 if a bot cannot sign in with one, or in 14 days no longer."`
 	Set    accountsSetCommand    `cmd:"" help:"Change an account, let it rest, or sign it in again."`
-	SAML   accountsSAMLCommand   `cmd:"" name:"saml" help:"Print what the SSO profile of a Google Workspace domain needs, so that accounts with --saml sign in as its users without a password."`
+	SAML   accountsSAMLCommand   `cmd:"" name:"saml" help:"Print what a Google Workspace domain's SSO profile needs for accounts with --saml."`
 	Remove accountsRemoveCommand `cmd:"" help:"Remove an account. A bot that uses it stays in its meeting."`
 }
 
@@ -99,7 +99,7 @@ type accountsAddCommand struct {
 	accountOwner
 	Platform job.Platform `arg:"" enum:"meet,teams,zoom-web" help:"Platform: meet, teams or zoom-web."`
 	Label    string       `arg:"" help:"What you call the account."`
-	SAML     bool         `name:"saml" help:"Sign in by SAML, as the user of a Google Workspace domain that --address names, instead of with cookies. See standin accounts saml."`
+	SAML     bool         `name:"saml" help:"Sign in by SAML as the Google Workspace user of --address. See standin accounts saml."`
 }
 
 // Run adds the account.

@@ -28,8 +28,8 @@ type calendarsConnectCommand struct {
 	Record          []string `enum:"all,external,internal,organized,accepted,public,none" help:"Which meetings get a bot: all, accepted, organized, external, internal, public (not private) or none. Several must all hold: external,accepted. Default: accepted,public; without an email address public."`
 	TitleMatches    string   `help:"Regular expression that titles must match."`
 	MinParticipants int      `help:"Minimum number of participants."`
-	Invite          string   `placeholder:"ADDRESS" help:"Account that is added to the meetings that get a bot and that the owner organizes. The refresh token must permit it. Default: none."`
-	TellOrganizer   int      `placeholder:"MINUTES" help:"How many minutes before a meeting its organizer is told by mail that a bot comes, up to 60. Default: never."`
+	Invite          string   `placeholder:"ADDRESS" help:"Account to add to the owner's meetings that get a bot; the token must permit it."`
+	TellOrganizer   int      `placeholder:"MINUTES" help:"Mail the organizer so many minutes (up to 60) before a bot comes. Default: never."`
 	PollSeconds     int      `default:"300" help:"How often the calendar is read, 60 to 900 seconds."`
 }
 

@@ -38,7 +38,7 @@ type canaryCommand struct {
 	AllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Private networks that the webhook may reach, comma-separated."`
 
 	visitFlags
-	SignIn        string   `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder with cookies or a browser profile for the platform, such as meet.cookies.json. Default: none; the bot joins as a guest."`
+	SignIn        string   `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder with cookies or a browser profile. Default: join as a guest."`
 	AllowedHosts  []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened in addition to the platforms' hosts."`
 	LoopbackPeers bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Let the meeting send media over loopback: for replicas."`
 }

@@ -138,7 +138,7 @@ type consumersSetCommand struct {
 	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"Default of the team's jobs for what is recorded: video, audio, none, or default for the service's setting."`
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"Default of the team's jobs for what the video shows, in the same form: speaker, gallery, content, page or default."`
 	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Default of the team's jobs for the size of the video, in the same form: 720p, 1080p or default."`
-	SignIn          string `placeholder:"always" enum:"never,ifRequired,always,default," default:"" help:"Default of the team's jobs for signing in with an account: never, ifRequired, always, or default: ifRequired."`
+	SignIn          string `placeholder:"always" enum:"never,ifRequired,always,default," default:"" help:"How the team's jobs sign in; default: ifRequired."`
 	Mail            string `placeholder:"example.com,…" help:"Addresses and domains whose invitations are for the team. none removes them."`
 	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after they end, in the same form. A job is kept at least as long as its recording."`
 	botOutputFlags  `embed:"" group:"Default of the team's jobs for what bots play and show:"`

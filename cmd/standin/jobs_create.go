@@ -197,7 +197,7 @@ type recordingFlags struct {
 	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
 	Resolution       string `enum:",720p,1080p" default:"" help:"Size of the video: 720p or 1080p. Default: the team's or the service's setting."`
 	ParticipantAudio *bool  `type:"onoff" negatable:"" help:"Record the audio of each participant separately as well."`
-	Capture          string `enum:",tab,streams" default:"" help:"Record the picture of the meeting page (tab), or the video of each participant as it is received (streams), which costs less."`
+	Capture          string `enum:",tab,streams" default:"" help:"Record the page (tab), or each participant's video as received (streams)."`
 }
 
 // optionFlags are the flags for the other options of a job.

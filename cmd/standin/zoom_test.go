@@ -101,7 +101,7 @@ func (z *zoomProcess) check(from time.Time) {
 	ended := time.Now()
 	z.meeting.Talk()
 	z.meeting.Camera(zoomPeople[0].ID, nil)
-	<-time.After(time.Second) // until all has arrived
+	z.meeting.Drain(z)
 	z.meeting.Stop(6)
 	if err := z.command.Wait(); err != nil {
 		z.Fatal(err)
@@ -172,7 +172,7 @@ func TestZoomStreams(t *testing.T) {
 		bots = append(bots, z)
 	}
 	from := time.Now().Add(time.Second)
-	<-time.After(costWarmUp)
+	bots[0].meeting.Pass(costWarmUp)
 	usage := func() (total time.Duration) {
 		for _, z := range bots {
 			total += cpuTime(z.command.Process.Pid)
@@ -180,7 +180,7 @@ func TestZoomStreams(t *testing.T) {
 		return total
 	}
 	before, began := usage(), time.Now()
-	<-time.After(time.Duration(seconds) * time.Second)
+	bots[0].meeting.Pass(time.Duration(seconds) * time.Second)
 	cores := (usage() - before).Seconds() / time.Since(began).Seconds() / float64(sessions)
 	memory, programs := int64(0), ""
 	for _, z := range bots {
@@ -215,7 +215,7 @@ func TestZoomKills(t *testing.T) {
 	var killed time.Time
 	for attempt := range max(kills, 3) {
 		z.start(attempt)
-		<-time.After(1500 * time.Millisecond) // of the meeting
+		z.meeting.Pass(1500 * time.Millisecond)
 		killed = time.Now()
 		if err := syscall.Kill(-z.command.Process.Pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestZoomKills(t *testing.T) {
 	z.config.JobID = uuid.New() // so that the bot packs its files itself
 	z.start(0)
 	z.config.Attempt = 1 // not all frames
-	<-time.After(1500 * time.Millisecond)
+	z.meeting.Pass(1500 * time.Millisecond)
 	z.check(killed.Add(500 * time.Millisecond))
 }
 
@@ -267,7 +267,9 @@ func TestZoomService(t *testing.T) {
 			t.Fatalf("Zoom got %d %s", answer.status, answer.body)
 		}
 	}
-	id := target.create(h.key, map[string]any{"meetingUrl": "https://zoom.us/j/12345678901", "platform": "zoom-sdk", "chat": true, "captions": map[string]bool{"enabled": true}})
+	id := target.create(h.key, map[string]any{
+		"meetingUrl": "https://zoom.us/j/12345678901", "platform": "zoom-sdk", "chat": true, "captions": map[string]bool{"enabled": true},
+	})
 	h.awaitJob(id, job.Pending)
 	var meetings []*rtmsdouble.Meeting
 	for _, number := range []int{12345678901, 98765432101} {
@@ -290,7 +292,7 @@ func TestZoomService(t *testing.T) {
 		h.awaitJob(one, job.RecordingStarted)
 		meetings[n].Write(zoomPeople[1].ID, "Hello <all>")
 		meetings[n].Say(zoomPeople[0].ID, "We ship on Friday", time.Now().Add(-time.Second), time.Now())
-		<-time.After(2 * time.Second) // of recording
+		meetings[n].Pass(2 * time.Second)
 		meetings[n].Stop(6)
 		h.awaitJob(one, job.Completed)
 		manifest := h.manifest(one)

@@ -43,7 +43,7 @@ type ParticipantTrack struct {
 type ParticipantTrackPart struct {
 	ParticipantTrack
 	First  int      // index of the first chunk within the track
-	Chunks [][]byte // all chunks of a track, concatenated, are an MP4 file
+	Chunks [][]byte // all chunks of a track, concatenated, are a file: MP4, or IVF of a picture
 	Ended  bool     // this is the last part
 	// Cause is why the track ended early, so that its end is missing. It is empty
 	// if the track is complete.

@@ -17,7 +17,7 @@ import (
 // Positions and lengths of sound are numbers of samples.
 const (
 	rate  = ingest.SoundRate
-	block = rate / 10 // that is mixed and encoded at a time
+	block = rate / 10 // that is mixed and encoded at a time; package build knows its length
 	// maxDisorder is by how much a packet may be later than a newer one. When none arrives for maxDelay, nobody speaks.
 	maxDisorder = rate / 5
 	maxDelay    = 5 * rate
@@ -268,7 +268,11 @@ func (r *Recording) takeRecorded(now time.Time, stopped bool) (recorder.Chunk, [
 		if !away.from.IsZero() && m.over.Screen == "" { // nothing has arrived since
 			now = away.from
 		}
-		r.mix(r.position(now) + block)
+		end := r.position(now)
+		for _, v := range r.voices {
+			end = max(end, v.end) // Zoom's clock is compared by messages that took some time
+		}
+		r.mix(end + block)
 		r.endTracks(all)
 		r.stats.EndedAt = r.time(r.mixed)
 	case !away.to.IsZero() && now.Sub(away.to) >= maxDelay*time.Second/rate: // what Zoom has kept has arrived

@@ -21,6 +21,7 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/rtms"
 	"standin/internal/jobs/job"
+	"standin/internal/testing/await"
 	"standin/internal/testing/rtmsdouble"
 )
 
@@ -58,20 +59,17 @@ func join(t *testing.T, bot *rtms.Meeting) error {
 	return bot.Join(ctx, nil, meeting.JoinOptions{})
 }
 
-// await observes the meeting until a condition holds.
-func await(t *testing.T, bot *rtms.Meeting, what string, holds func(meeting.Observation) bool) meeting.Observation {
+// observe observes the meeting until a condition holds.
+func observe(t *testing.T, bot *rtms.Meeting, what string, holds func(meeting.Observation) bool) meeting.Observation {
 	t.Helper()
 	var seen meeting.Observation
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	await.Until(t, what, func() bool {
 		var err error
 		if seen, err = bot.Observe(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if holds(seen) {
-			return seen
-		}
-	}
-	t.Fatalf("not observed: %s; last %+v", what, seen)
+		return holds(seen)
+	})
 	return seen
 }
 
@@ -92,24 +90,19 @@ func TestPeople(t *testing.T) {
 	if err := join(t, bot); err != nil {
 		t.Fatal(err)
 	}
-	seen := await(t, bot, "Ada", func(o meeting.Observation) bool { return names(o) == "Ada" })
+	seen := observe(t, bot, "Ada", func(o meeting.Observation) bool { return names(o) == "Ada" })
 	if seen.Screen != meeting.InMeeting || seen.Admission(time.Now()) == nil || seen.Others != 1 {
 		t.Errorf("%+v", seen)
 	}
 	other := rtmsdouble.Person{ID: 5, Name: "Ada", Tone: 880}
 	m.Join(ben, other)
-	await(t, bot, "all three", func(o meeting.Observation) bool { return names(o) == "Ada,Ben,Ada" })
-	for deadline := time.Now().Add(30 * time.Second); !m.Connected(rtmsdouble.Chat) || !m.Connected(rtmsdouble.Transcript); {
-		if time.Now().After(deadline) {
-			t.Fatal("the texts are not connected")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	observe(t, bot, "all three", func(o meeting.Observation) bool { return names(o) == "Ada,Ben,Ada" })
+	await.Until(t, "the connection of the texts", func() bool { return m.Connected(rtmsdouble.Chat) && m.Connected(rtmsdouble.Transcript) })
 	from := time.Now().Add(-time.Second)
 	m.Say(other.ID, "Guten Tag", from, from.Add(time.Second))
 	m.Write(ada.ID, "hello\x00\u202e all")
 	var texts []ingest.Text
-	await(t, bot, "both texts", func(o meeting.Observation) bool { texts = append(texts, o.Texts...); return len(texts) == 2 })
+	observe(t, bot, "both texts", func(o meeting.Observation) bool { texts = append(texts, o.Texts...); return len(texts) == 2 })
 	slices.SortFunc(texts, func(a, b ingest.Text) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
 	if said := texts[0]; said.Kind != job.CaptionText || said.ParticipantID != "5" || said.Author != "Ada" || said.Language != "en" ||
 		said.EndedAt.Sub(said.StartedAt) != time.Second || said.StartedAt.Sub(from).Abs() > time.Second {
@@ -119,20 +112,16 @@ func TestPeople(t *testing.T) {
 		t.Errorf("message %+v", wrote)
 	}
 	m.Leave(ada.ID)
-	await(t, bot, "that Ada left", func(o meeting.Observation) bool { return names(o) == "Ben,Ada" })
+	observe(t, bot, "that Ada left", func(o meeting.Observation) bool { return names(o) == "Ben,Ada" })
 	m.Raw(rtmsdouble.Audio, map[string]any{"msg_type": 14, "content": map[string]any{ // that was on its way
 		"user_id": ada.ID, "user_name": "Ada", "data": "AAAA", "timestamp": from.UnixMilli(),
 	}})
 	m.Write(ben.ID, "Bye")
-	await(t, bot, "the message after the packet", func(o meeting.Observation) bool { return len(o.Texts) > 0 && names(o) == "Ben,Ada" })
+	observe(t, bot, "the message after the packet", func(o meeting.Observation) bool { return len(o.Texts) > 0 && names(o) == "Ben,Ada" })
 	if err := bot.Leave(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); !m.Over(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the stream was not closed")
-		}
-	}
+	await.Until(t, "the end of the stream", m.Over)
 }
 
 // TestRefused: each status of a handshake is said in words, and what it means.
@@ -160,7 +149,7 @@ func TestRefused(t *testing.T) {
 	if err := join(t, bot); err != nil {
 		t.Errorf("temporary statuses: %v", err)
 	}
-	await(t, bot, "Ada after temporary statuses", func(o meeting.Observation) bool { return names(o) == "Ada" })
+	observe(t, bot, "Ada after temporary statuses", func(o meeting.Observation) bool { return names(o) == "Ada" })
 }
 
 // TestStops: each reason of an end says how the meeting ended.
@@ -172,7 +161,7 @@ func TestStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Stop(reason)
-		seen := await(t, bot, "the end", func(o meeting.Observation) bool { return o.Screen.Terminal() })
+		seen := observe(t, bot, "the end", func(o meeting.Observation) bool { return o.Screen.Terminal() })
 		want := meeting.Ended // also after the reasons for which the bot connects again: the double has forgotten the stream
 		if slices.Contains([]int{1, 2, 4, 5, 7, 8, 9, 18, 23}, reason) {
 			want = meeting.Removed
@@ -195,10 +184,10 @@ func TestReconnects(t *testing.T) {
 		connected := func(meeting.Observation) bool {
 			return m.Connected(rtmsdouble.Audio) && m.Connected(rtmsdouble.Video) && m.Connected(rtmsdouble.Chat)
 		}
-		await(t, bot, "all connections", connected)
+		observe(t, bot, "all connections", connected)
 		m.Cut(cut...)
-		await(t, bot, "the loss", func(o meeting.Observation) bool { return o.Screen == meeting.Reconnecting })
-		await(t, bot, "the meeting again", func(o meeting.Observation) bool {
+		observe(t, bot, "the loss", func(o meeting.Observation) bool { return o.Screen == meeting.Reconnecting })
+		observe(t, bot, "the meeting again", func(o meeting.Observation) bool {
 			return o.Screen == meeting.InMeeting && connected(o) && names(o) == "Ada"
 		})
 	}
@@ -243,7 +232,7 @@ func TestLiveSound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, bot, "live sound", func(o meeting.Observation) bool {
+	observe(t, bot, "live sound", func(o meeting.Observation) bool {
 		return ear.has("") && ear.has("16778240") && ear.has("33556610") && o.Participants[0].Speaking && o.Participants[1].Speaking
 	})
 	if stats := following.Stats(); stats.LastSoundAt.IsZero() || len(stats.SoundChanges) != 1 || !stats.SoundChanges[0].Sound {
@@ -320,8 +309,8 @@ func TestHostileServer(t *testing.T) {
 	}
 	m.Raw(-1, map[string]any{"msg_type": 8, "state": -5, "reason": "none"})
 	m.Raw(-1, map[string]any{"msg_type": 12, "timestamp": 1 << 60})
-	time.Sleep(2 * time.Second) // of the meeting
-	seen := await(t, bot, "the meeting", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && len(o.Participants) > 0 })
+	m.Pass(2 * time.Second)
+	seen := observe(t, bot, "the meeting", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && len(o.Participants) > 0 })
 	for _, p := range seen.Participants {
 		if len([]rune(p.ID)) > ingest.MaxAuthorCharacters || len([]rune(p.Name)) > ingest.MaxAuthorCharacters {
 			t.Errorf("participant %.80s", p.ID)
@@ -361,7 +350,7 @@ func TestFullDisk(t *testing.T) {
 	if recording, err = bot.Record(t.Context(), recorder.Settings{}, kept); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second) // of the meeting
+	m.Pass(time.Second)
 	if err := recording.Stop(t.Context()); err != nil || len(kept.segments) == 0 {
 		t.Errorf("%d bytes, %v", len(kept.segments), err)
 	}
@@ -380,7 +369,7 @@ func TestVideoInPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, bot, "the media", func(meeting.Observation) bool { return m.Connected(rtmsdouble.Video) })
+	observe(t, bot, "the media", func(meeting.Observation) bool { return m.Connected(rtmsdouble.Video) })
 	at := time.Now().UnixMilli() + 200 // what was before the recording began is not in it
 	for _, width := range []int{320, 640} {
 		frames, err := rtmsdouble.MakeVideo(width, 180)
@@ -399,7 +388,7 @@ func TestVideoInPieces(t *testing.T) {
 			at += 40
 		}
 	}
-	time.Sleep(500 * time.Millisecond) // until all has arrived
+	m.Drain(t)
 	if err := recording.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

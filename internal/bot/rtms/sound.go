@@ -49,12 +49,12 @@ func newSound(user string, startedAt time.Time) *soundTrack {
 // codes for their mean.
 func (t *soundTrack) add(pcm []int16) {
 	values := make([]int32, len(pcm))
-	sum := 0
+	sum, last, before := 0, 0, 0
 	for i, sample := range pcm {
-		if values[i] = int32(sample); i > 1 {
-			difference := int(sample) - 2*int(pcm[i-1]) + int(pcm[i-2])
-			sum += max(difference, -difference)
-		}
+		values[i] = int32(sample)
+		difference := int(sample) - 2*last + before
+		sum += max(difference, -difference)
+		last, before = int(sample), last
 	}
 	form := frame.SubHeader{Pred: frame.PredConstant}
 	if slices.Min(pcm) != slices.Max(pcm) {

@@ -22,6 +22,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/testing/await"
 	"standin/internal/testing/ingesttest"
 	"standin/internal/testing/mediacheck"
 	"standin/internal/testing/rtmsdouble"
@@ -190,29 +191,30 @@ func TestZoom(t *testing.T) {
 	b.await(job.BotRecordingStarted, 1)
 	b.meeting.Talk(zoomAda.ID, zoomBen.ID)
 	for range 3 {
-		time.Sleep(500 * time.Millisecond) // of the meeting
+		b.meeting.Pass(500 * time.Millisecond)
 		b.meeting.Say(zoomBen.ID, "The launch is on Friday", time.Now().Add(-time.Second), time.Now())
 		b.meeting.Write(zoomAda.ID, "Great")
 	}
 	if failure := b.command(ingest.SendChatMessage, map[string]string{"text": "hello"}); !strings.Contains(failure, "only be received") {
 		t.Errorf("a chat message: %q", failure)
 	}
+	b.meeting.Drain(b)
 	pausing := time.Now()
 	if failure := b.command(ingest.PauseRecording, nil); failure != "" {
 		t.Error(failure)
 	}
 	paused := time.Now()
 	b.meeting.Say(zoomAda.ID, "This is confidential", time.Now(), time.Now())
-	time.Sleep(time.Second) // of a pause
+	b.meeting.Pass(time.Second)
 	resuming := time.Now()
 	if failure := b.command(ingest.ResumeRecording, nil); failure != "" {
 		t.Error(failure)
 	}
 	resumed := time.Now()
-	time.Sleep(1500 * time.Millisecond) // of the meeting
+	b.meeting.Pass(1500 * time.Millisecond)
 	ended := time.Now()
 	b.meeting.Talk()
-	time.Sleep(500 * time.Millisecond) // until all has arrived
+	b.meeting.Drain(b)
 	b.meeting.Stop(6)
 	exited, report := b.result()
 	if exited.EndReason != "host_ended" || !strings.Contains(exited.Detail, "the meeting ended (reason 6)") {
@@ -310,7 +312,7 @@ func TestZoomEnds(t *testing.T) {
 			if test.during != nil {
 				if name != "nothing recorded" {
 					b.await(job.BotRecordingStarted, 1)
-					time.Sleep(1500 * time.Millisecond) // of the meeting
+					b.meeting.Pass(1500 * time.Millisecond)
 				}
 				test.during(b)
 			}
@@ -348,23 +350,15 @@ func TestZoomLosesConnections(t *testing.T) {
 			t.Parallel()
 			b := startZoom(t, test.settings, nil)
 			b.await(job.BotRecordingStarted, 1)
-			time.Sleep(time.Second) // of the meeting
+			b.meeting.Pass(time.Second)
 			began := time.Now().Add(-500 * time.Millisecond)
 			test.cut(b.meeting)
-			for deadline := time.Now().Add(time.Minute); b.meeting.Connected(rtmsdouble.Audio); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the connection was not cut")
-				}
-			}
-			for deadline := time.Now().Add(time.Minute); !b.meeting.Connected(rtmsdouble.Audio); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the bot did not connect again")
-				}
-			}
-			time.Sleep(1500 * time.Millisecond) // of the meeting
+			await.Until(t, "the loss of the connection", func() bool { return !b.meeting.Connected(rtmsdouble.Audio) })
+			await.Until(t, "another connection", func() bool { return b.meeting.Connected(rtmsdouble.Audio) })
+			b.meeting.Pass(1500 * time.Millisecond)
 			ended := time.Now()
 			b.meeting.Talk()
-			time.Sleep(500 * time.Millisecond) // until all has arrived
+			b.meeting.Drain(b)
 			b.meeting.Stop(6)
 			exited, report := b.result()
 			if exited.EndReason != "host_ended" || len(report.Parts) != 1 {
@@ -387,16 +381,16 @@ func TestZoomRejoins(t *testing.T) {
 	t.Parallel()
 	b := startZoom(t, rtmsdouble.Settings{}, func(s *Settings) { s.Timeouts.Connection = time.Second })
 	b.await(job.BotRecordingStarted, 1)
-	time.Sleep(time.Second) // of the meeting
+	b.meeting.Pass(time.Second)
 	began := time.Now().Add(-700 * time.Millisecond)
 	b.meeting.Refuse(8, 8, 8, 8, 8, 8)
 	b.meeting.Cut()
 	cut := time.Now()
 	b.await(job.BotRecordingStarted, 2)
-	time.Sleep(1500 * time.Millisecond) // of the meeting
+	b.meeting.Pass(1500 * time.Millisecond)
 	ended := time.Now()
 	b.meeting.Talk()
-	time.Sleep(500 * time.Millisecond) // until all has arrived
+	b.meeting.Drain(b)
 	b.meeting.Stop(6)
 	exited, report := b.result()
 	if exited.EndReason != "host_ended" || len(report.Parts) != 2 || len(report.Media) == 0 {
@@ -415,7 +409,7 @@ func TestZoomIsLeftToAnotherBot(t *testing.T) {
 	t.Parallel()
 	b := startZoom(t, rtmsdouble.Settings{}, nil)
 	b.await(job.BotRecordingStarted, 1)
-	time.Sleep(time.Second) // of the meeting
+	b.meeting.Pass(time.Second)
 	b.stop()
 	if exited, _ := b.result(); exited.EndReason != ingest.EndStopped || b.meeting.Over() {
 		t.Fatalf("%+v", exited)
@@ -424,11 +418,11 @@ func TestZoomIsLeftToAnotherBot(t *testing.T) {
 	token := ingest.Token([]byte("a signing key"), testJob, 1)
 	next.service = ingesttest.Start(t, testJob, 1, token)
 	next.settings.Attempt, next.settings.Token, next.settings.ServiceURL, next.settings.Dir = 1, token, next.service.URL(), t.TempDir()
-	time.Sleep(time.Second) // without a bot
+	b.meeting.Pass(time.Second)
 	began := time.Now()
 	go func() { next.done <- Run(t.Context(), next.settings) }()
 	next.await(job.BotRecordingStarted, 1)
-	time.Sleep(time.Second) // of the meeting
+	b.meeting.Pass(time.Second)
 	next.meeting.Stop(6)
 	if _, report := next.result(); report.Parts[0].StartedAt.After(began.Add(-800 * time.Millisecond)) {
 		t.Errorf("the recording goes on at %s, although the next bot began at %s", report.Parts[0].StartedAt, began)

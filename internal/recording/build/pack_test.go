@@ -124,7 +124,7 @@ func TestPackLosses(t *testing.T) {
 		short    bool
 	}{
 		"segments not split at fragments": {segments: unaligned, reported: 5, duration: 5 * fragmentMs, short: true},
-		"segment missing":                 {segments: without(3), reported: 6, loss: LossSegments, duration: 4*fragmentMs - 100},
+		"segment missing":                 {segments: without(3), reported: 6, loss: LossSegments, duration: 5 * fragmentMs},
 		"last segment missing":            {segments: segments[:5], reported: 6, loss: LossSegments, duration: 4 * fragmentMs},
 		"truncated in the media": {
 			segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, duration: 4 * fragmentMs, short: true,

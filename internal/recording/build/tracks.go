@@ -99,6 +99,10 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 	return tracks, nil
 }
 
+// copyTracks are the codecs of tracks. ffmpeg does not know how long a frame of FLAC in a fragment is, and would drop the
+// last one of a file: bots in Zoom's media streams write frames of 100 ms.
+var copyTracks = []string{"-c", "copy", "-strict", "experimental", "-bsf:a", `setts=duration=if(DURATION\,DURATION\,0.1/TB)`}
+
 // PackTracks packs each track into a file in dir, as Pack does with parts, and
 // adds the files to packed. A track that cannot be packed is a Loss instead of an
 // error, because the recording is not affected.
@@ -115,7 +119,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		return fmt.Errorf("pack participant audio: %w", err)
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: []string{"-c", "copy", "-strict", "experimental"}, container: mp4File}
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: copyTracks, container: mp4File}
 	var pictures []SourceTrack
 	for _, track := range tracks {
 		if track.Kind == recording.ParticipantVideo || track.Kind == recording.ScreenShare {
