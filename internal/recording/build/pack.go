@@ -239,13 +239,15 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (fi
 			return file, err
 		}
 	}
-	length, sum, err := fsutil.HashFile(source)
-	if err != nil {
+	if file, err = describe(source, name, media); err != nil {
 		return file, err
 	}
-	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
-		return file, err
-	}
+	return file, os.Rename(source, filepath.Join(p.dir, name))
+}
+
+// describe returns the entry of a file in the manifest.
+func describe(path, name string, media probeResult) (file recording.File, err error) {
+	length, sum, err := fsutil.HashFile(path)
 	file = recording.File{
 		Name: name, Kind: recording.Audio, ContentType: "audio/mp4", Codecs: media.codecs(),
 		Bytes: length, SHA256: sum, DurationMs: media.Duration.Round(time.Millisecond).Milliseconds(),
@@ -254,7 +256,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (fi
 		file.Kind, file.ContentType = recording.Video, "video/"+strings.TrimPrefix(filepath.Ext(name), ".")
 		file.Width, file.Height = picture.Width, picture.Height
 	}
-	return file, nil
+	return file, err
 }
 
 // SourcePart is a recording part to pack. Its concatenated segments are one

@@ -49,6 +49,7 @@ type toolLimits struct {
 	Memory   int64         // address space, in bytes
 	FileSize int64         // maximum size of each file it writes, in bytes
 	Input    io.Reader     // standard input; nil for none
+	Nice     bool          // everything else comes first
 }
 
 // limitsFor returns the limits for an input of a given size.
@@ -215,6 +216,9 @@ func limitedCommand(ctx context.Context, limits toolLimits, program string, argu
 	seconds := int64(limits.Time / time.Second)
 	script := fmt.Sprintf(`ulimit -c 0 && ulimit -f %d && ulimit -v %d && ulimit -St %d && ulimit -Ht %d && exec "$@"`,
 		limits.FileSize/512, limits.Memory/1024, seconds, seconds+killDelay)
+	if limits.Nice {
+		script = strings.Replace(script, "exec", "exec nice -n 19", 1)
+	}
 	return exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", script, "sh", path}, arguments...)...), nil
 }
 

@@ -1,0 +1,171 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/jobs/job"
+	"standin/internal/recording"
+)
+
+var composedAt = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+
+// composed is a meeting: Ada and Ben have their cameras on, Ben not from 4 s to 6 s; Cid has none, and comes at 2 s. Ada
+// speaks, then Ben, then Cid. Nothing is recorded from 10 s to 11 s, and Ada shares her screen from then on.
+func composed() recording.Manifest {
+	at := func(ms int64) recording.Instant {
+		return recording.Instant{Time: composedAt.Add(time.Duration(ms) * time.Millisecond)}
+	}
+	file := func(name string, kind recording.MediaKind, participant string, from, length int64) recording.Media {
+		return recording.Media{File: recording.File{
+			Name: name, Kind: kind, ParticipantID: participant, StartOffsetMs: from, DurationMs: length, Width: 640, Height: 360,
+		}}
+	}
+	return recording.Manifest{
+		Timeline: recording.Timeline{RecordingStartedAt: at(0)},
+		Gaps:     []recording.Gap{{StartMs: 10_000, EndMs: 11_000, Reason: recording.GapPaused}},
+		Media: []recording.Media{
+			file("recording.m4a", recording.Audio, "", 0, 13_000),
+			file("video-001.webm", recording.ParticipantVideo, "ada", 0, 14_000), file("video-002.webm", recording.ParticipantVideo, "ben", 500, 12_500),
+			file("screen-003.webm", recording.ScreenShare, "ada", 11_000, 3000),
+		},
+		VideoGaps: []recording.VideoGap{{Name: "video-002.webm", StartMs: 4000, EndMs: 6000}},
+		Participants: []recording.Participant{
+			{ID: "ada", Name: "Ada", JoinedAt: at(-5000)}, {ID: "ben", Name: "Ben", JoinedAt: at(-1000), LeftAt: at(13_000)},
+			{ID: "cid", Name: "Cid <'\\:;[]> 赵", JoinedAt: at(2000)},
+		},
+		Speech: []recording.Speech{
+			{ParticipantID: "ada", StartMs: 0, EndMs: 3000}, {ParticipantID: "ben", StartMs: 2500, EndMs: 7000},
+			{ParticipantID: "cid", StartMs: 6900, EndMs: 7100}, {ParticipantID: "cid", StartMs: 9000, EndMs: 9500},
+		},
+	}
+}
+
+// TestScenes: who is large, who is beside, and when that changes, in each layout.
+func TestScenes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		layout job.Layout
+		want   string
+	}{
+		"speaker": {job.LayoutSpeaker, `0: ada 0,0 1024x720; (ben) 1028,289 252x142
+500: ada 0,0 1024x720; ben 1028,289 252x142
+2000: ada 0,0 1024x720; ben 1028,216 252x142; (cid) 1028,362 252x142
+4000: (ben) 0,0 1024x720; ada 1028,216 252x142; (cid) 1028,362 252x142
+6000: ben 0,0 1024x720; ada 1028,216 252x142; (cid) 1028,362 252x142
+9000: (cid) 0,0 1024x720; ada 1028,216 252x142; ben 1028,362 252x142
+11000: [ada] 0,0 1024x720; (cid) 1028,143 252x142; ada 1028,289 252x142; ben 1028,435 252x142
+13000: [ada] 0,0 1024x720; (cid) 1028,216 252x142; ada 1028,362 252x142
+`},
+		"content": {job.LayoutContent, `0: ada 0,0 1024x720; (ben) 1028,289 252x142
+500: ada 0,0 1024x720; ben 1028,289 252x142
+2000: ada 0,0 1024x720; ben 1028,216 252x142; (cid) 1028,362 252x142
+4000: (ben) 0,0 1024x720; ada 1028,216 252x142; (cid) 1028,362 252x142
+6000: ben 0,0 1024x720; ada 1028,216 252x142; (cid) 1028,362 252x142
+9000: (cid) 0,0 1024x720; ada 1028,216 252x142; ben 1028,362 252x142
+11000: [ada] 0,0 1120x720; (cid) 1124,316 156x88
+`},
+		"gallery": {job.LayoutGallery, `0: ada 0,2 1280x356; (ben) 0,362 1280x356
+500: ada 0,2 1280x356; ben 0,362 1280x356
+2000: ada 2,2 636x356; ben 642,2 636x356; (cid) 322,362 636x356
+4000: ada 2,2 636x356; (ben) 642,2 636x356; (cid) 322,362 636x356
+6000: ada 2,2 636x356; ben 642,2 636x356; (cid) 322,362 636x356
+11000: [ada] 2,2 636x356; ada 642,2 636x356; ben 2,362 636x356; (cid) 642,362 636x356
+13000: [ada] 2,2 636x356; ada 642,2 636x356; (cid) 322,362 636x356
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			for _, s := range scenes(composed(), 0, 14_000, test.layout, 1280, 720) {
+				var places []string
+				for _, p := range s.places {
+					who := p.participant
+					switch {
+					case p.file == "":
+						who = "(" + who + ")"
+					case p.whole:
+						who = "[" + who + "]"
+					}
+					places = append(places, fmt.Sprintf("%s %d,%d %dx%d", who, p.x, p.y, p.width, p.height))
+				}
+				fmt.Fprintf(&got, "%d: %s\n", s.fromMs, strings.Join(places, "; "))
+			}
+			if got.String() != test.want {
+				t.Errorf("got\n%swant\n%s", &got, test.want)
+			}
+		})
+	}
+}
+
+// TestCompose: each person is where the scenes say, at the time they say, without the pause; a video may change its size.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	folder, m := t.TempDir(), composed()
+	tools, err := FindTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(arguments ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), tools.FFmpeg, append([]string{"-nostdin", "-v", "error", "-y"}, arguments...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	video := func(name, color string, seconds string, sizes ...string) {
+		t.Helper()
+		list := ""
+		for i, size := range sizes {
+			part := filepath.Join(folder, fmt.Sprintf("%s-%d.mkv", name, i))
+			encode("-f", "lavfi", "-i", "color="+color+":r=25:s="+size+":d="+seconds, "-c:v", "libvpx", "-b:v", "200k", "-deadline", "realtime", "-cpu-used", "8", part)
+			list += "file " + filepath.Base(part) + "\n"
+		}
+		if err := os.WriteFile(filepath.Join(folder, name+".txt"), []byte(list), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		encode("-f", "concat", "-i", filepath.Join(folder, name+".txt"), "-c", "copy", filepath.Join(folder, name))
+	}
+	video("video-001.webm", "red", "7", "640x360", "320x180")
+	video("video-002.webm", "blue", "12.5", "320x180")
+	video("screen-003.webm", "yellow", "3", "640x480")
+	encode("-f", "lavfi", "-i", "sine=440:d=13", "-c:a", "aac", filepath.Join(folder, "recording.m4a"))
+	sound, ok := Composable(m)
+	if !ok {
+		t.Fatal("the recording cannot be composed")
+	}
+	file, err := tools.Compose(t.Context(), m, sound, Composition{Width: 1280, Height: 720, FramesPerSecond: 25, BitRate: 1_200_000}, folder, "recording.mp4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := file.DurationMs - sound.DurationMs; off < -40 || off > 40 || file.Kind != recording.Video || file.Width != 1280 || file.Height != 720 {
+		t.Errorf("%+v", file)
+	}
+	red, blue, yellow, gray, black := [3]int{255, 0, 0}, [3]int{0, 0, 255}, [3]int{255, 255, 0}, [3]int{0x3c, 0x3c, 0x3c}, [3]int{0, 0, 0}
+	for _, one := range []struct {
+		at    string // in the file
+		x, y  int
+		color [3]int
+	}{
+		{"0.4", 500, 300, red}, {"0.4", 1150, 300, gray}, {"0.6", 1150, 360, blue}, {"1.9", 1150, 433, black}, {"2.1", 1150, 380, gray},
+		{"3.9", 500, 300, red}, {"4.1", 500, 300, gray}, {"4.1", 1150, 287, red}, {"5.9", 500, 300, gray}, {"6.1", 500, 300, blue},
+		{"7.5", 1150, 287, red}, {"8.9", 500, 300, blue}, {"9.1", 500, 300, gray}, {"9.9", 1150, 433, blue},
+		{"10.1", 500, 300, yellow}, {"10.1", 10, 300, black}, {"11.9", 1150, 505, blue}, {"12.1", 1150, 505, black}, {"12.1", 1150, 433, red},
+	} {
+		frame, err := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-ss", one.at, "-i", filepath.Join(folder, file.Name),
+			"-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-").Output()
+		if err != nil || len(frame) != 1280*720*3 {
+			t.Fatalf("no picture at %s: %v", one.at, err)
+		}
+		for i, want := range one.color {
+			if got := int(frame[(one.y*1280+one.x)*3+i]); got < want-24 || got > want+24 {
+				t.Errorf("at %s, (%d,%d) is %v, want %v", one.at, one.x, one.y, frame[(one.y*1280+one.x)*3:][:3], one.color)
+				break
+			}
+		}
+	}
+}
