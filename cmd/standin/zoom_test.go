@@ -229,6 +229,24 @@ func TestZoomKills(t *testing.T) {
 	z.check(killed.Add(500 * time.Millisecond))
 }
 
+// checkComposed checks that the picture of a recording is made after the manifest, and replaces it.
+func (h *harness) checkComposed(id string) {
+	h.Helper()
+	h.await("the composed picture", func() bool {
+		answer := h.target.call("GET", "/api/v1/jobs/"+id+"/media/recording.mp4", h.key, nil)
+		if answer.status != http.StatusOK && (answer.status != http.StatusAccepted || answer.header.Get("Retry-After") == "") {
+			h.Fatalf("recording.mp4: %d %s", answer.status, answer.body)
+		}
+		return answer.status == http.StatusOK
+	})
+	manifest := h.manifest(id)
+	at := slices.IndexFunc(manifest.Media, func(m recording.Media) bool { return m.Kind == recording.Video })
+	if at < 0 || manifest.Revision < 2 {
+		h.Fatalf("the manifest has the revision %d, and no picture", manifest.Revision)
+	}
+	checkFile(h.T, h.fetch(manifest.Media[at]), manifest.Media[at], picture{width: 1280, height: 720})
+}
+
 // TestZoomService records a Zoom meeting with a whole service: a job waits, Zoom announces the stream, a bot without a browser
 // receives it, and the files, the people, the chat and the words are in the recording. A second stream, which nobody waits for, gets
 // a job because its app says so.
@@ -305,6 +323,7 @@ func TestZoomService(t *testing.T) {
 			kinds["chat"] != 1 {
 			t.Errorf("the manifest: ended %s, people %+v, files %v", manifest.End.Reason, manifest.Participants, kinds)
 		}
+		h.checkComposed(one)
 		texts := h.target.call("GET", "/api/v1/jobs/"+one+"/transcript", h.key, nil).body
 		if !strings.Contains(texts, "We ship on Friday") || !strings.Contains(texts, "Ada") {
 			t.Errorf("the transcript: %s", texts)

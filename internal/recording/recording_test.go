@@ -154,8 +154,8 @@ func TestNames(t *testing.T) {
 	const job = "https://standin.test/api/v1/jobs/0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"
 	media := recording.TextFile{
 		Name: "chat.json", Kind: recording.Chat, ContentType: "application/json", Content: []byte("{}"),
-	}.Media("https://standin.test/", id)
-	if media.URI != job+"/media/chat.json" || media.Bytes != 2 ||
+	}.Attachment()
+	if recording.MediaURI("https://standin.test/", id.String(), media.Name) != job+"/media/chat.json" || media.Bytes != 2 ||
 		media.SHA256 != "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" || media.Kind != recording.Chat {
 		t.Errorf("%+v", media)
 	}

@@ -1,8 +1,10 @@
 package recording
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,7 +53,13 @@ type JobUsage struct {
 	Unfinished int       // number of these that are writes in progress or interrupted writes
 }
 
-// TextFile is a text file to attach to a finished recording.
+// Attachment is a file to attach to a finished recording.
+type Attachment struct {
+	File
+	Content io.Reader
+}
+
+// TextFile is a text file of a recording.
 type TextFile struct {
 	Name        string
 	Kind        MediaKind
@@ -59,10 +67,10 @@ type TextFile struct {
 	Content     []byte
 }
 
-// Media returns the file's entry in the manifest of a job.
-func (f TextFile) Media(baseURL string, jobID uuid.UUID) Media {
+// Attachment returns the file with its content.
+func (f TextFile) Attachment() Attachment {
 	sum := sha256.Sum256(f.Content)
-	return Media{URI: MediaURI(baseURL, jobID.String(), f.Name), File: File{
+	return Attachment{Content: bytes.NewReader(f.Content), File: File{
 		Name: f.Name, Kind: f.Kind, ContentType: f.ContentType, Bytes: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]),
 	}}
 }

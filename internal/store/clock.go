@@ -41,8 +41,8 @@ func timeLimits(firstHeartbeat, underWay time.Duration) []timeLimit {
 		{"deliveries", "due_at", `not_before IS NOT NULL`, day, 0},
 		{"webhook_endpoints", "probe_at", `failing_since IS NOT NULL`, schedule[1], 0},
 		// Their leases may be pauses.
-		{"transcriptions", "due_at", `lease = ''`, 0, 0},
-		{"transcriptions", "due_at", `lease <> ''`, day, 0},
+		{"recording_tasks", "due_at", `lease = ''`, 0, 0},
+		{"recording_tasks", "due_at", `lease <> ''`, day, 0},
 		{"calendars", "due_at", `state = 'active' AND lease = '' AND due_at - poll_ms > $1`, 0, 0},
 		{"calendars", "due_at", `1 = 1`, day, 0},
 		{"alerts", "claimed_until", `1 = 1`, time.Minute, 0},

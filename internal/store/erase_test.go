@@ -172,7 +172,9 @@ func TestReferences(t *testing.T) {
 			"command": func(ctx context.Context, tx *store.Tx) error {
 				return tx.InsertCommand(ctx, ingest.QueuedCommand{ID: uuid.New(), JobID: missing.ID, Kind: ingest.LeaveCall, CreatedAt: now})
 			},
-			"transcription": func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, missing.ID, now) },
+			"transcription": func(ctx context.Context, tx *store.Tx) error {
+				return tx.InsertRecordingTask(ctx, missing.ID, job.TranscriptTask, now)
+			},
 		} {
 			if err := s.Write(t.Context(), fn); err == nil {
 				t.Errorf("a %s of a missing job was inserted", name)

@@ -302,7 +302,7 @@ func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
 	return tx.execAll(ctx, "release the leases of an earlier run", []string{
 		`UPDATE jobs SET lease = '', wake_at = $1 WHERE wake_at IS NOT NULL AND lease <> ''`,
 		`UPDATE deliveries SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
-		`UPDATE transcriptions SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
+		`UPDATE recording_tasks SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
 		`UPDATE calendars SET lease = '', due_at = $1 WHERE lease <> ''`,
 	}, now)
 }

@@ -90,7 +90,7 @@ var exampleRows = map[string]string{
 	"zoom_streams":         `(id, app_id, meeting_uuid, meeting_key, number, server_urls, started_at) VALUES ('s', '` + rowKey + `', '', '', '', '', 1)`,
 	"account_uses":         `(account_id, job_id, reason, at) VALUES ('` + rowKey + `', '` + rowJob + `', '', 1)`,
 	"screenshots":          `(job_id, watched_until, image) VALUES ('` + rowJob + `', 1, '')`,
-	"transcriptions":       `(job_id, created_at, lease, failures, sent_ms, requested) VALUES ('` + rowJob + `', 1, '', 0, 0, '')`,
+	"recording_tasks":      `(job_id, kind, created_at, lease, failures, sent_ms, requested) VALUES ('` + rowJob + `', 'transcript', 1, '', 0, 0, '')`,
 	"transcription_pieces": `(job_id, piece, response) VALUES ('` + rowJob + `', 'piece', '{}')`,
 	"search_texts": `(id, job_id, owner, kind, start_ms, speaker, text) VALUES (42, '` + rowJob +
 		`', 'owner', 'chat', 0, 'Ada', 'Hello')`,

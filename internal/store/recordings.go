@@ -78,22 +78,27 @@ func scanShareLink(r row, l *job.ShareLink) error {
 	return r.Scan(&l.Hash, &l.JobID, &l.CreatedAt, &l.CreatedBy, &l.ExpiresAt)
 }
 
-// InsertTranscription makes the transcription of a job due. It does nothing when
-// there is one.
-func (tx *Tx) InsertTranscription(ctx context.Context, jobID uuid.UUID, now time.Time) error {
-	return tx.exec(ctx, "queue the transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures,
-		sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, '')
-		ON CONFLICT (job_id) DO NOTHING`, jobID, now)
+// InsertRecordingTask makes a task of a job's recording due. It does nothing when there is one.
+func (tx *Tx) InsertRecordingTask(ctx context.Context, jobID uuid.UUID, kind job.TaskKind, now time.Time) error {
+	return tx.exec(ctx, "queue a task of a recording", `INSERT INTO recording_tasks (job_id, kind, created_at, due_at, lease, failures,
+		sent_ms, requested) VALUES ($1, $2, $3, $3, '', 0, 0, '')
+		ON CONFLICT (job_id, kind) DO NOTHING`, jobID, kind, now)
+}
+
+// RecordingTaskDue reports whether a job's recording has a task, and whether it has not ended.
+func (db *Reader) RecordingTaskDue(ctx context.Context, jobID uuid.UUID, kind job.TaskKind) (due, known bool, err error) {
+	return first(ctx, db, "read a task of a recording", scanColumn[bool],
+		`SELECT due_at IS NOT NULL FROM recording_tasks WHERE job_id = $1 AND kind = $2`, jobID, kind)
 }
 
 // RequestTranscription makes a transcription with other options due. It reports false if
 // there is one that has not ended.
 func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now time.Time, options job.TranscriptionOptions) (bool, error) {
-	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease,
-		failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
-		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0,
+	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO recording_tasks (job_id, kind, created_at, due_at, lease,
+		failures, sent_ms, requested) VALUES ($1, $2, $3, $3, '', 0, 0, $4)
+		ON CONFLICT (job_id, kind) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0,
 		requested = excluded.requested
-		WHERE transcriptions.due_at IS NULL`, jobID, now, jsonValue{options})
+		WHERE recording_tasks.due_at IS NULL`, jobID, job.TranscriptTask, now, jsonValue{options})
 	return n > 0, err
 }
 
@@ -102,61 +107,66 @@ func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	return queryValue[bool](ctx, db, "find the texts of a job", `SELECT EXISTS (SELECT 1 FROM meeting_text_totals WHERE job_id = $1)`, jobID)
 }
 
-// DueTranscriptions returns the consumers that have transcriptions due.
-func (db *Reader) DueTranscriptions(ctx context.Context, now time.Time) ([]string, error) {
-	return list(ctx, db, "find due transcriptions", scanColumn[string], `SELECT DISTINCT consumer_id
-		FROM transcriptions JOIN jobs ON id = job_id WHERE due_at <= $1`, now)
+// DueRecordingTasks returns the consumers that have tasks of a kind due.
+func (db *Reader) DueRecordingTasks(ctx context.Context, kind job.TaskKind, now time.Time) ([]string, error) {
+	return list(ctx, db, "find due tasks of recordings", scanColumn[string], `SELECT DISTINCT consumer_id
+		FROM recording_tasks JOIN jobs ON id = job_id WHERE kind = $1 AND due_at <= $2`, kind, now)
 }
 
-// ClaimTranscription leases the transcription of a consumer that has been due for the
-// longest time; false when none is due. It uses the index transcriptions_due.
-func (s *Store) ClaimTranscription(ctx context.Context, consumer string, now, until time.Time) (
-	claimed job.Transcription, ok bool, err error,
+// ClaimRecordingTask leases the task of a consumer that has been due for the longest time; false when none is due. Of a
+// recording, one task runs at a time, because each changes the manifest, and the transcript comes first. It uses the
+// index recording_tasks_due.
+func (s *Store) ClaimRecordingTask(ctx context.Context, kind job.TaskKind, consumer string, now, until time.Time) (
+	claimed job.RecordingTask, ok bool, err error,
 ) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, tx.Reader, "claim a transcription", scanTranscription,
-			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1
-				AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND consumer_id = $2) ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked,
-			now, consumer)
+		claimed, ok, err = first(ctx, tx.Reader, "claim a task of a recording", scanRecordingTask,
+			`SELECT job_id, kind, created_at, failures, sent_ms, requested FROM recording_tasks t WHERE kind = $1 AND due_at <= $2
+				AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND consumer_id = $3)
+				AND NOT EXISTS (SELECT 1 FROM recording_tasks o WHERE o.job_id = t.job_id AND o.kind <> t.kind AND (
+					o.lease <> '' AND o.due_at > $2 OR o.kind = $4 AND o.failures = 0 AND o.due_at IS NOT NULL))
+				ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked,
+			kind, now, consumer, job.TranscriptTask)
 		if !ok || err != nil {
 			return err
 		}
 		claimed.Lease = uuid.NewString()
-		return tx.exec(ctx, "lease a transcription", `UPDATE transcriptions SET lease = $2, due_at = $3
-			WHERE job_id = $1`, claimed.JobID, claimed.Lease, until)
+		return tx.exec(ctx, "lease a task of a recording", `UPDATE recording_tasks SET lease = $3, due_at = $4
+			WHERE job_id = $1 AND kind = $2`, claimed.JobID, kind, claimed.Lease, until)
 	})
 	return claimed, ok, err
 }
 
-func scanTranscription(r row, t *job.Transcription) error {
-	return r.Scan(&t.JobID, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
+func scanRecordingTask(r row, t *job.RecordingTask) error {
+	return r.Scan(&t.JobID, &t.Kind, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
 }
 
-// SaveTranscription saves the failures and the accepted audio of a leased
-// transcription, and when it is due again: the end of its lease, or of a pause
+// SaveRecordingTask saves the failures and the accepted audio of a leased
+// task, and when it is due again: the end of its lease, or of a pause
 // between attempts. It reports false when the lease was lost.
-func (s *Store) SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error) {
-	n, err := s.affected(ctx, "save the transcription of a job",
-		`UPDATE transcriptions SET failures = $3, sent_ms = $4, due_at = $5 WHERE job_id = $1 AND lease = $2 AND due_at IS NOT NULL`,
-		t.JobID, t.Lease, t.Failures, t.Sent, due)
+func (s *Store) SaveRecordingTask(ctx context.Context, t job.RecordingTask, due time.Time) (valid bool, err error) {
+	n, err := s.affected(ctx, "save a task of a recording",
+		`UPDATE recording_tasks SET failures = $4, sent_ms = $5, due_at = $6
+			WHERE job_id = $1 AND kind = $2 AND lease = $3 AND due_at IS NOT NULL`,
+		t.JobID, t.Kind, t.Lease, t.Failures, t.Sent, due)
 	return n > 0, err
 }
 
-// HoldsTranscription reports whether the lease of a transcription is still valid,
+// HoldsRecordingTask reports whether the lease of a task is still valid,
 // and locks it until the transaction ends.
-func (tx *Tx) HoldsTranscription(ctx context.Context, jobID uuid.UUID, lease string) (bool, error) {
-	_, held, err := first(ctx, tx.Reader, "read the transcription of a job", scanColumn[string],
-		`SELECT lease FROM transcriptions WHERE job_id = $1 AND lease = $2 AND lease <> ''
-			AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID, lease)
+func (tx *Tx) HoldsRecordingTask(ctx context.Context, jobID uuid.UUID, kind job.TaskKind, lease string) (bool, error) {
+	_, held, err := first(ctx, tx.Reader, "read a task of a recording", scanColumn[string],
+		`SELECT lease FROM recording_tasks WHERE job_id = $1 AND kind = $2 AND lease = $3 AND lease <> ''
+			AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID, kind, lease)
 	return held, err
 }
 
-// EndTranscription ends a transcription and deletes the responses of its pieces.
-func (tx *Tx) EndTranscription(ctx context.Context, jobID uuid.UUID) error {
-	return tx.execAll(ctx, "end the transcription of job "+jobID.String(), []string{
-		`UPDATE transcriptions SET due_at = NULL, lease = '' WHERE job_id = $1`,
-		`DELETE FROM transcription_pieces WHERE job_id = $1`,
-	}, jobID)
+// EndRecordingTask ends a task, and deletes the responses of the pieces of a transcription.
+func (tx *Tx) EndRecordingTask(ctx context.Context, jobID uuid.UUID, kind job.TaskKind) error {
+	return tx.execAll(ctx, "end a task of job "+jobID.String(), []string{
+		`UPDATE recording_tasks SET due_at = NULL, lease = '' WHERE job_id = $1 AND kind = $2`,
+		`DELETE FROM transcription_pieces WHERE job_id = $1 AND $2 = '` + string(job.TranscriptTask) + `'`,
+	}, jobID, kind)
 }
 
 // TranscriptionPieces returns the stored responses of a transcription, by piece.

@@ -62,16 +62,18 @@ func TestSearchTexts(t *testing.T) {
 	})
 }
 
-// TestClaimTranscription leases transcriptions on both databases.
-func TestClaimTranscription(t *testing.T) {
+// TestClaimRecordingTask leases tasks on both databases.
+func TestClaimRecordingTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, now) })
-		claim := func(at time.Time) (job.Transcription, bool) {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			return tx.InsertRecordingTask(ctx, r.ID, job.TranscriptTask, now)
+		})
+		claim := func(at time.Time) (job.RecordingTask, bool) {
 			t.Helper()
-			claimed, ok, err := s.ClaimTranscription(ctx, r.ConsumerID.String(), at, at.Add(time.Minute))
+			claimed, ok, err := s.ClaimRecordingTask(ctx, job.TranscriptTask, r.ConsumerID.String(), at, at.Add(time.Minute))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,10 +91,10 @@ func TestClaimTranscription(t *testing.T) {
 			t.Fatal("not claimed after the lease")
 		}
 		first.Failures, second.Failures, second.Sent = 7, 1, time.Second
-		if valid, err := s.SaveTranscription(ctx, first, now); err != nil || valid {
+		if valid, err := s.SaveRecordingTask(ctx, first, now); err != nil || valid {
 			t.Errorf("the first lease is valid: %v (%v)", valid, err)
 		}
-		if valid, err := s.SaveTranscription(ctx, second, now.Add(time.Hour)); err != nil || !valid {
+		if valid, err := s.SaveRecordingTask(ctx, second, now.Add(time.Hour)); err != nil || !valid {
 			t.Errorf("the second lease is not valid: %v (%v)", valid, err)
 		}
 		if _, ok := claim(now.Add(30 * time.Minute)); ok {
@@ -104,7 +106,9 @@ func TestClaimTranscription(t *testing.T) {
 		if err := s.SaveTranscriptionPiece(ctx, r.ID, "a 0-1", `{"text":"\u0000"}`); err != nil {
 			t.Fatal(err)
 		}
-		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.EndTranscription(ctx, r.ID) })
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			return tx.EndRecordingTask(ctx, r.ID, job.TranscriptTask)
+		})
 		if pieces, err := s.TranscriptionPieces(ctx, r.ID); err != nil || len(pieces) > 0 {
 			t.Errorf("pieces %v (%v)", pieces, err)
 		}

@@ -173,7 +173,7 @@ func (tx *Tx) DeleteSearchTexts(ctx context.Context, jobID uuid.UUID) error {
 	return tx.execAll(ctx, "delete the transcript of job "+jobID.String(), []string{
 		`DELETE FROM search_texts WHERE job_id = $1`,
 		`DELETE FROM transcription_pieces WHERE job_id = $1`,
-		`DELETE FROM transcriptions WHERE job_id = $1`,
+		`DELETE FROM recording_tasks WHERE job_id = $1`,
 	}, jobID)
 }
 

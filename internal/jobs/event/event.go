@@ -14,7 +14,7 @@ import (
 )
 
 // Event is a JobDue, DeliveryDue, CommandQueued, CommandSettled, StreamChanged, StateApplied,
-// BotChanged, TextsStored or TranscriptionDue.
+// BotChanged, TextsStored or RecordingTaskDue.
 type Event interface{ isEvent() }
 
 // JobDue reports that a job may have become due.
@@ -68,8 +68,8 @@ type TextsStored struct {
 	Texts []job.MeetingText // in the order of their sequences
 }
 
-// TranscriptionDue reports that a consumer has requested another transcription.
-type TranscriptionDue struct{}
+// RecordingTaskDue reports that a consumer has requested another transcription, or a picture.
+type RecordingTaskDue struct{}
 
 func (JobDue) isEvent()         {}
 func (DeliveryDue) isEvent()    {}
@@ -80,7 +80,7 @@ func (StateApplied) isEvent()   {}
 func (BotChanged) isEvent()     {}
 func (TextsStored) isEvent()    {}
 
-func (TranscriptionDue) isEvent() {}
+func (RecordingTaskDue) isEvent() {}
 
 // Publisher passes events to its subscribers. The zero Publisher is ready to
 // use, and a nil one drops all events. Its methods may be called from any

@@ -7,9 +7,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Transcription is the state of the transcription of a job's recording.
-type Transcription struct {
+// TaskKind is what a task does with a finished recording.
+type TaskKind string
+
+// The kinds of tasks.
+const (
+	TranscriptTask TaskKind = "transcript" // make texts searchable, and transcribe
+	VideoTask      TaskKind = "video"      // compose the picture of participants' videos
+)
+
+// RecordingTask is the state of a task of a job's recording.
+type RecordingTask struct {
 	JobID     uuid.UUID
+	Kind      TaskKind
 	CreatedAt time.Time // when the recording was finalized
 	Lease     string    // of the node that works on it
 	Failures  int       // since the last response of the transcriber
@@ -79,4 +89,13 @@ type TranscriptResult struct {
 	Partial  bool   `json:"partial"`                    // audio beyond the limit was not transcribed
 	Live     bool   `json:"live,omitempty"`             // it is what the live transcriber has heard
 	Revision int    `json:"manifestRevision,omitempty"` // of the manifest with the transcript
+}
+
+// VideoResult is the outcome of composing the picture of a recording.
+type VideoResult struct {
+	Failure    string         `json:"detail,omitempty"` // why there is none; empty when there is one
+	DurationMs int64          `json:"durationMs"`
+	Bytes      int64          `json:"bytes"`
+	Revision   int            `json:"manifestRevision,omitempty"` // of the manifest with the file
+	Summarize  func(*Summary) `json:"-"`                          // sets what the manifest has of a summary
 }

@@ -126,7 +126,7 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		return result, err
 	}
 	if result.Applied && e.Trigger == job.ManifestFinalized {
-		if err := c.queueTranscription(ctx); err != nil {
+		if err := c.queueTasks(ctx); err != nil {
 			return result, err
 		}
 	}

@@ -49,7 +49,9 @@ type Settings struct {
 	SignInFolder string           // of the operator's accounts; may be empty
 	GoogleURL    string           // in place of Google's; may be empty
 
-	Transcribe bool // recordings are transcribed once they are finalized
+	Transcribe bool        // recordings are transcribed once they are finalized
+	Compose    Compose     // when pictures are composed
+	Capture    job.Capture // of jobs without a choice
 
 	RecordingBitRate int64 // of all tracks of a recording together, for the derived quota; video and the sound of 16 participants when 0
 }

@@ -24,6 +24,9 @@ const (
 	TranscriptAttached  job.Trigger = "transcript_attached"  // data: segments, audioMs, partial
 	TranscriptFailed    job.Trigger = "transcript_failed"    // data: detail
 
+	VideoAttached job.Trigger = "video_attached" // data: durationMs, bytes
+	VideoFailed   job.Trigger = "video_failed"   // data: detail
+
 	LiveTranscriptFailed job.Trigger = "live_transcript_failed" // data: detail; after the first failure in a row
 	LiveTranscriptEnded  job.Trigger = "live_transcript_ended"  // data: complete, model, fromMs, toMs, lostMs, failures
 )

@@ -15,17 +15,20 @@ import (
 	"standin/internal/store"
 )
 
-// queueTranscription makes the transcription of a finalized recording due. Without
-// a transcriber there is only something to do if the bots reported texts, which
-// become searchable.
-func (c *Change) queueTranscription(ctx context.Context) error {
-	if !c.service.Transcribe {
-		texts, err := c.tx.HasTexts(ctx, c.ID)
-		if err != nil || !texts {
-			return err
-		}
+// queueTasks makes the tasks of a finalized recording due. Without a transcriber there is only
+// something to do for one if the bots reported texts, which become searchable.
+func (c *Change) queueTasks(ctx context.Context) error {
+	texts, err := c.service.Transcribe, error(nil)
+	if !texts {
+		texts, err = c.tx.HasTexts(ctx, c.ID)
 	}
-	return c.tx.InsertTranscription(ctx, c.ID, c.Now)
+	if err == nil && texts {
+		err = c.tx.InsertRecordingTask(ctx, c.ID, job.TranscriptTask, c.Now)
+	}
+	if err == nil && c.service.Compose == ComposeAlways && c.service.composes(c.Record) {
+		err = c.tx.InsertRecordingTask(ctx, c.ID, job.VideoTask, c.Now)
+	}
+	return err
 }
 
 // RequestTranscription transcribes the recording of a job of the caller again, with other
@@ -59,17 +62,17 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 		return c.addEntry(TranscriptRequested, options)
 	})
 	if err == nil {
-		s.Events.Publish(event.TranscriptionDue{})
+		s.Events.Publish(event.RecordingTaskDue{})
 	}
 	return err
 }
 
-// changeTranscription calls fn if the lease of a transcription is valid and the
+// changeTask calls fn if the lease of a recording's task is valid and the
 // recording was not deleted.
-func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string,
+func (s *Service) changeTask(ctx context.Context, id uuid.UUID, kind job.TaskKind, lease string,
 	fn func(context.Context, *Change) error) (valid bool, err error) {
 	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		if valid, err = c.tx.HoldsTranscription(ctx, id, lease); err != nil || !valid {
+		if valid, err = c.tx.HoldsRecordingTask(ctx, id, kind, lease); err != nil || !valid {
 			return err
 		}
 		if valid = c.RecordingDeletedAt.IsZero(); !valid {
@@ -86,7 +89,7 @@ func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease s
 // StoreSearchTexts implements transcript.Jobs.
 func (s *Service) StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind,
 	texts []job.SearchText) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+	return s.changeTask(ctx, id, job.TranscriptTask, lease, func(ctx context.Context, c *Change) error {
 		return c.tx.ReplaceSearchTexts(ctx, c.Job, kind, texts)
 	})
 }
@@ -117,15 +120,15 @@ func (s *Service) TranscriptProblem(ctx context.Context, id uuid.UUID) (string, 
 // ReportTranscriptRetry implements transcript.Jobs.
 func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string,
 	retry job.TranscriptRetry) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+	return s.changeTask(ctx, id, job.TranscriptTask, lease, func(ctx context.Context, c *Change) error {
 		return c.addEntry(TranscriptRetrying, retry)
 	})
 }
 
 // EndTranscription implements transcript.Jobs.
 func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
-		if err := c.tx.EndTranscription(ctx, id); err != nil || result == nil {
+	return s.changeTask(ctx, id, job.TranscriptTask, lease, func(ctx context.Context, c *Change) error {
+		if err := c.tx.EndRecordingTask(ctx, id, job.TranscriptTask); err != nil || result == nil {
 			return err
 		}
 		if result.Failure != "" {

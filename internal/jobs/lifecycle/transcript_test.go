@@ -34,7 +34,7 @@ func TestTranscriptReady(t *testing.T) {
 		id := h.begun(t)
 		h.ingest(t, botEvent(id, 0, 0, job.ManifestFinalized, ""))
 		before := h.Record(t, id).Sequence
-		claimed, ok, err := h.Store.ClaimTranscription(t.Context(), h.Caller.ConsumerID.String(), time.Now().Add(time.Minute),
+		claimed, ok, err := h.Store.ClaimRecordingTask(t.Context(), job.TranscriptTask, h.Caller.ConsumerID.String(), time.Now().Add(time.Minute),
 			time.Now().Add(time.Hour))
 		if err != nil || !ok || claimed.JobID != id {
 			t.Fatalf("claimed %+v, %v (%v)", claimed, ok, err)

@@ -51,6 +51,10 @@ var EventTypes = sync.OnceValue(func() []EventType {
 			TranscriptReady(completed, job.TranscriptResult{Revision: 2, Segments: 214}),
 		},
 		{
+			JobVideoReady, "The picture of the videos of participants is attached to a recording.",
+			VideoReady(completed, job.VideoResult{Revision: 2, DurationMs: 1_862_400, Bytes: 281_900_000}),
+		},
+		{
 			BotPermissionResponse, "The host has answered a request to record, or has not answered in time.",
 			PermissionResponse(j, true, ""),
 		},

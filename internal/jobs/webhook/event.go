@@ -27,6 +27,7 @@ const (
 	BotOutput             = "bot.output"
 
 	// Only endpoints that have chosen them receive these events of jobs.
+	JobVideoReady       = "job.video_ready"
 	ParticipantJoined   = "participant.joined"
 	ParticipantLeft     = "participant.left"
 	ParticipantSpeaking = "participant.speaking"
@@ -95,6 +96,16 @@ func TranscriptReady(j job.Job, result job.TranscriptResult) Event {
 		"manifestRevision": result.Revision,
 		"segments":         result.Segments,
 		"partial":          result.Partial,
+	})
+}
+
+// VideoReady reports that the picture of participants' videos was attached to the recording.
+func VideoReady(j job.Job, result job.VideoResult) Event {
+	return newEvent(JobVideoReady, j, map[string]any{
+		"manifestUri":      j.ManifestURI,
+		"manifestRevision": result.Revision,
+		"durationMs":       result.DurationMs,
+		"bytes":            result.Bytes,
 	})
 }
 

@@ -53,7 +53,9 @@ type branch struct {
 
 // Compose writes the picture of a recording with its mixed sound, as name into folder, which has the sound and the videos
 // of participants. One pass of ffmpeg decodes each video once, because key frames are rare in them.
-func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recording.Media, c Composition, folder, name string) (recording.File, error) {
+func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recording.Media, c Composition, folder, name string) (
+	file recording.File, err error,
+) {
 	from := sound.StartOffsetMs
 	to, pauses := from+sound.DurationMs, []recording.Gap{}
 	for _, gap := range m.Gaps {
@@ -75,7 +77,9 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 				continue
 			}
 			shown := sources[at]
-			size := slices.IndexFunc(shown.branches, func(b *branch) bool { return b.width == p.width && b.height == p.height && b.whole == p.whole })
+			size := slices.IndexFunc(shown.branches, func(b *branch) bool {
+				return b.width == p.width && b.height == p.height && b.whole == p.whole
+			})
 			if size < 0 {
 				size, shown.branches = len(shown.branches), append(shown.branches, &branch{width: p.width, height: p.height, whole: p.whole})
 			}
@@ -98,7 +102,7 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 		if shown.file == "" {
 			path := filepath.Join(folder, fmt.Sprintf("name-%03d.png", i))
 			if err := drawName(path, participantName(m, shown.participant)); err != nil {
-				return recording.File{}, fmt.Errorf("draw a name: %w", err)
+				return file, fmt.Errorf("draw a name: %w", err)
 			}
 			arguments = append(arguments, "-f", "image2", "-loop", "1", "-framerate", "1", "-t", seconds(length), "-i", path)
 		} else {
@@ -138,22 +142,23 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 	fmt.Fprintf(&graph, "fps=%d,format=yuv420p[picture]", c.FramesPerSecond)
 	script, path := filepath.Join(folder, "picture.txt"), filepath.Join(folder, name)
 	if err := os.WriteFile(script, []byte(graph.String()), 0o600); err != nil {
-		return recording.File{}, err
+		return file, err
 	}
 	arguments = append(arguments, "-filter_complex_script", script, "-map", "[picture]", "-map", "1:a:0", "-map_metadata", "-1",
 		"-c:a", "copy", "-c:v", "libx264", "-preset", "superfast", "-crf", "26", "-maxrate", strconv.Itoa(2*c.BitRate), "-bufsize",
 		strconv.Itoa(4*c.BitRate), "-g", strconv.Itoa(4*c.FramesPerSecond), "-threads", "1", "-movflags", "+faststart", "-f", "mp4", path)
 	limits := toolLimits{
-		Time: 5*time.Minute + 2*length, Memory: 4 << 30, FileSize: 64<<20 + sound.Bytes + int64(length/time.Second)*int64(c.BitRate)/2, Nice: true,
+		Time: 5*time.Minute + 2*length, Memory: 4 << 30, Nice: true,
+		FileSize: 64<<20 + sound.Bytes + int64(length/time.Second)*int64(c.BitRate)/2,
 	}
 	if _, err := runTool(ctx, limits, t.FFmpeg, arguments...); err != nil {
-		return recording.File{}, fmt.Errorf("compose the picture: %w", err)
+		return file, fmt.Errorf("compose the picture: %w", err)
 	}
 	media, err := t.probeFile(ctx, path)
 	if err != nil {
-		return recording.File{}, err
+		return file, err
 	}
-	file, err := describe(path, name, media)
+	file, err = describe(path, name, media)
 	file.StartOffsetMs = sound.StartOffsetMs
 	return file, err
 }

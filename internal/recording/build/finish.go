@@ -6,7 +6,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -238,11 +237,12 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 	}
 	for _, file := range texts {
 		file.Name = uniqueName(file.Name, manifestFiles(manifest))
-		media := file.Media(f.BaseURL, input.Job.ID)
-		if err := f.Storage.PutMedia(ctx, input.Job.ID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
+		added := file.Attachment()
+		if err := f.Storage.PutMedia(ctx, input.Job.ID, file.Name, added.Content, added.SHA256); err != nil {
 			return manifest, fmt.Errorf("store %s: %w", file.Name, err)
 		}
-		manifest.Media = append(manifest.Media, media)
+		uri := recording.MediaURI(f.BaseURL, input.Job.ID.String(), file.Name)
+		manifest.Media = append(manifest.Media, recording.Media{File: added.File, URI: uri})
 	}
 	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
 		return manifest, fmt.Errorf("store the manifest: %w", err)

@@ -428,9 +428,10 @@ func TestAttach(t *testing.T) {
 	recordings := openStorage(t, "file://"+t.TempDir())
 	input := testInput()
 	id := input.Job.ID
-	files := []recording.TextFile{{
+	text := recording.TextFile{
 		Name: "transcript.json", Kind: recording.Transcript, ContentType: "application/json", Content: []byte("{}"),
-	}}
+	}
+	files := []recording.Attachment{text.Attachment()}
 	if _, err := recordings.Attach(t.Context(), id, "https://standin.example.com", files); !is[*recording.NotFoundError](err) {
 		t.Errorf("without a manifest: %v", err)
 	}

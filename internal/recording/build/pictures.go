@@ -59,8 +59,9 @@ func (p packing) packPictures(ctx context.Context, packed *Packed, tracks []Sour
 		if stream, ok := found.media.stream("video"); !ok || length == 0 || track.StartedAt.IsZero() ||
 			track.PersonID == "" && length < minUnknown {
 			continue
-		} else if stream.Codec != "h264" { // its settings are in its key frames
-			found.media.Streams = []probeStream{{Type: stream.Type, Codec: stream.Codec}}
+		} else if stream.Codec != "h264" { // its settings are in its key frames, and its size may change, but not its shape
+			shape := (5*stream.Width + stream.Height/2) / max(stream.Height, 1)
+			found.media.Streams = []probeStream{{Type: stream.Type, Codec: stream.Codec, Width: shape}}
 		}
 		group := slices.IndexFunc(groups, func(g []picture) bool {
 			first := g[0].source

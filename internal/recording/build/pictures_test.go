@@ -54,6 +54,7 @@ func encodePicture(t *testing.T, codec, size string) string {
 func TestPackPictures(t *testing.T) {
 	t.Parallel()
 	vp8, small, h264 := encodePicture(t, "libvpx", "160x90"), encodePicture(t, "libvpx", "80x46"), encodePicture(t, "libx264", "160x90")
+	upright := encodePicture(t, "libvpx", "90x160")
 	vp9, av1 := encodePicture(t, "libvpx-vp9", "160x90"), encodePicture(t, "libaom-av1", "160x90")
 	torn := filepath.Join(t.TempDir(), "torn")
 	if err := os.WriteFile(torn, []byte("DKIF"), 0o600); err != nil {
@@ -72,6 +73,7 @@ func TestPackPictures(t *testing.T) {
 	if err := PackTracks(t.Context(), &packed, []SourceTrack{
 		track(0, 1, "a", vp8), track(1, 3, "a", small), track(2, 9, "a", vp8, ""), track(3, 5, "a", h264), shared, changed,
 		track(6, 2, "", vp8), track(7, 4, "", vp8), track(8, 4, "b", torn), track(9, 14, "b", vp9), track(10, 16, "b", av1),
+		track(11, 17, "a", upright),
 	}, dir, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +94,7 @@ func TestPackPictures(t *testing.T) {
 		`video-006.webm participant_video video/webm vp8 of "b" from 12000`,
 		`video-010.webm participant_video video/webm vp9 of "b" from 14000`,
 		`video-011.webm participant_video video/webm av01.0.00M.08 of "b" from 16000`,
+		`video-012.webm participant_video video/webm vp8 of "a" from 17000`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("files\n%q, want\n%q", got, want)

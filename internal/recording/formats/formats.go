@@ -122,7 +122,7 @@ func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, job
 	}
 	defer os.RemoveAll(folder)
 	from, to := filepath.Join(folder, "source"+filepath.Ext(source.Name)), filepath.Join(folder, name)
-	if err := m.fetch(ctx, jobID, source.Name, from); err != nil {
+	if err := fetch(ctx, m.storage, jobID, source.Name, from); err != nil {
 		return err
 	}
 	if err := tools.Convert(ctx, how, source, from, to); err != nil {
@@ -137,18 +137,6 @@ func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, job
 		return errors.Join(&recording.NotFoundError{What: "the recording"}, m.storage.DeleteRecording(ctx, jobID))
 	}
 	return err
-}
-
-func (m *Maker) fetch(ctx context.Context, jobID uuid.UUID, name, path string) error {
-	content, _, _, err := m.storage.OpenMedia(ctx, jobID, name)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", name, err)
-	}
-	defer content.Close() // read only
-	if err := fsutil.Save(path, content); err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	return nil
 }
 
 func (m *Maker) store(ctx context.Context, jobID uuid.UUID, name, path string) error {

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,7 +179,7 @@ func (r *Recordings) StoredManifest(ctx context.Context, jobID uuid.UUID) (manif
 // revision, which it returns. Nothing changes if the manifest lists the same files already. If there is no
 // manifest, the error is a recording.NotFoundError. Calls for the same job must not run
 // concurrently.
-func (r *Recordings) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) (revision int, err error) {
+func (r *Recordings) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.Attachment) (revision int, err error) {
 	manifest, exists, err := r.StoredManifest(ctx, jobID)
 	if err != nil {
 		return 0, err
@@ -190,12 +189,12 @@ func (r *Recordings) Attach(ctx context.Context, jobID uuid.UUID, baseURL string
 	}
 	changed := false
 	for _, file := range files {
-		media := file.Media(baseURL, jobID)
+		media := recording.Media{File: file.File, URI: recording.MediaURI(baseURL, jobID.String(), file.Name)}
 		if slices.Contains(manifest.Media, media) {
 			continue
 		}
 		changed = true
-		if err := r.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
+		if err := r.PutMedia(ctx, jobID, file.Name, file.Content, media.SHA256); err != nil {
 			return 0, fmt.Errorf("attach %s: %w", file.Name, err)
 		}
 		manifest.Media = slices.DeleteFunc(manifest.Media, func(m recording.Media) bool { return m.Name == file.Name })

@@ -79,7 +79,7 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 		t.Fatal(err)
 	}
 	if err := h.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.InsertTranscription(ctx, r.ID, h.clock.Now())
+		return tx.InsertRecordingTask(ctx, r.ID, job.TranscriptTask, h.clock.Now())
 	}); err != nil {
 		t.Fatal(err)
 	}

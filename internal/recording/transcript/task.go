@@ -19,7 +19,7 @@ type task struct {
 	*Worker
 
 	mu    sync.Mutex
-	state job.Transcription
+	state job.RecordingTask
 }
 
 // work makes the texts of the recording searchable, transcribes it, and attaches
@@ -106,18 +106,18 @@ func (h *task) work(ctx context.Context) error {
 	return h.attach(ctx, manifest, document, audio)
 }
 
-func (h *task) current() job.Transcription {
+func (h *task) current() job.RecordingTask {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.state
 }
 
 // save saves a change, and when the lease ends.
-func (h *task) save(ctx context.Context, until time.Time, change func(*job.Transcription)) error {
+func (h *task) save(ctx context.Context, until time.Time, change func(*job.RecordingTask)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change(&h.state)
-	valid, err := h.Queue.SaveTranscription(ctx, h.state, until)
+	valid, err := h.Queue.SaveRecordingTask(ctx, h.state, until)
 	if err == nil && !valid {
 		err = runner.ErrLost
 	}
@@ -142,9 +142,9 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if err != nil {
 		return err
 	}
-	revision, err := h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
-		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
-		{Name: vttFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
+	revision, err := h.Storage.Attach(ctx, id, h.BaseURL, []recording.Attachment{
+		recording.TextFile{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text}.Attachment(),
+		recording.TextFile{Name: vttFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)}.Attachment(),
 	})
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (h *task) failed(ctx context.Context, err error) error {
 		}
 	}
 	t.Failures = backoff.Failures
-	_, err = w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause))
+	_, err = w.Queue.SaveRecordingTask(ctx, t, w.Now().Add(pause))
 	return err
 }
 

@@ -133,7 +133,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 	}
 	result, err = f.request(ctx, p.Length())
 	if refused := new(Error); errors.As(err, &refused) && refused.Accepted {
-		err = errors.Join(err, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent += p.Length() }))
+		err = errors.Join(err, f.save(ctx, f.Now().Add(lease), func(t *job.RecordingTask) { t.Sent += p.Length() }))
 	}
 	if err != nil {
 		return result, false, err
@@ -145,7 +145,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 	if err := f.Queue.SaveTranscriptionPiece(ctx, f.state.JobID, p.key(), string(text)); err != nil {
 		return result, false, err
 	}
-	return result, true, f.save(ctx, f.Now().Add(lease), func(t *job.Transcription) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
+	return result, true, f.save(ctx, f.Now().Add(lease), func(t *job.RecordingTask) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
 }
 
 // request sends the piece.

@@ -38,9 +38,11 @@ const (
 
 // Queue stores the progress of transcriptions. It is implemented by store.Store.
 type Queue interface {
-	DueTranscriptions(ctx context.Context, now time.Time) (teams []string, err error)
-	ClaimTranscription(ctx context.Context, team string, now, until time.Time) (t job.Transcription, ok bool, err error)
-	SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error)
+	DueRecordingTasks(ctx context.Context, kind job.TaskKind, now time.Time) (teams []string, err error)
+	ClaimRecordingTask(ctx context.Context, kind job.TaskKind, team string, now, until time.Time) (
+		t job.RecordingTask, ok bool, err error,
+	)
+	SaveRecordingTask(ctx context.Context, t job.RecordingTask, due time.Time) (valid bool, err error)
 	TranscriptionPieces(ctx context.Context, jobID uuid.UUID) (map[string]string, error)
 	SaveTranscriptionPiece(ctx context.Context, jobID uuid.UUID, piece, response string) error
 	Job(ctx context.Context, id uuid.UUID) (job.Record, error)
@@ -65,7 +67,7 @@ type Jobs interface {
 type Storage interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
-	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) (revision int, err error)
+	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.Attachment) (revision int, err error)
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }
 
@@ -115,13 +117,15 @@ func NewWorker(settings Settings) *Worker {
 		"outcome", outcomeAttached, outcomeRetrying, outcomeFailed)}
 	w.runner = &runner.Runner[*task]{
 		Name: "transcription", Slots: w.Concurrency, Share: max(1, w.Concurrency/2), Poll: pollInterval, Lease: lease,
-		Teams: func(ctx context.Context) ([]string, error) { return w.Queue.DueTranscriptions(ctx, w.Now()) },
+		Teams: func(ctx context.Context) ([]string, error) {
+			return w.Queue.DueRecordingTasks(ctx, job.TranscriptTask, w.Now())
+		},
 		ClaimOf: func(ctx context.Context, team string) (*task, bool, error) {
-			t, ok, err := w.Queue.ClaimTranscription(ctx, team, w.Now(), w.Now().Add(lease))
+			t, ok, err := w.Queue.ClaimRecordingTask(ctx, job.TranscriptTask, team, w.Now(), w.Now().Add(lease))
 			return &task{Worker: w, state: t}, ok, err
 		},
 		Extend: func(ctx context.Context, t *task, until time.Time) error {
-			return t.save(ctx, until, func(*job.Transcription) {})
+			return t.save(ctx, until, func(*job.RecordingTask) {})
 		},
 		Run: func(ctx context.Context, t *task, _ *runner.Lease) error {
 			err := t.work(ctx)

@@ -231,11 +231,11 @@ func TestLostLease(t *testing.T) {
 	var h *harness
 	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
 		h.clock.Advance(2 * lease)
-		teams, err := h.Store.DueTranscriptions(request.Context(), h.clock.Now())
+		teams, err := h.Store.DueRecordingTasks(request.Context(), job.TranscriptTask, h.clock.Now())
 		if err != nil || len(teams) != 1 {
 			t.Fatalf("due: %v, %v", teams, err)
 		}
-		_, ok, err := h.Store.ClaimTranscription(request.Context(), teams[0], h.clock.Now(), h.clock.Now().Add(lease))
+		_, ok, err := h.Store.ClaimRecordingTask(request.Context(), job.TranscriptTask, teams[0], h.clock.Now(), h.clock.Now().Add(lease))
 		if !ok || err != nil {
 			t.Errorf("claim the transcription: %t, %v", ok, err)
 		}

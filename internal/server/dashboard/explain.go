@@ -81,6 +81,8 @@ var kindTexts = map[job.Trigger]string{
 	lifecycle.TranscriptAttached:   "Transcript ready",
 	lifecycle.TranscriptRetrying:   "Transcription is retried",
 	lifecycle.TranscriptFailed:     "No transcript",
+	lifecycle.VideoAttached:        "Picture ready",
+	lifecycle.VideoFailed:          "No picture",
 }
 
 // KindText describes the kind of a timeline entry.

@@ -110,7 +110,7 @@ func (d *Dashboard) findJob(req *pageRequest, text string) (job.Job, account.Cal
 type recordingCache struct {
 	manifestURI string
 	deleted     bool
-	transcribed bool
+	attached    int
 	view        *recordingView
 }
 
@@ -123,12 +123,14 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	if err != nil {
 		return view, fmt.Errorf("read a timeline: %w", err)
 	}
-	transcribed := false
+	attached := 0
 	view.MoreEntries = restURL(found.ID, "timeline", next)
 	for _, e := range entries {
 		view.Entries = append(view.Entries, newEntryView(e, found, entries[0].ReceivedAt))
 		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
-		transcribed = transcribed || e.Kind == lifecycle.TranscriptAttached
+		if e.Kind == lifecycle.TranscriptAttached || e.Kind == lifecycle.VideoAttached {
+			attached++
+		}
 	}
 	view.Deliveries, next, err = firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
 		return d.Jobs.Deliveries(ctx, as, found.ID, page)
@@ -138,11 +140,11 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	view.Receivers = receiversOf(view.Deliveries)
 	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
-	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted || cache.transcribed != transcribed {
+	if cache.manifestURI != found.ManifestURI || cache.deleted != view.Deleted || cache.attached != attached {
 		if cache.view, err = d.recordingAt(ctx, found, "/jobs/"+found.ID.String(), ""); err != nil {
 			return view, err
 		}
-		cache.manifestURI, cache.deleted, cache.transcribed = found.ManifestURI, view.Deleted, transcribed
+		cache.manifestURI, cache.deleted, cache.attached = found.ManifestURI, view.Deleted, attached
 	}
 	view.Recording = cache.view
 	if found.Status.Terminal() { // before, the job has many uploads

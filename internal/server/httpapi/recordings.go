@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/recording/formats"
 	"standin/internal/recording/transcript"
 )
 
@@ -93,6 +95,10 @@ func (a *API) getMedia(r *apiRequest) error {
 	name := r.PathValue("name")
 	if at := slices.IndexFunc(manifest.Media, func(m recording.Media) bool { return m.Name == name }); at >= 0 {
 		file = manifest.Media[at].File
+	} else if _, composable := build.Composable(manifest); composable && name == formats.VideoName {
+		if due, err := a.Jobs.RequestVideo(r.Context(), r.id); err != nil || !due {
+			return cmp.Or(err, noSuchFile())
+		}
 	} else if file, err = a.convert(r.Context(), r.caller.ConsumerID, r.id, manifest.Media, name); err != nil {
 		return err
 	}

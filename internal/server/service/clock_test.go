@@ -64,7 +64,7 @@ func TestClockWasAhead(t *testing.T) {
 			`UPDATE jobs SET wake_at = wake_at + $1, heartbeat_at = heartbeat_at + $1, launched_at = launched_at + $1,
 				attempt_started_at = attempt_started_at + $1, status_since = status_since + $1 WHERE attempts > 0`,
 			`UPDATE deliveries SET due_at = due_at + $1 WHERE not_before IS NULL`,
-			`INSERT INTO transcriptions SELECT id, wake_at, wake_at + $1, '', 0, 0, '' FROM jobs WHERE attempts > 0`,
+			`INSERT INTO recording_tasks SELECT id, 'transcript', wake_at, wake_at + $1, '', 0, 0, '' FROM jobs WHERE attempts > 0`,
 		} {
 			if _, err := db.ExecContext(t.Context(), statement, jump.Milliseconds()); err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestClockWasAhead(t *testing.T) {
 		h = openContractHarness(t, newContractCoverage(), settings)
 		await.Until(t, "the webhooks", func() bool { return received.Load() > 1 })
 		await.Until(t, "another bot", func() bool { return count(`jobs WHERE id = $1 AND attempts = 2`, id) > 0 })
-		if n := count(`transcriptions WHERE due_at > $1`, time.Now().Add(30*time.Minute).UnixMilli()); n > 0 {
+		if n := count(`recording_tasks WHERE due_at > $1`, time.Now().Add(30*time.Minute).UnixMilli()); n > 0 {
 			t.Errorf("%d transcriptions stand still", n)
 		}
 		if count(`jobs WHERE id = $1 AND wake_at = join_at`, scheduled) != 1 {

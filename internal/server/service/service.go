@@ -72,6 +72,7 @@ type Service struct {
 	notifier    *postgres.Notifier
 	cleaner     *retention.Cleaner
 	transcripts *transcript.Worker
+	composer    *formats.Composer
 	meetings    *streaming.Meetings // nil without a live transcriber
 	formats     *formats.Maker
 	live        *live.Hub
@@ -188,6 +189,7 @@ func (s *Service) run(ctx context.Context) {
 		runner.Repeat(ctx, time.Now, s.Log, runner.Task{Name: "sign-in folder", Every: time.Minute, Run: s.jobs.ReadAccountFiles})
 	})
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
+	s.parts.Go(func() { s.composer.Run(ctx) })
 	if s.meetings != nil {
 		s.parts.Go(func() { s.meetings.Run(ctx) })
 	}

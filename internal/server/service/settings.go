@@ -91,6 +91,7 @@ type Settings struct {
 	ShareLinks  time.Duration          `env:"STANDIN_SHARE_LINKS" default:"0s" group:"Sign-in:" help:"How long links work that show a recording to people who are not signed in, such as 168h; 0 allows none."`
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
 	Calendars   calendarapi.Settings   `embed:"" group:"Calendars:"`
+	Compose     lifecycle.Compose      `env:"STANDIN_COMPOSE" enum:"always,request" default:"always" group:"Bots:" help:"When recording.mp4 is composed of the videos of participants (recordings of streams, and zoom-sdk): after each meeting (always), or at the first request for it (request)."`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`
 	Speech      speech.Config          `embed:"" prefix:"speech-" group:"Speech:"`
 	Live        streaming.Config       `embed:"" prefix:"live-" group:"Transcripts:"`

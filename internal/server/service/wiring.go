@@ -72,6 +72,10 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	s.metrics.Register(s.transcripts.Collectors()...)
+	s.composer = formats.NewComposer(formats.ComposerSettings{
+		Queue: s.store, Jobs: s.jobs, Storage: s.storage, Recording: s.Bots.Recording, BaseURL: settings.BaseURL, DataDir: settings.DataDir,
+		Now: time.Now, Log: log,
+	})
 	if err := s.newLiveTranscriber(); err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
-		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: bitRate,
+		Transcribe: settings.Transcriber.URL != "", Compose: settings.Compose, Capture: settings.Bots.Recording.Capture, Options: settings.Lifecycle, RecordingBitRate: bitRate,
 		Sealer: sealer, SignInFolder: settings.SignIn, GoogleURL: settings.Calendars.GoogleURL,
 	})
 	s.cleaner = retention.New(retention.Settings{
@@ -211,8 +215,9 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, node d
 			}
 		case event.TextsStored:
 			s.live.Wake(e.JobID)
-		case event.TranscriptionDue:
+		case event.RecordingTaskDue:
 			s.transcripts.Wake()
+			s.composer.Wake()
 		case event.CommandSettled:
 			s.live.Wake(e.JobID)
 		case event.StreamChanged:
@@ -224,6 +229,7 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, node d
 			}
 			if e.Trigger == job.ManifestFinalized {
 				s.transcripts.Wake()
+				s.composer.Wake()
 			}
 			ended.add(e)
 			measure(e, node.ID, s.metrics, s.dispatcher.RecordStart)

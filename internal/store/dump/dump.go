@@ -107,5 +107,5 @@ var tables = []string{
 	"jobs", "calendars", "calendar_events", "mail_messages", "mail_meetings", "mail_events", "mail_changes", "mailboxes", "consumer_mail",
 	"usage_days", "share_links", "job_tombstones", "timeline", "attempt_ends", "commands",
 	"accounts", "zoom_apps", "zoom_streams", "saml_secrets", "account_uses", "screenshots", "deliveries", "delivery_tries", "webhook_endpoints", "alerts",
-	"meeting_texts", "meeting_text_totals", "transcriptions", "transcription_pieces", "search_texts",
+	"meeting_texts", "meeting_text_totals", "recording_tasks", "transcription_pieces", "search_texts",
 }

@@ -697,16 +697,18 @@ CREATE TABLE meeting_text_totals (
     bytes  BIGINT NOT NULL
 );
 
-CREATE TABLE transcriptions (
-    job_id     TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+CREATE TABLE recording_tasks (
+    job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    kind       TEXT NOT NULL,   -- transcript, or video: the composed picture
     created_at BIGINT NOT NULL,
     due_at     BIGINT,          -- NULL once it has ended
     lease      TEXT NOT NULL,   -- of the node that works on it until due_at
     failures   BIGINT NOT NULL, -- since the last response of the transcriber
     sent_ms    BIGINT NOT NULL, -- audio that the transcriber has accepted
-    requested  TEXT NOT NULL    -- options of a request to transcribe again, as JSON; empty for the first transcription
+    requested  TEXT NOT NULL,   -- options of a request to transcribe again, as JSON; empty for the first transcription
+    PRIMARY KEY (job_id, kind)
 );
-CREATE INDEX transcriptions_due ON transcriptions (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX recording_tasks_due ON recording_tasks (kind, due_at) WHERE due_at IS NOT NULL;
 
 -- Responses of the transcriber, so that nothing is sent twice.
 CREATE TABLE transcription_pieces (

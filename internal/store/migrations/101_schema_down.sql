@@ -5,7 +5,7 @@ DROP TABLE account_uses;
 DROP TABLE accounts;
 DROP TABLE search_texts;
 DROP TABLE transcription_pieces;
-DROP TABLE transcriptions;
+DROP TABLE recording_tasks;
 DROP TABLE meeting_text_totals;
 DROP TABLE meeting_texts;
 DROP TABLE alerts;

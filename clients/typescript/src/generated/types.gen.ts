@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | 'https://{host}' | (string & {});
 };
 
-export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest | OnParticipantJoinedWebhookRequest | OnParticipantLeftWebhookRequest | OnParticipantSpeakingWebhookRequest | OnChatMessageWebhookRequest | OnCalendarEventScheduledWebhookRequest | OnCalendarEventUpdatedWebhookRequest | OnCalendarEventCancelledWebhookRequest | OnCalendarStateChangedWebhookRequest;
+export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobVideoReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest | OnParticipantJoinedWebhookRequest | OnParticipantLeftWebhookRequest | OnParticipantSpeakingWebhookRequest | OnChatMessageWebhookRequest | OnCalendarEventScheduledWebhookRequest | OnCalendarEventUpdatedWebhookRequest | OnCalendarEventCancelledWebhookRequest | OnCalendarStateChangedWebhookRequest;
 
 /**
  * A request to send a bot into a meeting.
@@ -2435,8 +2435,8 @@ export type TimelineEntry = {
      * For entries of a bot, the kind of the ingest event. For entries of the service: `no_capacity`, `attempt_started`,
      * `salvage_started`, `salvage_packing`, `salvage_storing`, `cancel`, `job_failed`, `manifest.finalized`,
      * `bot_launched`, `sign_in` (with the `account` and why, or why there is none as `reason`), `launch_failed` (with the reason as `detail`; the launch continues), `command_queued`, `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`, `stream_disconnected` and `stream_failed` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
-     * `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`, `live_transcript_failed`,
-     * `live_transcript_ended`. New kinds may be added.
+     * `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`, `video_attached`, `video_failed` (of the
+     * composed picture), `live_transcript_failed`, `live_transcript_ended`. New kinds may be added.
      *
      */
     kind: string;
@@ -4175,6 +4175,8 @@ export type WebhookEvent = ({
 } & JobFinalized) | ({
     event: 'job.transcript_ready';
 } & JobTranscriptReady) | ({
+    event: 'job.video_ready';
+} & JobVideoReady) | ({
     event: 'job.failed';
 } & JobFailed) | ({
     event: 'bot.recording_permission_response';
@@ -4370,6 +4372,68 @@ export type JobTranscriptReadyData = {
      * Whether the recording has audio beyond the limit of the job, which was not transcribed.
      */
     partial: boolean;
+};
+
+/**
+ * The picture of the videos of participants was attached to a recording.
+ */
+export type JobVideoReady = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `job.video_ready`.
+     */
+    event: 'job.video_ready';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: JobVideoReadyData;
+};
+
+/**
+ * The data of `job.video_ready`.
+ */
+export type JobVideoReadyData = {
+    /**
+     * Always `job.video_ready`.
+     */
+    event: 'job.video_ready';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    job: Job;
+    /**
+     * The URL of the manifest.
+     */
+    manifestUri: string;
+    /**
+     * The `revision` of the manifest that lists the file.
+     */
+    manifestRevision: number;
+    /**
+     * The length of the file, in milliseconds.
+     */
+    durationMs: number;
+    /**
+     * The size of the file.
+     */
+    bytes: number;
 };
 
 /**
@@ -10026,6 +10090,15 @@ export type OnJobTranscriptReadyWebhookPayload = JobTranscriptReady;
 export type OnJobTranscriptReadyWebhookRequest = {
     body: OnJobTranscriptReadyWebhookPayload;
     key: 'job.transcript_ready';
+    path?: never;
+    query?: never;
+};
+
+export type OnJobVideoReadyWebhookPayload = JobVideoReady;
+
+export type OnJobVideoReadyWebhookRequest = {
+    body: OnJobVideoReadyWebhookPayload;
+    key: 'job.video_ready';
     path?: never;
     query?: never;
 };

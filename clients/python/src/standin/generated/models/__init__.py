@@ -162,6 +162,9 @@ from .job_transcript import JobTranscript
 from .job_transcript_ready import JobTranscriptReady
 from .job_transcript_ready_data import JobTranscriptReadyData
 from .job_transcript_ready_version import JobTranscriptReadyVersion
+from .job_video_ready import JobVideoReady
+from .job_video_ready_data import JobVideoReadyData
+from .job_video_ready_version import JobVideoReadyVersion
 from .job_webhooks import JobWebhooks
 from .key import Key
 from .key_create import KeyCreate
@@ -469,6 +472,9 @@ __all__ = (
     "JobTranscriptReady",
     "JobTranscriptReadyData",
     "JobTranscriptReadyVersion",
+    "JobVideoReady",
+    "JobVideoReadyData",
+    "JobVideoReadyVersion",
     "JobWebhooks",
     "Key",
     "KeyCreate",

@@ -37,9 +37,9 @@ class TimelineEntry:
             the reason as `detail`; the launch continues), `command_queued`, `command_done` (executed) and `command_failed`
             (with the `reason`) for each command, `stream_connected`, `stream_disconnected` and `stream_failed` (with
             `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
-            `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`,
-            `live_transcript_failed`,
-            `live_transcript_ended`. New kinds may be added.
+            `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`, `video_attached`,
+            `video_failed` (of the
+            composed picture), `live_transcript_failed`, `live_transcript_ended`. New kinds may be added.
         emitted_at (datetime.datetime): When the event happened.
         received_at (datetime.datetime): When the service received it.
         applied (bool): Whether the event was applied to the job.
