@@ -77,6 +77,9 @@ type MediaFault struct {
 	To   time.Time `json:"to,omitzero"`
 }
 
+// OwnID is the ID of the bot itself among the participants. It is one of them if it spoke.
+const OwnID = "standin"
+
 // Person is a participant.
 type Person struct {
 	ID       string    `json:"id"`

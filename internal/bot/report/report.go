@@ -60,9 +60,6 @@ type Report struct {
 	ownSpeech []ingest.Speech
 }
 
-// OwnID is the ID of the bot itself among the participants. It is one of them if it spoke.
-const OwnID = "standin"
-
 // New returns the report of an attempt that has just started. version is the
 // program's. withoutRecording is set if the bot is to record nothing.
 func New(attempt int, version string, withoutRecording bool, store *spool.Spool, clock *Clock) *Report {
@@ -310,10 +307,10 @@ func (r *Report) AddOwnSpeech(name string, from, to time.Time) {
 	from, to = r.clock.Convert(from), r.clock.Convert(to)
 	r.saveIfChanged(func() bool {
 		if r.own.ID == "" {
-			r.own = ingest.Person{ID: OwnID, Name: name, JoinedAt: r.content.AdmittedAt}
+			r.own = ingest.Person{ID: ingest.OwnID, Name: name, JoinedAt: r.content.AdmittedAt}
 		}
-		if to.After(from) && r.roster.fits(OwnID, maxSpeechBytes) {
-			r.ownSpeech = append(r.ownSpeech, ingest.Speech{PersonID: OwnID, From: from, To: to})
+		if to.After(from) && r.roster.fits(ingest.OwnID, maxSpeechBytes) {
+			r.ownSpeech = append(r.ownSpeech, ingest.Speech{PersonID: ingest.OwnID, From: from, To: to})
 		}
 		return true
 	})

@@ -267,7 +267,7 @@ func (s *speaker) handleSnapshot(ctx context.Context, snap snapshot) {
 func (s *speaker) check(ctx context.Context, now time.Time) {
 	if recording := s.record.Load(); recording != nil {
 		if track := recording.OwnTrack(); track != "" {
-			s.report.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: report.OwnID}})
+			s.report.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: ingest.OwnID}})
 		}
 	}
 	if s.on && s.queue.idle() && now.Sub(s.quietSince) >= muteDelay {

@@ -159,7 +159,7 @@ func exact() bool { return os.Getenv("STANDIN_TEST_QUALITY") == "exact" || testL
 // ownSpeech returns when the bot spoke, at least once.
 func (h *harness) ownSpeech() []ingest.Speech {
 	h.Helper()
-	own := slices.DeleteFunc(slices.Clone(h.report.Speech), func(s ingest.Speech) bool { return s.PersonID != report.OwnID })
+	own := slices.DeleteFunc(slices.Clone(h.report.Speech), func(s ingest.Speech) bool { return s.PersonID != ingest.OwnID })
 	if len(own) == 0 {
 		h.Fatal("the bot did not speak")
 	}

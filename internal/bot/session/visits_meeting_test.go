@@ -173,7 +173,7 @@ func checkParticipants(h *harness) {
 		h.Fatalf("the report names %q", names)
 	}
 	for _, one := range h.report.People {
-		if one.ID == report.OwnID {
+		if one.ID == ingest.OwnID {
 			continue
 		}
 		if left := !one.LeftAt.IsZero(); left != (one.Name == "Cleo Marsh") || one.JoinedAt.Before(h.report.AdmittedAt) ||

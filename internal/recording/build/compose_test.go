@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
+	"standin/internal/testing/mediacheck"
 )
 
 var composedAt = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
@@ -37,7 +39,7 @@ func composed() recording.Manifest {
 		VideoGaps: []recording.VideoGap{{Name: "video-002.webm", StartMs: 4000, EndMs: 6000}},
 		Participants: []recording.Participant{
 			{ID: "ada", Name: "Ada", JoinedAt: at(-5000)}, {ID: "ben", Name: "Ben", JoinedAt: at(-1000), LeftAt: at(13_000)},
-			{ID: "cid", Name: "Cid <'\\:;[]> 赵", JoinedAt: at(2000)},
+			{ID: ingest.OwnID, Name: "Standin", JoinedAt: at(0)}, {ID: "cid", Name: "Cid <'\\:;[]> 赵", JoinedAt: at(2000)},
 		},
 		Speech: []recording.Speech{
 			{ParticipantID: "ada", StartMs: 0, EndMs: 3000}, {ParticipantID: "ben", StartMs: 2500, EndMs: 7000},
@@ -106,11 +108,7 @@ func TestScenes(t *testing.T) {
 // TestCompose: each person is where the scenes say, at the time they say, without the pause; a video may change its size.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	folder, m := t.TempDir(), composed()
-	tools, err := FindTools()
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder, m, tools := t.TempDir(), composed(), needFFmpeg(t)
 	encode := func(arguments ...string) {
 		t.Helper()
 		if out, err := exec.CommandContext(t.Context(), tools.FFmpeg, append([]string{"-nostdin", "-v", "error", "-y"}, arguments...)...).CombinedOutput(); err != nil {
@@ -167,5 +165,47 @@ func TestCompose(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestComposeSync: one sees and hears at the same time, although the video begins later, and after a pause.
+func TestComposeSync(t *testing.T) {
+	t.Parallel()
+	folder, tools := t.TempDir(), needFFmpeg(t)
+	encode := func(name string, arguments ...string) {
+		t.Helper()
+		arguments = append([]string{"-nostdin", "-v", "error", "-f", "lavfi", "-i"}, append(arguments, filepath.Join(folder, name))...)
+		if out, err := exec.CommandContext(t.Context(), tools.FFmpeg, arguments...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	// Each second of the meeting has a beep and a flash; the sound has no pause, which was from 5.4 s to 8.7 s.
+	encode("recording.m4a", "aevalsrc='0.5*sin(2*PI*1000*t)*lt(mod(if(lt(t,5.4),t,t+3.3),1),0.1)':s=48000:d=12", "-c:a", "aac")
+	encode("video-001.webm", "color=gray:s=320x180:r=25:d=15,drawbox=t=fill:c=white:enable='lt(mod(t+0.3,1),0.12)'", "-c:v", "libvpx", "-b:v", "300k")
+	m := recording.Manifest{
+		Timeline: recording.Timeline{RecordingStartedAt: recording.Instant{Time: composedAt}},
+		Gaps:     []recording.Gap{{StartMs: 5400, EndMs: 8700, Reason: recording.GapPaused}},
+		Media: []recording.Media{
+			{File: recording.File{Name: "recording.m4a", Kind: recording.Audio, DurationMs: 12_000}},
+			{File: recording.File{Name: "video-001.webm", Kind: recording.ParticipantVideo, StartOffsetMs: 300, DurationMs: 15_000}},
+		},
+	}
+	sound, _ := Composable(m)
+	file, err := tools.Compose(t.Context(), m, sound, Composition{Width: 320, Height: 180, FramesPerSecond: 25, BitRate: 1_200_000}, folder, "recording.mp4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := mediacheck.Decode(t.Context(), filepath.Join(folder, file.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := report.Pairs()
+	for _, pair := range pairs {
+		if off := pair.DifferenceMs(); off < -50 || off > 50 {
+			t.Errorf("the beep at %.0f ms is %.0f ms after the flash", pair.BeepMs, off)
+		}
+	}
+	if len(pairs) < 10 {
+		t.Errorf("%d beeps have a flash", len(pairs))
 	}
 }

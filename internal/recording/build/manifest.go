@@ -297,7 +297,7 @@ func (b *builder) addPeople() {
 		b.addSpeech(report)
 	}
 	slices.SortStableFunc(participants, func(a, c recording.Participant) int {
-		return cmp.Or(a.JoinedAt.Compare(c.JoinedAt.Time), cmp.Compare(a.ID, c.ID))
+		return a.JoinedAt.Compare(c.JoinedAt.Time) // or as the page lists them
 	})
 	slices.SortStableFunc(b.speech, func(a, c recording.Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
 	b.participants = participants

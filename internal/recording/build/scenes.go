@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
@@ -117,7 +118,7 @@ func (c *composer) arrange(ms int64) []place {
 		return file.Kind == kind && c.videos[file.Name].at(ms)
 	}
 	for _, p := range c.manifest.Participants {
-		if c.present[p.ID].at(ms) {
+		if c.present[p.ID].at(ms) && p.ID != ingest.OwnID {
 			people = append(people, place{participant: p.ID})
 		}
 	}
