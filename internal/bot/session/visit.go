@@ -10,6 +10,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/jobs/job"
 )
 
@@ -110,6 +111,23 @@ func (v *Visitor) Watch(ctx context.Context, limit time.Duration, done func() bo
 	}
 	return false
 }
+
+// TakeStreams begins to take the video of participants as the page receives it, without recording it. The settings must ask for
+// streams. come reports whether it comes; the caller calls stop.
+func (v *Visitor) TakeStreams(ctx context.Context) (come func() bool, stop func(), err error) {
+	settings := v.opener.settings.recorder()
+	settings.Tracks, settings.Log = discardedTracks{}, v.opener.log
+	monitor, err := recorder.MonitorSound(ctx, v.chromium, v.Page, settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func() bool { return monitor.Stats().Streams == recorder.StreamsConfirmed }, monitor.Close, nil
+}
+
+type discardedTracks struct{}
+
+// AppendTracks implements recorder.ParticipantTrackSink.
+func (discardedTracks) AppendTracks([]recorder.ParticipantTrackPart) error { return nil }
 
 // Capture captures the page for a reason.
 func (v *Visitor) Capture(ctx context.Context, reason string) *capture.Capture {

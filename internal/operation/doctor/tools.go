@@ -74,14 +74,15 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 }
 
 // supportsRecording opens a page and reports whether it can record: that takes the
-// encoder and MediaStreamTrackGenerator, which is not in any standard.
+// encoder, MediaStreamTrackGenerator, which is not in any standard, and for streams RTCRtpScriptTransform.
 func supportsRecording(ctx context.Context, running *browser.Browser) (canRecord bool, err error) {
 	page, err := running.NewPage(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer page.Close()
-	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recordingType)+`) && "MediaStreamTrackGenerator" in window`,
+	err = page.Eval(ctx, "MediaRecorder.isTypeSupported("+strconv.Quote(recordingType)+
+		`) && "MediaStreamTrackGenerator" in window && "RTCRtpScriptTransform" in window`,
 		&canRecord)
 	return canRecord, err
 }
@@ -207,7 +208,7 @@ func packSample(ctx context.Context) (err error) {
 	const minLength = 900 * time.Millisecond // of a second
 	left := packed.Parts[0]
 	if packed.Partial() || left.Length < minLength || !strings.Contains(packed.Files[0].Codecs, "avc1") ||
-		!strings.Contains(packed.Files[0].Codecs, "opus") {
+		!strings.Contains(packed.Files[0].Codecs, "mp4a") {
 		return fmt.Errorf("of a second of recording there is %v left, %s", left.Length, packed.Files[0].Codecs)
 	}
 	return nil

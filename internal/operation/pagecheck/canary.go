@@ -19,6 +19,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/session"
+	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
 )
 
@@ -90,6 +91,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	started, met := time.Now(), &encounter{Canary: c}
 	first, second := c.Bot, c.Bot
 	first.Dir, second.Dir = filepath.Join(dir, "companion"), filepath.Join(dir, "observer")
+	second.Recording.Capture = job.CaptureStreams
 	first.DisplayName, first.Account, first.Recording.Output = c.Bot.DisplayName+companionSuffix, browser.Account{}, true
 	var joining sync.WaitGroup
 	var companionErr error

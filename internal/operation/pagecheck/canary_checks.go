@@ -96,6 +96,8 @@ func (e *encounter) run(ctx context.Context) {
 		return errors.Join(output.Camera.Show(ctx, c.Page, testCard), c.Adapter.SetDevice(ctx, c.Page, meeting.Camera, true))
 	}, func() bool { return showsTestCard(ctx, o) })
 
+	e.checkStreams(ctx)
+
 	early := o.Watch(ctx, quietTime, func() bool {
 		return o.Sound && slices.ContainsFunc(o.Last.Participants, func(p meeting.Participant) bool { return p.Speaking && p.Name == name })
 	})
@@ -147,6 +149,26 @@ func (e *encounter) run(ctx context.Context) {
 			_ = readPeople(ctx) // for the next observation
 			return !listed() && !tile(named)()
 		})
+}
+
+// checkStreams checks whether the video of the companion can be recorded as it is received. It is no mismatch if not, because bots
+// record the page then.
+func (e *encounter) checkStreams(ctx context.Context) {
+	come, stop := func() bool { return false }, func() {}
+	take := func(ctx context.Context) error {
+		taken, end, err := e.observer.TakeStreams(ctx)
+		if err == nil {
+			come, stop = taken, end
+		}
+		return err
+	}
+	e.check(ctx, e.observer, "streams", "picture", "the companion's video as it is received, for recordings of streams", "", take,
+		func() bool { return come() })
+	stop()
+	last := &e.checks[len(e.checks)-1]
+	if last.State == CheckMissing {
+		last.State, last.Seen = CheckUnchecked, "it does not come, so bots record the page instead"
+	}
 }
 
 // end lets the observer leave.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,9 @@ func TestCanary(t *testing.T) {
 		}
 		if report.Match == changed || strings.HasPrefix(report.Profile, other) != changed || strings.Contains(text.String(), "was not admitted") != changed {
 			t.Errorf("changed %v: %s", changed, &text)
+		}
+		if !changed && !slices.ContainsFunc(report.Checks, func(c Check) bool { return c.Name == "streams" && c.State == CheckSeen }) {
+			t.Errorf("the video of the companion does not come: %s", &text)
 		}
 		checkEvent(t, events, visit.event)
 		checkMetrics(t, watcher, report, changed)
