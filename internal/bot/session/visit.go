@@ -116,7 +116,7 @@ func (v *Visitor) Watch(ctx context.Context, limit time.Duration, done func() bo
 // streams. come reports whether it comes; the caller calls stop.
 func (v *Visitor) TakeStreams(ctx context.Context) (come func() bool, stop func(), err error) {
 	settings := v.opener.settings.recorder()
-	settings.Tracks, settings.Log = discardedTracks{}, v.opener.log
+	settings.Tracks, settings.Log, settings.AllowAddress = discardedTracks{}, v.opener.log, v.opener.egress.Allow
 	monitor, err := recorder.MonitorSound(ctx, v.chromium, v.Page, settings)
 	if err != nil {
 		return nil, nil, err

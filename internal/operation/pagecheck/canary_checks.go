@@ -167,7 +167,7 @@ func (e *encounter) checkStreams(ctx context.Context) {
 	stop()
 	last := &e.checks[len(e.checks)-1]
 	if last.State == CheckMissing {
-		last.State, last.Seen = CheckUnchecked, "it does not come, so bots record the page instead"
+		last.State, last.Seen = CheckUnchecked, "it does not come, so bots record the page instead: "+last.Seen
 	}
 }
 
