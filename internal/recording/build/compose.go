@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -44,11 +45,33 @@ type composedInput struct {
 	branches          []*branch
 }
 
-// branch is an input in one size, with the times and positions at which it is shown.
+// branch is an input in one size.
 type branch struct {
-	width, height int
-	whole         bool
-	enabled, x, y []string // expressions of ffmpeg, to be added
+	place
+	shown []*place // by scene; nil where it is not shown
+}
+
+// expression returns a function of the time t: the value of each scene, or the one before if it has none.
+func (b *branch) expression(all []scene, fromMs int64, value func(*place) (int, bool)) string {
+	var until []int64
+	var values []int
+	for i, p := range b.shown {
+		v, ok := value(p)
+		if last := len(values) - 1; last >= 0 && (!ok || values[last] == v) {
+			until[last] = all[i].toMs
+		} else {
+			until, values = append(until, all[i].toMs), append(values, v)
+		}
+	}
+	var between func(first, last int) string // by bisection, because meetings may have thousands of scenes
+	between = func(first, last int) string {
+		if first == last {
+			return strconv.Itoa(values[first])
+		}
+		middle := (first + last) / 2
+		return fmt.Sprintf("if(lt(t,%s),%s,%s)", milliseconds(until[middle]-fromMs), between(first, middle), between(middle+1, last))
+	}
+	return between(0, len(values)-1)
 }
 
 // Compose writes the picture of a recording with its mixed sound, as name into folder, which has the sound and the videos
@@ -64,8 +87,8 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 		}
 	}
 	var sources []*composedInput
-	for _, s := range scenes(m, from, to, c.Layout, c.Width, c.Height) {
-		during := fmt.Sprintf("gte(t,%s)*lt(t,%s)", milliseconds(s.fromMs-from), milliseconds(s.toMs-from))
+	all := scenes(m, from, to, c.Layout, c.Width, c.Height)
+	for i, s := range all {
 		for _, p := range s.places {
 			at := slices.IndexFunc(sources, func(o *composedInput) bool {
 				return o.file == p.file && (p.file != "" || o.participant == p.participant)
@@ -81,12 +104,9 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 				return b.width == p.width && b.height == p.height && b.whole == p.whole
 			})
 			if size < 0 {
-				size, shown.branches = len(shown.branches), append(shown.branches, &branch{width: p.width, height: p.height, whole: p.whole})
+				size, shown.branches = len(shown.branches), append(shown.branches, &branch{p, make([]*place, len(all))})
 			}
-			b := shown.branches[size]
-			b.enabled = append(b.enabled, during)
-			b.x = append(b.x, fmt.Sprintf("%d*%s", p.x, during))
-			b.y = append(b.y, fmt.Sprintf("%d*%s", p.y, during))
+			shown.branches[size].shown[i] = &p
 		}
 	}
 	length := time.Duration(to-from) * time.Millisecond
@@ -124,8 +144,11 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 			}
 			fmt.Fprintf(&graph, "[s%d.%d]scale=%d:%d:force_original_aspect_ratio=%s:flags=fast_bilinear%s,format=yuv420p[b%d.%d];\n",
 				i, j, b.width, b.height, fit, crop, i, j)
-			fmt.Fprintf(&graph, "[%s][b%d.%d]overlay=x='%s+(%d-overlay_w)/2':y='%s+(%d-overlay_h)/2':enable='%s'[o%d.%d];\n", last, i, j,
-				strings.Join(b.x, "+"), b.width, strings.Join(b.y, "+"), b.height, strings.Join(b.enabled, "+"), i, j)
+			on := b.expression(all, from, func(p *place) (int, bool) { return b2i(p != nil), true })
+			x := b.expression(all, from, func(p *place) (int, bool) { return cmp.Or(p, &place{}).x, p != nil })
+			y := b.expression(all, from, func(p *place) (int, bool) { return cmp.Or(p, &place{}).y, p != nil })
+			fmt.Fprintf(&graph, "[%s][b%d.%d]overlay=x='%s+(%d-overlay_w)/2':y='%s+(%d-overlay_h)/2':enable='%s'[o%d.%d];\n",
+				last, i, j, x, b.width, y, b.height, on, i, j)
 			last = fmt.Sprintf("o%d.%d", i, j)
 		}
 	}
@@ -161,6 +184,13 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 	file, err = describe(path, name, media)
 	file.StartOffsetMs = sound.StartOffsetMs
 	return file, err
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func participantName(m recording.Manifest, id string) string {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
@@ -208,4 +210,61 @@ func TestComposeSync(t *testing.T) {
 	if len(pairs) < 10 {
 		t.Errorf("%d beeps have a flash", len(pairs))
 	}
+}
+
+// TestScenesProperties: whatever a manifest says, scenes follow each other without a hole, and places are within the picture, apart
+// from each other, and of one person or file each.
+func TestScenesProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(-5000, 20_000)
+		m := recording.Manifest{Timeline: recording.Timeline{RecordingStartedAt: recording.Instant{Time: composedAt}}}
+		at := func(name string) recording.Instant {
+			return recording.Instant{Time: composedAt.Add(time.Duration(ms.Draw(t, name)) * time.Millisecond)}
+		}
+		id := rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "unknown"})
+		for i := range rapid.IntRange(0, 5).Draw(t, "people") {
+			m.Participants = append(m.Participants, recording.Participant{ID: string(rune('a' + i)), JoinedAt: at("joined")})
+			if rapid.Bool().Draw(t, "left") {
+				m.Participants[i].LeftAt = at("leftAt")
+			}
+		}
+		for i := range rapid.IntRange(0, 8).Draw(t, "files") {
+			kind := rapid.SampledFrom([]recording.MediaKind{recording.ParticipantVideo, recording.ScreenShare, recording.Audio}).Draw(t, "kind")
+			file := recording.File{Name: fmt.Sprint(i), Kind: kind, ParticipantID: id.Draw(t, "owner"), StartOffsetMs: ms.Draw(t, "start"), DurationMs: ms.Draw(t, "length")}
+			m.Media = append(m.Media, recording.Media{File: file})
+			if rapid.Bool().Draw(t, "gap") {
+				m.VideoGaps = append(m.VideoGaps, recording.VideoGap{Name: file.Name, StartMs: ms.Draw(t, "from"), EndMs: ms.Draw(t, "to")})
+			}
+		}
+		for range rapid.IntRange(0, 10).Draw(t, "speeches") {
+			m.Speech = append(m.Speech, recording.Speech{ParticipantID: id.Draw(t, "speaker"), StartMs: ms.Draw(t, "from"), EndMs: ms.Draw(t, "to")})
+		}
+		from := rapid.Int64Range(0, 5000).Draw(t, "recorded from")
+		to := from + rapid.Int64Range(1, 15_000).Draw(t, "recorded for")
+		layout := rapid.SampledFrom([]job.Layout{job.LayoutSpeaker, job.LayoutGallery, job.LayoutContent, job.LayoutPage}).Draw(t, "layout")
+		end := from
+		for _, s := range scenes(m, from, to, layout, 1280, 720) {
+			if s.fromMs != end || s.toMs <= s.fromMs {
+				t.Fatalf("a scene from %d to %d follows one until %d", s.fromMs, s.toMs, end)
+			}
+			end = s.toMs
+			for i, p := range s.places {
+				if p.x < 0 || p.y < 0 || p.width < 1 || p.height < 1 || p.x+p.width > 1280 || p.y+p.height > 720 {
+					t.Fatalf("at %d, a place is outside: %+v", s.fromMs, p)
+				}
+				for _, other := range s.places[:i] {
+					if p.x < other.x+other.width && other.x < p.x+p.width && p.y < other.y+other.height && other.y < p.y+p.height {
+						t.Fatalf("at %d, %+v covers %+v", s.fromMs, p, other)
+					}
+					if p.file == other.file && p.participant == other.participant {
+						t.Fatalf("at %d, %+v is there twice", s.fromMs, p)
+					}
+				}
+			}
+		}
+		if end != to {
+			t.Fatalf("the scenes end at %d, not at %d", end, to)
+		}
+	})
 }
