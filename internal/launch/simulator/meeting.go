@@ -1,9 +1,9 @@
 package simulator
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/Eyevinn/mp4ff/mp4"
 
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
@@ -47,67 +49,27 @@ var turns = sync.OnceValue(func() (turns []turn) {
 	return turns
 })
 
-// fragment is a piece of the recording; times are where its decode times are.
-type fragment struct {
-	content []byte
-	times   []int
-}
-
-// fragments returns the beginning of the recording and its pieces.
-var fragments = sync.OnceValues(func() (header []byte, pieces []fragment) {
-	for kind, box := range boxes(meetingMP4) {
-		switch kind {
-		case "ftyp", "moov":
-			header = append(header, box...)
-		case "moof":
-			piece := fragment{content: slices.Clone(box)}
-			for kind, track := range boxes(box[8:]) {
-				if kind != "traf" {
-					continue
-				}
-				for kind, field := range boxes(track[8:]) {
-					if kind == "tfdt" {
-						piece.times = append(piece.times, cap(box)-cap(field)+12)
-					}
-				}
-			}
-			pieces = append(pieces, piece)
-		case "mdat":
-			last := &pieces[len(pieces)-1]
-			last.content = append(last.content, box...)
-		}
-	}
-	return header, pieces
-})
-
-// boxes iterates over the boxes of an MP4 file or box.
-func boxes(content []byte) func(yield func(kind string, box []byte) bool) {
-	return func(yield func(string, []byte) bool) {
-		for len(content) >= 8 {
-			size := int(binary.BigEndian.Uint32(content))
-			if !yield(string(content[4:8]), content[:size]) {
-				return
-			}
-			content = content[size:]
-		}
-	}
-}
-
 // writeMeeting writes a recording of a length.
 func writeMeeting(w io.Writer, length time.Duration) error {
-	header, pieces := fragments()
-	if _, err := w.Write(header); err != nil {
+	meeting, err := mp4.DecodeFile(bytes.NewReader(meetingMP4))
+	if err != nil {
 		return err
+	}
+	if err := meeting.Init.Encode(w); err != nil {
+		return err
+	}
+	var pieces []*mp4.Fragment
+	for _, segment := range meeting.Segments {
+		pieces = append(pieces, segment.Fragments...)
 	}
 	for i := range max(1, int((length+fragmentLength/2)/fragmentLength)) {
 		piece := pieces[i%len(pieces)]
-		content := slices.Clone(piece.content)
-		for _, at := range piece.times {
-			decoded := binary.BigEndian.Uint64(content[at:]) + uint64(i/len(pieces))*uint64(meetingLength.Seconds()*meetingScale)
-			binary.BigEndian.PutUint64(content[at:], decoded)
-		}
-		if _, err := w.Write(content); err != nil {
+		if err := piece.Encode(w); err != nil {
 			return err
+		}
+		for _, track := range piece.Moof.Trafs { // in the next round
+			track.Tfdt.SetBaseMediaDecodeTime(track.Tfdt.BaseMediaDecodeTime() + uint64(meetingLength.Seconds()*meetingScale))
+			track.Tfdt.Version = 1 // the media stays where the fragment says
 		}
 	}
 	return nil
@@ -115,22 +77,21 @@ func writeMeeting(w io.Writer, length time.Duration) error {
 
 // meetingFile describes a recording of a length.
 func meetingFile(length time.Duration) (file recording.File, err error) {
-	sum, counter := sha256.New(), &countingWriter{}
-	if err := writeMeeting(io.MultiWriter(sum, counter), length); err != nil {
-		return recording.File{}, err
-	}
+	content, sum := readMeeting(length), sha256.New()
+	defer content.Close()
+	size, err := io.Copy(sum, content)
 	return recording.File{
-		Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Codecs: "avc1.42C01E,mp4a.40.2", Bytes: counter.bytes,
+		Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Codecs: "avc1.42C01E,mp4a.40.2", Bytes: size,
 		SHA256: hex.EncodeToString(sum.Sum(nil)), DurationMs: max(fragmentLength, length.Round(fragmentLength)).Milliseconds(),
 		Width: 640, Height: 360,
-	}, nil
+	}, err
 }
 
-type countingWriter struct{ bytes int64 }
-
-func (c *countingWriter) Write(content []byte) (int, error) {
-	c.bytes += int64(len(content))
-	return len(content), nil
+// readMeeting returns a recording of a length.
+func readMeeting(length time.Duration) io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() { writer.CloseWithError(writeMeeting(writer, length)) }()
+	return reader
 }
 
 // pictures are stills of the recording: while each turn is spoken.

@@ -130,11 +130,7 @@ func (b *bot) uploadRecording(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = b.upload(ctx, file.Name, file.SHA256, file.Bytes, func() io.ReadCloser {
-		reader, writer := io.Pipe()
-		go func() { writer.CloseWithError(writeMeeting(writer, length)) }()
-		return reader
-	})
+	err = b.upload(ctx, file.Name, file.SHA256, file.Bytes, func() io.ReadCloser { return readMeeting(length) })
 	if err != nil {
 		return err
 	}
