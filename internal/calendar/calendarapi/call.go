@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -43,11 +44,14 @@ func (c *Calendar) Changed(ctx context.Context, position string) (changed bool, 
 	if position == "" {
 		return true, "", nil
 	}
-	if c.access.Provider == Microsoft {
-		changed, next, err = c.microsoftChanged(ctx, position)
-	} else {
-		changed, next, err = c.googleChanged(ctx, position)
+	link, isMicrosoft := position, c.access.Provider == Microsoft
+	if !isMicrosoft {
+		link = c.googleEvents(url.Values{"syncToken": {position}})
 	}
+	next, err = readPages(ctx, c, link, func(p page[any]) (more bool) {
+		changed = changed || len(p.Items)+len(p.Value) > 0
+		return isMicrosoft || !changed // Microsoft's last page has the next position
+	})
 	if known, ok := errors.AsType[*Error](err); ok && known.gone {
 		return true, "", nil
 	}
@@ -58,19 +62,90 @@ func (c *Calendar) Changed(ctx context.Context, position string) (changed bool, 
 // cancelled or last all day, and the position for Changed. Owner is the mail address of
 // the calendar's owner, or empty.
 func (c *Calendar) List(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, position string, err error) {
-	if c.access.Provider == Microsoft {
-		return c.microsoftList(ctx, owner, from, to)
+	if c.access.Provider == Microsoft { // the position comes first, so that what changes in between is read again
+		_, position, err = c.Changed(ctx, c.graph()+c.resource()+"/calendarView/delta?"+windowOf(from, to).Encode())
+		if err == nil {
+			events, err = c.MicrosoftView(ctx, owner, from, to)
+		}
+		return events, position, err
 	}
-	return c.googleList(ctx, owner, from, to)
+	return listEvents[googleEvent](ctx, c, owner, c.googleEvents(url.Values{
+		"timeMin": {from.UTC().Format(time.RFC3339)}, "timeMax": {to.UTC().Format(time.RFC3339)},
+	}))
+}
+
+// page is a page of a list or of changes, of Google
+// (https://developers.google.com/workspace/calendar/api/v3/reference/events/list) or of Microsoft
+// (https://learn.microsoft.com/graph/api/event-delta).
+type page[E any] struct {
+	Items, Value  []E // of Google, of Microsoft
+	TimeZone      string
+	NextPageToken string
+	NextSyncToken string
+	NextLink      string `json:"@odata.nextLink"`
+	DeltaLink     string `json:"@odata.deltaLink"`
+}
+
+// readPages calls each for the pages of a list until it returns false, and returns the position
+// that the last one has. Requests have the access token, so links to other servers are refused.
+func readPages[E any](ctx context.Context, c *Calendar, first string, each func(page[E]) (more bool)) (position string, err error) {
+	link, provider := first, c.access.Provider
+	for range maxPages {
+		if provider == Microsoft && !strings.HasPrefix(link, c.api.settings.MicrosoftURLs.Graph+"/") {
+			return "", &Error{Reason: provider.Title() + " sent a link to another server"}
+		}
+		var read page[E]
+		if err := c.call(ctx, http.MethodGet, link, nil, &read); err != nil {
+			return "", err
+		}
+		link = read.NextLink
+		if read.NextPageToken != "" {
+			link = first + "&pageToken=" + url.QueryEscape(read.NextPageToken)
+		}
+		if !each(read) || link == "" {
+			return read.NextSyncToken + read.DeltaLink, nil
+		}
+	}
+	return "", &Error{Reason: provider.Title() + " sent too many pages", gone: true}
+}
+
+// listEvents returns the events of a list, and the position that its last page has.
+func listEvents[E interface {
+	event(owner, zone string, hosts []string) calendar.Event
+}](ctx context.Context, c *Calendar, owner, link string) (events []calendar.Event, position string, err error) {
+	position, err = readPages(ctx, c, link, func(p page[E]) bool {
+		for _, e := range append(p.Items, p.Value...) {
+			if found := e.event(owner, p.TimeZone, c.api.hosts); found.UID != "" && len(events) < maxEvents {
+				events = append(events, found)
+			}
+		}
+		return true
+	})
+	return events, position, err
 }
 
 // Owner returns the mail address of the owner; empty if the calendar is not that of a
 // person.
 func (c *Calendar) Owner(ctx context.Context) (string, error) {
+	address := c.googleCalendar()
 	if c.access.Provider == Microsoft {
-		return c.microsoftOwner(ctx)
+		address = c.graph() + c.resource() + "?$select=owner"
+		if c.access.CalendarID == "" {
+			address = c.graph() + "/me/calendar?$select=owner"
+		}
 	}
-	return c.googleOwner(ctx)
+	var found struct {
+		ID    string // of Google: that of a person's main calendar is the address
+		Owner struct{ Address string }
+	}
+	err := c.call(ctx, http.MethodGet, address, nil, &found)
+	switch {
+	case c.access.Provider == Microsoft:
+		return found.Owner.Address, err
+	case strings.HasSuffix(found.ID, "calendar.google.com"): // of a group
+		return "", err
+	}
+	return found.ID, err
 }
 
 // partstats are the responses of both providers as RFC 5545 names them.
@@ -294,6 +369,3 @@ func connectError(ctx context.Context, p Provider, err error) error {
 	}
 	return &Error{Reason: p.Title() + " cannot be reached from this service"}
 }
-
-// errTooMany is the error of lists that have no end.
-func errTooMany(p Provider) error { return &Error{Reason: p.Title() + " sent too many pages"} }

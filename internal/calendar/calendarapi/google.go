@@ -14,15 +14,6 @@ import (
 	"standin/internal/calendar"
 )
 
-// googlePage is a response of events.list
-// (https://developers.google.com/workspace/calendar/api/v3/reference/events/list).
-type googlePage struct {
-	TimeZone      string
-	Items         []googleEvent
-	NextPageToken string
-	NextSyncToken string
-}
-
 // googleEvent is an event
 // (https://developers.google.com/workspace/calendar/api/v3/reference/events).
 type googleEvent struct {
@@ -79,45 +70,10 @@ func segment(text string) string {
 	return url.PathEscape(text)
 }
 
-// googleChanged implements Changed with a sync token. The first page that has an event
-// tells enough.
-func (c *Calendar) googleChanged(ctx context.Context, position string) (changed bool, next string, err error) {
-	query := url.Values{"singleEvents": {"true"}, "maxResults": {"500"}, "syncToken": {position}}
-	for range maxPages {
-		var page googlePage
-		if err := c.call(ctx, http.MethodGet, c.googleCalendar()+"/events?"+query.Encode(), nil, &page); err != nil {
-			return false, "", err
-		}
-		if len(page.Items) > 0 || page.NextPageToken == "" {
-			return len(page.Items) > 0, page.NextSyncToken, nil
-		}
-		query.Set("pageToken", page.NextPageToken)
-	}
-	return true, "", nil
-}
-
-// googleList implements List.
-func (c *Calendar) googleList(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, position string, err error) {
-	query := url.Values{
-		"singleEvents": {"true"}, "maxResults": {"500"},
-		"timeMin": {from.UTC().Format(time.RFC3339)}, "timeMax": {to.UTC().Format(time.RFC3339)},
-	}
-	for range maxPages {
-		var page googlePage
-		if err := c.call(ctx, http.MethodGet, c.googleCalendar()+"/events?"+query.Encode(), nil, &page); err != nil {
-			return nil, "", err
-		}
-		for _, e := range page.Items {
-			if len(events) < maxEvents && e.ICalUID != "" {
-				events = append(events, e.event(owner, page.TimeZone, c.api.hosts))
-			}
-		}
-		if page.NextPageToken == "" {
-			return events, page.NextSyncToken, nil
-		}
-		query.Set("pageToken", page.NextPageToken)
-	}
-	return nil, "", errTooMany(Google)
+// googleEvents returns the address of a list of events.
+func (c *Calendar) googleEvents(query url.Values) string {
+	query["singleEvents"], query["maxResults"] = []string{"true"}, []string{"500"}
+	return c.googleCalendar() + "/events?" + query.Encode()
 }
 
 // event returns the event as one of a calendar file.
@@ -162,18 +118,6 @@ func (t googleTime) at(zone string) time.Time {
 	}
 	at, _ := time.ParseInLocation(time.DateOnly, t.Date, calendar.Location(zone)) // zero if it is no date
 	return at.UTC()
-}
-
-// googleOwner implements Owner: the ID of a person's main calendar is the address.
-func (c *Calendar) googleOwner(ctx context.Context) (string, error) {
-	var found struct{ ID string }
-	if err := c.call(ctx, http.MethodGet, c.googleCalendar(), nil, &found); err != nil {
-		return "", err
-	}
-	if strings.HasSuffix(found.ID, "calendar.google.com") { // of a group
-		return "", nil
-	}
-	return found.ID, nil
 }
 
 // googleWatch implements Watch

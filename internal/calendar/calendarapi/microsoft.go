@@ -14,14 +14,6 @@ import (
 // watchTime is how long a subscription lasts: less than Microsoft's limit for events.
 const watchTime = 4200 * time.Minute
 
-// microsoftPage is a page of a list or of changes
-// (https://learn.microsoft.com/graph/api/event-delta).
-type microsoftPage struct {
-	Value     []microsoftEvent
-	NextLink  string `json:"@odata.nextLink"`
-	DeltaLink string `json:"@odata.deltaLink"`
-}
-
 // microsoftEvent is an event (https://learn.microsoft.com/graph/api/resources/event).
 type microsoftEvent struct {
 	ICalUID               string `json:"iCalUId"` // also tells the occurrences of a series apart
@@ -74,47 +66,6 @@ func (c *Calendar) resource() string {
 	return "/me/calendars/" + segment(c.access.CalendarID)
 }
 
-// follow returns a link of a response if it leads to Microsoft Graph: requests have the
-// access token.
-func (c *Calendar) follow(link string) (string, error) {
-	if strings.HasPrefix(link, c.api.settings.MicrosoftURLs.Graph+"/") {
-		return link, nil
-	}
-	return "", &Error{Reason: Microsoft.Title() + " sent a link to another server"}
-}
-
-// microsoftChanged implements Changed with a delta link. The round has to be finished to
-// get the next one.
-func (c *Calendar) microsoftChanged(ctx context.Context, position string) (changed bool, next string, err error) {
-	for range maxPages {
-		var page microsoftPage
-		link, err := c.follow(position)
-		if err != nil {
-			return false, "", err
-		}
-		if err := c.call(ctx, http.MethodGet, link, nil, &page); err != nil {
-			return false, "", err
-		}
-		changed = changed || len(page.Value) > 0
-		if page.NextLink == "" {
-			return changed, page.DeltaLink, nil
-		}
-		position = page.NextLink
-	}
-	return true, "", nil
-}
-
-// microsoftList implements List. It gets the position first, so that what changes in
-// between is read again.
-func (c *Calendar) microsoftList(ctx context.Context, owner string,
-	from, to time.Time) (events []calendar.Event, position string, err error) {
-	_, position, err = c.microsoftChanged(ctx, c.graph()+c.resource()+"/calendarView/delta?"+windowOf(from, to).Encode())
-	if err == nil {
-		events, err = c.MicrosoftView(ctx, owner, from, to)
-	}
-	return events, position, err
-}
-
 func windowOf(from, to time.Time) url.Values {
 	return url.Values{"startDateTime": {from.UTC().Format(time.RFC3339)}, "endDateTime": {to.UTC().Format(time.RFC3339)}}
 }
@@ -124,30 +75,13 @@ func (c *Calendar) MicrosoftView(ctx context.Context, owner string, from, to tim
 	window := windowOf(from, to)
 	window.Set("$select", microsoftFields)
 	window.Set("$top", "500")
-	link := c.graph() + c.resource() + "/calendarView?" + window.Encode()
-	for range maxPages {
-		var page microsoftPage
-		if link, err = c.follow(link); err != nil {
-			return nil, err
-		}
-		if err := c.call(ctx, http.MethodGet, link, nil, &page); err != nil {
-			return nil, err
-		}
-		for _, e := range page.Value {
-			if len(events) < maxEvents && e.ICalUID != "" {
-				events = append(events, e.event(owner, c.api.hosts))
-			}
-		}
-		if link = page.NextLink; link == "" {
-			return events, nil
-		}
-	}
-	return nil, errTooMany(Microsoft)
+	events, _, err = listEvents[microsoftEvent](ctx, c, owner, c.graph()+c.resource()+"/calendarView?"+window.Encode())
+	return events, err
 }
 
 // event returns the event as one of a calendar file. Each occurrence of a series has its
 // own UID.
-func (e microsoftEvent) event(owner string, hosts []string) calendar.Event {
+func (e microsoftEvent) event(owner, _ string, hosts []string) calendar.Event {
 	found := calendar.Event{
 		UID: e.ICalUID, Modified: e.LastModifiedDateTime, Cancelled: e.IsCancelled,
 		Summary: strings.TrimSpace(e.Subject), Description: e.Body.Content, Organizer: e.Organizer.EmailAddress.Address,
@@ -169,17 +103,6 @@ func (e microsoftEvent) event(owner string, hosts []string) calendar.Event {
 	texts := []string{e.OnlineMeeting.JoinURL, e.OnlineMeetingURL, e.Location.LocationURI, e.Location.DisplayName, e.Body.Content, e.Subject}
 	found.MeetingURL, found.Platform, _ = calendar.FindMeeting(strings.Join(texts, "\n"), hosts...)
 	return found
-}
-
-// microsoftOwner implements Owner.
-func (c *Calendar) microsoftOwner(ctx context.Context) (string, error) {
-	path := c.resource()
-	if c.access.CalendarID == "" {
-		path = "/me/calendar"
-	}
-	var found struct{ Owner struct{ Address string } }
-	err := c.call(ctx, http.MethodGet, c.graph()+path+"?$select=owner", nil, &found)
-	return found.Owner.Address, err
 }
 
 // microsoftWatch implements Watch
