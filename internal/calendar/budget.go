@@ -26,9 +26,6 @@ var (
 	feedLimits   = limits{MaxFeed, 50_000, 20_000}
 )
 
-// clockSteps is after how many steps a Budget reads the clock.
-const clockSteps = 1000
-
 // ErrTooExpensive is the *ICSError for calendars that need more steps than a Budget
 // has.
 var ErrTooExpensive = &ICSError{Reason: "reading it takes too much work"}
@@ -42,20 +39,19 @@ var ErrDeadline = errors.New("reading the calendar took too long")
 // at a time.
 type Budget struct {
 	steps    int
-	read     int // steps at which the clock is read next
 	deadline time.Time
 	feed     bool
 }
 
 // NewBudget returns a budget that ends at a time; there is no deadline if it is zero.
 func NewBudget(deadline time.Time) *Budget {
-	return &Budget{steps: maxSteps, read: maxSteps, deadline: deadline}
+	return &Budget{steps: maxSteps, deadline: deadline}
 }
 
 // NewFeedBudget returns the budget for a calendar that is published as a feed. It ends
 // at a time; there is no deadline if it is zero.
 func NewFeedBudget(deadline time.Time) *Budget {
-	return &Budget{steps: maxFeedSteps, read: maxFeedSteps, deadline: deadline, feed: true}
+	return &Budget{steps: maxFeedSteps, deadline: deadline, feed: true}
 }
 
 // limits returns those of the calendar files.
@@ -75,12 +71,7 @@ func (b *Budget) Spend(steps int) error {
 	if b.steps -= steps; b.steps < 0 {
 		return ErrTooExpensive
 	}
-	if b.steps > b.read || b.deadline.IsZero() {
-		return nil
-	}
-	b.read = b.steps - clockSteps
-	if time.Now().After(b.deadline) {
-		b.read = b.steps // as are further steps
+	if !b.deadline.IsZero() && time.Now().After(b.deadline) {
 		return ErrDeadline
 	}
 	return nil

@@ -223,8 +223,11 @@ func endOf(c *component, zones *zones, start time.Time) time.Time {
 		if at, _, _, err := zones.moment(p); err == nil {
 			end = at
 		}
-	} else if d, ok := readDuration(c.text("DURATION")); ok {
-		end = start.Add(d)
+	} else if parts := duration.FindStringSubmatch(strings.TrimSpace(c.text("DURATION"))); parts != nil {
+		for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
+			n, _ := number(parts[1+i], 0, 1<<31-1) // a missing part is 0
+			end = end.Add(time.Duration(n) * unit)
+		}
 	}
 	if end.Before(start) {
 		return start
@@ -234,18 +237,6 @@ func endOf(c *component, zones *zones, start time.Time) time.Time {
 
 // duration is the form of a DURATION (RFC 5545, section 3.3.6).
 var duration = regexp.MustCompile(`^\+?P(?:(\d{1,3})W)?(?:(\d{1,3})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$`)
-
-func readDuration(text string) (sum time.Duration, ok bool) {
-	parts := duration.FindStringSubmatch(strings.TrimSpace(text))
-	if parts == nil {
-		return 0, false
-	}
-	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
-		n, _ := number(parts[1+i], 0, 1<<31-1) // a missing part is 0
-		sum += time.Duration(n) * unit
-	}
-	return sum, true
-}
 
 // ID identifies the event, or one occurrence of a series, among the events of
 // its organizer. An occurrence keeps its ID when it is moved.

@@ -67,22 +67,17 @@ func (i Invite) Normal() (Invite, error) {
 		i.Subject = NoSubject
 	}
 	i.JoinAt = i.JoinAt.UTC().Truncate(time.Millisecond)
-	return i, i.check()
-}
-
-// check returns an error if the invite cannot be used.
-func (i Invite) check() error {
 	switch {
 	case !validEmail(i.OrganizerEmail):
-		return invalid("organizerEmail", "the organizer's email address is not a mail address")
+		return i, invalid("organizerEmail", "the organizer's email address is not a mail address")
 	case !validMeetingURL(i.MeetingURL):
-		return invalid("meetingUrl", "the meeting URL is not an http or https URL with a host")
+		return i, invalid("meetingUrl", "the meeting URL is not an http or https URL with a host")
 	case i.Platform != job.Meet && i.Platform != job.Teams && i.Platform != job.ZoomWeb:
-		return invalid("platform", "the platform is not meet, teams or zoom-web")
+		return i, invalid("platform", "the platform is not meet, teams or zoom-web")
 	case i.JoinAt.IsZero() || i.JoinAt.Year() < 0 || i.JoinAt.Year() > 9999:
-		return invalid("joinAt", "the time is missing or outside the years 0 to 9999")
+		return i, invalid("joinAt", "the time is missing or outside the years 0 to 9999")
 	}
-	return nil
+	return i, nil
 }
 
 func invalid(field, message string) error {

@@ -101,7 +101,10 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 	root := &component{}
 	open := []*component{root}
 	count := 0
-	for content := range strings.SplitSeq(unfold(text), "\n") {
+	// A line that starts with a space or tab continues the line before (RFC 5545, section 3.1). CR ends lines too.
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	text = strings.NewReplacer("\n ", "", "\n\t", "").Replace(text)
+	for content := range strings.SplitSeq(text, "\n") {
 		if err := budget.Spend(1 + len(content)/256); err != nil {
 			return nil, err
 		}
@@ -149,13 +152,6 @@ func validUTF8(line string) string {
 		line = line[size:]
 	}
 	return b.String()
-}
-
-// unfold returns a text whose content lines end with LF. A line that starts with a space
-// or tab continues the line before (RFC 5545, section 3.1). CR ends lines too.
-func unfold(text string) string {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-	return strings.NewReplacer("\n ", "", "\n\t", "").Replace(text)
 }
 
 // parseProperty reads a content line. It returns false if the line is malformed.

@@ -170,11 +170,17 @@ func (s *Series) readRule(p *property, first time.Time, budget *Budget) error {
 		return err
 	}
 	var r seriesRule
-	var err error
 	parts := ruleParts(p.value)
 	if text := parts["UNTIL"]; text != "" {
-		if r.until, err = s.readUntil(text); err != nil {
+		if day, err := time.Parse("20060102", text); err == nil { // the end is inclusive
+			text = day.Format("20060102T") + "235959"
+		}
+		local, inUTC, err := localOf(text)
+		if err != nil {
 			return unusable
+		}
+		if r.until = local; !inUTC {
+			r.until, _ = s.utc(local) // the zone is that of DTSTART, which is known
 		}
 		delete(parts, "UNTIL")
 	}
@@ -245,20 +251,6 @@ func (r seriesRule) near(local time.Time) rrule.ROption {
 // clock returns the time of day.
 func clock(local time.Time) time.Duration { return local.Sub(local.Truncate(24 * time.Hour)) }
 
-// readUntil parses the end of a rule, which is inclusive: a time in UTC, or a
-// local time or date.
-func (s *Series) readUntil(text string) (time.Time, error) {
-	if day, err := time.Parse("20060102", text); err == nil {
-		text = day.Format("20060102T") + "235959"
-	}
-	local, inUTC, err := localOf(text)
-	if err != nil || inUTC {
-		return local, err
-	}
-	at, _ := s.utc(local) // the zone is that of DTSTART, which is known
-	return at, nil
-}
-
 // starts returns the starts of the occurrences in [from, to), in UTC, with or
 // without those that EXDATE excludes.
 func (s *Series) starts(from, to time.Time, withExcluded bool, budget *Budget) ([]time.Time, error) {
@@ -266,10 +258,32 @@ func (s *Series) starts(from, to time.Time, withExcluded bool, budget *Budget) (
 		return nil, err
 	}
 	found := slices.Clone(s.dates)
-	for _, rule := range s.rules {
-		var err error
-		if found, err = s.appendRule(found, rule, from, to, budget); err != nil {
+	earliest := from.AddDate(0, 0, -2) // local times are less than a day from UTC
+	for _, r := range s.rules {
+		if err := budget.Spend(expandSteps); err != nil {
 			return nil, err
+		}
+		options := r.near(earliest)
+		options.Until = to.AddDate(0, 0, 2)
+		rule, err := rrule.NewRRule(options)
+		if err != nil {
+			return nil, fmt.Errorf("expand a series: %w", err)
+		}
+		next := rule.Iterator()
+		for local, more := next(); more; local, more = next() {
+			if err := budget.Spend(1); err != nil {
+				return nil, err
+			}
+			if local.Before(earliest) {
+				continue
+			}
+			at, ok := s.utc(local)
+			if !r.until.IsZero() && at.After(r.until) || !r.last.IsZero() && local.After(r.last) {
+				break
+			}
+			if ok {
+				found = append(found, at)
+			}
 		}
 	}
 	found = slices.DeleteFunc(found, func(at time.Time) bool {
@@ -294,37 +308,6 @@ func (s *Series) excludes(at time.Time) bool {
 		}
 	}
 	return false
-}
-
-// appendRule appends the starts in [from, to) that a rule has, and some others.
-func (s *Series) appendRule(found []time.Time, r seriesRule, from, to time.Time, budget *Budget) ([]time.Time, error) {
-	if err := budget.Spend(expandSteps); err != nil {
-		return nil, err
-	}
-	earliest := from.AddDate(0, 0, -2) // local times are less than a day from UTC
-	options := r.near(earliest)
-	options.Until = to.AddDate(0, 0, 2)
-	rule, err := rrule.NewRRule(options)
-	if err != nil {
-		return nil, fmt.Errorf("expand a series: %w", err)
-	}
-	next := rule.Iterator()
-	for local, more := next(); more; local, more = next() {
-		if err := budget.Spend(1); err != nil {
-			return nil, err
-		}
-		if local.Before(earliest) {
-			continue
-		}
-		at, ok := s.utc(local)
-		if !r.until.IsZero() && at.After(r.until) || !r.last.IsZero() && local.After(r.last) {
-			break
-		}
-		if ok {
-			found = append(found, at)
-		}
-	}
-	return found, nil
 }
 
 // has reports whether a series has an occurrence, and whether EXDATE excludes it.

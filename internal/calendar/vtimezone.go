@@ -1,7 +1,6 @@
 package calendar
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"strconv"
@@ -40,124 +39,100 @@ type onset struct {
 	offset time.Duration
 }
 
-// observance is a STANDARD or DAYLIGHT component: from each onset, local time
-// is to ahead of UTC. Local times are stored as if they were UTC.
-type observance struct {
-	start    time.Time // local, the first onset
-	from, to time.Duration
-	more     []time.Time    // local, of RDATE
-	rule     *rrule.ROption // complete; nil if there is none
-}
-
 // readZone parses a VTIMEZONE. It returns nil if it does not understand all of it: a
 // wrong time is worse than none.
 func readZone(c *component, budget *Budget) (*definedZone, error) {
-	var observances []observance
+	zone, first, observances := new(definedZone), time.Time{}, 0
 	for _, child := range c.children {
 		if child.name != "STANDARD" && child.name != "DAYLIGHT" {
 			continue
 		}
-		o, ok := readObservance(child)
-		if !ok || len(observances) == maxObservances {
+		if observances++; observances > maxObservances {
 			return nil, nil
 		}
-		observances = append(observances, o)
-	}
-	if len(observances) == 0 {
-		return nil, nil
-	}
-	first := slices.MinFunc(observances, func(a, b observance) int { return a.start.Compare(b.start) })
-	zone := &definedZone{before: first.from}
-	for _, o := range observances {
-		onsets, err := o.onsets(budget)
-		if err != nil {
+		onsets, before, err := readObservance(child, budget)
+		if err != nil || len(onsets) == 0 {
 			return nil, err
 		}
+		if start := onsets[0].local; observances == 1 || start.Before(first) {
+			first, zone.before = start, before
+		}
 		zone.onsets = append(zone.onsets, onsets...)
+	}
+	if observances == 0 {
+		return nil, nil
 	}
 	slices.SortStableFunc(zone.onsets, func(a, b onset) int { return a.local.Compare(b.local) })
 	zone.onsets = slices.CompactFunc(zone.onsets, func(a, b onset) bool { return a.local.Equal(b.local) })
 	return zone, nil
 }
 
-func readObservance(c *component) (o observance, ok bool) {
-	var started, fromOK, toOK bool
-	o.start, started = localTime(c.text("DTSTART"))
-	o.from, fromOK = readOffset(c.text("TZOFFSETFROM"))
-	o.to, toOK = readOffset(c.text("TZOFFSETTO"))
-	if !started || !fromOK || !toOK {
-		return o, false
+// readObservance parses a STANDARD or DAYLIGHT component. It returns its onsets, of which DTSTART is
+// the first one and the others are not sorted, and the offset before them. It returns no onsets if it
+// does not understand all of it.
+func readObservance(c *component, budget *Budget) (found []onset, before time.Duration, err error) {
+	start, started := localTime(c.text("DTSTART"))
+	before, beforeOK := readOffset(c.text("TZOFFSETFROM"))
+	offset, offsetOK := readOffset(c.text("TZOFFSETTO"))
+	if !started || !beforeOK || !offsetOK {
+		return nil, 0, nil
 	}
+	found = []onset{{start, offset}}
+	dates, recurs := 0, false
 	for _, p := range c.properties {
 		switch p.name {
 		case "RDATE":
 			for text := range strings.SplitSeq(p.value, ",") {
 				at, ok := localTime(text)
-				if !ok || len(o.more) == maxOnsets {
-					return o, false
+				if dates++; !ok || dates > maxOnsets {
+					return nil, 0, nil
 				}
-				o.more = append(o.more, at)
+				found = append(found, onset{at, offset})
 			}
 		case "RRULE":
-			if o.rule != nil || !o.readRule(p.value) {
-				return o, false
+			rule := observanceRule(p.value, start, before)
+			if rule == nil || recurs {
+				return nil, 0, nil
+			}
+			recurs = true
+			next := rule.Iterator()
+			for at, more := next(); more; at, more = next() {
+				if err := budget.Spend(onsetSteps); err != nil {
+					return nil, 0, err
+				}
+				found = append(found, onset{at, offset})
 			}
 		}
 	}
-	return o, true
+	return found, before, budget.Spend(1 + dates)
 }
 
-// readRule parses the RRULE of an observance: days of each year.
-func (o *observance) readRule(text string) bool {
+// observanceRule parses the RRULE of an observance: days of each year. It returns nil if it does not
+// understand the rule.
+func observanceRule(text string, start time.Time, before time.Duration) *rrule.RRule {
 	parts := ruleParts(text)
 	until, inUTC := strings.CutSuffix(parts["UNTIL"], "Z")
 	delete(parts, "UNTIL")
-	rule, err := parseRule(parts, o.start)
-	if err != nil || rule.Freq != rrule.YEARLY || rule.Interval != 1 || rule.Count > 0 {
-		return false
+	options, err := parseRule(parts, start)
+	if err != nil || options.Freq != rrule.YEARLY || options.Interval != 1 || options.Count > 0 {
+		return nil
 	}
+	options.Until = time.Date(lastOnsetYear+1, time.January, 1, 0, 0, 0, 0, time.UTC)
 	if until != "" {
 		end, ok := localTime(until)
 		if !ok {
-			return false
+			return nil
 		}
 		if inUTC {
-			end = end.Add(o.from)
+			end = end.Add(before)
 		}
-		rule.Until = end
+		options.Until = slices.MinFunc([]time.Time{end, options.Until}, time.Time.Compare)
 	}
-	o.rule = rule
-	return true
-}
-
-// onsets returns the onsets of an observance, unsorted.
-func (o observance) onsets(budget *Budget) ([]onset, error) {
-	found := []onset{{o.start, o.to}}
-	for _, at := range o.more {
-		found = append(found, onset{at, o.to})
+	if start.Year() < firstOnsetYear {
+		options.Dtstart = time.Date(firstOnsetYear, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock(start))
 	}
-	if o.rule == nil {
-		return found, budget.Spend(len(found))
-	}
-	rule := *o.rule
-	if rule.Dtstart.Year() < firstOnsetYear {
-		rule.Dtstart = time.Date(firstOnsetYear, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock(o.start))
-	}
-	if end := time.Date(lastOnsetYear+1, time.January, 1, 0, 0, 0, 0, time.UTC); rule.Until.IsZero() || rule.Until.After(end) {
-		rule.Until = end
-	}
-	all, err := rrule.NewRRule(rule)
-	if err != nil {
-		return nil, fmt.Errorf("expand a time zone: %w", err)
-	}
-	next := all.Iterator()
-	for at, more := next(); more; at, more = next() {
-		if err := budget.Spend(onsetSteps); err != nil {
-			return nil, err
-		}
-		found = append(found, onset{at, o.to})
-	}
-	return found, nil
+	rule, _ := rrule.NewRRule(*options) // nil with an error
+	return rule
 }
 
 // moment converts a local time of the zone to UTC.

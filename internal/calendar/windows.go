@@ -8,11 +8,8 @@ func ianaOfWindows(name string) (string, bool) {
 		return "", false
 	}
 	_, rest, found := strings.Cut(windowsZones, "\n"+name+"=")
-	if !found {
-		return "", false
-	}
 	iana, _, _ := strings.Cut(rest, "\n")
-	return iana, true
+	return iana, found
 }
 
 // windowsZones maps the time zones of Windows to the IANA database (Unicode

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -47,19 +48,12 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 	return z, nil
 }
 
-// isUnambiguous reports whether a location was found by a Windows name or an IANA name
-// with a slash. These take precedence over the calendar's own definition, which programs
-// shorten, unless it is newer. Abbreviations, which are ambiguous, come last.
-func isUnambiguous(location *time.Location) bool {
-	return location != nil && strings.Contains(location.String(), "/")
-}
-
 // locate returns the location of a zone name as located does, or nil. It remembers
 // them, because the IANA database is slow.
 func (z *zones) locate(name string) *time.Location {
 	location, known := z.located[name]
 	if !known {
-		location, _ = located(name)
+		location = located(name)
 		z.located[name] = location
 	}
 	return location
@@ -68,7 +62,7 @@ func (z *zones) locate(name string) *time.Location {
 // ZoneName returns the IANA name of a time zone with an IANA or Windows name; empty if it
 // is unknown.
 func ZoneName(name string) string {
-	if location, found := located(strings.TrimSpace(name)); found {
+	if location := located(strings.TrimSpace(name)); location != nil {
 		return location.String()
 	}
 	return ""
@@ -76,10 +70,7 @@ func ZoneName(name string) string {
 
 // Location returns the time zone with an IANA name, or UTC if it is unknown.
 func Location(name string) *time.Location {
-	if location, found := load(name); found {
-		return location
-	}
-	return time.UTC
+	return cmp.Or(load(name), time.UTC)
 }
 
 // find returns the location of a zone name and the calendar's own definition; nil if there
@@ -166,7 +157,9 @@ func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
 	}
 	isNewer := defined != nil && z.written.After(zoneinfo.Current().Released)
 	switch {
-	case defined != nil && !isUnambiguous(location):
+	// A Windows name, or an IANA name with a slash, takes precedence over the calendar's own definition, which
+	// programs shorten, unless that is newer. Abbreviations, which are ambiguous, come last.
+	case defined != nil && (location == nil || !strings.Contains(location.String(), "/")):
 		return func(local time.Time) (time.Time, bool) { return defined.moment(local), true }
 	case location == nil:
 		return func(time.Time) (time.Time, bool) { return time.Time{}, false }
@@ -217,10 +210,10 @@ func in(local time.Time, location *time.Location) time.Time {
 var ianaName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
 // located returns the location of a Windows or IANA zone name, with or without
-// the prefix that some programs add (/example.org/20070129_1/Europe/Berlin).
-func located(name string) (*time.Location, bool) {
+// the prefix that some programs add (/example.org/20070129_1/Europe/Berlin); nil if it is unknown.
+func located(name string) *time.Location {
 	if len(name) > maxZoneName {
-		return nil, false
+		return nil
 	}
 	if iana, ok := ianaOfWindows(name); ok {
 		name = iana
@@ -231,20 +224,20 @@ func located(name string) (*time.Location, bool) {
 			if len(parts) <= length {
 				continue
 			}
-			if location, ok := load(strings.Join(parts[len(parts)-length:], "/")); ok {
-				return location, true
+			if location := load(strings.Join(parts[len(parts)-length:], "/")); location != nil {
+				return location
 			}
 		}
-		return nil, false
+		return nil
 	}
 	return load(name)
 }
 
-// load loads a location of the IANA database.
-func load(name string) (*time.Location, bool) {
+// load loads a location of the IANA database; nil if it has none with this name.
+func load(name string) *time.Location {
 	if !ianaName.MatchString(name) || name == "Local" {
-		return nil, false
+		return nil
 	}
-	location, err := zoneinfo.Load(name)
-	return location, err == nil
+	location, _ := zoneinfo.Load(name)
+	return location
 }
