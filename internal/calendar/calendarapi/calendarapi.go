@@ -171,27 +171,22 @@ func (a *API) Providers() (found []Provider) {
 // to know whose they are.
 func (a *API) config(access Access) *oauth2.Config {
 	s := a.settings
+	config := &oauth2.Config{
+		ClientID: s.GoogleClientID, ClientSecret: s.GoogleClientSecret,
+		Endpoint: oauth2.Endpoint{AuthURL: s.GoogleURLs.Authorize, TokenURL: s.GoogleURLs.Token, AuthStyle: oauth2.AuthStyleInParams},
+		Scopes:   []string{"https://www.googleapis.com/auth/calendar.readonly"},
+	}
 	if access.Provider == Microsoft {
-		return &oauth2.Config{
-			ClientID: cmp.Or(access.ClientID, s.MicrosoftClientID), ClientSecret: secretOf(access, s.MicrosoftClientSecret),
+		config = &oauth2.Config{
+			ClientID: s.MicrosoftClientID, ClientSecret: s.MicrosoftClientSecret,
 			Endpoint: MicrosoftEndpoint(s.MicrosoftURLs.Login, cmp.Or(access.Tenant, s.MicrosoftTenant)),
 			Scopes:   []string{s.MicrosoftURLs.Graph + "/Calendars.Read", "offline_access"},
 		}
 	}
-	return &oauth2.Config{
-		ClientID: cmp.Or(access.ClientID, s.GoogleClientID), ClientSecret: secretOf(access, s.GoogleClientSecret),
-		Endpoint: oauth2.Endpoint{AuthURL: s.GoogleURLs.Authorize, TokenURL: s.GoogleURLs.Token, AuthStyle: oauth2.AuthStyleInParams},
-		Scopes:   []string{"https://www.googleapis.com/auth/calendar.readonly"},
+	if access.ClientID != "" { // its secret never is that of another client
+		config.ClientID, config.ClientSecret = access.ClientID, access.ClientSecret
 	}
-}
-
-// secretOf returns the secret of the client of an access, which never is that of another
-// client.
-func secretOf(access Access, operators string) string {
-	if access.ClientID != "" {
-		return access.ClientSecret
-	}
-	return operators
+	return config
 }
 
 // ConsentURL returns the page on which a user permits the operator's client to read
