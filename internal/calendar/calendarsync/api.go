@@ -30,16 +30,13 @@ const (
 
 // fetchAPI reads a calendar through an API. It reports false if nothing has changed.
 func (w *Service) fetchAPI(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
-	bounded, cancel := context.WithTimeout(ctx, apiTime)
+	defer func(running context.Context) {
+		if errors.Is(err, context.DeadlineExceeded) && running.Err() == nil {
+			err = unreadable(fmt.Sprintf("%s did not send the calendar within %s", c.Provider.Title(), apiTime))
+		}
+	}(ctx)
+	ctx, cancel := context.WithTimeout(ctx, apiTime)
 	defer cancel()
-	meetings, changed, err = w.readAPI(bounded, c, known, now)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = unreadable(fmt.Sprintf("%s did not send the calendar within %s", c.Provider.Title(), apiTime))
-	}
-	return meetings, changed, err
-}
-
-func (w *Service) readAPI(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
 	opened, err := w.open(ctx, c)
 	if err != nil {
 		return nil, false, err
@@ -185,25 +182,6 @@ func (w *Service) setAccess(c *Calendar, access calendarapi.Access) error {
 // not change.
 type AccessPatch struct{ RefreshToken, ClientID, ClientSecret, Tenant, CalendarID *string }
 
-func (w *Service) changeAccess(c *Calendar, patch AccessPatch) error {
-	if patch == (AccessPatch{}) {
-		return nil
-	}
-	if c.Provider == Feed {
-		return invalid("a calendar that is read at an address has no refresh token", "refreshToken")
-	}
-	access, err := w.access(*c)
-	if err != nil && patch.RefreshToken == nil { // else it is given anew
-		return invalid("the access cannot be decrypted: "+err.Error(), "refreshToken")
-	}
-	set(&access.RefreshToken, patch.RefreshToken)
-	set(&access.ClientID, patch.ClientID)
-	set(&access.ClientSecret, patch.ClientSecret)
-	set(&access.Tenant, patch.Tenant)
-	set(&access.CalendarID, patch.CalendarID)
-	return w.setAccess(c, access)
-}
-
 // Choices returns the calendars that the owner of a calendar of the caller can choose
 // instead. The error may be a *calendarapi.Error.
 func (w *Service) Choices(ctx context.Context, caller account.Caller, id uuid.UUID) ([]calendarapi.Listed, error) {
@@ -254,22 +232,6 @@ func (w *Service) watch(ctx context.Context, opened *calendarapi.Calendar, c *Ca
 		return
 	}
 	c.Watch = watch
-}
-
-// unwatch ends the watch of a deleted calendar. If that fails, it expires.
-func (w *Service) unwatch(ctx context.Context, c *Calendar) {
-	if c.Provider == Feed || c.Watch.ID == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, feedTime)
-	defer cancel()
-	opened, err := w.open(ctx, c)
-	if err == nil {
-		err = opened.Unwatch(ctx, c.Watch)
-	}
-	if err != nil {
-		w.Log.Debug("cannot end the subscription to a calendar; it will expire", "calendar", c.ID, "error", err)
-	}
 }
 
 // IsNotifySecret reports whether a secret is that of a calendar's notifications.

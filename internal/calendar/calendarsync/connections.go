@@ -115,8 +115,22 @@ func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUI
 				return err
 			}
 		}
-		if err := w.changeAccess(c, patch.Access); err != nil {
-			return err
+		if patch.Access != (AccessPatch{}) {
+			if c.Provider == Feed {
+				return invalid("a calendar that is read at an address has no refresh token", "refreshToken")
+			}
+			access, err := w.access(*c)
+			if err != nil && patch.Access.RefreshToken == nil { // else it is given anew
+				return invalid("the access cannot be decrypted: "+err.Error(), "refreshToken")
+			}
+			set(&access.RefreshToken, patch.Access.RefreshToken)
+			set(&access.ClientID, patch.Access.ClientID)
+			set(&access.ClientSecret, patch.Access.ClientSecret)
+			set(&access.Tenant, patch.Access.Tenant)
+			set(&access.CalendarID, patch.Access.CalendarID)
+			if err := w.setAccess(c, access); err != nil {
+				return err
+			}
 		}
 		if patch.Email != nil {
 			c.Email = strings.ToLower(*patch.Email)

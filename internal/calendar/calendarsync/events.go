@@ -126,13 +126,19 @@ func newestOf(events []calendar.Event) []calendar.Event {
 // one stays in the calendar.
 func newEvent(e calendar.Event, c Calendar, decide func(calendar.Event) (Verdict, int)) Event {
 	verdict, people := decide(e)
+	problem := ""
+	if obstacle := e.Obstacle(); e.Cancelled {
+		problem = IsCancelled
+	} else if obstacle != "" {
+		problem = "it " + obstacle
+	}
 	if e.Private {
 		e.Summary = ""
 	}
 	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: people, Guests: guestsOf(e), Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problemOf(e),
+		Attendees: people, Guests: guestsOf(e), Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problem,
 		ByRules: verdict,
 	}}
 }
@@ -153,17 +159,6 @@ func guestsOf(e calendar.Event) string {
 	}
 	slices.Sort(keys)
 	return strings.Join(slices.Compact(keys), " ")
-}
-
-// problemOf returns why an event can get no bot, or "".
-func problemOf(e calendar.Event) string {
-	if e.Cancelled {
-		return IsCancelled
-	}
-	if obstacle := e.Obstacle(); obstacle != "" {
-		return "it " + obstacle
-	}
-	return ""
 }
 
 // exact returns a time as it is stored.

@@ -149,7 +149,8 @@ func (w *Service) Run(ctx context.Context) {
 func (w *Service) RunNext(ctx context.Context) bool { return w.runner.RunNext(ctx) }
 
 // sync reads a leased calendar and has the jobs of its meetings changed. A calendar that
-// cannot be read keeps its jobs, and its Error says why. Other errors are those of the
+// cannot be read keeps its jobs, and its Error says why. At the end, sync saves the progress,
+// reports a new state and ends the lease, unless that was lost. Other errors are those of the
 // database.
 func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, error) {
 	var changes Changes
@@ -167,16 +168,20 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 		return c, changes, err
 	}
 	if c.Deleted {
-		w.unwatch(ctx, &c)
+		if c.Watch.ID != "" { // of an API; a watch that cannot be ended expires
+			ending, cancel := context.WithTimeout(ctx, feedTime)
+			defer cancel()
+			opened, err := w.open(ending, &c)
+			if err == nil {
+				err = opened.Unwatch(ending, c.Watch)
+			}
+			if err != nil {
+				w.Log.Debug("cannot end the subscription to a calendar; it will expire", "calendar", c.ID, "error", err)
+			}
+		}
 		return c, changes, w.Store.RemoveCalendar(ctx, c)
 	}
-	return c, changes, w.endSync(ctx, c)
-}
-
-// endSync saves the progress of a leased calendar, reports its new state, and ends the lease.
-// It does nothing if the lease was lost.
-func (w *Service) endSync(ctx context.Context, c Calendar) error {
-	err := w.Store.WriteSync(ctx, func(ctx context.Context, tx SyncTx) error {
+	err = w.Store.WriteSync(ctx, func(ctx context.Context, tx SyncTx) error {
 		before, held, err := tx.LockSync(ctx, c)
 		if !held || err != nil {
 			return err
@@ -193,9 +198,9 @@ func (w *Service) endSync(ctx context.Context, c Calendar) error {
 		return webhook.InsertForConsumer(ctx, tx, c.ConsumerID, webhook.CalendarStateOf(state), w.Now())
 	})
 	if err != nil {
-		return fmt.Errorf("end the sync of a calendar: %w", err)
+		err = fmt.Errorf("end the sync of a calendar: %w", err)
 	}
-	return nil
+	return c, changes, err
 }
 
 // read reads a leased calendar, saves its events, and sets when it is read next.
