@@ -43,7 +43,7 @@ func (w *Worker) judge(ctx context.Context, m received) (judgment, error) {
 	if errors.Is(err, ErrMalformed) {
 		return judgment{content: &content{}, verdict: ignored, detail: "The message cannot be read: it is malformed."}, nil
 	}
-	auth, err := w.settings.Policy.authenticate(ctx, w.resolver, m, c)
+	auth, err := w.Policy.authenticate(ctx, w.resolver, m, c)
 	if refusal, ok := errors.AsType[*RejectedError](err); ok {
 		return judgment{content: c, verdict: refused, detail: refusal.Reason}, nil
 	}
@@ -60,8 +60,8 @@ func (w *Worker) authenticate(ctx context.Context, id uuid.UUID) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	err = w.store.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return saveJudgment(ctx, tx, id, j, w.settings.Now())
+	err = w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return saveJudgment(ctx, tx, id, j, w.Now())
 	})
 	if err != nil {
 		return err
@@ -79,6 +79,6 @@ func (w *Worker) authenticate(ctx context.Context, id uuid.UUID) error {
 
 // logVerdict logs the verdict of a message that is not processed further.
 func (w *Worker) logVerdict(id uuid.UUID, source, remote string, j judgment) {
-	w.settings.Log.Info("message processed", "message", id, "source", source, "remote", remote, "from", j.content.from, "verdict", j.verdict,
+	w.Log.Info("message processed", "message", id, "source", source, "remote", remote, "from", j.content.from, "verdict", j.verdict,
 		"auth", j.auth.method, "detail", j.detail)
 }

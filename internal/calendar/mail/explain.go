@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"standin/internal/calendar"
@@ -79,37 +80,26 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now 
 				others = append(others, event)
 			}
 		}
-		explained, err := explainMeeting(events, now, budget)
-		if err != nil {
-			return Explanation{}, err
-		}
+		explained := ExplainedMeeting{Event: seriesMaster(events)}
 		explained.Organizer, p.events = organizer, others
+		// As the worker does with a meeting that it has not known before.
+		o, err := planOccurrences(events, now, func(time.Time) bool { return false }, budget)
+		rejected, isRejected := errors.AsType[*RejectedError](err)
+		switch {
+		case isRejected:
+			explained.Reasons = []string{sentence("A meeting", rejected)}
+		case err != nil:
+			return Explanation{}, err
+		default:
+			explained.Occurrences, explained.Next, explained.Reasons = o.wanted, o.next, o.reasons
+			explained.Cancelled = slices.DeleteFunc(events, func(e calendar.Event) bool { return !e.Cancelled })
+		}
 		e.Meetings = append(e.Meetings, explained)
 	}
 	if len(policy.Recipients) == 0 {
 		e.Problems = append(e.Problems, "STANDIN_MAIL_RECIPIENTS is not set, so it is not checked whether the meetings invite one of them.")
 	}
 	return e, nil
-}
-
-// explainMeeting explains a meeting that the worker has not known before.
-func explainMeeting(events []calendar.Event, now time.Time, budget *calendar.Budget) (ExplainedMeeting, error) {
-	explained := ExplainedMeeting{Event: seriesMaster(events)}
-	o, err := planOccurrences(events, now, func(time.Time) bool { return false }, budget)
-	if rejected, ok := errors.AsType[*RejectedError](err); ok {
-		explained.Reasons = []string{sentence("A meeting", rejected)}
-		return explained, nil
-	}
-	if err != nil {
-		return ExplainedMeeting{}, err
-	}
-	explained.Occurrences, explained.Next, explained.Reasons = o.wanted, o.next, o.reasons
-	for _, e := range events {
-		if e.Cancelled {
-			explained.Cancelled = append(explained.Cancelled, e)
-		}
-	}
-	return explained, nil
 }
 
 // WriteText writes the explanation for people.

@@ -80,19 +80,13 @@ func address(u *url.URL, ports map[string]string) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
 }
 
-// mailboxReader receives the messages of a mailbox.
-type mailboxReader struct {
-	worker   *Worker
-	settings IMAPSettings
-}
-
-// run reads the mailbox until ctx is cancelled, and reconnects when the
+// readMailbox reads the mailbox until ctx is cancelled, and reconnects when the
 // connection is lost.
-func (r *mailboxReader) run(ctx context.Context) {
-	pause := retry.Backoff{Min: cmp.Or(r.settings.Reconnect, reconnectMin), Max: reconnectMax}
+func (w *Worker) readMailbox(ctx context.Context) {
+	pause := retry.Backoff{Min: cmp.Or(w.IMAP.Reconnect, reconnectMin), Max: reconnectMax}
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := r.session(ctx)
+		err := w.mailboxSession(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -100,51 +94,49 @@ func (r *mailboxReader) run(ctx context.Context) {
 			pause.Reset()
 		}
 		if refused, ok := errors.AsType[*signInError](err); ok {
-			r.worker.settings.Log.Error("the mailbox cannot be read: "+refused.advice, "host", r.settings.URL.Hostname(), "user",
-				r.settings.URL.User.Username(), "error", err)
+			w.Log.Error("the mailbox cannot be read: "+refused.advice, "host", w.IMAP.URL.Hostname(), "user",
+				w.IMAP.URL.User.Username(), "error", err)
 		} else {
-			r.worker.settings.Log.Warn("mailbox connection lost", "host", r.settings.URL.Hostname(), "error", err)
+			w.Log.Warn("mailbox connection lost", "host", w.IMAP.URL.Hostname(), "error", err)
 		}
 		_ = retry.Sleep(ctx, pause.Next()) // the loop checks ctx
 	}
 }
 
-// session connects and reads the mailbox until an error occurs.
-func (r *mailboxReader) session(ctx context.Context) error {
+// mailboxSession connects and reads the mailbox until an error occurs.
+func (w *Worker) mailboxSession(ctx context.Context) error {
 	announced := retry.NewSignal()
-	client, err := r.connect(&imapclient.UnilateralDataHandler{Mailbox: func(*imapclient.UnilateralDataMailbox) { announced.Send() }})
+	options := &imapclient.Options{
+		UnilateralDataHandler: &imapclient.UnilateralDataHandler{Mailbox: func(*imapclient.UnilateralDataMailbox) { announced.Send() }},
+		TLSConfig:             w.IMAP.TLS, Dialer: &net.Dialer{Timeout: requestTime},
+	}
+	dial := imapclient.DialStartTLS
+	if w.IMAP.URL.Scheme == "imaps" {
+		dial = imapclient.DialTLS
+	}
+	client, err := dial(address(w.IMAP.URL, map[string]string{"imaps": "993", "imap": "143"}), options)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // ends the waiting command
 	defer stop()
-	if err := r.signIn(ctx, client); err != nil {
+	if err := w.signIn(ctx, client); err != nil {
 		return err
 	}
-	selected, err := client.Select(r.settings.mailbox(), nil).Wait()
+	selected, err := client.Select(w.IMAP.mailbox(), nil).Wait()
 	if err != nil {
 		return fmt.Errorf("open the mailbox: %w", err)
 	}
-	r.worker.settings.Log.Info("reading a mailbox", "host", r.settings.URL.Hostname(), "mailbox", r.settings.mailbox())
+	w.Log.Info("reading a mailbox", "host", w.IMAP.URL.Hostname(), "mailbox", w.IMAP.mailbox())
 	for {
-		if err := r.readNew(ctx, client, selected); err != nil {
+		if err := w.readNew(ctx, client, selected); err != nil {
 			return err
 		}
-		if err := waitForMail(ctx, client, announced, cmp.Or(r.settings.Interval, mailboxInterval)); err != nil {
+		if err := waitForMail(ctx, client, announced, cmp.Or(w.IMAP.Interval, mailboxInterval)); err != nil {
 			return err
 		}
 	}
-}
-
-// connect connects with TLS.
-func (r *mailboxReader) connect(handler *imapclient.UnilateralDataHandler) (*imapclient.Client, error) {
-	options := &imapclient.Options{UnilateralDataHandler: handler, TLSConfig: r.settings.TLS, Dialer: &net.Dialer{Timeout: requestTime}}
-	host := address(r.settings.URL, map[string]string{"imaps": "993", "imap": "143"})
-	if r.settings.URL.Scheme == "imaps" {
-		return imapclient.DialTLS(host, options)
-	}
-	return imapclient.DialStartTLS(host, options)
 }
 
 // waitForMail returns when the server announces a message, and after an interval.
@@ -176,9 +168,9 @@ func waitForMail(ctx context.Context, client *imapclient.Client, announced <-cha
 // readNew reads the messages that arrived since the last call, or since the
 // worker first saw the mailbox. It does not touch older messages. selected is the
 // state of the mailbox when it was opened.
-func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, selected *imap.SelectData) error {
-	name := r.settings.name()
-	box, err := r.worker.store.mailbox(ctx, name)
+func (w *Worker) readNew(ctx context.Context, client *imapclient.Client, selected *imap.SelectData) error {
+	name := w.IMAP.name()
+	box, err := w.store.mailbox(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -187,18 +179,18 @@ func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, 
 			return errors.New("the server does not report the next UID of the mailbox")
 		}
 		if box.firstSeen.IsZero() {
-			box.firstSeen = r.worker.settings.Now()
-		} else if err := r.readRenumbered(ctx, client, name, selected.UIDValidity, box.firstSeen); err != nil {
+			box.firstSeen = w.Now()
+		} else if err := w.readRenumbered(ctx, client, name, selected.UIDValidity, box.firstSeen); err != nil {
 			return err
 		}
 		box.validity, box.uid = selected.UIDValidity, uint32(selected.UIDNext)-1
-		if err := r.worker.store.saveMailbox(ctx, name, box); err != nil {
+		if err := w.store.saveMailbox(ctx, name, box); err != nil {
 			return err
 		}
 	}
 	after := imap.UIDSet{}
 	after.AddRange(imap.UID(box.uid+1), 0) // 0 is the last message, which IMAP includes even if its UID is lower
-	found, err := r.list(ctx, client, after)
+	found, err := listMessages(ctx, client, after)
 	if err != nil {
 		return err
 	}
@@ -206,11 +198,11 @@ func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, 
 		if uint32(m.UID) <= box.uid {
 			continue
 		}
-		if err := r.read(ctx, client, m, name, box.validity); err != nil {
+		if err := w.readMessage(ctx, client, m, name, box.validity); err != nil {
 			return err
 		}
 		box.uid = uint32(m.UID)
-		if err := r.worker.store.saveMailbox(ctx, name, box); err != nil {
+		if err := w.store.saveMailbox(ctx, name, box); err != nil {
 			return err
 		}
 	}
@@ -220,7 +212,7 @@ func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, 
 // readRenumbered reads a mailbox whose UIDs have changed, for example after it was
 // restored from a backup: the unread messages that the server received since the
 // worker first saw the mailbox.
-func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.Client, name string, validity uint32,
+func (w *Worker) readRenumbered(ctx context.Context, client *imapclient.Client, name string, validity uint32,
 	firstSeen time.Time) error {
 	// The search compares dates without regard to time and zone.
 	criteria := &imap.SearchCriteria{NotFlag: []imap.Flag{imap.FlagSeen}, Since: firstSeen.AddDate(0, 0, -1)}
@@ -231,7 +223,7 @@ func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.C
 	if len(unread.AllUIDs()) == 0 {
 		return nil
 	}
-	found, err := r.list(ctx, client, imap.UIDSetNum(unread.AllUIDs()...))
+	found, err := listMessages(ctx, client, imap.UIDSetNum(unread.AllUIDs()...))
 	if err != nil {
 		return err
 	}
@@ -239,15 +231,15 @@ func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.C
 		if m.InternalDate.Before(firstSeen.Truncate(time.Second)) { // IMAP has whole seconds
 			continue
 		}
-		if err := r.read(ctx, client, m, name, validity); err != nil {
+		if err := w.readMessage(ctx, client, m, name, validity); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// list returns the UIDs, sizes and dates of messages that exist, by UID.
-func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uids imap.UIDSet) ([]*imapclient.FetchMessageBuffer, error) {
+// listMessages returns the UIDs, sizes and dates of messages that exist, by UID.
+func listMessages(ctx context.Context, client *imapclient.Client, uids imap.UIDSet) ([]*imapclient.FetchMessageBuffer, error) {
 	found, err := client.Fetch(uids, &imap.FetchOptions{UID: true, RFC822Size: true, InternalDate: true}).Collect()
 	if err != nil {
 		return nil, fmt.Errorf("list the messages: %w", err)
@@ -256,12 +248,12 @@ func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uid
 	return found, ctx.Err()
 }
 
-// read stores a message and marks it as seen. It leaves a message that is too
+// readMessage stores a message and marks it as seen. It leaves a message that is too
 // large unread.
-func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string,
+func (w *Worker) readMessage(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string,
 	validity uint32) error {
-	if m.RFC822Size > r.worker.settings.MaxMessage {
-		r.worker.settings.Log.Warn("message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
+	if m.RFC822Size > w.MaxMessage {
+		w.Log.Warn("message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
 		return nil
 	}
 	set := imap.UIDSetNum(m.UID)
@@ -274,7 +266,7 @@ func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *
 		return nil // it was deleted
 	}
 	origin := fmt.Sprintf("%s %d %d", mailbox, validity, m.UID)
-	if err := r.worker.receive(ctx, received{source: "imap", origin: origin, raw: messages[0].FindBodySection(section)}); err != nil {
+	if err := w.receive(ctx, received{source: "imap", origin: origin, raw: messages[0].FindBodySection(section)}); err != nil {
 		return fmt.Errorf("store a message: %w", err)
 	}
 	seen := imap.StoreFlags{Op: imap.StoreFlagsAdd, Flags: []imap.Flag{imap.FlagSeen}, Silent: true}

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/calendar"
-	"standin/internal/calendar/calendarsync"
 	"standin/internal/store"
 )
 
@@ -53,11 +52,14 @@ func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.
 	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found = applied{}
 		for _, e := range events {
-			organizer, err := organizerOf(ctx, tx, e, by)
-			if err != nil {
-				return err
+			m := meeting{e.Organizer, e.UID}
+			if m.organizer == "" && by.named { // the known one of the same meeting, or else the author
+				if _, err := get(ctx, tx.Reader, []any{&m.organizer}, `SELECT organizer FROM mail_events WHERE uid = $1 AND named = 1
+					ORDER BY assumed, organizer LIMIT 1`, e.UID); err != nil {
+					return err
+				}
 			}
-			m := meeting{organizer, e.UID}
+			m.organizer = cmp.Or(m.organizer, by.address)
 			if !slices.Contains(found.meetings, m) {
 				err := s.saveMeeting(ctx, tx, m, by.quota, now)
 				if rejected, ok := errors.AsType[*RejectedError](err); ok {
@@ -93,17 +95,6 @@ func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.
 		return nil
 	})
 	return found, err
-}
-
-// organizerOf returns the organizer of an event. For an event that names none, it is
-// the known one of the same meeting, or else the author.
-func organizerOf(ctx context.Context, tx *store.Tx, e calendar.Event, by author) (organizer string, err error) {
-	if e.Organizer != "" || !by.named {
-		return cmp.Or(e.Organizer, by.address), nil
-	}
-	_, err = get(ctx, tx.Reader, []any{&organizer}, `SELECT organizer FROM mail_events WHERE uid = $1 AND named = 1 ORDER BY assumed, organizer
-		LIMIT 1`, e.UID)
-	return cmp.Or(organizer, by.address), err
 }
 
 // maxOrganizers limits the organizers of a meeting that may replace each other.
@@ -175,38 +166,11 @@ func (s *Store) saveMeeting(ctx context.Context, tx *store.Tx, m meeting, q quot
 		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $4, updated_at = $5`, newID(), m.organizer, m.uid, q.domain, now)
 }
 
-// checkQuota returns a *RejectedError if the sender domain of a meeting has as many
-// other occurrences within 12 hours of a time as it may have in a day.
-func checkQuota(ctx context.Context, tx *store.Tx, m meeting, e calendarsync.Event, limit int) error {
-	if limit == 0 {
-		return nil
-	}
-	var domain string
-	var count int
-	_, err := get(ctx, tx.Reader, []any{&domain, &count}, `SELECT m.domain, (SELECT COUNT(*) FROM calendar_events e
-			JOIN calendars c ON c.id = e.calendar_id AND c.provider = 'mail'
-			JOIN mail_meetings others ON others.organizer = e.organizer AND others.uid = e.uid
-			WHERE others.domain = m.domain AND others.domain <> '' AND e.problem = '' AND starts_at > $3 AND starts_at < $4
-			AND NOT (e.organizer = $1 AND e.uid = $2 AND original = $5))
-		FROM mail_meetings m WHERE organizer = $1 AND uid = $2`,
-		m.organizer, m.uid, e.Start.Add(-quotaTime/2), e.Start.Add(quotaTime/2), millis(e.Original))
-	if err == nil && domain != "" && count >= limit {
-		return quota{domain, limit}.exceeded()
-	}
-	return err
-}
-
 func millis(at time.Time) int64 {
 	if at.IsZero() {
 		return 0
 	}
 	return at.UnixMilli()
-}
-
-// eventSource is where the latest version of an event is.
-type eventSource struct {
-	original int64
-	message  uuid.UUID
 }
 
 // quotaTime is the time for which quotas count.
@@ -223,7 +187,7 @@ type reading struct {
 // newReading returns a reading that ends after readTime.
 func (w *Worker) newReading() *reading {
 	budget := calendar.NewBudget(time.Now().Add(readTime))
-	return &reading{budget: budget, hosts: w.settings.Policy.MeetingHosts, plans: make(map[uuid.UUID]plan)}
+	return &reading{budget: budget, hosts: w.Policy.MeetingHosts, plans: make(map[uuid.UUID]plan)}
 }
 
 // plan returns the plan of a message whose events were accepted before.
@@ -266,7 +230,11 @@ func readError(err error) error {
 // another organizer. Versions of an occurrence and of the whole series are compared by
 // their times only, because each has its own count of revisions.
 func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []calendar.Event, message uuid.UUID, err error) {
-	sources, err := list(ctx, s.DB.Reader, func(row store.Row) (e eventSource, err error) {
+	type source struct { // of the latest version of an event
+		original int64
+		message  uuid.UUID
+	}
+	sources, err := list(ctx, s.DB.Reader, func(row store.Row) (e source, err error) {
 		err = row.Scan(&e.original, &e.message)
 		return e, err
 	}, `SELECT original, message FROM mail_events e WHERE organizer = $1 AND uid = $2 AND NOT EXISTS (

@@ -83,7 +83,10 @@ func parseHeader(raw []byte) (*content, *message.Entity, error) {
 		subject = c.header.Get("Subject")
 	}
 	c.subject = printable(subject, maxSubject)
-	c.from = c.author()
+	// A message with several authors or From fields has none, because the authenticated one would be unclear.
+	if authors, err := c.header.AddressList("From"); err == nil && len(authors) == 1 && c.header.FieldsByKey("From").Len() == 1 {
+		c.from = strings.ToLower(authors[0].Address)
+	}
 	c.sent, _ = c.header.Date()
 	for _, name := range []string{"In-Reply-To", "References"} {
 		ids, _ := c.header.MsgIDList(name)
@@ -112,20 +115,6 @@ func readEntity(r io.Reader) (*message.Entity, error) {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return entity, nil // a body with an unknown charset or encoding stays as it is
-}
-
-// author returns the address of the From field. A message with several authors
-// or From fields has none, because the authenticated one would be unclear.
-func (c *content) author() string {
-	fields := c.header.FieldsByKey("From")
-	if fields.Len() != 1 {
-		return ""
-	}
-	list, err := c.header.AddressList("From")
-	if err != nil || len(list) != 1 {
-		return ""
-	}
-	return strings.ToLower(list[0].Address)
 }
 
 // read collects the calendars and texts of a part and of the parts in it.

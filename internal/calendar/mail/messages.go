@@ -98,18 +98,6 @@ func saveJudgment(ctx context.Context, tx *store.Tx, id uuid.UUID, j judgment, n
 // a meeting.
 const unused = `next_at IS NULL AND reply_at IS NULL AND NOT EXISTS (SELECT 1 FROM mail_events WHERE mail_events.message = mail_messages.id)`
 
-// purge deletes meetings that are over and messages that were processed, after
-// keepTime.
-func (w *Worker) purge(ctx context.Context) error {
-	before := w.settings.Now().Add(-keepTime)
-	return w.store.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := exec(ctx, tx, `DELETE FROM mail_meetings WHERE next_at IS NULL AND updated_at < $1`, before); err != nil {
-			return err
-		}
-		return exec(ctx, tx, `DELETE FROM mail_messages WHERE received_at < $1 AND `+unused, before)
-	})
-}
-
 // A message's verdict.
 const (
 	waiting  = "waiting"  // still to be processed, or the service cannot be reached
@@ -151,9 +139,9 @@ type queue struct{ name, table, column, condition string }
 // newRunner returns the runner of a queue, in which sender domains take turns. Each domain is after
 // an @: that of a sender whose domain is not known or does not count is empty.
 func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Context, id uuid.UUID) error) *runner.Runner[uuid.UUID] {
-	db, now := w.store.DB, w.settings.Now
+	db, now := w.Store, w.Now
 	return &runner.Runner[uuid.UUID]{
-		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.settings.Log,
+		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.Log,
 		Teams: func(ctx context.Context) ([]string, error) {
 			return list(ctx, db.Reader, func(row store.Row) (domain string, err error) {
 				err = row.Scan(&domain)

@@ -84,11 +84,22 @@ func (s *Store) Login(ctx context.Context, settings IMAPSettings, show func(inst
 		return errors.New("STANDIN_MAIL_IMAP_URL and STANDIN_MAIL_IMAP_OAUTH must be set: the mailbox, and microsoft or google")
 	}
 	ctx = withClient(ctx)
-	request := requestByBrowser
-	if settings.OAuth.Provider == Microsoft {
-		request = requestByDevice
+	config := settings.OAuth.config(settings.URL.Hostname())
+	var token *oauth2.Token
+	var err error
+	if settings.OAuth.Provider == Google {
+		token, err = requestByBrowser(ctx, config, show)
+	} else { // with a code that the user enters in a browser on any device (RFC 8628)
+		device, deviceErr := config.DeviceAuth(ctx)
+		if deviceErr != nil {
+			return fmt.Errorf("start the sign-in: %w", deviceErr)
+		}
+		show(fmt.Sprintf("Open %s in a browser, sign in as the user of the mailbox, and enter the code %s", device.VerificationURI,
+			device.UserCode))
+		if token, err = config.DeviceAccessToken(ctx, device); err != nil {
+			err = fmt.Errorf("finish the sign-in: %w", err)
+		}
 	}
-	token, err := request(ctx, settings.OAuth.config(settings.URL.Hostname()), show)
 	if err != nil {
 		return err
 	}
@@ -96,22 +107,6 @@ func (s *Store) Login(ctx context.Context, settings IMAPSettings, show func(inst
 		return errors.New("the provider granted no lasting access: it sent no refresh token")
 	}
 	return s.saveToken(ctx, settings.name(), token.RefreshToken)
-}
-
-// requestByDevice requests a token with a code that the user enters in a browser on any
-// device (RFC 8628).
-func requestByDevice(ctx context.Context, config *oauth2.Config, show func(string)) (*oauth2.Token, error) {
-	device, err := config.DeviceAuth(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("start the sign-in: %w", err)
-	}
-	show(fmt.Sprintf("Open %s in a browser, sign in as the user of the mailbox, and enter the code %s", device.VerificationURI,
-		device.UserCode))
-	token, err := config.DeviceAccessToken(ctx, device)
-	if err != nil {
-		return nil, fmt.Errorf("finish the sign-in: %w", err)
-	}
-	return token, nil
 }
 
 // requestByBrowser requests a token with a browser on this machine (RFC 8252). Google
@@ -160,15 +155,15 @@ func requestByBrowser(ctx context.Context, config *oauth2.Config, show func(stri
 }
 
 // signIn signs in to the mailbox.
-func (r *mailboxReader) signIn(ctx context.Context, client *imapclient.Client) error {
-	user, advice := r.settings.URL.User.Username(), "check the user in STANDIN_MAIL_IMAP_URL and STANDIN_MAIL_IMAP_PASSWORD"
+func (w *Worker) signIn(ctx context.Context, client *imapclient.Client) error {
+	user, advice := w.IMAP.URL.User.Username(), "check the user in STANDIN_MAIL_IMAP_URL and STANDIN_MAIL_IMAP_PASSWORD"
 	var err error
-	if r.settings.OAuth.Provider == "" {
-		err = client.Login(user, r.settings.Password).Wait()
+	if w.IMAP.OAuth.Provider == "" {
+		err = client.Login(user, w.IMAP.Password).Wait()
 	} else {
 		advice = "run standin mail login"
 		var token string
-		if token, err = r.worker.accessToken(ctx); err == nil {
+		if token, err = w.accessToken(ctx); err == nil {
 			err = client.Authenticate(bearer(client.Caps().Has(imap.AuthCap(sasl.OAuthBearer)), user, token))
 		}
 	}
@@ -202,7 +197,7 @@ func (w *Worker) accessToken(ctx context.Context) (string, error) {
 	w.signingIn.Lock()
 	defer w.signingIn.Unlock()
 	ctx = withClient(ctx)
-	mailbox := w.settings.IMAP
+	mailbox := w.IMAP
 	refresh, err := w.store.token(ctx, mailbox.name())
 	if err != nil {
 		return "", err

@@ -38,8 +38,18 @@ func makePlan(c *content, budget *calendar.Budget) (plan, error) {
 			return plan{}, err
 		}
 	}
-	if len(c.calendars) == 0 {
-		p.problems = append(p.problems, c.missing())
+	switch {
+	case len(c.calendars) > 0:
+	case c.unsealed:
+		p.problem("The message's type is not signed by the sender, so others may have written its calendar.")
+	case c.closed != "":
+		p.problem("%s", c.closed)
+	case len(c.links) == 1:
+		p.problem("The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar.")
+	case len(c.links) > 1:
+		p.problem("The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this address to the meeting, or forward the invitation with its calendar.")
+	default:
+		p.problem("The message is not an invitation: it has neither a calendar (.ics) nor a meeting link.")
 	}
 	for i := range p.events {
 		for _, other := range p.events {
@@ -49,21 +59,6 @@ func makePlan(c *content, budget *calendar.Budget) (plan, error) {
 		}
 	}
 	return p, nil
-}
-
-// missing says what a message without a calendar lacks.
-func (c *content) missing() string {
-	switch {
-	case c.unsealed:
-		return "The message's type is not signed by the sender, so others may have written its calendar."
-	case c.closed != "":
-		return c.closed
-	case len(c.links) == 1:
-		return "The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar."
-	case len(c.links) > 1:
-		return "The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this address to the meeting, or forward the invitation with its calendar."
-	}
-	return "The message is not an invitation: it has neither a calendar (.ics) nor a meeting link."
 }
 
 // addCalendar adds the events of a calendar.
@@ -95,8 +90,16 @@ func (p *plan) addCalendar(c *content, part calendarPart) error {
 		if event.Stamp.IsZero() {
 			event.Stamp = c.sent
 		}
-		if reason := p.unusable(event); reason != "" {
-			p.problem("%s %s.", title(event), reason)
+		p.uids[event.UID] = true
+		switch { // it cannot be told apart from others
+		case len(p.uids) > maxMeetings:
+			p.problem("%s is one of more than %d meetings in this message.", title(event), maxMeetings)
+			continue
+		case event.UID == "" && event.Problem != "":
+			p.problem("%s cannot be used: %s.", title(event), event.Problem)
+			continue
+		case event.UID == "" || len(event.UID) > maxUID:
+			p.problem("%s has no usable UID, so later changes could not be recognized.", title(event))
 			continue
 		}
 		if !event.Cancelled {
@@ -112,38 +115,17 @@ func (p *plan) add(event calendar.Event) {
 	at := slices.IndexFunc(p.events, func(e calendar.Event) bool {
 		return e.Organizer == event.Organizer && e.UID == event.UID && e.Original.Equal(event.Original)
 	})
-	switch {
-	case at < 0:
+	if at < 0 {
 		p.events = append(p.events, event)
-	case compareVersions(event, p.events[at]) > 0:
-		p.events[at] = event
+	} else if known := p.events[at]; cmp.Or(cmp.Compare(event.Sequence, known.Sequence), event.Stamp.Compare(known.Stamp)) > 0 {
+		p.events[at] = event // a later version (RFC 5546, section 2.1.5)
 	}
-}
-
-// compareVersions returns 1 if a is a later version of an event than b, and -1 if it
-// is an earlier one (RFC 5546, section 2.1.5).
-func compareVersions(a, b calendar.Event) int {
-	return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), a.Stamp.Compare(b.Stamp))
 }
 
 func (p *plan) problem(format string, args ...any) {
 	if sentence := fmt.Sprintf(format, args...); !slices.Contains(p.problems, sentence) && len(p.problems) < maxMeetings {
 		p.problems = append(p.problems, sentence)
 	}
-}
-
-// unusable returns why an event cannot be told apart from others, or "".
-func (p *plan) unusable(event calendar.Event) string {
-	p.uids[event.UID] = true
-	switch {
-	case len(p.uids) > maxMeetings:
-		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings)
-	case event.UID == "" && event.Problem != "":
-		return "cannot be used: " + event.Problem
-	case event.UID == "" || len(event.UID) > maxUID:
-		return "has no usable UID, so later changes could not be recognized"
-	}
-	return ""
 }
 
 // complete takes the link of an event that has none from the text of the message, and

@@ -17,7 +17,7 @@ func (w *Worker) process(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	policy := &w.settings.Policy
+	policy := &w.Policy
 	c, err := parseMessage(p.raw, policy.MeetingHosts)
 	if err != nil {
 		return err // it was parsed before
@@ -31,7 +31,7 @@ func (w *Worker) process(ctx context.Context, id uuid.UUID) error {
 		return w.postpone(ctx, p, ignored, readError(err))
 	}
 	plan := policy.filter(c, p.auth, found)
-	applied, err := w.store.apply(ctx, p.id, plan.events, policy.author(c.from), w.settings.Now())
+	applied, err := w.store.apply(ctx, p.id, plan.events, policy.author(c.from), w.Now())
 	if err != nil {
 		return err
 	}
@@ -69,14 +69,19 @@ func (w *Worker) process(ctx context.Context, id uuid.UUID) error {
 // finish saves the verdict of a message, with a reply if its author gets one, and
 // writes its log entry.
 func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, detail string) error {
-	reply, err := w.shouldReply(ctx, p, c)
-	if err != nil {
-		return err
-	}
 	var replyAt any
 	state := ""
-	if reply {
-		replyAt, state = w.settings.Now(), waiting
+	if w.Reply.URL != nil && p.auth.method != "" && c.wantsReply() && !strings.EqualFold(c.from, w.Reply.From) {
+		var same, recent int // only one message with the same ID is replied to
+		if _, err := get(ctx, w.Store.Reader, []any{&same, &recent}, `SELECT
+			(SELECT COUNT(*) FROM mail_messages WHERE sender = $1 AND message_id = $2 AND message_id <> '' AND reply <> '' AND id <> $4),
+			(SELECT COUNT(*) FROM mail_messages WHERE sender = $1 AND received_at > $3 AND reply <> '')`,
+			c.from, c.id, w.Now().Add(-replyTime), p.id); err != nil {
+			return err
+		}
+		if same == 0 && recent < maxReplies {
+			replyAt, state = w.Now(), waiting
+		}
 	}
 	if err := w.store.exec(ctx, `UPDATE mail_messages SET verdict = $2, detail = $3, next_at = NULL,
 		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 ELSE reply_at END
@@ -94,7 +99,7 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 	if ctx.Err() != nil {
 		return err
 	}
-	c, parseErr := parseMessage(p.raw, w.settings.Policy.MeetingHosts)
+	c, parseErr := parseMessage(p.raw, w.Policy.MeetingHosts)
 	if parseErr != nil {
 		c = &content{}
 	}
@@ -105,11 +110,11 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 	if !ok {
 		return err
 	}
-	next := w.settings.Now().Add(backoff(p.attempts))
+	next := w.Now().Add(backoff(p.attempts))
 	if next.After(p.since.Add(retryTime)) || temporary.attempts > 0 && p.attempts+1 >= temporary.attempts {
 		return w.finish(ctx, p, c, verdict, fmt.Sprintf("Given up after %d attempts: %v", p.attempts+1, err))
 	}
-	w.settings.Log.Warn("cannot process message; retrying", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
+	w.Log.Warn("cannot process message; retrying", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
 	return w.store.exec(ctx, `UPDATE mail_messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`,
 		p.id, err.Error(), next)
 }

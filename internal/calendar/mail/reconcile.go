@@ -97,7 +97,7 @@ func eventLabel(e calendar.Event) string {
 func (w *Worker) roll(ctx context.Context, id uuid.UUID) error {
 	var m meeting
 	attempts := 0 // that failed to schedule further occurrences
-	ok, err := get(ctx, w.store.DB.Reader, []any{&m.organizer, &m.uid, &attempts}, `SELECT organizer, uid, attempts FROM mail_meetings
+	ok, err := get(ctx, w.Store.Reader, []any{&m.organizer, &m.uid, &attempts}, `SELECT organizer, uid, attempts FROM mail_meetings
 		WHERE id = $1`, id)
 	if !ok || err != nil {
 		return err
@@ -107,11 +107,11 @@ func (w *Worker) roll(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if temporary, ok := errors.AsType[*temporaryError](err); ok {
-		w.settings.Log.Warn("cannot schedule the occurrences of a meeting; retrying", "uid", m.uid, "attempt", attempts+1, "error", temporary)
-		return w.store.scheduleNext(ctx, m, w.settings.Now().Add(backoff(attempts)), true)
+		w.Log.Warn("cannot schedule the occurrences of a meeting; retrying", "uid", m.uid, "attempt", attempts+1, "error", temporary)
+		return w.store.scheduleNext(ctx, m, w.Now().Add(backoff(attempts)), true)
 	}
 	if len(result.rejections) > 0 {
-		w.settings.Log.Warn("cannot schedule the occurrences of a meeting", "uid", m.uid, "reasons", result.rejections)
+		w.Log.Warn("cannot schedule the occurrences of a meeting", "uid", m.uid, "reasons", result.rejections)
 	}
 	return err
 }
@@ -135,12 +135,12 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message uuid.UUID, re
 }
 
 func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID, read *reading) (result reconciled, err error) {
-	now := w.settings.Now()
-	version, err := revision(ctx, w.store.DB.Reader, m)
+	now := w.Now()
+	version, err := revision(ctx, w.Store.Reader, m)
 	if err != nil {
 		return reconciled{}, err
 	}
-	known, err := w.settings.Jobs.Occurrences(ctx, m.organizer, m.uid)
+	known, err := w.Jobs.Occurrences(ctx, m.organizer, m.uid)
 	if err != nil {
 		return reconciled{}, err
 	}
@@ -173,11 +173,23 @@ func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID
 		return current == version, err
 	}
 	invitation.Admit = func(ctx context.Context, tx *store.Tx, e calendarsync.Event) (bool, error) {
-		err := checkQuota(ctx, tx, m, e, w.settings.Policy.DomainMeetings)
-		rejected, ok := errors.AsType[*RejectedError](err)
-		if !ok {
+		limit := w.Policy.DomainMeetings
+		if limit == 0 {
+			return true, nil
+		}
+		var domain string
+		var count int // of the domain's other occurrences within 12 hours
+		_, err := get(ctx, tx.Reader, []any{&domain, &count}, `SELECT m.domain, (SELECT COUNT(*) FROM calendar_events e
+				JOIN calendars c ON c.id = e.calendar_id AND c.provider = 'mail'
+				JOIN mail_meetings others ON others.organizer = e.organizer AND others.uid = e.uid
+				WHERE others.domain = m.domain AND others.domain <> '' AND e.problem = '' AND starts_at > $3 AND starts_at < $4
+				AND NOT (e.organizer = $1 AND e.uid = $2 AND original = $5))
+			FROM mail_meetings m WHERE organizer = $1 AND uid = $2`,
+			m.organizer, m.uid, e.Start.Add(-quotaTime/2), e.Start.Add(quotaTime/2), millis(e.Original))
+		if err != nil || domain == "" || count < limit {
 			return err == nil, err
 		}
+		rejected := quota{domain, limit}.exceeded()
 		if reason := sentence(title(calendar.Event{Summary: e.Title}), rejected); !slices.Contains(result.rejections, reason) {
 			result.rejections = append(result.rejections, reason)
 		}
@@ -192,7 +204,7 @@ func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID
 			message, o.JobID.String(), o.Kind, o.Event.Title, o.Event.Start, o.Event.Zone)
 	}
 	w.step("before jobs")
-	if err := w.settings.Jobs.SyncInvitation(ctx, invitation); err != nil {
+	if err := w.Jobs.SyncInvitation(ctx, invitation); err != nil {
 		return reconciled{}, err
 	}
 	w.step("after jobs")

@@ -58,23 +58,8 @@ func (s ReplySettings) Check() error {
 	return checkPassword("STANDIN_MAIL_REPLY", s.URL, password)
 }
 
-// shouldReply reports whether the author of a message gets a reply. Lists,
-// automatic messages, bounces and replies to the worker's own messages get none
-// (RFC 3834). Only one message with the same ID is replied to.
-func (w *Worker) shouldReply(ctx context.Context, p pending, c *content) (bool, error) {
-	if w.settings.Reply.URL == nil || p.auth.method == "" || !c.wantsReply() || strings.EqualFold(c.from, w.settings.Reply.From) {
-		return false, nil
-	}
-	var same, recent int
-	_, err := get(ctx, w.store.DB.Reader, []any{&same, &recent}, `SELECT
-		(SELECT COUNT(*) FROM mail_messages WHERE sender = $1 AND message_id = $2 AND message_id <> '' AND reply <> '' AND id <> $4),
-		(SELECT COUNT(*) FROM mail_messages WHERE sender = $1 AND received_at > $3 AND reply <> '')`,
-		c.from, c.id, w.settings.Now().Add(-replyTime), p.id)
-	return same == 0 && recent < maxReplies, err
-}
-
-// wantsReply reports whether a person, or the calendar of one, has sent the
-// message.
+// wantsReply reports whether a person, or the calendar of one, has sent the message. Lists,
+// automatic messages, bounces and replies to the worker's own messages get no reply (RFC 3834).
 func (c *content) wantsReply() bool {
 	for _, name := range []string{"List-Id", "List-Post", "List-Unsubscribe", "Feedback-Id", "X-Loop", "X-Autoreply", "X-Autorespond"} {
 		if c.header.Has(name) {
@@ -124,9 +109,9 @@ type dueReply struct {
 
 // sendReply sends the reply to a message.
 func (w *Worker) sendReply(ctx context.Context, id uuid.UUID) error {
-	now := w.settings.Now()
+	now := w.Now()
 	var r dueReply
-	ok, err := get(ctx, w.store.DB.Reader, []any{
+	ok, err := get(ctx, w.Store.Reader, []any{
 		&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &r.since,
 	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM mail_messages WHERE id = $1`, id)
 	if !ok || err != nil {
@@ -136,9 +121,9 @@ func (w *Worker) sendReply(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	text, err := w.settings.Reply.compose(r, changes, now)
+	text, err := w.Reply.compose(r, changes, now)
 	if err == nil {
-		err = w.settings.Reply.deliver(ctx, []string{r.sender}, text, w.accessToken)
+		err = w.Reply.deliver(ctx, []string{r.sender}, text, w.accessToken)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -150,7 +135,7 @@ func (w *Worker) sendReply(ctx context.Context, id uuid.UUID) error {
 		if at := now.Add(backoff(r.attempts)); at.Before(r.since.Add(retryTime)) && (!errors.As(err, &final) || final.Temporary()) {
 			state, next = waiting, at
 		}
-		w.settings.Log.Warn("cannot send reply", "message", r.message, "attempt", r.attempts+1, "error", err)
+		w.Log.Warn("cannot send reply", "message", r.message, "attempt", r.attempts+1, "error", err)
 	}
 	return w.store.exec(ctx, `UPDATE mail_messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
 		WHERE id = $1`, r.message, state, next)
@@ -205,7 +190,14 @@ func plainMessage(h mail.Header, text string) ([]byte, error) {
 func (s ReplySettings) text(r dueReply, changes []Change) string {
 	var b strings.Builder
 	for _, change := range changes[:min(len(changes), maxListed)] {
-		fmt.Fprintf(&b, "%s: %s, %s\r\n", kindText(change.Kind), cmp.Or(change.Summary, "meeting"), localTime(change.Start, change.Zone))
+		what := strings.ToUpper(change.Kind[:1]) + change.Kind[1:]
+		switch change.Kind {
+		case "free_tier_exhausted":
+			what = "Not scheduled, because this month's free meetings are used up"
+		case "dismissed":
+			what = "Not scheduled, because the bot for this meeting was cancelled by hand"
+		}
+		fmt.Fprintf(&b, "%s: %s, %s\r\n", what, cmp.Or(change.Summary, "meeting"), localTime(change.Start, change.Zone))
 		if s.BaseURL != "" {
 			fmt.Fprintf(&b, "  %s/jobs/%s\r\n", s.BaseURL, change.JobID)
 		}
@@ -226,17 +218,6 @@ func (s ReplySettings) text(r dueReply, changes []Change) string {
 		b.WriteString("\r\n" + strings.ReplaceAll(r.detail, "\n", "\r\n") + "\r\n")
 	}
 	return b.String()
-}
-
-// kindText describes the kind of a change, which is not empty.
-func kindText(kind string) string {
-	switch kind {
-	case "free_tier_exhausted":
-		return "Not scheduled, because this month's free meetings are used up"
-	case "dismissed":
-		return "Not scheduled, because the bot for this meeting was cancelled by hand"
-	}
-	return strings.ToUpper(kind[:1]) + kind[1:]
 }
 
 // shortOffset shortens an offset, such as -07:00.

@@ -279,13 +279,8 @@ func (a *authenticator) readResults(ctx context.Context, host string, results []
 	if passed == "" {
 		return authentication{}, false, nil
 	}
-	return a.readSignatures(host, passed, signer)
-}
-
-// readSignatures returns the authentication by a signature that a trusted host has
-// verified. Because the host does not say which one, it is what all signatures of the
-// signer prove together. DMARC without any signature has passed by SPF.
-func (a *authenticator) readSignatures(host, passed, signer string) (authentication, bool, error) {
+	// The host does not say which signature it has verified, so the authentication is what all signatures of the
+	// signer prove together. DMARC without any signature has passed by SPF.
 	found := authentication{method: passed + ", checked by " + host, sealed: true, addressed: true}
 	signatures := 0
 	for fields := a.content.header.FieldsByKey("DKIM-Signature"); fields.Next(); {

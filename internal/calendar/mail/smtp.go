@@ -64,7 +64,7 @@ type smtpServer struct {
 
 // newSMTPServer opens the listener.
 func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
-	settings := w.settings.SMTP
+	settings := w.SMTP
 	if settings.Hostname == "" {
 		name, err := os.Hostname()
 		if err != nil {
@@ -75,15 +75,15 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 	settings.Rate = cmp.Or(settings.Rate, httpmw.Rate{Requests: 60, Per: time.Minute})
 	s := &smtpServer{
 		worker: w, settings: settings, slots: budget.New(maxReceiving, receivingOf, 0),
-		limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now}),
+		limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.Now}),
 	}
 	s.server = smtp.NewServer(s)
 	s.server.Domain = settings.Hostname
-	s.server.MaxMessageBytes, s.server.MaxRecipients = w.settings.MaxMessage, maxRecipients
+	s.server.MaxMessageBytes, s.server.MaxRecipients = w.MaxMessage, maxRecipients
 	s.server.ReadTimeout, s.server.WriteTimeout = commandTime, commandTime
 	s.server.MaxLineLength = maxLine
 	s.server.EnableSMTPUTF8 = true
-	s.server.ErrorLog = slog.NewLogLogger(w.settings.Log.Handler(), slog.LevelDebug)
+	s.server.ErrorLog = slog.NewLogLogger(w.Log.Handler(), slog.LevelDebug)
 	if settings.CertFile != "" {
 		load := func() (*tls.Certificate, error) {
 			certificate, err := tls.LoadX509KeyPair(settings.CertFile, settings.KeyFile)
@@ -102,7 +102,7 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for mail on %s: %w", settings.Listen, err)
 	}
-	s.listener = &shareListener{Listener: listener, budget: budget.New(maxConnections, connectionsOf, 0), key: w.settings.Policy.shareKey}
+	s.listener = &shareListener{Listener: listener, budget: budget.New(maxConnections, connectionsOf, 0), key: w.Policy.shareKey}
 	return s, nil
 }
 
@@ -116,7 +116,7 @@ func (s *smtpServer) run(ctx context.Context) {
 	})
 	defer stop()
 	if err := s.server.Serve(s.listener); err != nil && ctx.Err() == nil {
-		s.worker.settings.Log.Error("SMTP server stopped", "error", err)
+		s.worker.Log.Error("SMTP server stopped", "error", err)
 	}
 	s.storing.Lock() // for ever
 }
@@ -158,7 +158,7 @@ func (s *smtpSession) Mail(from string, _ *smtp.MailOptions) error {
 
 // Rcpt implements smtp.Session.
 func (s *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if !s.server.worker.settings.Policy.receives(to) {
+	if !s.server.worker.Policy.receives(to) {
 		return errRecipient
 	}
 	return nil
@@ -173,7 +173,7 @@ func (s *smtpSession) Data(r io.Reader) error {
 		return errBusy
 	}
 	defer s.server.storing.RUnlock()
-	release, err := s.server.slots.TryAcquire(worker.settings.Policy.shareKey(s.conn), 1)
+	release, err := s.server.slots.TryAcquire(worker.Policy.shareKey(s.conn), 1)
 	if err != nil {
 		return errBusy
 	}
@@ -185,24 +185,24 @@ func (s *smtpSession) Data(r io.Reader) error {
 	// The end of the worker does not interrupt this; smtpServer.run waits for it.
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
-	m := received{source: "smtp", remote: s.remote.String(), raw: raw, at: worker.settings.Now()}
+	m := received{source: "smtp", remote: s.remote.String(), raw: raw, at: worker.Now()}
 	j, err := worker.judge(ctx, m)
 	if err != nil {
-		worker.settings.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
+		worker.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
 		return errLookup
 	}
 	m.judgment = &j
 	err = worker.receive(ctx, m)
 	if errors.Is(err, errFull) {
-		worker.settings.Log.Error("message refused", "error", err)
+		worker.Log.Error("message refused", "error", err)
 		return errNoSpace
 	}
 	if errors.Is(err, errBacklog) {
-		worker.settings.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
+		worker.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
 		return errRate
 	}
 	if err != nil {
-		worker.settings.Log.Error("cannot store message", "error", err)
+		worker.Log.Error("cannot store message", "error", err)
 		return errBusy
 	}
 	return nil

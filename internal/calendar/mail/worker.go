@@ -74,7 +74,7 @@ func (s Settings) Check() error {
 
 // Worker receives and processes messages.
 type Worker struct {
-	settings Settings
+	Settings
 	store    *Store
 	resolver *resolver
 	server   *smtpServer       // nil without SMTP
@@ -95,7 +95,7 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), step: func(string) {},
+		Settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), step: func(string) {},
 		store: &Store{DB: settings.Store, Sealer: settings.Sealer, maxBytes: settings.MaxBytes},
 	}
 	w.arrivals = w.newRunner(queue{"arrived message", "mail_messages", "next_at", "auth = ''"}, authenticators, authenticators, w.authenticate)
@@ -134,21 +134,29 @@ func (w *Worker) Run(ctx context.Context) {
 	if w.server != nil {
 		parts.Go(func() { w.server.run(ctx) })
 	}
-	if w.settings.IMAP.URL != nil {
-		parts.Go(func() { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx) })
+	if w.IMAP.URL != nil {
+		parts.Go(func() { w.readMailbox(ctx) })
 	}
 	for _, r := range []*runner.Runner[uuid.UUID]{w.arrivals, w.messages, w.meetings, w.replies} {
 		parts.Go(func() { r.Work(ctx) })
 	}
-	runner.Repeat(ctx, w.settings.Now, w.settings.Log, runner.Task{
-		Name: "delete old mail", Every: rollInterval, Run: w.purge,
+	runner.Repeat(ctx, w.Now, w.Log, runner.Task{
+		Name: "delete old mail", Every: rollInterval, Run: func(ctx context.Context) error {
+			before := w.Now().Add(-keepTime) // of meetings that are over and messages that were processed
+			return w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				if err := exec(ctx, tx, `DELETE FROM mail_meetings WHERE next_at IS NULL AND updated_at < $1`, before); err != nil {
+					return err
+				}
+				return exec(ctx, tx, `DELETE FROM mail_messages WHERE received_at < $1 AND `+unused, before)
+			})
+		},
 	})
 }
 
 // receive stores a message that was received, and wakes the worker.
 func (w *Worker) receive(ctx context.Context, m received) error {
 	w.step("received")
-	id, err := w.store.add(ctx, m, w.settings.Now())
+	id, err := w.store.add(ctx, m, w.Now())
 	if err != nil {
 		return err
 	}
