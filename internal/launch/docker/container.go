@@ -30,10 +30,22 @@ func botDir(key launch.Key) string { return path.Join(spoolDir, key.String()) }
 // containerOptions describes an attempt's container. Beyond network, memory and
 // a place for its spool, a bot gets no privileges.
 func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOptions {
-	memory := l.settings.MemoryLimit.Value()
+	// The volume for the spool and, read-only, the folder of the bots' profiles. No two bots share a volume: a bot
+	// must not read what another has recorded.
+	volume := ""
+	if l.Volume != "" {
+		volume = l.Volume + "-" + key.String()
+	}
+	mounts := []mount.Mount{{
+		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.Labels(key)},
+	}}
+	if folder := l.Bot.Profiles; folder != "" {
+		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})
+	}
+	memory := l.MemoryLimit.Value()
 	host := &container.HostConfig{
-		NetworkMode:    container.NetworkMode(l.settings.Network),
-		ExtraHosts:     l.settings.ExtraHosts,
+		NetworkMode:    container.NetworkMode(l.Network),
+		ExtraHosts:     l.ExtraHosts,
 		CapDrop:        []string{"ALL"},
 		SecurityOpt:    []string{"no-new-privileges:true"},
 		ReadonlyRootfs: true,
@@ -41,46 +53,29 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 		ShmSize:        1 << 30,
 		Init:           new(true), // reaps orphaned processes of the browser
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
-		Mounts:         l.mounts(key),
+		Mounts:         mounts,
 		Resources: container.Resources{
-			NanoCPUs: l.settings.CPULimit.ScaledValue(resource.Nano), Memory: memory, MemorySwap: memory, PidsLimit: new(int64(maxProcesses)),
+			NanoCPUs: l.CPULimit.ScaledValue(resource.Nano), Memory: memory, MemorySwap: memory, PidsLimit: new(int64(maxProcesses)),
 		},
 	}
-	if l.settings.Seccomp != "" {
-		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+l.settings.Seccomp)
+	if l.Seccomp != "" {
+		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+l.Seccomp)
 	}
-	command := append(slices.Clone(l.settings.Command), "--config", path.Join(botDir(key), launch.ConfigFile))
+	command := append(slices.Clone(l.Command), "--config", path.Join(botDir(key), launch.ConfigFile))
 	environment := []string{"HOME=/tmp", "TMPDIR=/tmp"}
 	for _, name := range launch.ProxyVariables {
 		environment = append(environment, name+"="+os.Getenv(name)) // an empty one counts as unset
 	}
 	return client.ContainerCreateOptions{
-		Name: l.settings.Name(key),
+		Name: l.Name(key),
 		Config: &container.Config{
-			Image: l.settings.Image, Cmd: command, User: l.settings.User, Labels: l.settings.Labels(key),
+			Image: l.Image, Cmd: command, User: l.User, Labels: l.Labels(key),
 			Env:         environment,
-			StopTimeout: new(int(l.settings.LeaveTime / time.Second)),
+			StopTimeout: new(int(l.LeaveTime / time.Second)),
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // that of the image is for the service
 		},
 		HostConfig: host,
 	}
-}
-
-// mounts returns the volume for the spool and, read-only, the folder of the
-// bots' profiles. No two bots share a volume: a bot must not read what another
-// has recorded.
-func (l *Launcher) mounts(key launch.Key) []mount.Mount {
-	volume := ""
-	if l.settings.Volume != "" {
-		volume = l.settings.Volume + "-" + key.String()
-	}
-	mounts := []mount.Mount{{
-		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.settings.Labels(key)},
-	}}
-	if folder := l.settings.Bot.Profiles; folder != "" {
-		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})
-	}
-	return mounts
 }
 
 // configArchive returns a tar archive of the bot's folder with its
@@ -88,8 +83,8 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 // container reveals no secrets.
 func (l *Launcher) configArchive(a launch.Assignment) (*bytes.Buffer, error) {
 	dir := botDir(a.Key())
-	config, encodeErr := launch.NewBotConfig(a, l.settings.Bot, dir).Encode()
-	uid, gid, userErr := l.settings.UserIDs()
+	config, encodeErr := launch.NewBotConfig(a, l.Bot, dir).Encode()
+	uid, gid, userErr := l.UserIDs()
 	if err := errors.Join(encodeErr, userErr); err != nil {
 		return nil, err
 	}
@@ -101,7 +96,7 @@ func (l *Launcher) configArchive(a launch.Assignment) (*bytes.Buffer, error) {
 		{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o700},
 		{Typeflag: tar.TypeReg, Name: path.Join(folder, launch.ConfigFile), Mode: 0o600, Size: int64(len(config))},
 	} {
-		header.Uid, header.Gid, header.ModTime = int(uid), int(gid), l.settings.Now()
+		header.Uid, header.Gid, header.ModTime = int(uid), int(gid), l.Now()
 		errs = append(errs, archive.WriteHeader(header))
 	}
 	_, err := archive.Write(config)

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -52,12 +53,12 @@ type Registry struct {
 // Launcher starts bots as containers.
 type Launcher struct {
 	*launch.Remote
-	given    Settings // without defaults
-	settings Settings
-	client   *client.Client
+	Settings
+	given  Settings // without defaults
+	client *client.Client
 
 	imageRequests chan chan error // see image.go
-	pull          pullProgress
+	progress      atomic.Value    // string: of pulling the image, completes the sentence "the bots' image …"
 }
 
 // New returns a launcher, which watches the engine until Close and recognizes
@@ -72,7 +73,8 @@ func New(settings Settings) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{given: given, settings: settings, client: client, imageRequests: make(chan chan error)}
+	l := &Launcher{Settings: settings, given: given, client: client, imageRequests: make(chan chan error)}
+	l.progress.Store(notPulling)
 	l.Remote = launch.NewRemote("the Docker engine", engine{l}, settings.RemoteSettings)
 	l.Start(l.serveImage)
 	return l, nil

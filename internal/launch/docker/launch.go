@@ -32,7 +32,7 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 		return l.useExisting(ctx, a, engineError("create the bot's container", err))
 	}
 	for _, warning := range created.Warnings {
-		l.settings.Log.Warn("the Docker engine returned a warning", "job", a.JobID, "attempt", a.Attempt, "warning", warning)
+		l.Log.Warn("the Docker engine returned a warning", "job", a.JobID, "attempt", a.Attempt, "warning", warning)
 	}
 	return l.start(ctx, created.ID, a)
 }
@@ -45,7 +45,7 @@ func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause e
 	key := a.Key()
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	inspected, err := l.client.ContainerInspect(ctx, l.settings.Name(key), client.ContainerInspectOptions{})
+	inspected, err := l.client.ContainerInspect(ctx, l.Name(key), client.ContainerInspectOptions{})
 	if err != nil {
 		return cause
 	}
@@ -53,8 +53,8 @@ func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause e
 	if found.Config == nil || found.State == nil {
 		return cause
 	}
-	if owner, ours := l.settings.ParseLabels(found.Config.Labels); !ours || owner != key {
-		return fmt.Errorf("a container that is not a bot of this service has the name %s; remove it", l.settings.Name(key))
+	if owner, ours := l.ParseLabels(found.Config.Labels); !ours || owner != key {
+		return fmt.Errorf("a container that is not a bot of this service has the name %s; remove it", l.Name(key))
 	}
 	switch found.State.Status {
 	case container.StateCreated:
@@ -95,9 +95,9 @@ type engine struct{ *Launcher }
 // Remove implements launch.Engine: the bot leaves its meeting, or is killed
 // after LeaveTime, and its container is removed with its volume.
 func (e engine) Remove(ctx context.Context, key launch.Key) error {
-	ctx, cancel := context.WithTimeout(ctx, e.settings.LeaveTime+launch.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.LeaveTime+launch.CallTimeout)
 	defer cancel()
-	name, leaveSeconds := e.settings.Name(key), int((e.settings.LeaveTime+time.Second-1)/time.Second)
+	name, leaveSeconds := e.Name(key), int((e.LeaveTime+time.Second-1)/time.Second)
 	_, err := e.client.ContainerStop(ctx, name, client.ContainerStopOptions{Timeout: &leaveSeconds})
 	if err != nil && !errdefs.IsNotFound(err) {
 		return engineError("stop the bot's container", err)

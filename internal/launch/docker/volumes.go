@@ -24,7 +24,7 @@ func (l *Launcher) Spools(ctx context.Context) (map[uuid.UUID]time.Time, error) 
 	}
 	jobs := make(map[uuid.UUID]time.Time)
 	for _, one := range found {
-		key, ours := l.settings.ParseLabels(one.Labels)
+		key, ours := l.ParseLabels(one.Labels)
 		if !ours {
 			continue
 		}
@@ -46,16 +46,12 @@ func (l *Launcher) RemoveSpools(ctx context.Context, jobID uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	var failures []error
 	for _, one := range found {
-		if _, ours := l.settings.ParseLabels(one.Labels); !ours {
-			continue
-		}
-		if err := l.removeVolume(ctx, one.Name); err != nil {
-			failures = append(failures, err)
+		if _, ours := l.ParseLabels(one.Labels); ours {
+			err = errors.Join(err, l.removeVolume(ctx, one.Name))
 		}
 	}
-	return errors.Join(failures...)
+	return err
 }
 
 func (l *Launcher) removeVolume(ctx context.Context, name string) error {
@@ -72,7 +68,7 @@ func (l *Launcher) removeVolume(ctx context.Context, name string) error {
 func (l *Launcher) volumes(ctx context.Context, labels ...string) ([]volume.Volume, error) {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	filters := client.Filters{}.Add("label", append(labels, launch.LabelInstance+"="+l.settings.Instance)...)
+	filters := client.Filters{}.Add("label", append(labels, launch.LabelInstance+"="+l.Instance)...)
 	found, err := l.client.VolumeList(ctx, client.VolumeListOptions{Filters: filters})
 	if err != nil {
 		return nil, engineError("list the spools of bots", err)

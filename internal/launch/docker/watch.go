@@ -28,17 +28,30 @@ func (e engine) Follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream := e.client.Events(ctx, client.EventsListOptions{
-		Filters: client.Filters{}.Add("type", string(events.ContainerEventType)).Add("label", launch.LabelInstance+"="+e.settings.Instance),
+		Filters: client.Filters{}.Add("type", string(events.ContainerEventType)).Add("label", launch.LabelInstance+"="+e.Instance),
 	})
 	if err := e.list(ctx); err != nil {
 		return err
 	}
-	resync := time.NewTicker(e.settings.Resync)
+	resync := time.NewTicker(e.Resync)
 	defer resync.Stop()
 	for {
 		select {
 		case event := <-stream.Messages:
-			e.handleEvent(ctx, event)
+			key, ours := e.ParseLabels(event.Actor.Attributes)
+			switch {
+			case !ours:
+			case event.Action == events.ActionStart:
+				e.Update(key, launch.BotStatus{State: launch.Running})
+			case event.Action == events.ActionDie:
+				code, err := strconv.Atoi(event.Actor.Attributes["exitCode"])
+				if err != nil {
+					code = -1
+				}
+				status := e.inspectExit(ctx, event.Actor.ID, launch.BotStatus{State: launch.Gone, Reason: describeExit(code)})
+				e.Log.Info("bot exited", "job", key.JobID, "attempt", key.Attempt, "reason", status.Reason)
+				e.Update(key, status)
+			}
 		case err := <-stream.Err:
 			if err == nil || errors.Is(err, io.EOF) {
 				err = errors.New("the engine ended the event stream")
@@ -59,7 +72,7 @@ func (l *Launcher) list(ctx context.Context) error {
 	listing, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	found, err := l.client.ContainerList(listing, client.ContainerListOptions{
-		All: true, Filters: client.Filters{}.Add("label", launch.LabelInstance+"="+l.settings.Instance),
+		All: true, Filters: client.Filters{}.Add("label", launch.LabelInstance+"="+l.Instance),
 	})
 	if err != nil {
 		return engineError("list the bots' containers", err)
@@ -69,7 +82,7 @@ func (l *Launcher) list(ctx context.Context) error {
 	var inspecting errgroup.Group
 	inspecting.SetLimit(maxInspections)
 	for _, summary := range found.Items {
-		key, ours := l.settings.ParseLabels(summary.Labels)
+		key, ours := l.ParseLabels(summary.Labels)
 		if !ours {
 			continue
 		}
@@ -105,26 +118,6 @@ func botState(state container.ContainerState) launch.State {
 		return launch.Gone
 	}
 	return launch.Running
-}
-
-// handleEvent updates the tracker with an event.
-func (l *Launcher) handleEvent(ctx context.Context, event events.Message) {
-	key, ours := l.settings.ParseLabels(event.Actor.Attributes)
-	if !ours {
-		return
-	}
-	switch event.Action {
-	case events.ActionStart:
-		l.Update(key, launch.BotStatus{State: launch.Running})
-	case events.ActionDie:
-		code, err := strconv.Atoi(event.Actor.Attributes["exitCode"])
-		if err != nil {
-			code = -1
-		}
-		status := l.inspectExit(ctx, event.Actor.ID, launch.BotStatus{State: launch.Gone, Reason: describeExit(code)})
-		l.settings.Log.Info("bot exited", "job", key.JobID, "attempt", key.Attempt, "reason", status.Reason)
-		l.Update(key, status)
-	}
 }
 
 // inspectExit returns the status of an ended container, or fallback when the
