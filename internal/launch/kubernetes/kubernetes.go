@@ -46,8 +46,8 @@ type Settings struct {
 // Launcher starts bots as Jobs.
 type Launcher struct {
 	*launch.Remote
-	settings Settings
-	cluster  *client
+	Settings
+	cluster *client
 }
 
 // New returns a launcher, which watches the cluster until Close and recognizes
@@ -61,7 +61,7 @@ func New(settings Settings) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{settings: settings, cluster: cluster}
+	l := &Launcher{Settings: settings, cluster: cluster}
 	l.Remote = launch.NewRemote("the Kubernetes cluster", engine{l}, settings.RemoteSettings)
 	l.Start()
 	return l, nil
@@ -143,9 +143,9 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 
 // Check implements launch.RemoteLauncher.
 func (l *Launcher) Check(ctx context.Context) error {
-	found, err := Check(ctx, l.settings)
+	found, err := Check(ctx, l.Settings)
 	if err == nil && len(found.Missing) > 0 {
-		err = fmt.Errorf("the service may not %s in the namespace %q", strings.Join(found.Missing, ", "), l.settings.Namespace)
+		err = fmt.Errorf("the service may not %s in the namespace %q", strings.Join(found.Missing, ", "), l.Namespace)
 	}
 	return err
 }

@@ -39,11 +39,11 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
 	key := a.Key()
 	job := new(batchv1.Job)
-	err := l.cluster.batch.Get().Namespace(l.settings.Namespace).Resource("jobs").Name(l.settings.Name(key)).Do(ctx).Into(job)
+	err := l.cluster.batch.Get().Namespace(l.Namespace).Resource("jobs").Name(l.Name(key)).Do(ctx).Into(job)
 	if err != nil {
 		return clusterError("get the attempt's earlier Job", err)
 	}
-	owner, ours := l.settings.ParseLabels(job.Labels)
+	owner, ours := l.ParseLabels(job.Labels)
 	switch {
 	case !ours || owner != key:
 		return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", job.Name)
@@ -69,16 +69,24 @@ func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job
 func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
 	key := a.Key()
 	l.Launching(key)
-	config, err := launch.NewBotConfig(a, l.settings.Bot, spoolDir).Encode()
+	config, err := launch.NewBotConfig(a, l.Bot, spoolDir).Encode()
 	if err != nil {
 		return l.Discard(ctx, key, err)
 	}
-	err = l.cluster.create(ctx, l.cluster.core, "secrets", newSecret(job, config), new(corev1.Secret))
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: secretName(job), Labels: job.Labels,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID}},
+		},
+		Immutable: new(true),
+		Data:      map[string][]byte{launch.ConfigFile: config},
+	}
+	err = l.cluster.create(ctx, l.cluster.core, "secrets", secret, new(corev1.Secret))
 	if err != nil && !apierrors.IsAlreadyExists(err) { // the name is unique to this Job
 		return l.Discard(ctx, key, clusterError("create the Secret with the bot's configuration", err))
 	}
 	l.Update(key, launch.BotStatus{State: launch.Starting, Reason: noPod}) // before the watcher reports a later state
-	err = l.cluster.batch.Patch(types.MergePatchType).Namespace(l.settings.Namespace).Resource("jobs").Name(job.Name).
+	err = l.cluster.batch.Patch(types.MergePatchType).Namespace(l.Namespace).Resource("jobs").Name(job.Name).
 		Body([]byte(`{"spec":{"suspend":false}}`)).Do(ctx).Error()
 	if err != nil {
 		return l.Discard(ctx, key, clusterError("resume the bot's Job", err))
@@ -93,9 +101,9 @@ type engine struct{ *Launcher }
 // pod is created, then its pods, and waits until none of them runs. The bot
 // leaves its meeting, or is killed after LeaveTime.
 func (e engine) Remove(ctx context.Context, key launch.Key) error {
-	ctx, cancel := context.WithTimeout(ctx, e.settings.LeaveTime+launch.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.LeaveTime+launch.CallTimeout)
 	defer cancel()
-	err := e.cluster.delete(ctx, e.cluster.batch, "jobs", e.settings.Name(key),
+	err := e.cluster.delete(ctx, e.cluster.batch, "jobs", e.Name(key),
 		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}) // also deletes the Job's Secret
 	if err != nil && !apierrors.IsNotFound(err) {
 		return clusterError("delete the bot's Job", err)
@@ -130,12 +138,12 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 // LostAfter, the node is lost and the pod is deleted by force. A bot that still
 // runs there is told to leave as soon as it reaches the service.
 func (l *Launcher) deletePod(ctx context.Context, pod *corev1.Pod) error {
-	grace := int64(l.settings.LeaveTime / time.Second)
+	grace := int64(l.LeaveTime / time.Second)
 	if deleted := pod.DeletionTimestamp; deleted != nil { // the end of its grace period
-		if l.settings.Now().Sub(deleted.Time) < l.settings.LostAfter {
+		if l.Now().Sub(deleted.Time) < l.LostAfter {
 			return nil
 		}
-		l.settings.Log.Warn("force-deleting a bot's pod: its node does not report that it ended", "pod", pod.Name, "node", pod.Spec.NodeName)
+		l.Log.Warn("force-deleting a bot's pod: its node does not report that it ended", "pod", pod.Name, "node", pod.Spec.NodeName)
 		grace = 0
 	}
 	err := l.cluster.delete(ctx, l.cluster.core, "pods", pod.Name,

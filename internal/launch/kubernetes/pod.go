@@ -48,7 +48,7 @@ const extraDeadline = 4 * time.Hour
 
 // labels returns the labels of an attempt's Job and pod.
 func (l *Launcher) labels(key launch.Key) labels.Set {
-	all := l.settings.Labels(key)
+	all := l.Labels(key)
 	all[labelApp] = appName
 	return all
 }
@@ -57,7 +57,7 @@ func (l *Launcher) labels(key launch.Key) labels.Set {
 // Secret exists.
 func (l *Launcher) newJob(a launch.Assignment) *batchv1.Job {
 	key := a.Key()
-	name := l.settings.Name(key)
+	name := l.Name(key)
 	deadline := int64(extraDeadline/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds+a.AutoLeave.AfterMaxSeconds)
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: l.labels(key)},
@@ -67,18 +67,6 @@ func (l *Launcher) newJob(a launch.Assignment) *batchv1.Job {
 			TTLSecondsAfterFinished: new(int32(time.Hour / time.Second)), ActiveDeadlineSeconds: &deadline,
 			Template: l.podTemplate(key, name+"-"+uuid.NewString()[:8]),
 		},
-	}
-}
-
-// newSecret describes the Secret with a bot's configuration. The Job owns it.
-func newSecret(job *batchv1.Job, config []byte) *corev1.Secret {
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: secretName(job), Labels: job.Labels,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID}},
-		},
-		Immutable: new(true),
-		Data:      map[string][]byte{launch.ConfigFile: config},
 	}
 }
 
@@ -96,8 +84,8 @@ func secretName(job *batchv1.Job) string {
 // bot's container and the restrictions of the restricted Pod Security Standard.
 func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplateSpec {
 	base := new(corev1.PodTemplateSpec)
-	if l.settings.Template != nil {
-		base = l.settings.Template.DeepCopy()
+	if l.Template != nil {
+		base = l.Template.DeepCopy()
 	}
 	labels := l.labels(key)
 	for name, value := range base.Labels {
@@ -109,11 +97,14 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.AutomountServiceAccountToken, spec.EnableServiceLinks = new(false), new(false)
 	spec.HostNetwork, spec.HostPID, spec.HostIPC = false, false, false
-	spec.TerminationGracePeriodSeconds = new(int64(l.settings.LeaveTime / time.Second))
-	user, group, _ := l.settings.UserIDs() // New has checked it
+	spec.TerminationGracePeriodSeconds = new(int64(l.LeaveTime / time.Second))
+	user, group, _ := l.UserIDs() // New has checked it
+	seccomp := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	if l.Seccomp != "" {
+		seccomp = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &l.Seccomp}
+	}
 	spec.SecurityContext = &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), RunAsUser: &user, RunAsGroup: &group, FSGroup: &group,
-		SeccompProfile: l.seccomp(),
+		RunAsNonRoot: new(true), RunAsUser: &user, RunAsGroup: &group, FSGroup: &group, SeccompProfile: seccomp,
 	}
 	spec.Volumes = append(spec.Volumes, l.volumes(secret)...)
 	isBot := func(c corev1.Container) bool { return c.Name == containerName }
@@ -123,8 +114,8 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 		spec.Containers = append(spec.Containers, corev1.Container{Name: containerName})
 	}
 	c := &spec.Containers[at]
-	c.Image, c.ImagePullPolicy = l.settings.Image, pullPolicies[l.settings.Pull]
-	c.Args = append(slices.Clone(l.settings.Command), "--config", path.Join(configDir, launch.ConfigFile))
+	c.Image, c.ImagePullPolicy = l.Image, pullPolicies[l.Pull]
+	c.Args = append(slices.Clone(l.Command), "--config", path.Join(configDir, launch.ConfigFile))
 	c.Env = append(c.Env, corev1.EnvVar{Name: "HOME", Value: "/tmp"}, corev1.EnvVar{Name: "TMPDIR", Value: "/tmp"})
 	c.VolumeMounts = append(c.VolumeMounts,
 		corev1.VolumeMount{Name: configVolume, MountPath: configDir, ReadOnly: true},
@@ -139,8 +130,8 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 	// The pod's status includes the end of a failed bot's log, so the launcher
 	// needs no permission to read logs.
 	c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
-	c.Resources.Requests = withQuantities(c.Resources.Requests, l.settings.CPURequest, l.settings.MemoryRequest)
-	c.Resources.Limits = withQuantities(c.Resources.Limits, l.settings.CPULimit, l.settings.MemoryLimit)
+	c.Resources.Requests = withQuantities(c.Resources.Requests, l.CPURequest, l.MemoryRequest)
+	c.Resources.Limits = withQuantities(c.Resources.Limits, l.CPULimit, l.MemoryLimit)
 	annotations := map[string]string{ // autoscalers that make room do not end meetings
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true",
 	}
@@ -161,14 +152,6 @@ func withQuantities(template corev1.ResourceList, cpu, memory resource.Quantity)
 	return all
 }
 
-// seccomp returns the bot's seccomp profile.
-func (l *Launcher) seccomp() *corev1.SeccompProfile {
-	if l.settings.Seccomp == "" {
-		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
-	}
-	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &l.settings.Seccomp}
-}
-
 // volumes returns the volumes that a bot may write to, and its configuration.
 func (l *Launcher) volumes(secret string) []corev1.Volume {
 	empty := func(name string, medium corev1.StorageMedium, mebibytes int) corev1.Volume {
@@ -178,7 +161,7 @@ func (l *Launcher) volumes(secret string) []corev1.Volume {
 	config := &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}
 	return []corev1.Volume{
 		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: config}},
-		empty("spool", corev1.StorageMediumDefault, cmp.Or(l.settings.Bot.SpoolMiB, 8192)+spoolMargin),
+		empty("spool", corev1.StorageMediumDefault, cmp.Or(l.Bot.SpoolMiB, 8192)+spoolMargin),
 		empty("tmp", corev1.StorageMediumDefault, 1024),
 		empty("shm", corev1.StorageMediumMemory, 1024),
 	}

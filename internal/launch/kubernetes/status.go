@@ -32,19 +32,24 @@ func botStatus(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
 		}
 		switch condition.Type {
 		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			return launch.BotStatus{State: launch.Gone, Reason: explain("its Job has failed", condition.Reason, condition.Message)}
+			return gone(explain("its Job has failed", condition.Reason, condition.Message))
 		case batchv1.JobComplete:
-			return launch.BotStatus{State: launch.Gone, Reason: "its container ended with exit code 0"}
+			return gone("its container ended with exit code 0")
 		}
 	}
 	return launch.BotStatus{State: launch.Starting, Reason: noPod}
+}
+
+// gone returns the status of a bot that has ended.
+func gone(reason string) launch.BotStatus {
+	return launch.BotStatus{State: launch.Gone, Reason: reason}
 }
 
 // podStatus returns the status of a bot from its pod.
 func podStatus(pod *corev1.Pod) launch.BotStatus {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed:
-		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
+		return gone(exitReason(pod))
 	case corev1.PodUnknown:
 		return launch.BotStatus{
 			State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message),
@@ -53,12 +58,12 @@ func podStatus(pod *corev1.Pod) launch.BotStatus {
 	if pod.Status.Reason == "NodeLost" {
 		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}
 	}
-	container := botContainer(pod)
+	container, grace := botContainer(pod), pod.DeletionGracePeriodSeconds
 	switch {
 	case container != nil && container.State.Terminated != nil: // the phase changes later
-		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
-	case deletedByForce(pod):
-		return launch.BotStatus{State: launch.Gone, Reason: disruptionReason(pod)}
+		return gone(exitReason(pod))
+	case pod.DeletionTimestamp != nil && grace != nil && *grace == 0: // its node was not waited for, and the Job controller may keep it
+		return gone(disruptionReason(pod))
 	case container != nil && container.State.Running != nil:
 		return launch.BotStatus{State: launch.Running}
 	}
@@ -106,7 +111,12 @@ func exitReason(pod *corev1.Pod) string {
 	exit := container.State.Terminated
 	switch {
 	case exit.Reason == "OOMKilled":
-		reasons = append(reasons, "it ran out of memory and was killed"+describeMemoryLimit(pod))
+		reasons = append(reasons, "it ran out of memory and was killed")
+		for _, container := range pod.Spec.Containers {
+			if limit, ok := container.Resources.Limits[corev1.ResourceMemory]; ok && container.Name == containerName {
+				reasons = append(reasons, "its container may use "+limit.String())
+			}
+		}
 	case exit.Reason != "" && exit.Reason != "Error" && exit.Reason != "Completed":
 		reasons = append(reasons, fmt.Sprintf("its container ended with exit code %d (%s)", exit.ExitCode, exit.Reason))
 	case exit.Signal != 0:
@@ -118,26 +128,6 @@ func exitReason(pod *corev1.Pod) string {
 		reasons = append(reasons, "its log ends: "+tail)
 	}
 	return strings.Join(reasons, "; ")
-}
-
-// deletedReason explains the end of a bot whose pod was deleted. job may be nil.
-func deletedReason(pod *corev1.Pod, job *batchv1.Job) string {
-	if job != nil {
-		if status := botStatus(job, nil); status.State == launch.Gone {
-			return status.Reason
-		}
-	}
-	if status := podStatus(pod); status.State == launch.Gone {
-		return status.Reason
-	}
-	return disruptionReason(pod)
-}
-
-// deletedByForce reports whether a pod was deleted without waiting for its node.
-// The Job controller may keep its record for a while.
-func deletedByForce(pod *corev1.Pod) bool {
-	grace := pod.DeletionGracePeriodSeconds
-	return pod.DeletionTimestamp != nil && grace != nil && *grace == 0
 }
 
 // disruptionReason explains why a pod was deleted while its bot ran.
@@ -167,17 +157,6 @@ func botContainer(pod *corev1.Pod) *corev1.ContainerStatus {
 		}
 	}
 	return nil
-}
-
-// describeMemoryLimit returns a clause with the memory limit of the bot's
-// container; "" when it has none.
-func describeMemoryLimit(pod *corev1.Pod) string {
-	for _, container := range pod.Spec.Containers {
-		if limit, ok := container.Resources.Limits[corev1.ResourceMemory]; ok && container.Name == containerName {
-			return "; its container may use " + limit.String()
-		}
-	}
-	return ""
 }
 
 // explain adds the cluster's reason and message to a sentence.

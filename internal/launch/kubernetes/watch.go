@@ -40,7 +40,7 @@ func (s *snapshot) putPod(key launch.Key, pod *corev1.Pod) {
 // Follow implements launch.Engine. It ends after Resync at the latest, because a
 // broken connection cannot be told from one without events.
 func (e engine) Follow(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.settings.Resync+launch.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.Resync+launch.CallTimeout)
 	defer cancel()
 	current, err := e.list(ctx)
 	if err != nil {
@@ -74,12 +74,12 @@ func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 		jobsVersion: jobs.ResourceVersion, podsVersion: pods.ResourceVersion,
 	}
 	for i := range jobs.Items {
-		if key, ours := l.settings.ParseLabels(jobs.Items[i].Labels); ours {
+		if key, ours := l.ParseLabels(jobs.Items[i].Labels); ours {
 			current.jobs[key] = &jobs.Items[i]
 		}
 	}
 	for i := range pods.Items {
-		if key, ours := l.settings.ParseLabels(pods.Items[i].Labels); ours {
+		if key, ours := l.ParseLabels(pods.Items[i].Labels); ours {
 			current.putPod(key, &pods.Items[i])
 		}
 	}
@@ -100,7 +100,7 @@ func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 
 // instanceLabels returns the labels of all Jobs and pods of this instance.
 func (l *Launcher) instanceLabels() labels.Set {
-	return labels.Set{launch.LabelInstance: l.settings.Instance}
+	return labels.Set{launch.LabelInstance: l.Instance}
 }
 
 // watch updates the tracker with changes until one of its watches times out or is
@@ -108,7 +108,7 @@ func (l *Launcher) instanceLabels() labels.Set {
 func (l *Launcher) watch(ctx context.Context, current *snapshot) error {
 	options := metav1.ListOptions{
 		LabelSelector: l.instanceLabels().String(), AllowWatchBookmarks: true,
-		TimeoutSeconds: new(int64(l.settings.Resync / time.Second)), ResourceVersion: current.jobsVersion,
+		TimeoutSeconds: new(int64(l.Resync / time.Second)), ResourceVersion: current.jobsVersion,
 	}
 	jobs, err := l.cluster.watch(ctx, l.cluster.batch, "jobs", options)
 	if err != nil {
@@ -128,50 +128,52 @@ func (l *Launcher) watch(ctx context.Context, current *snapshot) error {
 		case event, open = <-jobs.ResultChan():
 		case event, open = <-pods.ResultChan():
 		}
-		switch {
-		case !open:
+		if !open {
 			return nil
-		case event.Type == watch.Error:
+		}
+		if event.Type == watch.Error {
 			return apierrors.FromObject(event.Object)
-		case event.Type != watch.Bookmark:
-			switch changed := event.Object.(type) {
-			case *batchv1.Job:
-				if key, ours := l.settings.ParseLabels(changed.Labels); ours {
-					l.handleJob(current, key, changed, event.Type == watch.Deleted)
-				}
-			case *corev1.Pod:
-				if key, ours := l.settings.ParseLabels(changed.Labels); ours {
-					l.handlePod(current, key, changed, event.Type == watch.Deleted)
-				}
+		}
+		object, ok := event.Object.(metav1.Object)
+		if !ok || event.Type == watch.Bookmark {
+			continue
+		}
+		key, ours := l.ParseLabels(object.GetLabels())
+		if !ours {
+			continue
+		}
+		deleted := event.Type == watch.Deleted
+		switch changed := event.Object.(type) {
+		case *batchv1.Job:
+			current.jobs[key] = changed
+			if deleted {
+				delete(current.jobs, key)
 			}
+			switch {
+			case isSuspended(changed):
+			case !deleted:
+				l.Update(key, current.status(key))
+			case len(current.pods[key]) == 0: // otherwise the pod's end is still to come
+				l.Update(key, gone("its Job was deleted, and not by Standin"))
+			}
+		case *corev1.Pod:
+			current.putPod(key, changed)
+			if !deleted {
+				l.Update(key, current.status(key))
+				continue
+			}
+			if delete(current.pods[key], changed.Name); len(current.pods[key]) > 0 {
+				continue
+			}
+			delete(current.pods, key)
+			reason, job := disruptionReason(changed), current.jobs[key]
+			if status := podStatus(changed); status.State == launch.Gone {
+				reason = status.Reason
+			}
+			if job != nil && botStatus(job, nil).State == launch.Gone {
+				reason = botStatus(job, nil).Reason
+			}
+			l.Update(key, gone(reason))
 		}
 	}
-}
-
-func (l *Launcher) handleJob(current *snapshot, key launch.Key, job *batchv1.Job, deleted bool) {
-	if deleted {
-		delete(current.jobs, key)
-		if len(current.pods[key]) == 0 && !isSuspended(job) { // otherwise the pod's end is still to come
-			l.Update(key, launch.BotStatus{State: launch.Gone, Reason: "its Job was deleted, and not by Standin"})
-		}
-		return
-	}
-	current.jobs[key] = job
-	if !isSuspended(job) {
-		l.Update(key, current.status(key))
-	}
-}
-
-func (l *Launcher) handlePod(current *snapshot, key launch.Key, pod *corev1.Pod, deleted bool) {
-	current.putPod(key, pod)
-	if deleted {
-		delete(current.pods[key], pod.Name)
-		if len(current.pods[key]) > 0 {
-			return
-		}
-		delete(current.pods, key)
-		l.Update(key, launch.BotStatus{State: launch.Gone, Reason: deletedReason(pod, current.jobs[key])})
-		return
-	}
-	l.Update(key, current.status(key))
 }
