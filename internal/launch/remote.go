@@ -209,25 +209,22 @@ func (r *Remote) Listed(all map[Key]BotStatus, keys []Key, version uint64) {
 
 // watch follows the engine until ctx ends.
 func (r *Remote) watch(ctx context.Context) {
-	task := runner.Task{Name: "watch " + r.name, Run: r.follow}
+	task := runner.Task{Name: "watch " + r.name, Run: func(ctx context.Context) error {
+		began := r.settings.Now()
+		err := r.engine.Follow(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil //nolint:nilerr // it was stopped
+		}
+		r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
+		if r.settings.Now().Sub(began) > maxRetryDelay { // the connection had been good: a new one is tried at once
+			r.settings.Log.Warn("cannot watch "+r.name, "error", err)
+			return nil
+		}
+		return err
+	}}
 	watching := runner.Periodic(1, time.Now, r.settings.Log, func(context.Context) ([]runner.Task, error) { return []runner.Task{task}, nil })
 	watching.MinPause, watching.MaxPause = minRetryDelay, maxRetryDelay
 	watching.Work(ctx)
-}
-
-// follow follows the engine until its connection ends.
-func (r *Remote) follow(ctx context.Context) error {
-	began := r.settings.Now()
-	err := r.engine.Follow(ctx)
-	if err == nil || ctx.Err() != nil {
-		return nil //nolint:nilerr // it was stopped
-	}
-	r.Disconnected(fmt.Sprintf("its state is unknown since %s: %s", r.settings.Now().UTC().Format(time.RFC3339), Shorten(err.Error())))
-	if r.settings.Now().Sub(began) > maxRetryDelay { // the connection had been good: a new one is tried at once
-		r.settings.Log.Warn("cannot watch "+r.name, "error", err)
-		return nil
-	}
-	return err
 }
 
 // cleanUp removes bots whose attempt is over: after the database was restored

@@ -81,8 +81,8 @@ func (t *Tracker) Launching(key Key) {
 func (t *Tracker) LaunchFailed(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.version++
-	t.bots[key] = trackedBot{BotStatus: BotStatus{State: NotStarted}, updatedAt: t.now(), version: t.version}
+	delete(t.bots, key)
+	t.setLocked(key, BotStatus{State: NotStarted})
 }
 
 // Update records the status of one bot. Gone is final and keeps its first

@@ -45,7 +45,7 @@ type Settings struct {
 // process group of its own, so that it outlives the service. A restarted service
 // recognizes a bot by the lock on the bot's folder.
 type Launcher struct {
-	settings Settings
+	Settings
 	confined bool // bots have no access to files of others
 	closing  chan struct{}
 	watchers sync.WaitGroup
@@ -55,7 +55,16 @@ type Launcher struct {
 // running.
 func New(settings Settings) (*Launcher, error) {
 	settings.LeaveTime = cmp.Or(settings.LeaveTime, launch.DefaultLeaveTime)
-	l := &Launcher{settings: settings, confined: canConfine(settings), closing: make(chan struct{})}
+	l := &Launcher{Settings: settings, closing: make(chan struct{})}
+	// Confined programs cannot use setuid programs, so Chromium's sandbox needs user namespaces then.
+	switch {
+	case confine.Version() == 0:
+		l.Log.Warn("bots can read the service's files, because this system has no Landlock; see /docs/guide/security.html#who-can-do-what of the service")
+	case os.Geteuid() != 0 && !l.Bot.NoSandbox && !confine.UserNamespaces():
+		l.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see /docs/guide/security.html#who-can-do-what of the service")
+	default:
+		l.confined = true
+	}
 	if err := os.MkdirAll(settings.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the bots: %w", err)
 	}
@@ -80,29 +89,15 @@ func New(settings Settings) (*Launcher, error) {
 	return l, nil
 }
 
-// canConfine reports whether bots are confined. Confined programs cannot use
-// setuid programs, so Chromium's sandbox needs user namespaces then.
-func canConfine(settings Settings) bool {
-	switch {
-	case confine.Version() == 0:
-		settings.Log.Warn("bots can read the service's files, because this system has no Landlock; see /docs/guide/security.html#who-can-do-what of the service")
-		return false
-	case os.Geteuid() != 0 && !settings.Bot.NoSandbox && !confine.UserNamespaces():
-		settings.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see /docs/guide/security.html#who-can-do-what of the service")
-		return false
-	}
-	return true
-}
-
 // access returns the files that a bot may use besides the system's. Temporary
 // files of Chromium and of its virtual display are in the folder for those; as root,
 // the display keeps keyboards in /var/lib/xkb.
 func (l *Launcher) access(key launch.Key) confine.Access {
 	access := confine.Access{
-		Read:  []string{l.settings.Executable, l.settings.Bot.Profiles},
+		Read:  []string{l.Executable, l.Bot.Profiles},
 		Write: []string{l.folder(key), os.TempDir(), "/tmp", "/var/lib/xkb"},
 	}
-	if browser, err := exec.LookPath(l.settings.Bot.Browser); err == nil {
+	if browser, err := exec.LookPath(l.Bot.Browser); err == nil {
 		access.Read = append(access.Read, filepath.Dir(browser))
 		if target, err := filepath.EvalSymlinks(browser); err == nil {
 			access.Read = append(access.Read, filepath.Dir(target))
@@ -119,8 +114,8 @@ func (l *Launcher) Close() {
 
 // Launch implements launch.Launcher.
 func (l *Launcher) Launch(_ context.Context, a launch.Assignment) error {
-	if l.settings.Check != nil {
-		if err := l.settings.Check(); err != nil {
+	if l.Check != nil {
+		if err := l.Check(); err != nil {
 			return err
 		}
 	}
@@ -129,7 +124,7 @@ func (l *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create the bot's folder: %w", err)
 	}
-	config, err := launch.NewBotConfig(a, l.settings.Bot, dir).Encode()
+	config, err := launch.NewBotConfig(a, l.Bot, dir).Encode()
 	if err != nil {
 		return err
 	}
@@ -137,38 +132,32 @@ func (l *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	if err := os.WriteFile(path, config, 0o600); err != nil {
 		return fmt.Errorf("write the bot's configuration: %w", err)
 	}
-	if err := l.start(key, path); err != nil {
+	log, err := os.OpenFile(filepath.Join(dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		defer log.Close() // the bot inherits its own descriptor
+		// The bot outlives this call and the service, so it gets no caller's context.
+		cmd := exec.CommandContext(context.Background(), l.Executable, "bot", "--config", path)
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+			name, _, _ := strings.Cut(variable, "=")
+			return !slices.Contains(inherited, name) && !strings.HasPrefix(name, "LC_")
+		})
+		cmd.Stdout, cmd.Stderr = log, log
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if l.confined {
+			err = confine.Start(cmd, l.access(key))
+		} else {
+			err = cmd.Start()
+		}
+		if err == nil {
+			pid := cmd.Process.Pid
+			l.watch(key, pid, hasExited(pid))
+			err = cmd.Process.Release() // hasExited waits for the process
+		}
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("start the bot: %w", err), os.Remove(path))
 	}
 	return nil
-}
-
-// start starts the bot with the configuration at path.
-func (l *Launcher) start(key launch.Key, path string) error {
-	log, err := os.OpenFile(filepath.Join(l.folder(key), LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close() // the bot inherits its own descriptor
-	// The bot outlives this call and the service, so it gets no caller's context.
-	cmd := exec.CommandContext(context.Background(), l.settings.Executable, "bot", "--config", path)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return !slices.Contains(inherited, name) && !strings.HasPrefix(name, "LC_")
-	})
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if l.confined {
-		err = confine.Start(cmd, l.access(key))
-	} else {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return err
-	}
-	pid := cmd.Process.Pid
-	l.watch(key, pid, hasExited(pid))
-	return cmd.Process.Release() // hasExited waits for the process
 }
 
 // State implements launch.Launcher.
@@ -176,7 +165,7 @@ func (l *Launcher) State(jobID uuid.UUID, attempt int) launch.State {
 	pid, existed, err := lockOwner(l.folder(launch.Key{JobID: jobID, Attempt: attempt}))
 	switch {
 	case err != nil:
-		l.settings.Log.Error("cannot determine whether a bot runs", "job", jobID, "attempt", attempt, "error", err)
+		l.Log.Error("cannot determine whether a bot runs", "job", jobID, "attempt", attempt, "error", err)
 		return launch.Unknown
 	case !existed:
 		return launch.NotStarted
@@ -192,25 +181,17 @@ func (l *Launcher) Reason(jobID uuid.UUID, attempt int) string {
 	if l.State(jobID, attempt) != launch.Gone {
 		return ""
 	}
-	log, err := readEnd(filepath.Join(l.folder(launch.Key{JobID: jobID, Attempt: attempt}), LogFile), launch.MaxLogTail)
+	file, err := os.Open(filepath.Join(l.folder(launch.Key{JobID: jobID, Attempt: attempt}), LogFile))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	_, _ = file.Seek(-launch.MaxLogTail, io.SeekEnd) // a shorter log is read from its beginning
+	log, err := io.ReadAll(io.LimitReader(file, launch.MaxLogTail))
 	if err != nil || len(log) == 0 {
 		return ""
 	}
 	return "its log ends: " + launch.LogTail(log)
-}
-
-// readEnd reads at most limit bytes from the end of a file.
-func readEnd(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
 }
 
 // Stop implements launch.Launcher: SIGTERM makes the bot leave its meeting; after
@@ -229,7 +210,7 @@ func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
 		if err := syscall.Kill(target, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("signal the bot's process %d: %w", pid, err)
 		}
-		if waitUnlocked(ctx, dir, l.settings.LeaveTime) {
+		if waitUnlocked(ctx, dir, l.LeaveTime) {
 			killGroup(pid)
 			return nil
 		}
@@ -255,12 +236,8 @@ func waitUnlocked(ctx context.Context, dir string, timeout time.Duration) bool {
 	}
 }
 
-// exitCheck reports without blocking whether a bot has ended, and its exit status
-// if it is known.
-type exitCheck func() (status string, ended bool)
-
-// hasExited returns the check of a child of this process.
-func hasExited(pid int) exitCheck {
+// hasExited returns what watch checks of a child of this process.
+func hasExited(pid int) func() (status string, ended bool) {
 	return func() (string, bool) {
 		var status syscall.WaitStatus
 		switch found, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); {
@@ -275,8 +252,9 @@ func hasExited(pid int) exitCheck {
 	}
 }
 
-// watch reports the exit of a bot.
-func (l *Launcher) watch(key launch.Key, pid int, check exitCheck) {
+// watch reports the exit of a bot. check reports without blocking whether the bot has ended, and
+// its exit status if it is known.
+func (l *Launcher) watch(key launch.Key, pid int, check func() (status string, ended bool)) {
 	l.watchers.Go(func() {
 		ticker := time.NewTicker(pollInterval)
 		defer ticker.Stop()
@@ -296,14 +274,14 @@ func (l *Launcher) watch(key launch.Key, pid int, check exitCheck) {
 
 // exited handles the exit of a bot.
 func (l *Launcher) exited(key launch.Key, pid int, status string) {
-	log := l.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
+	log := l.Log.With("job", key.JobID, "attempt", key.Attempt)
 	log.Info("bot exited", "status", status)
 	killGroup(pid)
 	// A bot that ended before it read its configuration has left it.
 	if err := os.RemoveAll(filepath.Join(l.folder(key), launch.ConfigFile)); err != nil {
 		log.Error("cannot remove the bot's configuration, which contains secrets", "error", err)
 	}
-	l.settings.OnExit(key.JobID, key.Attempt)
+	l.OnExit(key.JobID, key.Attempt)
 }
 
 // killGroup kills the processes that a bot left in its group, such as a browser
@@ -315,7 +293,7 @@ func killGroup(pid int) {
 }
 
 // folder returns the folder of a bot's files.
-func (l *Launcher) folder(key launch.Key) string { return filepath.Join(l.settings.Dir, key.String()) }
+func (l *Launcher) folder(key launch.Key) string { return filepath.Join(l.Dir, key.String()) }
 
 // inherited are the environment variables that a bot gets from the service, beside those of the locale.
 var inherited = append([]string{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,7 @@ func (e *exitResult) Error() string { return "visit ended: " + e.detail }
 type bot struct {
 	assignment launch.Assignment
 	options    options
-	settings   Settings
+	Settings
 
 	clock        botClock
 	commandQueue *commandQueue
@@ -71,7 +72,7 @@ type bot struct {
 func newBot(a launch.Assignment, opts options, settings Settings) *bot {
 	isTrue := func(option *bool) bool { return option != nil && *option }
 	return &bot{
-		assignment: a, options: opts, settings: settings,
+		assignment: a, options: opts, Settings: settings,
 		clock:        botClock{clock: settings.Clock, speed: opts.speed},
 		commandQueue: &commandQueue{added: retry.NewSignal(), seen: make(map[string]bool)},
 		shown:        make(map[ingest.CommandKind]ingest.EventData),
@@ -203,8 +204,12 @@ func (b *bot) wait(ctx context.Context, length time.Duration) error {
 			if err != nil && !errors.As(err, new(*exitResult)) {
 				return err
 			}
-			if ackErr := b.acknowledge(ctx, command, failure); ackErr != nil {
-				return ackErr
+			beat := ingest.Heartbeat{Acked: []string{command.ID}}
+			if failure != "" {
+				beat.Failed = map[string]string{command.ID: failure}
+			}
+			if _, err := b.beat(ctx, beat, 0); err != nil {
+				return fmt.Errorf("acknowledge %s: %w", command.Kind, err)
 			}
 			if err != nil {
 				return err

@@ -53,7 +53,7 @@ func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
 	for _, event := range events {
 		var response ingest.EventResponse
 		err := retryRequest(ctx, func() (err error) {
-			response, err = b.settings.Service.Ingest(ctx, b.sender(), event)
+			response, err = b.Service.Ingest(ctx, b.sender(), event)
 			return err
 		})
 		if err != nil {
@@ -84,7 +84,7 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 // reports that it has only commands that were queued before.
 func (b *bot) beat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (repeated bool, err error) {
 	err = retryRequest(ctx, func() error {
-		response, err := b.settings.Service.Heartbeat(ctx, b.sender(), beat, wait)
+		response, err := b.Service.Heartbeat(ctx, b.sender(), beat, wait)
 		b.watched.Store(response.Screenshots)
 		repeated = !b.commandQueue.add(response.Commands) && len(response.Commands) > 0
 		return err
@@ -105,18 +105,6 @@ func (b *bot) sendRosters(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// acknowledge reports the outcome of a command; failure is empty for an executed one.
-func (b *bot) acknowledge(ctx context.Context, command ingest.Command, failure string) error {
-	beat := ingest.Heartbeat{Acked: []string{command.ID}}
-	if failure != "" {
-		beat.Failed = map[string]string{command.ID: failure}
-	}
-	if _, err := b.beat(ctx, beat, 0); err != nil {
-		return fmt.Errorf("acknowledge %s: %w", command.Kind, err)
-	}
-	return nil
 }
 
 // uploadRecording uploads the recording and its report.
@@ -151,12 +139,12 @@ func (b *bot) uploadReport(ctx context.Context, files ...recording.File) error {
 
 func (b *bot) upload(ctx context.Context, name, sha256Hex string, size int64, open func() io.ReadCloser) error {
 	err := retryRequest(ctx, func() error {
-		if _, err := b.settings.Service.AdmitUpload(ctx, b.sender()); err != nil {
+		if _, err := b.Service.AdmitUpload(ctx, b.sender()); err != nil {
 			return err
 		}
 		content := open()
 		defer content.Close()
-		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, content, sha256Hex, size)
+		_, err := b.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, content, sha256Hex, size)
 		return err
 	})
 	if err != nil {

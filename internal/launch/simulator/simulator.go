@@ -58,8 +58,8 @@ type Settings struct {
 // restart the dispatcher notices that they are silent and starts another
 // attempt.
 type Launcher struct {
-	settings Settings
-	running  sync.WaitGroup
+	Settings
+	running sync.WaitGroup
 
 	mu       sync.Mutex
 	closed   bool
@@ -78,10 +78,10 @@ type process struct {
 // New returns a simulator, which the caller must close.
 func New(settings Settings) *Launcher {
 	settings.MaxBots, settings.Clock = cmp.Or(settings.MaxBots, defaultMaxBots), cmp.Or[Clock](settings.Clock, wallClock{})
-	return &Launcher{settings: settings, bots: make(map[launch.Key]*process)}
+	return &Launcher{Settings: settings, bots: make(map[launch.Key]*process)}
 }
 
-// Launch implements launch.Launcher.
+// Launch implements launch.Launcher. A bot that is running is not started again.
 func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	opts, err := parseOptions(a.Options.Simulate, a.Metadata)
 	if err != nil {
@@ -90,29 +90,16 @@ func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	if opts.launchFails {
 		return errors.New("the simulated outcome has no bot")
 	}
-	// The bot outlives this call.
-	ctx, end := context.WithCancel(context.Background())
-	p := &process{end: end, ended: make(chan struct{})}
-	started, err := s.start(a.Key(), p, func() { s.run(ctx, a, opts, p) })
-	if !started {
-		end()
-	}
-	return err
-}
-
-// start runs a bot if there is capacity. A bot that is running is not started
-// again.
-func (s *Launcher) start(key launch.Key, p *process, run func()) (started bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return false, errors.New("the simulator is closing")
+		return errors.New("the simulator is closing")
 	}
-	if p, ok := s.bots[key]; ok && p.endedAt.IsZero() {
-		return false, nil
+	if p, ok := s.bots[a.Key()]; ok && p.endedAt.IsZero() {
+		return nil
 	}
-	if s.count >= s.settings.MaxBots {
-		return false, fmt.Errorf("%d simulated bots run already", s.count)
+	if s.count >= s.MaxBots {
+		return fmt.Errorf("%d simulated bots run already", s.count)
 	}
 	if now := time.Now(); now.Sub(s.forgotAt) > time.Minute {
 		s.forgotAt = now
@@ -122,23 +109,25 @@ func (s *Launcher) start(key launch.Key, p *process, run func()) (started bool, 
 			}
 		}
 	}
-	s.bots[key] = p
+	ctx, end := context.WithCancel(context.Background()) // the bot outlives this call
+	p := &process{end: end, ended: make(chan struct{})}
+	s.bots[a.Key()] = p
 	s.count++
-	s.running.Go(run)
-	return true, nil
+	s.running.Go(func() { s.run(ctx, a, opts, p) })
+	return nil
 }
 
 // run runs a bot.
 func (s *Launcher) run(ctx context.Context, a launch.Assignment, opts options, p *process) {
-	err := newBot(a, opts, s.settings).run(ctx)
+	err := newBot(a, opts, s.Settings).run(ctx)
 	p.end()
-	s.settings.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", opts.name, "error", err)
+	s.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", opts.name, "error", err)
 	s.mu.Lock()
 	p.endedAt = time.Now()
 	s.count--
 	close(p.ended)
 	s.mu.Unlock()
-	s.settings.OnExit(a.JobID, a.Attempt)
+	s.OnExit(a.JobID, a.Attempt)
 }
 
 // State implements launch.Launcher.

@@ -164,7 +164,7 @@ func (b *bot) sendTexts(ctx context.Context) error {
 	}
 	message := ingest.Texts{Texts: texts}
 	err := retryRequest(ctx, func() error {
-		_, err := b.settings.Service.IngestTexts(ctx, b.sender(), message)
+		_, err := b.Service.IngestTexts(ctx, b.sender(), message)
 		return err
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func (b *bot) sendPicture(ctx context.Context) error {
 	}
 	image, err := pictures.ReadFile(fmt.Sprintf("pictures/%02d.jpg", number+1))
 	if err == nil {
-		err = b.settings.Service.SaveScreenshot(ctx, b.sender(), image)
+		err = b.Service.SaveScreenshot(ctx, b.sender(), image)
 	}
 	if err != nil && !errors.As(err, new(*job.Error)) { // the next one may do
 		return fmt.Errorf("send a picture: %w", err)
