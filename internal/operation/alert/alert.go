@@ -125,7 +125,7 @@ const (
 
 // Watcher checks rules and sends alerts.
 type Watcher struct {
-	settings Settings
+	Settings
 
 	mu    sync.Mutex
 	since map[string]time.Time // when a rule began to be wrong, by its key
@@ -133,13 +133,13 @@ type Watcher struct {
 
 // NewWatcher returns a Watcher.
 func NewWatcher(settings Settings) *Watcher {
-	return &Watcher{settings: settings, since: make(map[string]time.Time)}
+	return &Watcher{Settings: settings, since: make(map[string]time.Time)}
 }
 
 // Tasks returns the work that is to be done all the time: to check each rule for each channel, so
 // that a rule that cannot be checked or a channel that is broken delays nothing else.
 func (w *Watcher) Tasks() (tasks []runner.Task) {
-	for _, rule := range w.settings.Rules {
+	for _, rule := range w.Rules {
 		for channel := range w.channels() {
 			if !rule.Off {
 				tasks = append(tasks, runner.Task{
@@ -161,52 +161,46 @@ func (w *Watcher) check(ctx context.Context, rule Rule, channel string) error {
 	if err != nil {
 		return err
 	}
-	key, now, state := rule.Name+" "+rule.Node, w.settings.Now(), "resolved"
-	wrong := w.wrongSince(key, detail != "", now)
+	key, now, state := rule.Name+" "+rule.Node, w.Now(), "resolved"
+	w.mu.Lock()
+	if detail == "" {
+		delete(w.since, key)
+	} else if w.since[key].IsZero() {
+		w.since[key] = now
+	}
+	wrong := w.since[key]
+	w.mu.Unlock()
 	if detail != "" {
 		if state = "firing"; now.Sub(wrong) < rule.For {
 			return nil
 		}
 	}
-	claimed, err := w.settings.Store.ClaimAlert(checking, key, channel, detail != "", now, now.Add(checkTimeout), now.Add(-Cooldown))
+	claimed, err := w.Store.ClaimAlert(checking, key, channel, detail != "", now, now.Add(checkTimeout), now.Add(-Cooldown))
 	if err != nil || !claimed {
 		return err
 	}
-	w.settings.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail, "channel", channel)
+	w.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail, "channel", channel)
 	sending, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := w.channels()[channel](sending, rule, state, detail); err != nil {
 		return err
 	}
-	return w.settings.Store.RecordAlert(ctx, key, channel, detail != "", now)
-}
-
-// wrongSince records whether a rule is wrong, and returns since when it is.
-func (w *Watcher) wrongSince(key string, wrong bool, now time.Time) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case !wrong:
-		delete(w.since, key)
-	case w.since[key].IsZero():
-		w.since[key] = now
-	}
-	return w.since[key]
+	return w.Store.RecordAlert(ctx, key, channel, detail != "", now)
 }
 
 // Options returns the settings that operators chose, with the secret.
-func (w *Watcher) Options() Options { return w.settings.Options }
+func (w *Watcher) Options() Options { return w.Settings.Options }
 
 // Status returns the state of each rule.
 func (w *Watcher) Status(ctx context.Context) ([]Status, error) {
-	sent, err := w.settings.Store.Alerts(ctx)
+	sent, err := w.Store.Alerts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []Status
-	for _, rule := range w.settings.Rules {
+	for _, rule := range w.Rules {
 		status := Status{Rule: rule, Wrong: w.since[rule.Name+" "+rule.Node]}
 		for _, one := range sent {
 			if one.Rule == rule.Name {
@@ -232,10 +226,10 @@ func (w *Watcher) Test(ctx context.Context) map[string]error {
 // channels returns what sends alerts.
 func (w *Watcher) channels() map[string]func(ctx context.Context, rule Rule, state, detail string) error {
 	channels := make(map[string]func(ctx context.Context, rule Rule, state, detail string) error)
-	if w.settings.Webhook != "" {
+	if w.Webhook != "" {
 		channels["webhook"] = w.post
 	}
-	if len(w.settings.Mail) > 0 {
+	if len(w.Mail) > 0 {
 		channels["mail"] = w.sendMail
 	}
 	return channels
@@ -248,9 +242,9 @@ func (w *Watcher) post(ctx context.Context, rule Rule, state, detail string) err
 	if err != nil {
 		return fmt.Errorf("encode an alert: %w", err)
 	}
-	try := w.settings.Poster.Post(ctx, webhook.Delivery{
-		ID: webhook.NewDeliveryID(), Event: event, Attempt: 1, URL: w.settings.Webhook, EmittedAt: w.settings.Now(), Data: data,
-		Version: webhook.Version2, Secrets: []webhook.Secret{{Value: w.settings.WebhookSecret}},
+	try := w.Poster.Post(ctx, webhook.Delivery{
+		ID: webhook.NewDeliveryID(), Event: event, Attempt: 1, URL: w.Webhook, EmittedAt: w.Now(), Data: data,
+		Version: webhook.Version2, Secrets: []webhook.Secret{{Value: w.WebhookSecret}},
 	})
 	if !try.Acknowledged() {
 		return errors.New(strings.TrimSpace(fmt.Sprintf("status %d %s", try.StatusCode, try.Error)))
@@ -267,6 +261,6 @@ func (w *Watcher) sendMail(ctx context.Context, rule Rule, state, detail string)
 	if detail != "" {
 		body += "\n" + detail + "\n"
 	}
-	return w.settings.SendMail(ctx, w.settings.Mail, fmt.Sprintf("[Standin] %s: %s", rule.Name, state),
-		body+"\n"+w.settings.BaseURL+"/operator/alerts\n")
+	return w.SendMail(ctx, w.Mail, fmt.Sprintf("[Standin] %s: %s", rule.Name, state),
+		body+"\n"+w.BaseURL+"/operator/alerts\n")
 }

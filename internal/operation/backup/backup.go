@@ -170,15 +170,11 @@ func saveKey(settings Settings) error {
 // listFiles returns the files of a backup with their checksums.
 func listFiles(dir string) ([]File, error) {
 	var files []File
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		relative, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		file, err := describe(dir, filepath.ToSlash(relative))
+		file, err := describe(dir, path)
 		files = append(files, file)
 		return err
 	})

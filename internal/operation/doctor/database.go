@@ -40,14 +40,13 @@ func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReadin
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return name.ok("SQLite %s does not exist yet; standin serve creates it", path), nil
 	}
-	db, err := openReadOnly(path)
-	if err != nil {
-		return name.fail("make sure that the file is a SQLite database that this user may read",
-			"SQLite %s: %v", path, err), nil
-	}
-	defer db.Close() // only read
 	var version string
-	if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+	db, err := openReadOnly(path)
+	if err == nil {
+		defer db.Close() // only read
+		err = db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version)
+	}
+	if err != nil {
 		return name.fail("make sure that the file is a SQLite database that this user may read",
 			"SQLite %s: %v", path, err), nil
 	}
@@ -106,7 +105,16 @@ func checkPostgres(ctx context.Context, name checkName, address string) (Check, 
 
 // checkSchema compares a database's schema with this program's.
 func checkSchema(ctx context.Context, name checkName, db *sql.DB, description string) Check {
-	have, err := schemaOf(ctx, db)
+	var tables int
+	var have int64 // the last migration that ran; 0 for none
+	query := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
+	if _, postgres := db.Driver().(*stdlib.Driver); postgres {
+		query = `SELECT count(*) FROM (SELECT to_regclass('goose_db_version') AS found) t WHERE found IS NOT NULL`
+	}
+	err := db.QueryRowContext(ctx, query).Scan(&tables)
+	if err == nil && tables > 0 {
+		err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&have)
+	}
 	if err != nil {
 		return name.fail("make sure that this is Standin's database, and that this user may read it",
 			"%s: %v", description, err)
@@ -138,18 +146,4 @@ func checkSchema(ctx context.Context, name checkName, db *sql.DB, description st
 			"%s; schema %d, up to date; Zoom has sent no event of %d apps", description, have, silent)
 	}
 	return name.ok("%s; schema %d, up to date", description, have)
-}
-
-// schemaOf returns the last migration that ran, 0 for none.
-func schemaOf(ctx context.Context, db *sql.DB) (version int64, err error) {
-	var tables int
-	query := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
-	if _, postgres := db.Driver().(*stdlib.Driver); postgres {
-		query = `SELECT count(*) FROM (SELECT to_regclass('goose_db_version') AS found) t WHERE found IS NOT NULL`
-	}
-	if err := db.QueryRowContext(ctx, query).Scan(&tables); err != nil || tables == 0 {
-		return 0, err
-	}
-	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&version)
-	return version, err
 }

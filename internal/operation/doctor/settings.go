@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,7 +18,6 @@ import (
 
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
-	"standin/internal/jobs/job"
 )
 
 // checkBaseURL checks that consumers can use the URLs that the service gives
@@ -111,13 +111,8 @@ func checkProfiles(settings Settings) Check {
 	if err != nil {
 		return name.fail(fix, "%v", err)
 	}
-	var platforms []job.Platform
-	for platform := range profiles {
-		platforms = append(platforms, platform)
-	}
-	slices.Sort(platforms)
 	var versions []string
-	for _, platform := range platforms {
+	for _, platform := range slices.Sorted(maps.Keys(profiles)) {
 		if _, err := meeting.New(platform, profiles); err != nil {
 			return name.fail(fix, "%v", err)
 		}

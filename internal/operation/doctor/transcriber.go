@@ -26,11 +26,9 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 	refused := new(transcript.Error)
 	switch {
 	case errors.As(err, &refused):
-		fix := transcriberFix(refused.Status, "STANDIN_TRANSCRIBER")
-		if fix == "" {
-			fix = "set STANDIN_TRANSCRIBER_URL to a server with OpenAI's POST /v1/audio/transcriptions, and STANDIN_TRANSCRIBER_MODEL to one of its models"
-		}
-		return name.fail(fix, "%v", refused)
+		return name.fail(transcriberFix(refused.Status, "STANDIN_TRANSCRIBER",
+			"set STANDIN_TRANSCRIBER_URL to a server with OpenAI's POST /v1/audio/transcriptions, and STANDIN_TRANSCRIBER_MODEL to one of its models"),
+			"%v", refused)
 	case err != nil:
 		return name.fail("make sure that this user can write to the folder of temporary files",
 			"%v", err)
@@ -56,12 +54,10 @@ func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	}
 	refused := new(transcript.Error)
 	errors.As(err, &refused)
-	fix := transcriberFix(refused.Status, "STANDIN_LIVE_TRANSCRIBER")
-	switch {
-	case refused.Status == 0 && refused.Detail != "":
+	fix := transcriberFix(refused.Status, "STANDIN_LIVE_TRANSCRIBER",
+		"set STANDIN_LIVE_TRANSCRIBER to the protocol of the server, STANDIN_LIVE_TRANSCRIBER_URL to its address, and STANDIN_LIVE_TRANSCRIBER_MODEL to one of its models")
+	if refused.Status == 0 && refused.Detail != "" {
 		fix = "set STANDIN_LIVE_TRANSCRIBER_MODEL to a model of the server"
-	case fix == "":
-		fix = "set STANDIN_LIVE_TRANSCRIBER to the protocol of the server, STANDIN_LIVE_TRANSCRIBER_URL to its address, and STANDIN_LIVE_TRANSCRIBER_MODEL to one of its models"
 	}
 	return name.fail(fix, "%v", err)
 }
@@ -78,9 +74,9 @@ func heardHello(name checkName, model, heard, setting string) Check {
 	return name.ok("it answers with the model %s, and heard %q in a spoken “hello”", model, heard)
 }
 
-// transcriberFix returns how to fix a refusal with a status, 0 for no answer; an empty text if
-// that depends on the kind of transcriber.
-func transcriberFix(status int, setting string) string {
+// transcriberFix returns how to fix a refusal with a status, 0 for no answer; other if that depends
+// on the kind of transcriber.
+func transcriberFix(status int, setting, other string) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Sprintf("set %s_API_KEY to a key that the server accepts", setting)
@@ -89,5 +85,5 @@ func transcriberFix(status int, setting string) string {
 	case 0:
 		return fmt.Sprintf("make sure that the server runs, and that %s_URL is its address", setting)
 	}
-	return ""
+	return other
 }

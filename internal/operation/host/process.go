@@ -61,7 +61,13 @@ func (m *ProcessMeter) Watch(ctx context.Context, window time.Duration, report f
 // Read returns the usage since the previous reading. It returns false for the first
 // reading and if the processes cannot be read.
 func (m *ProcessMeter) Read() (ProcessUsage, bool) {
-	all := processes(m.proc)
+	ids, _ := m.proc.Processes() // none: there is no /proc
+	all := make(map[int]ProcessStat)
+	for _, id := range ids {
+		if stat, ok := m.proc.Stat(id); ok {
+			all[id] = stat
+		}
+	}
 	tree := treeOf(m.root, all)
 	if len(tree) == 0 {
 		return ProcessUsage{}, false
@@ -83,18 +89,6 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 	spent := max(0, m.used-before)
 	usage.Cores = math.Round(spent.Seconds()/now.Sub(since).Seconds()*1000) / 1000
 	return usage, true
-}
-
-// processes returns all visible processes by ID.
-func processes(proc Proc) map[int]ProcessStat {
-	ids, _ := proc.Processes() // none: there is no /proc
-	all := make(map[int]ProcessStat)
-	for _, id := range ids {
-		if stat, ok := proc.Stat(id); ok {
-			all[id] = stat
-		}
-	}
-	return all
 }
 
 // treeOf returns the IDs of a process and its descendants.

@@ -82,10 +82,10 @@ func (c *Canary) Run(ctx context.Context) error {
 
 // Visit visits the meeting once, and reports the result. An error is of this
 // machine, not of the pages.
-func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
+func (c *Canary) Visit(ctx context.Context) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "standin-canary-")
 	if err != nil {
-		return Report{}, fmt.Errorf("create the canary's folder: %w", err)
+		return report, fmt.Errorf("create the canary's folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	started, met := time.Now(), &encounter{Canary: c}
@@ -101,9 +101,8 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	defer func() { err = errors.Join(err, met.companion.Close(), met.observer.Close()) }()
 	if err = cmp.Or(err, companionErr); err != nil {
 		c.metrics.visits.WithLabelValues("failed").Inc()
-		return Report{}, err
+		return report, err
 	}
-	var report Report
 	var captured *capture.Capture
 	for _, next := range []func(context.Context){met.run, met.end} { // the first problem is captured before the page is left
 		next(ctx)
@@ -112,7 +111,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 		}
 	}
 	if ctx.Err() != nil {
-		return Report{}, ctx.Err()
+		return report, ctx.Err()
 	}
 	report.At, report.Seconds = started.UTC(), time.Since(started).Seconds()
 	if captured != nil && !captured.Empty() {

@@ -78,27 +78,27 @@ type pageControl struct {
 
 // Learn proposes candidates for the elements that a profile does not find on a
 // captured page.
-func Learn(ctx context.Context, settings LearnSettings) (_ Learned, err error) {
+func Learn(ctx context.Context, settings LearnSettings) (learned Learned, err error) {
 	session, err := openCapture(ctx, settings.ReplaySettings)
 	if err != nil {
-		return Learned{}, err
+		return learned, err
 	}
 	defer func() { err = cmp.Or(err, session.viewer.Close()) }()
 	steps, err := session.viewer.Replay(ctx, session.capture, session.profile)
 	if err != nil {
-		return Learned{}, err
+		return learned, err
 	}
 	last := steps[len(steps)-1]
 	page, err := session.viewer.Open(ctx, session.capture)
 	if err != nil {
-		return Learned{}, err
+		return learned, err
 	}
 	defer page.Close()
 	controls, err := readControls(ctx, page, session.profile, last.Captured.Snapshot)
 	if err != nil {
-		return Learned{}, err
+		return learned, err
 	}
-	learned := Learned{
+	learned = Learned{
 		Platform: string(session.profile.Platform), Profile: session.profile.Source(), Screen: last.Decision.Screen, Missing: []Missing{},
 		Texts: []string{},
 	}
@@ -116,7 +116,7 @@ func Learn(ctx context.Context, settings LearnSettings) (_ Learned, err error) {
 	vocabulary := newVocabulary(session.profile)
 	for _, name := range wanted {
 		if _, defined := session.profile.Elements[name]; !defined {
-			return Learned{}, fmt.Errorf("the profile has no element %q", name)
+			return learned, fmt.Errorf("the profile has no element %q", name)
 		}
 		if last.Captured.Snapshot.Visible(name) {
 			continue

@@ -75,25 +75,25 @@ type Page struct {
 func InspectPage(ctx context.Context, settings PageSettings) (page Page, err error) {
 	profiles, err := meeting.Load(settings.Profiles)
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	adapter, err := meeting.New(settings.Platform, profiles)
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	address, err := adapter.Address(settings.URL)
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	if err := network.CheckHost(address.URL, settings.AllowedHosts); err != nil {
 		_, host, _ := strings.Cut(network.Origin(address.URL), "://")
-		return Page{}, fmt.Errorf("%w; --allow-host %s opens it anyway", err, host)
+		return page, fmt.Errorf("%w; --allow-host %s opens it anyway", err, host)
 	}
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	proxy, err := network.StartProxy(opening, network.ProxySettings{Allowed: network.AllowedTargets(settings.AllowedHosts)})
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	mode, _ := meeting.BrowserMode(settings.BrowserMode, settings.Platform)
@@ -101,22 +101,54 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 		Executable: settings.Browser, Mode: mode, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
 	})
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
 	opened, err := open(opening, running, address.URL)
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	profile := profiles[settings.Platform]
 	inspection, err := watch(ctx, opened, profile, settings.Wait)
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
-	if err := writeScreenshot(ctx, opened, settings.Screenshot); err != nil {
-		return Page{}, err
+	if settings.Screenshot != "" {
+		taking, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		screenshot, err := opened.Screenshot(taking)
+		if err != nil {
+			return page, fmt.Errorf("take a screenshot: %w", err)
+		}
+		if err := os.WriteFile(settings.Screenshot, screenshot, 0o600); err != nil {
+			return page, fmt.Errorf("write the screenshot: %w", err)
+		}
 	}
-	return describe(ctx, opened, profile, inspection)
+	reading, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	title, err := opened.Title(reading)
+	if err != nil {
+		return page, err
+	}
+	shown, err := opened.URL(reading)
+	if err != nil {
+		return page, err
+	}
+	public := new(url.URL) // without user, query and fragment, which may hold a passcode
+	if parsed, err := url.Parse(shown); err == nil {
+		public = &url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}
+	}
+	page = Page{
+		Platform: profile.Platform, Profile: profile.Source(), Version: profile.Version, Date: profile.Date,
+		Title: title, Address: public.String(), Screen: inspection.Screen, Evidence: inspection.Evidence,
+		People: []string{}, Others: inspection.Others, Elements: inspection.Elements,
+		Texts: slices.DeleteFunc(append([]meeting.InspectedText{}, inspection.Texts...),
+			func(text meeting.InspectedText) bool { return text.Found == "" }),
+	}
+	for _, participant := range inspection.Participants {
+		page.People = append(page.People, participant.Name)
+	}
+	return page, nil
 }
 
 // open opens the address in a page with the setup of a bot's page.
@@ -171,58 +203,6 @@ func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wa
 	}
 }
 
-// writeScreenshot writes a screenshot to a file, if one is named.
-func writeScreenshot(ctx context.Context, page *browser.Page, file string) error {
-	if file == "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	screenshot, err := page.Screenshot(ctx)
-	if err != nil {
-		return fmt.Errorf("take a screenshot: %w", err)
-	}
-	if err := os.WriteFile(file, screenshot, 0o600); err != nil {
-		return fmt.Errorf("write the screenshot: %w", err)
-	}
-	return nil
-}
-
-// describe returns the report of an inspection.
-func describe(ctx context.Context, page *browser.Page, profile *meeting.Profile, inspection meeting.Inspection) (Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	title, err := page.Title(ctx)
-	if err != nil {
-		return Page{}, err
-	}
-	address, err := page.URL(ctx)
-	if err != nil {
-		return Page{}, err
-	}
-	described := Page{
-		Platform: profile.Platform, Profile: profile.Source(), Version: profile.Version, Date: profile.Date,
-		Title: title, Address: withoutSecrets(address), Screen: inspection.Screen, Evidence: inspection.Evidence,
-		People: []string{}, Others: inspection.Others, Elements: inspection.Elements,
-		Texts: slices.DeleteFunc(append([]meeting.InspectedText{}, inspection.Texts...),
-			func(text meeting.InspectedText) bool { return text.Found == "" }),
-	}
-	for _, participant := range inspection.Participants {
-		described.People = append(described.People, participant.Name)
-	}
-	return described, nil
-}
-
-// withoutSecrets returns a URL without user, query and fragment, which may hold a
-// passcode.
-func withoutSecrets(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}).String()
-}
-
 // Recognized reports whether the page shows a screen of the profile.
 func (p Page) Recognized() bool { return p.Screen != meeting.Unknown }
 
@@ -265,7 +245,20 @@ func (p Page) WriteText(w io.Writer) error {
 func writeElements(w io.Writer, elements []meeting.InspectedElement) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, element := range elements {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, details(element))
+		details := fmt.Sprintf("candidate %d, %s", element.Candidate, oneLine(element.Selector))
+		if element.Text != "" {
+			details += ": " + quoted(element.Text)
+		}
+		if element.Disabled {
+			details += ", disabled"
+		}
+		if element.Covered {
+			details += ", something lies over it"
+		}
+		if element.State == meeting.ElementMissing {
+			details = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, details)
 	}
 	return table.Flush()
 }
@@ -280,24 +273,6 @@ func (p Page) people() string {
 		names = append(names, quoted(cmp.Or(name, "?")))
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d beside the bot: %s", p.Others, strings.Join(names, ", ")), ": ")
-}
-
-// details returns how an element was found, and its text.
-func details(e meeting.InspectedElement) string {
-	if e.State == meeting.ElementMissing {
-		return "-"
-	}
-	details := fmt.Sprintf("candidate %d, %s", e.Candidate, oneLine(e.Selector))
-	if e.Text != "" {
-		details += ": " + quoted(e.Text)
-	}
-	if e.Disabled {
-		details += ", disabled"
-	}
-	if e.Covered {
-		details += ", something lies over it"
-	}
-	return details
 }
 
 // quoted quotes a text of the page, so that a terminal does not interpret it.

@@ -150,8 +150,17 @@ func (r Replay) WriteText(w io.Writer) error {
 	fmt.Fprintf(table, "profile\t%s version %d of %s (%s)\n", r.Platform, r.Version, r.Date, r.Profile)
 	fmt.Fprintf(table, "page\t%s, %s\n", quoted(r.Title), oneLine(r.Address))
 	for i, step := range r.Steps {
+		fmt.Fprintf(table, "\nstep %d\t%.1f s: %s", i+1, step.At.Sub(r.Steps[0].At).Seconds(), step.Screen)
+		if step.Pending != "" {
+			fmt.Fprintf(table, ", %s if it lasts", step.Pending)
+		}
+		if step.Restored {
+			fmt.Fprint(table, ", the captured page")
+		}
+		if step.Before != "" && step.Before != step.Screen {
+			fmt.Fprintf(table, "; the bot concluded %s", step.Before)
+		}
 		fmt.Fprintln(table)
-		fmt.Fprintf(table, "step %d\t%s\n", i+1, step.summary(r.Steps[0].At))
 		for _, evidence := range step.Evidence {
 			where := ""
 			if evidence.Where != "" {
@@ -159,8 +168,16 @@ func (r Replay) WriteText(w io.Writer) error {
 			}
 			fmt.Fprintf(table, "  %+d\t%s%s\n", evidence.Weight, oneLine(evidence.What), where)
 		}
-		if visible := step.visible(); visible != "" {
-			fmt.Fprintf(table, "  visible\t%s\n", visible)
+		var visible []string // the candidates that found them
+		for _, element := range step.Elements {
+			name := fmt.Sprintf("%s (%d)", element.Name, element.Candidate)
+			if element.Disabled {
+				name += " disabled"
+			}
+			visible = append(visible, name)
+		}
+		if len(visible) > 0 {
+			fmt.Fprintf(table, "  visible\t%s\n", strings.Join(visible, ", "))
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -171,32 +188,4 @@ func (r Replay) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	return writeElements(w, r.Elements)
-}
-
-// summary returns the time, the screen and what the bot concluded in the visit.
-func (s ReplayStep) summary(start time.Time) string {
-	text := fmt.Sprintf("%.1f s: %s", s.At.Sub(start).Seconds(), s.Screen)
-	if s.Pending != "" {
-		text += fmt.Sprintf(", %s if it lasts", s.Pending)
-	}
-	if s.Restored {
-		text += ", the captured page"
-	}
-	if s.Before != "" && s.Before != s.Screen {
-		text += fmt.Sprintf("; the bot concluded %s", s.Before)
-	}
-	return text
-}
-
-// visible lists the visible elements and the candidates that found them.
-func (s ReplayStep) visible() string {
-	var names []string
-	for _, element := range s.Elements {
-		name := fmt.Sprintf("%s (%d)", element.Name, element.Candidate)
-		if element.Disabled {
-			name += " disabled"
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ")
 }
