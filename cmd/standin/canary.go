@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,53 +73,32 @@ func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
 	if err := browser.CheckSandbox(c.NoSandbox); err != nil {
 		return err
 	}
-	settings, err := c.settings(to)
+	platform := cmp.Or(c.Platform, meetinglink.PlatformOf(c.Meeting))
+	allow, err := dialguard.ParseNetworks(c.AllowCIDRs)
 	if err != nil {
-		return err
+		return fmt.Errorf("STANDIN_WEBHOOK_ALLOW_CIDRS: %w", err)
 	}
-	if settings.Speech, err = replica.Voice(ctx); err != nil {
-		return err
-	}
-	watcher := pagecheck.NewCanary(settings)
-	if c.MetricsListen != "" {
-		stop, err := serveMetrics(ctx, c.MetricsListen, watcher, to)
+	var send func(ctx context.Context, subject, body string) error
+	if len(c.AlertMail) > 0 {
+		reply, err := c.replySettings("")
+		if err == nil {
+			err = reply.Check()
+		}
 		if err != nil {
 			return err
 		}
-		defer stop()
-	}
-	if !c.Once {
-		return watcher.Run(ctx)
-	}
-	report, err := watcher.Visit(ctx)
-	if err == nil && !report.Match {
-		err = errors.New("the pages do not match the profile")
-	}
-	return err
-}
-
-// settings converts the flags.
-func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) {
-	platform := c.Platform
-	if platform == "" {
-		platform = meetinglink.PlatformOf(c.Meeting)
-	}
-	allow, err := dialguard.ParseNetworks(c.AllowCIDRs)
-	if err != nil {
-		return pagecheck.CanarySettings{}, fmt.Errorf("STANDIN_WEBHOOK_ALLOW_CIDRS: %w", err)
-	}
-	send, err := c.sendMail()
-	if err != nil {
-		return pagecheck.CanarySettings{}, err
+		send = func(ctx context.Context, subject, body string) error {
+			return reply.Send(ctx, c.AlertMail, subject, body)
+		}
 	}
 	signedIn, err := browser.ReadAccount(c.SignIn, string(platform))
 	if err != nil {
-		return pagecheck.CanarySettings{}, err
+		return err
 	}
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
 	log := c.Logger(to.Err)
-	return pagecheck.CanarySettings{
+	settings := pagecheck.CanarySettings{
 		Bot: session.Settings{
 			BotConfig: launch.BotConfig{
 				Assignment: launch.Assignment{
@@ -139,21 +119,26 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 			}
 			_ = report.WriteText(to.Out)
 		},
-	}, nil
-}
-
-// sendMail returns what sends mail to the operators; nil if none is to be sent.
-func (c *canaryCommand) sendMail() (func(ctx context.Context, subject, body string) error, error) {
-	if len(c.AlertMail) == 0 {
-		return nil, nil
 	}
-	reply, err := c.replySettings("")
-	if err == nil {
-		err = reply.Check()
+	if settings.Speech, err = replica.Voice(ctx); err != nil {
+		return err
 	}
-	return func(ctx context.Context, subject, body string) error {
-		return reply.Send(ctx, c.AlertMail, subject, body)
-	}, err
+	watcher := pagecheck.NewCanary(settings)
+	if c.MetricsListen != "" {
+		stop, err := serveMetrics(ctx, c.MetricsListen, watcher, to)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	if !c.Once {
+		return watcher.Run(ctx)
+	}
+	report, err := watcher.Visit(ctx)
+	if err == nil && !report.Match {
+		err = errors.New("the pages do not match the profile")
+	}
+	return err
 }
 
 // serveMetrics serves the metrics until stop is called.

@@ -96,7 +96,6 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		shown.Mail = mail
-		own := func(setting string) string { return cmp.Or(setting, serviceDefault) }
 		return c.print(to, shown, func() error {
 			return to.properties([][2]string{
 				{"id", team.ID.String()},
@@ -108,11 +107,11 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 				{"webhook secret", shown.WebhookSecret},
 				{"transcript event", onOff(team.TranscriptEvent)},
 				{"command event", onOff(team.CommandEvent)},
-				{"recording mode", own(string(team.Recording.Mode))},
-				{"layout", own(string(team.Recording.Layout))},
-				{"resolution", own(string(team.Recording.Resolution))},
+				{"recording mode", orDefault(team.Recording.Mode)},
+				{"layout", orDefault(team.Recording.Layout)},
+				{"resolution", orDefault(team.Recording.Resolution)},
 				{"output", outputText(team.Output)},
-				{"sign-in", own(string(team.SignIn))},
+				{"sign-in", orDefault(team.SignIn)},
 				{"recordings kept for", retentionText(team.Retention)},
 				{"jobs kept for", retentionText(team.JobRetention)},
 				{"created", to.time(team.CreatedAt)},
@@ -161,21 +160,29 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 			if setting.value == "" {
 				continue
 			}
-			own, err := parseRetention(setting.value)
-			if err != nil {
-				return err
+			*setting.own = nil
+			if setting.value != serviceDefault {
+				period, err := retention.ParsePeriod(setting.value)
+				if err != nil {
+					return err
+				}
+				*setting.own = (*time.Duration)(&period)
 			}
-			*setting.own = own
-			fmt.Fprintf(&changes, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own))
+			fmt.Fprintf(&changes, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(*setting.own))
 		}
 		if c.RecordingMode != "" || c.Layout != "" || c.Resolution != "" {
-			fmt.Fprintf(&changes, "recording of %s: %s\n", c.Name, c.setRecording(&team.Recording))
+			own := &team.Recording
+			setDefault(&own.Mode, c.RecordingMode)
+			setDefault(&own.Layout, c.Layout)
+			setDefault(&own.Resolution, c.Resolution)
+			fmt.Fprintf(&changes, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name, orDefault(own.Mode), orDefault(own.Layout),
+				orDefault(own.Resolution))
 		}
 		if err := c.setOutput(&team, &changes); err != nil {
 			return err
 		}
 		if c.SignIn != "" {
-			team.SignIn = job.SignIn(strings.TrimPrefix(c.SignIn, serviceDefault))
+			setDefault(&team.SignIn, c.SignIn)
 			fmt.Fprintf(&changes, "sign-in of %s: %s\n", c.Name, cmp.Or(c.SignIn, serviceDefault))
 		}
 		addresses, err := parseTeamMail(c.Mail)
@@ -261,38 +268,24 @@ func outputText(own *job.OutputOptions) string {
 	return string(encoded)
 }
 
-// setRecording changes what is recorded by default, and describes it.
-func (c *consumersSetCommand) setRecording(own *job.RecordingOptions) string {
-	if c.RecordingMode != "" {
-		own.Mode = job.RecordingMode(strings.TrimPrefix(c.RecordingMode, serviceDefault))
-	}
-	if c.Layout != "" {
-		own.Layout = job.Layout(strings.TrimPrefix(c.Layout, serviceDefault))
-	}
-	if c.Resolution != "" {
-		own.Resolution = job.Resolution(strings.TrimPrefix(c.Resolution, serviceDefault))
-	}
-	return fmt.Sprintf("mode %s, layout %s, resolution %s",
-		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault), cmp.Or(string(own.Resolution), serviceDefault))
-}
-
 // serviceDefault is the value of a setting that removes the consumer's own.
 const serviceDefault = "default"
+
+// setDefault changes the consumer's own setting if a value is given.
+func setDefault[T ~string](own *T, value string) {
+	if value != "" {
+		*own = T(strings.TrimPrefix(value, serviceDefault))
+	}
+}
+
+// orDefault describes the consumer's own setting.
+func orDefault[T ~string](own T) string { return cmp.Or(string(own), serviceDefault) }
 
 func onOff(enabled bool) string {
 	if enabled {
 		return "on"
 	}
 	return "off"
-}
-
-// parseRetention parses a retention period, nil for default.
-func parseRetention(text string) (*time.Duration, error) {
-	if text == serviceDefault {
-		return nil, nil
-	}
-	period, err := retention.ParsePeriod(text)
-	return (*time.Duration)(&period), err
 }
 
 type consumersDeleteCommand struct {

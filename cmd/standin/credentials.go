@@ -100,22 +100,3 @@ func (c contexts) save() error {
 	}
 	return nil
 }
-
-// removeCredentials deletes the current context. Another context is not current until it is used.
-func removeCredentials(dir string) error {
-	stored, err := loadContexts(dir)
-	if err != nil && !errors.Is(err, errNotSignedIn) {
-		return err
-	}
-	if _, found := stored.All[stored.Current]; !found {
-		return errors.New("not signed in")
-	}
-	delete(stored.All, stored.Current)
-	if stored.Current = ""; len(stored.All) > 0 {
-		return stored.save()
-	}
-	if err := os.Remove(stored.path); err != nil {
-		return fmt.Errorf("remove the credentials: %w", err)
-	}
-	return nil
-}

@@ -73,8 +73,22 @@ func (doctorCheckCommand) Help() string {
 
 // Run runs the checks and prints the report.
 func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
-	if c.URL != "" {
-		return c.inspectPage(ctx, to)
+	if c.URL != "" { // inspect a meeting page
+		page, err := pagecheck.InspectPage(ctx, pagecheck.PageSettings{
+			Platform: c.Platform, URL: c.URL, AllowedHosts: c.AllowHost, Profiles: c.Profiles, Browser: c.Browser,
+			BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
+			Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
+		})
+		if err != nil {
+			return fmt.Errorf("inspect the page: %w", err)
+		}
+		if err := writeReport(to.Out, page, c.JSON); err != nil {
+			return err
+		}
+		if !page.Recognized() {
+			return errors.New("the page matches no screen of the profile")
+		}
+		return nil
 	}
 	if os.Geteuid() == 0 { // the checks are for the user whose service it is
 		if err := actAsOwner(c.DataDir); err != nil {
@@ -101,25 +115,6 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 	}
 	if report.Failed() {
 		return errors.New(report.Summary())
-	}
-	return nil
-}
-
-// inspectPage inspects a meeting page.
-func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error {
-	page, err := pagecheck.InspectPage(ctx, pagecheck.PageSettings{
-		Platform: c.Platform, URL: c.URL, AllowedHosts: c.AllowHost, Profiles: c.Profiles, Browser: c.Browser,
-		BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
-		Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
-	})
-	if err != nil {
-		return fmt.Errorf("inspect the page: %w", err)
-	}
-	if err := writeReport(to.Out, page, c.JSON); err != nil {
-		return err
-	}
-	if !page.Recognized() {
-		return errors.New("the page matches no screen of the profile")
 	}
 	return nil
 }

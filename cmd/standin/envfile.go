@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,14 +43,12 @@ func (f *envFileFlags) BeforeReset(ctx *kong.Context) error {
 // readEnvFile sets the variables of a file that the environment does not have. The file has a
 // variable on each line, as systemd reads it.
 func readEnvFile(path string) error {
-	file, err := os.Open(path)
+	file, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	defer file.Close()
-	rows := bufio.NewScanner(file)
-	for rows.Scan() {
-		row := strings.TrimSpace(rows.Text())
+	for row := range strings.Lines(string(file)) {
+		row = strings.TrimSpace(row)
 		name, value, found := strings.Cut(row, "=")
 		if !found || strings.HasPrefix(row, "#") || strings.HasPrefix(row, ";") {
 			continue
@@ -69,9 +66,6 @@ func readEnvFile(path string) error {
 		if err := os.Setenv(name, value); err != nil {
 			return fmt.Errorf("read the settings in %s: %w", path, err)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the settings in %s: %w", path, err)
 	}
 	return nil
 }

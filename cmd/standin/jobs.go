@@ -169,19 +169,14 @@ func (c *jobsListCommand) Run(ctx context.Context, to terminal, api *client.Clie
 	filter := client.JobFilter{Status: c.Status, Platform: c.Platform, ExternalID: c.ExternalID, JoinFrom: c.From, JoinTo: c.To}
 	return printList(c.outputFlags, to, "ID|TITLE|STATUS|OUTCOME|JOINS|EXTERNAL ID", api.JobsWithDetails(ctx, filter), c.Limit,
 		func(found client.JobDetails) []string {
+			platform := map[string]string{"meet": "Google Meet", "teams": "Microsoft Teams"}[found.Platform]
+			address, _, _ := strings.Cut(found.MeetingURL, "?")
+			code := strings.TrimSuffix(cmp.Or(platform, "Zoom")+" "+path.Base(address), " 0") // the long links of Teams end with /0
 			return []string{
-				found.ID[max(0, len(found.ID)-shortID):], text.Cut(meetingTitle(found), longestCell), found.Status, found.Outcome.Title,
+				found.ID[max(0, len(found.ID)-shortID):], text.Cut(cmp.Or(deref(found.Title), code), longestCell), found.Status, found.Outcome.Title,
 				to.time(found.JoinAt), text.Cut(found.ExternalID, longestCell),
 			}
 		})
-}
-
-// meetingTitle returns the title of a job, or the platform and the code of its meeting.
-func meetingTitle(found client.JobDetails) string {
-	platform := map[string]string{"meet": "Google Meet", "teams": "Microsoft Teams"}[found.Platform]
-	address, _, _ := strings.Cut(found.MeetingURL, "?")
-	// The long links of Teams end with /0.
-	return cmp.Or(deref(found.Title), strings.TrimSuffix(cmp.Or(platform, "Zoom")+" "+path.Base(address), " 0"))
 }
 
 type jobsEventsCommand struct{ jobFlags }

@@ -44,8 +44,31 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal, api *client.Cl
 	if link, err := meetinglink.Resolve("https://" + c.MeetingURL); err == nil && meetinglink.IsPlatform(link.URL) {
 		c.MeetingURL = "https://" + c.MeetingURL
 	}
-	request, err := c.request()
-	if err != nil {
+	request := client.NewJob{
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name,
+		Recording: c.recordingOptions(), Options: c.options(), Dedupe: c.Dedupe, JoinAt: c.JoinAt,
+	}
+	simulation := client.Simulation{
+		Outcome: strings.ReplaceAll(c.Simulate, "-", "_"), Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission,
+	}
+	if simulation != (client.Simulation{}) {
+		request.Simulate = &simulation
+	}
+	if request.ExternalID == "" {
+		request.ExternalID = "cli-" + uuid.NewString()
+	}
+	hooks := client.Webhooks{OnStatusChange: cmp.Or(c.OnStatusChange, c.Webhook), OnFinalize: cmp.Or(c.OnFinalize, c.Webhook)}
+	if hooks != (client.Webhooks{}) {
+		request.Webhooks = &hooks
+	}
+	if c.Metadata != "" {
+		if !json.Valid([]byte(c.Metadata)) {
+			return fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)
+		}
+		request.Metadata = json.RawMessage(c.Metadata)
+	}
+	var err error
+	if request.AutoLeave, err = c.patch(); err != nil {
 		return err
 	}
 	warnOfPrivate(to, c.Webhook, c.OnStatusChange, c.OnFinalize)
@@ -75,36 +98,6 @@ func warnOfPrivate(to terminal, urls ...string) {
 				"warning: %s is not a public address: webhooks reach it only if STANDIN_WEBHOOK_ALLOW_CIDRS of the service has it\n", ip)
 		}
 	}
-}
-
-// request returns the request to create the job.
-func (c *jobsCreateCommand) request() (client.NewJob, error) {
-	request := client.NewJob{
-		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name,
-		Recording: c.recordingOptions(), Options: c.options(), Dedupe: c.Dedupe, JoinAt: c.JoinAt,
-	}
-	simulation := client.Simulation{
-		Outcome: strings.ReplaceAll(c.Simulate, "-", "_"), Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission,
-	}
-	if simulation != (client.Simulation{}) {
-		request.Simulate = &simulation
-	}
-	if request.ExternalID == "" {
-		request.ExternalID = "cli-" + uuid.NewString()
-	}
-	hooks := client.Webhooks{OnStatusChange: cmp.Or(c.OnStatusChange, c.Webhook), OnFinalize: cmp.Or(c.OnFinalize, c.Webhook)}
-	if hooks != (client.Webhooks{}) {
-		request.Webhooks = &hooks
-	}
-	if c.Metadata != "" {
-		if !json.Valid([]byte(c.Metadata)) {
-			return client.NewJob{}, fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)
-		}
-		request.Metadata = json.RawMessage(c.Metadata)
-	}
-	var err error
-	request.AutoLeave, err = c.patch()
-	return request, err
 }
 
 // create creates a job, prints it, and watches it if that is wanted.

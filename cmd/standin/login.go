@@ -48,12 +48,34 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	service = service.WithUserAgent(userAgent())
 	var grant client.Grant
 	if c.WithKey {
-		grant.APIKey, err = readWorkingKey(ctx, service.BaseURL())
-	} else {
-		grant, err = c.deviceFlow(ctx, to, service)
-	}
-	if err != nil {
-		return err
+		if grant.APIKey, err = readSecret(""); err != nil {
+			return err
+		}
+		api, err := client.New(service.BaseURL(), grant.APIKey)
+		if err != nil {
+			return err
+		}
+		if _, err := collect(api.Jobs(ctx, client.JobFilter{}), 1); err != nil {
+			return fmt.Errorf("the key does not work: %w", err)
+		}
+	} else { // a user authorizes this command line in a browser
+		login, err := service.StartLogin(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(to.Err, "Open this page and compare the code before you authorize the sign-in:\n\n    %s\n\n    code: %s\n\n",
+			login.VerifyURL, device.Code(login.Nonce))
+		if !c.NoBrowser {
+			openBrowser(login.VerifyURL)
+		}
+		fmt.Fprintf(to.Err, "Waiting until %s …\n", login.ExpiresAt.Local().Format("15:04:05"))
+		grant, err = service.AwaitLogin(ctx, login, pollInterval)
+		if errors.Is(err, client.ErrLoginExpired) {
+			return errors.New("the sign-in was not authorized in time; run standin login again")
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := saveContext(dir, c.Context, credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
 		return err
@@ -62,41 +84,6 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	signedIn := map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)}
 	return c.printLine(to, signedIn, fmt.Sprintf("signed in to %s as %s; the key is stored in %s", service.BaseURL(), user,
 		credentialsPath(dir)))
-}
-
-// readWorkingKey reads a key from standard input that a service accepts.
-func readWorkingKey(ctx context.Context, baseURL string) (string, error) {
-	key, err := readSecret("")
-	if err != nil {
-		return "", err
-	}
-	api, err := client.New(baseURL, key)
-	if err != nil {
-		return "", err
-	}
-	if _, err := collect(api.Jobs(ctx, client.JobFilter{}), 1); err != nil {
-		return "", fmt.Errorf("the key does not work: %w", err)
-	}
-	return key, nil
-}
-
-// deviceFlow waits until a user authorizes this command line in a browser.
-func (c *loginCommand) deviceFlow(ctx context.Context, to terminal, service *client.Client) (client.Grant, error) {
-	login, err := service.StartLogin(ctx)
-	if err != nil {
-		return client.Grant{}, err
-	}
-	fmt.Fprintf(to.Err, "Open this page and compare the code before you authorize the sign-in:\n\n    %s\n\n    code: %s\n\n",
-		login.VerifyURL, device.Code(login.Nonce))
-	if !c.NoBrowser {
-		openBrowser(login.VerifyURL)
-	}
-	fmt.Fprintf(to.Err, "Waiting until %s …\n", login.ExpiresAt.Local().Format("15:04:05"))
-	grant, err := service.AwaitLogin(ctx, login, pollInterval)
-	if errors.Is(err, client.ErrLoginExpired) {
-		return client.Grant{}, errors.New("the sign-in was not authorized in time; run standin login again")
-	}
-	return grant, err
 }
 
 // openBrowser tries to open a page in the user's browser. Errors are ignored
@@ -119,11 +106,20 @@ type logoutCommand struct {
 
 // Run deletes the stored key. The key stays valid until it is revoked.
 func (c *logoutCommand) Run(_ context.Context, to terminal) error {
-	dir, err := c.dir()
-	if err != nil {
+	stored, err := c.contexts()
+	if err != nil && !errors.Is(err, errNotSignedIn) {
 		return err
 	}
-	if err := removeCredentials(dir); err != nil {
+	if _, found := stored.All[stored.Current]; !found {
+		return errors.New("not signed in")
+	}
+	delete(stored.All, stored.Current)
+	if stored.Current = ""; len(stored.All) > 0 { // another context is not current until it is used
+		err = stored.save()
+	} else if err = os.Remove(stored.path); err != nil {
+		err = fmt.Errorf("remove the credentials: %w", err)
+	}
+	if err != nil {
 		return err
 	}
 	return c.printLine(to, map[string]bool{"signedOut": true},

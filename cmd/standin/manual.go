@@ -107,7 +107,11 @@ func writePage(w io.Writer, command *kong.Node) {
 	group := ""
 	for _, flags := range command.AllFlags(true) {
 		for _, flag := range flags {
-			if title := groupTitle(flag); title != group {
+			title := "Flags"
+			if flag.Group != nil {
+				title = strings.TrimSuffix(flag.Group.Title, ":")
+			}
+			if title != group {
 				group = title
 				fmt.Fprintf(w, ".SS %s\n", roff(title))
 			}
@@ -122,14 +126,6 @@ func writePage(w io.Writer, command *kong.Node) {
 	fmt.Fprintf(w, "See\n.BR standin (1).\n")
 	section(w, "SEE ALSO")
 	fmt.Fprintln(w, ".BR standin (1)")
-}
-
-// groupTitle returns the title of the settings among which a flag is, or "Flags".
-func groupTitle(flag *kong.Flag) string {
-	if flag.Group == nil {
-		return "Flags"
-	}
-	return strings.TrimSuffix(flag.Group.Title, ":")
 }
 
 // flagName returns a flag as it is typed.

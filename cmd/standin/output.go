@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -127,7 +128,7 @@ func (t terminal) table(header string, rows [][]string) error {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = orDash(oneLine(cell))
+			cells[i] = cmp.Or(oneLine(cell), "-")
 		}
 		fmt.Fprintln(writer, strings.Join(cells, "\t"))
 	}
@@ -183,13 +184,6 @@ func relative(at, now time.Time) string {
 		return "in " + duration.HumanDuration(distance)
 	}
 	return duration.HumanDuration(-distance) + " ago"
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func deref(s *string) string {

@@ -33,9 +33,40 @@ func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 	if !strings.HasPrefix(path, "/") {
 		path = "/api/v1/" + path
 	}
-	method, body, query, err := c.content()
-	if err != nil {
-		return err
+	method, query := strings.ToUpper(c.Method), url.Values{}
+	var body io.Reader
+	if c.Input == "-" {
+		body = os.Stdin
+	} else if c.Input != "" {
+		content, err := os.ReadFile(c.Input)
+		if err != nil {
+			return fmt.Errorf("read the body: %w", err)
+		}
+		body = bytes.NewReader(content)
+	}
+	fields := make(map[string]any)
+	for _, field := range c.Field {
+		name, value, found := strings.Cut(field, "=")
+		if !found {
+			return fmt.Errorf("--field %q is not NAME=VALUE", field)
+		}
+		query.Set(name, value)
+		if fields[name] = value; json.Valid([]byte(value)) {
+			fields[name] = json.RawMessage(value)
+		}
+	}
+	switch {
+	case len(fields) == 0:
+	case method == http.MethodGet || method == http.MethodHead:
+		body = nil
+	case c.Input != "":
+		return errors.New("pass the body either by --field or by --input")
+	default:
+		content, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		body, query = bytes.NewReader(content), nil
 	}
 	target, err := url.Parse(strings.TrimRight(access.URL, "/") + path)
 	if err != nil {
@@ -65,42 +96,6 @@ func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 	}
 	code, _ := explainAPIError(&client.Error{Status: response.StatusCode}, "")
 	return &hint{code: code, error: errors.New("the service responded with " + response.Status)}
-}
-
-// content returns the method, the body and the parameters of the request.
-func (c *apiCommand) content() (method string, body io.Reader, query url.Values, err error) {
-	method, query = strings.ToUpper(c.Method), url.Values{}
-	if c.Input == "-" {
-		body = os.Stdin
-	} else if c.Input != "" {
-		content, err := os.ReadFile(c.Input)
-		if err != nil {
-			return "", nil, nil, fmt.Errorf("read the body: %w", err)
-		}
-		body = bytes.NewReader(content)
-	}
-	if len(c.Field) == 0 {
-		return method, body, query, nil
-	}
-	fields := make(map[string]any)
-	for _, field := range c.Field {
-		name, value, found := strings.Cut(field, "=")
-		if !found {
-			return "", nil, nil, fmt.Errorf("--field %q is not NAME=VALUE", field)
-		}
-		query.Set(name, value)
-		if fields[name] = value; json.Valid([]byte(value)) {
-			fields[name] = json.RawMessage(value)
-		}
-	}
-	if method == http.MethodGet || method == http.MethodHead {
-		return method, nil, query, nil
-	}
-	if c.Input != "" {
-		return "", nil, nil, errors.New("pass the body either by --field or by --input")
-	}
-	content, err := json.Marshal(fields)
-	return method, bytes.NewReader(content), nil, err
 }
 
 // largestIndented bounds a response that is indented for people.

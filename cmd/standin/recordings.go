@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,15 +71,27 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 			if err != nil {
 				return err
 			}
+			state := "valid"
 			if verdict.OK() {
 				valid++
 			} else {
 				invalid++
+				state = "INVALID"
 			}
 			if c.JSON {
 				return printJSONLine(to.Out, verdict)
 			}
-			printVerdict(to, j, verdict)
+			fmt.Fprintf(to.Out, "%s  %s  %q\n", j.ID, state, j.ExternalID)
+			for _, problem := range verdict.Problems {
+				fmt.Fprintf(to.Out, "  %s\n", problem)
+			}
+			for _, file := range verdict.Files {
+				length := (time.Duration(file.DecodedMs) * time.Millisecond).Round(100 * time.Millisecond)
+				fmt.Fprintf(to.Out, "  %s  %d bytes, %v decoded, %s\n", file.Name, file.Bytes, length, cmp.Or(file.Codecs, "-"))
+				for _, problem := range file.Problems {
+					fmt.Fprintf(to.Out, "    %s\n", problem)
+				}
+			}
 			return nil
 		})
 		if err != nil {
@@ -122,24 +135,6 @@ func eachRecorded(ctx context.Context, s *store.Store, jobID string, each func(j
 		}
 	}
 	return nil
-}
-
-func printVerdict(to terminal, j job.Job, verdict recordingbuild.VerifyReport) {
-	state := "valid"
-	if !verdict.OK() {
-		state = "INVALID"
-	}
-	fmt.Fprintf(to.Out, "%s  %s  %q\n", j.ID, state, j.ExternalID)
-	for _, problem := range verdict.Problems {
-		fmt.Fprintf(to.Out, "  %s\n", problem)
-	}
-	for _, file := range verdict.Files {
-		length := (time.Duration(file.DecodedMs) * time.Millisecond).Round(100 * time.Millisecond)
-		fmt.Fprintf(to.Out, "  %s  %d bytes, %v decoded, %s\n", file.Name, file.Bytes, length, orDash(file.Codecs))
-		for _, problem := range file.Problems {
-			fmt.Fprintf(to.Out, "    %s\n", problem)
-		}
-	}
 }
 
 type recordingsSweepCommand struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *c
 	if err != nil {
 		return err
 	}
-	dir := c.Dir
-	if dir == "" {
-		dir = manifest.JobID
-	}
+	dir := cmp.Or(c.Dir, manifest.JobID)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("create the directory: %w", err)
 	}
@@ -58,7 +56,15 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *c
 		}
 		fetched = append(fetched, copied)
 	}
-	if err := writeManifest(filepath.Join(dir, "manifest.json"), manifest); err != nil {
+	var text bytes.Buffer
+	if err := printJSON(&text, manifest); err != nil {
+		return fmt.Errorf("encode the manifest: %w", err)
+	}
+	path := filepath.Join(dir, "manifest.json")
+	if err := os.WriteFile(path+".part", text.Bytes(), 0o640); err != nil { //nolint:gosec // same mode as the recording
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	if err := os.Rename(path+".part", path); err != nil {
 		return err
 	}
 	return c.print(to, fetched, func() error { return nil })
@@ -107,8 +113,12 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 			return copied, err
 		}
 	}
-	bar := newProgress(to.Err, file.Name, file.Bytes, from)
-	defer bar.end()
+	bar := &progress{name: oneLine(file.Name), total: max(file.Bytes, 1), done: from}
+	if isTerminal(to.Err) {
+		bar.out = unescaped(to.Err)
+		bar.show()
+		defer fmt.Fprintln(bar.out) // moves to the next line
+	}
 	err = api.ResumeFile(ctx, id, file, struct {
 		io.Reader
 		io.Writer
@@ -127,33 +137,12 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 	return copied, nil
 }
 
-// writeManifest writes the manifest next to the media files.
-func writeManifest(path string, manifest client.Manifest) error {
-	var text bytes.Buffer
-	if err := printJSON(&text, manifest); err != nil {
-		return fmt.Errorf("encode the manifest: %w", err)
-	}
-	if err := os.WriteFile(path+".part", text.Bytes(), 0o640); err != nil { //nolint:gosec // same mode as the recording
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	return os.Rename(path+".part", path)
-}
-
 // progress draws a progress bar if the output is a terminal.
 type progress struct {
 	out         io.Writer // nil if the output is not a terminal
 	name        string
 	done, total int64
 	shown       time.Time
-}
-
-func newProgress(out io.Writer, name string, total, done int64) *progress {
-	bar := &progress{name: oneLine(name), total: max(total, 1), done: done}
-	if isTerminal(out) {
-		bar.out = unescaped(out)
-		bar.show()
-	}
-	return bar
 }
 
 // Write counts the bytes of p and redraws the bar.
@@ -172,11 +161,4 @@ func (p *progress) show() {
 	full := int(min(p.done*width/p.total, width))
 	fmt.Fprintf(p.out, "\r%s [%s%s] %3d %%  %s of %s ", p.name, strings.Repeat("#", full), strings.Repeat(".", width-full),
 		min(p.done*100/p.total, 100), humanize.Bytes(uint64(p.done)), humanize.Bytes(uint64(p.total)))
-}
-
-// end moves to the next line.
-func (p *progress) end() {
-	if p.out != nil {
-		fmt.Fprintln(p.out)
-	}
 }

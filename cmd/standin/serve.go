@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -67,12 +66,24 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	if err != nil {
 		return err
 	}
-	c.logChecks(ctx)
+	for _, check := range c.diagnose(ctx) {
+		switch doctor.State(check.State) {
+		case doctor.Warn:
+			c.Log.Warn("a check found a limitation", "check", check.Check, "found", check.Found, "fix", check.Fix)
+		case doctor.Fail:
+			c.Log.Error("a check failed", "check", check.Check, "found", check.Found, "fix", check.Fix)
+		case doctor.OK:
+		}
+	}
 	fmt.Fprintf(to.Out, "standin %s listening on http://%s\n", version(), s.Addr())
 	for _, fact := range s.Summary(ctx) {
 		fmt.Fprintf(to.Out, "  %-9s  %s\n", fact.Name, fact.Text)
 	}
-	if err := printFirstUserLink(ctx, to.Out, s); err != nil {
+	link, isFirst, err := s.FirstUserLink(ctx)
+	if err == nil && isFirst {
+		err = to.printf("open this link to create the first dashboard user; it works once and expires in 24 hours:\n  %s\n", link)
+	}
+	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	if err := manager.notify("READY=1", "STATUS=Listening on http://"+s.Addr()); err != nil {
@@ -97,19 +108,6 @@ func (c *serveCommand) diagnose(ctx context.Context) (findings []dashboard.Findi
 		findings = append(findings, dashboard.Finding{Check: check.Name, State: string(check.State), Found: check.Found, Fix: check.Fix})
 	}
 	return findings
-}
-
-// logChecks logs what may go wrong on this machine, and how to fix it.
-func (c *serveCommand) logChecks(ctx context.Context) {
-	for _, check := range c.diagnose(ctx) {
-		switch doctor.State(check.State) {
-		case doctor.Warn:
-			c.Log.Warn("a check found a limitation", "check", check.Check, "found", check.Found, "fix", check.Fix)
-		case doctor.Fail:
-			c.Log.Error("a check failed", "check", check.Check, "found", check.Found, "fix", check.Fix)
-		case doctor.OK:
-		}
-	}
 }
 
 // serveMail runs the mail worker beside the service.
@@ -153,15 +151,4 @@ func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger, man
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
-}
-
-// printFirstUserLink prints the one-time link that creates the first dashboard
-// user, if there is no user yet.
-func printFirstUserLink(ctx context.Context, out io.Writer, s *service.Service) error {
-	link, ok, err := s.FirstUserLink(ctx)
-	if err != nil || !ok {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "open this link to create the first dashboard user; it works once and expires in 24 hours:\n  %s\n", link)
-	return err
 }

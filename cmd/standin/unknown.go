@@ -15,7 +15,16 @@ import (
 // prefix of settings and that no command reads, with the setting that was probably
 // meant. The values may be secrets.
 func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
-	known := settingNames(model)
+	known := map[string]bool{envAPIKey: true, envIMAPPassword: true, envOAuthSecret: true, envReplyPassword: true}
+	for _, command := range model.Leaves(false) {
+		for _, group := range command.AllFlags(false) {
+			for _, flag := range group {
+				for _, name := range flag.Tag.Envs {
+					known[name] = true
+				}
+			}
+		}
+	}
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
 		if known[strings.TrimSuffix(name, "_FILE")] || !strings.HasPrefix(name, "STANDIN_") || strings.HasPrefix(name, "STANDIN_TEST_") {
@@ -27,21 +36,6 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 			log.Warn("unknown setting; standin serve --help-all lists the settings", "name", name)
 		}
 	}
-}
-
-// settingNames returns the variables that the commands read.
-func settingNames(model *kong.Application) map[string]bool {
-	names := map[string]bool{envAPIKey: true, envIMAPPassword: true, envOAuthSecret: true, envReplyPassword: true}
-	for _, command := range model.Leaves(false) {
-		for _, group := range command.AllFlags(false) {
-			for _, flag := range group {
-				for _, name := range flag.Tag.Envs {
-					names[name] = true
-				}
-			}
-		}
-	}
-	return names
 }
 
 // maxTypos is how many letters of a misspelled setting may differ from the one that was

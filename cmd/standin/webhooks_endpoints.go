@@ -43,9 +43,17 @@ func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
 			case !endpoint.Enabled:
 				events = "(disabled) " + events
 			}
+			failure := ""
+			switch {
+			case endpoint.Failures == 0:
+			case endpoint.LastError != nil:
+				failure = *endpoint.LastError
+			case endpoint.LastStatus != nil:
+				failure = fmt.Sprintf("status %d", *endpoint.LastStatus)
+			}
 			return []string{
 				endpoint.ID, endpoint.URL, events, endpoint.State, strconv.Itoa(endpoint.Waiting), to.maybe(endpoint.FailingSince),
-				to.maybe(endpoint.NextTryAt), lastFailure(endpoint),
+				to.maybe(endpoint.NextTryAt), failure,
 			}
 		}))
 }
@@ -56,19 +64,6 @@ func (f outputFlags) printEndpoint(to terminal, endpoint client.WebhookEndpoint,
 		return err
 	}
 	return f.print(to, endpoint, func() error { return printEndpoints(to, endpoint) })
-}
-
-// lastFailure describes the last failure of a failing endpoint.
-func lastFailure(endpoint client.WebhookEndpoint) string {
-	switch {
-	case endpoint.Failures == 0:
-		return ""
-	case endpoint.LastError != nil:
-		return *endpoint.LastError
-	case endpoint.LastStatus != nil:
-		return fmt.Sprintf("status %d", *endpoint.LastStatus)
-	}
-	return ""
 }
 
 type endpointsAddCommand struct {

@@ -37,9 +37,25 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	header, err := c.headers()
-	if err != nil {
-		return err
+	lines := c.Header
+	if c.HeaderFile != "" {
+		content, err := os.ReadFile(c.HeaderFile)
+		if err != nil {
+			return fmt.Errorf("read the headers: %w", err)
+		}
+		lines = append(lines, strings.Split(string(content), "\n")...)
+	}
+	header := make(http.Header)
+	for _, text := range lines {
+		name, value, found := strings.Cut(strings.TrimSpace(text), ":")
+		if found {
+			header.Add(textproto.TrimString(name), textproto.TrimString(value))
+		}
+	}
+	for _, name := range signedHeaders {
+		if header.Get(name) == "" {
+			return fmt.Errorf("the header %s is missing: pass it with --header or --header-file", name)
+		}
 	}
 	body, err := readInput(c.Body, client.MaxWebhookBytes)
 	if err != nil {
@@ -55,31 +71,6 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 		}
 	}
 	return to.println("verified", oneLine(header.Get("webhook-id")))
-}
-
-// headers reads the headers from flags and the header file.
-func (c *webhooksVerifyCommand) headers() (http.Header, error) {
-	lines := c.Header
-	if c.HeaderFile != "" {
-		content, err := os.ReadFile(c.HeaderFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the headers: %w", err)
-		}
-		lines = append(lines, strings.Split(string(content), "\n")...)
-	}
-	header := make(http.Header)
-	for _, text := range lines {
-		name, value, found := strings.Cut(strings.TrimSpace(text), ":")
-		if found {
-			header.Add(textproto.TrimString(name), textproto.TrimString(value))
-		}
-	}
-	for _, name := range signedHeaders {
-		if header.Get(name) == "" {
-			return nil, fmt.Errorf("the header %s is missing: pass it with --header or --header-file", name)
-		}
-	}
-	return header, nil
 }
 
 type webhooksListenCommand struct {
