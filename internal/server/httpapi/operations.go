@@ -6,7 +6,37 @@ import (
 
 // handlers returns the handler of each operation, by operation ID.
 func (a *API) handlers() map[string]handler {
-	all := a.botHandlers()
+	documents := perMinute(600)
+	all := map[string]handler{
+		// What bots send and read.
+		"ingestEvent":      a.ingestEvent,
+		"ingestTexts":      a.ingestTexts,
+		"heartbeat":        a.heartbeat,
+		"ingestSound":      a.ingestSound,
+		"ingestScreenshot": a.ingestScreenshot,
+		"uploadMedia":      a.uploadMedia,
+		"readOutput":       a.readOutput,
+		"borrowAccount":    a.borrowAccount,
+		"returnAccount":    a.returnAccount,
+
+		// Intake, payments, sign-in of the command line, health and documents.
+		"intakeInvite":   a.authenticated("intakeSecret", input(a.intakeInvite)),
+		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
+		"receivePayment": a.receivePayment,
+		"receiveZoom":    a.receiveZoom,
+
+		"initLogin":     perAddress(perMinute(60), a.initLogin),
+		"pollLogin":     perAddress(perMinute(600), a.pollLogin),
+		"completeLogin": perAddress(perMinute(60), input(a.completeLogin)),
+
+		"health":           a.health, // never limited, because a failed probe can restart the process
+		"readiness":        a.readiness,
+		"reference":        perAddress(documents, a.reference),
+		"describe":         perAddress(documents, a.describe),
+		"describeYAML":     perAddress(documents, a.describeYAML),
+		"securityText":     perAddress(documents, a.securityText),
+		"describeManifest": perAddress(documents, a.describeManifest),
+	}
 	add := func(handlers map[string]handler, wraps ...func(handler) handler) {
 		for operation, handle := range handlers {
 			for _, wrap := range wraps {
@@ -15,17 +45,7 @@ func (a *API) handlers() map[string]handler {
 			all[operation] = handle
 		}
 	}
-	add(a.serviceHandlers())
-	add(a.teamHandlers(), a.forConsumer)
-	add(a.jobHandlers(), ofJob, a.forConsumer)
-	add(a.calendarHandlers(), ofCalendar, a.forConsumer)
-	add(a.adminHandlers(), a.forAdmin)
-	return all
-}
-
-// teamHandlers returns the handlers for the owners of API keys.
-func (a *API) teamHandlers() map[string]handler {
-	return map[string]handler{
+	add(map[string]handler{ // for the owners of API keys
 		"createJob":            a.createJob,
 		"createJobs":           a.createJobs,
 		"listJobs":             input(a.listJobs),
@@ -46,12 +66,8 @@ func (a *API) teamHandlers() map[string]handler {
 		"getIdentityProvider":  a.identityProvider,
 		"getAccount":           named("account", a.getAccount),
 		"listZoomApps":         input(a.listZoomApps),
-	}
-}
-
-// jobHandlers returns the handlers of operations on a job.
-func (a *API) jobHandlers() map[string]handler {
-	return map[string]handler{
+	}, a.forConsumer)
+	add(map[string]handler{ // on a job
 		"getJob":                     a.getJob,
 		"getJobSettings":             a.getJobSettings,
 		"getJobDetails":              a.getJobDetails,
@@ -81,24 +97,16 @@ func (a *API) jobHandlers() map[string]handler {
 		"listTimeline":               input(a.listTimeline),
 		"listDeliveries":             input(a.listDeliveries),
 		"redeliver":                  a.redeliver,
-	}
-}
-
-// calendarHandlers returns the handlers of operations on a connected calendar.
-func (a *API) calendarHandlers() map[string]handler {
-	return map[string]handler{
+	}, ofJob, a.forConsumer)
+	add(map[string]handler{ // on a connected calendar
 		"getCalendar":        a.getCalendar,
 		"patchCalendar":      input(a.patchCalendar),
 		"deleteCalendar":     a.deleteCalendar,
 		"syncCalendar":       a.syncCalendar,
 		"listCalendarEvents": input(a.listCalendarEvents),
 		"patchCalendarEvent": input(a.patchCalendarEvent),
-	}
-}
-
-// adminHandlers returns the handlers that need a key with the scope admin.
-func (a *API) adminHandlers() map[string]handler {
-	return map[string]handler{
+	}, ofCalendar, a.forConsumer)
+	add(map[string]handler{ // for keys with the scope admin
 		"listKeys":              input(a.listKeys),
 		"createKey":             a.createKey,
 		"listAuditLog":          input(a.listAuditLog),
@@ -112,43 +120,6 @@ func (a *API) adminHandlers() map[string]handler {
 		"deleteZoomApp":         named("app of Zoom", changing(a.deleteZoomApp)),
 		"patchAccount":          named("account", input(a.patchAccount)),
 		"deleteAccount":         named("account", changing(a.deleteAccount)),
-	}
-}
-
-// botHandlers returns the handlers of what bots send and read.
-func (a *API) botHandlers() map[string]handler {
-	return map[string]handler{
-		"ingestEvent":      a.ingestEvent,
-		"ingestTexts":      a.ingestTexts,
-		"heartbeat":        a.heartbeat,
-		"ingestSound":      a.ingestSound,
-		"ingestScreenshot": a.ingestScreenshot,
-		"uploadMedia":      a.uploadMedia,
-		"readOutput":       a.readOutput,
-		"borrowAccount":    a.borrowAccount,
-		"returnAccount":    a.returnAccount,
-	}
-}
-
-// serviceHandlers returns the handlers of intake, payments, sign-in of the command line, health and documents.
-func (a *API) serviceHandlers() map[string]handler {
-	documents := perMinute(600)
-	return map[string]handler{
-		"intakeInvite":   a.authenticated("intakeSecret", input(a.intakeInvite)),
-		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
-		"receivePayment": a.receivePayment,
-		"receiveZoom":    a.receiveZoom,
-
-		"initLogin":     perAddress(perMinute(60), a.initLogin),
-		"pollLogin":     perAddress(perMinute(600), a.pollLogin),
-		"completeLogin": perAddress(perMinute(60), input(a.completeLogin)),
-
-		"health":           a.health, // never limited, because a failed probe can restart the process
-		"readiness":        a.readiness,
-		"reference":        perAddress(documents, a.reference),
-		"describe":         perAddress(documents, a.describe),
-		"describeYAML":     perAddress(documents, a.describeYAML),
-		"securityText":     perAddress(documents, a.securityText),
-		"describeManifest": perAddress(documents, a.describeManifest),
-	}
+	}, a.forAdmin)
+	return all
 }
