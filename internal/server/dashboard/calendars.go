@@ -81,9 +81,8 @@ func readCalendarForm(form url.Values) calendarForm {
 	}
 }
 
-// rules returns the rules and the owner's address of the form, or a sentence that says what
-// is wrong.
-func (f calendarForm) rules() (rules calendarsync.Rules, owner, problem string) {
+// rules returns the rules and the owner's address of the form. The error says what is wrong.
+func (f calendarForm) rules() (rules calendarsync.Rules, owner string, err error) {
 	rules = calendarsync.Rules{
 		TitleMatches: f.TitleMatches, OptOut: f.OptOut, Aliases: strings.Fields(strings.ReplaceAll(f.Email, ",", " ")), Invite: f.Invite,
 	}
@@ -103,22 +102,25 @@ func (f calendarForm) rules() (rules calendarsync.Rules, owner, problem string) 
 	case slices.Equal(rules.Record, calendarsync.Rules{}.Conditions("known")): // also if the owner is not
 		rules.Record = nil
 	}
-	n, err := strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
-	before, beforeErr := strconv.Atoi("0" + strings.TrimSpace(f.TellOrganizer))
+	var countErr, beforeErr error
+	rules.MinParticipants, countErr = strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
+	rules.TellOrganizer, beforeErr = strconv.Atoi("0" + strings.TrimSpace(f.TellOrganizer))
+	problem := ""
 	switch {
 	case !known:
-		return rules, owner, "Choose which meetings are recorded."
+		problem = "Choose which meetings are recorded."
 	case f.Name == "":
-		return rules, owner, "Enter a name."
+		problem = "Enter a name."
 	case wrong || f.Invite != "" && !strings.Contains(f.Invite, "@"):
-		return rules, owner, "The email address is not valid."
-	case beforeErr != nil || before > 60:
-		return rules, owner, "The organizer can be told up to 60 minutes before."
-	case err != nil || n > 1000:
-		return rules, owner, "The number of participants must be between 0 and 1000."
+		problem = "The email address is not valid."
+	case beforeErr != nil || rules.TellOrganizer > 60:
+		problem = "The organizer can be told up to 60 minutes before."
+	case countErr != nil || rules.MinParticipants > 1000:
+		problem = "The number of participants must be between 0 and 1000."
+	default:
+		return rules, owner, nil
 	}
-	rules.MinParticipants, rules.TellOrganizer = n, before
-	return rules, owner, ""
+	return rules, owner, job.NewError(job.InvalidInput, problem)
 }
 
 func (d *Dashboard) calendarsPage(req *pageRequest) error {
@@ -140,30 +142,20 @@ func (d *Dashboard) showCalendars(req *pageRequest, status int, shown calendarsV
 // connectCalendar connects a calendar and reads it at once.
 func (d *Dashboard) connectCalendar(req *pageRequest) error {
 	form := readCalendarForm(req.PostForm)
-	rules, owner, problem := form.rules()
+	rules, owner, err := form.rules()
 	var c calendarsync.Calendar
-	if problem == "" {
-		var err error
+	if err == nil {
 		c, err = d.Calendars.Connect(req.Context(), req.as(job.Live), calendarsync.Connection{
 			Name: form.Name, Address: form.Address, Email: owner, Rules: rules, Poll: calendarsync.DefaultPoll,
 		})
-		if problem, err = calendarProblem(err); err != nil {
-			return err
-		}
 	}
-	if problem != "" {
+	if _, problem, ok := req.correct(err); ok {
 		return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
 	}
-	return d.readCalendar(req, req.as(job.Live), c.ID)
-}
-
-// calendarProblem returns what a user can correct, as a sentence, or the error.
-func calendarProblem(err error) (string, error) {
-	refused, ok := errors.AsType[*job.Error](err)
-	if !ok || refused.Code != job.InvalidInput && refused.Code != job.InvalidState {
-		return "", err
+	if err != nil {
+		return err
 	}
-	return text.Sentence(refused.Message), nil
+	return d.readCalendar(req, req.as(job.Live), c.ID)
 }
 
 // readCalendar reads a calendar and redirects to its page.
@@ -194,23 +186,28 @@ func (d *Dashboard) namedCalendar(req *pageRequest) (calendarsync.Calendar, acco
 
 func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
 	form := readCalendarForm(req.PostForm)
-	rules, owner, problem := form.rules()
-	if problem == "" {
-		encoded, err := json.Marshal(rules)
-		if err != nil {
-			return err
-		}
-		patch := calendarsync.Patch{Name: &form.Name, Email: &owner, Rules: encoded}
-		if form.Address != "" {
-			patch.Address = &form.Address
-		}
-		_, err = d.Calendars.Change(req.Context(), as, c.ID, patch)
-		if problem, err = calendarProblem(err); err != nil {
-			return err
-		}
+	rules, owner, err := form.rules()
+	patch := calendarsync.Patch{Name: &form.Name, Email: &owner}
+	if form.Address != "" {
+		patch.Address = &form.Address
 	}
-	if problem != "" {
+	if err == nil {
+		patch.Rules, err = json.Marshal(rules)
+	}
+	return d.patchCalendar(req, c, as, form, patch, err)
+}
+
+// patchCalendar changes a calendar and reads it, unless there is an error before.
+func (d *Dashboard) patchCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller, form calendarForm,
+	patch calendarsync.Patch, err error) error {
+	if err == nil {
+		_, err = d.Calendars.Change(req.Context(), as, c.ID, patch)
+	}
+	if _, problem, ok := req.correct(err); ok {
 		return d.showCalendar(req, as, http.StatusBadRequest, calendarView{Calendar: c, Form: form, Problem: problem})
+	}
+	if err != nil {
+		return err
 	}
 	return d.readCalendar(req, as, c.ID)
 }
@@ -235,21 +232,13 @@ func (d *Dashboard) choicesPage(req *pageRequest, c calendarsync.Calendar, as ac
 	if err != nil {
 		return err
 	}
-	return req.showStatus(http.StatusOK, "choices", "Choose a calendar", choicesView{c, choices})
+	return req.show("choices", "Choose a calendar", choicesView{c, choices})
 }
 
 // chooseCalendar reads another calendar of the same account.
 func (d *Dashboard) chooseCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
 	chosen := req.PostForm.Get("calendarId")
-	_, err := d.Calendars.Change(req.Context(), as, c.ID, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}})
-	problem, err := calendarProblem(err)
-	if err != nil {
-		return err
-	}
-	if problem != "" {
-		return d.showCalendar(req, as, http.StatusBadRequest, calendarView{Calendar: c, Form: formOf(c), Problem: problem})
-	}
-	return d.readCalendar(req, as, c.ID)
+	return d.patchCalendar(req, c, as, formOf(c), calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}}, nil)
 }
 
 func (d *Dashboard) syncCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {

@@ -49,7 +49,8 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 	if state.Calendar == "" {
 		state.Form = readCalendarForm(form)
 		state.Form.Email = "" // the provider knows it
-		if _, _, problem := state.Form.rules(); problem != "" {
+		_, _, err := state.Form.rules()
+		if _, problem, ok := req.correct(err); ok {
 			return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
 		}
 	}
@@ -65,7 +66,7 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 	req.setCookie(consentCookie, value, consentLifetime)
 	address := d.Calendars.ConsentURL(state.Provider, state.State, state.Verifier, state.Form.Invite != "")
 	req.Header().Set("Refresh", "0; url="+address)
-	return req.showStatus(http.StatusOK, "consent", "Connect a calendar", consentView{state.Provider.Title(), address})
+	return req.show("consent", "Connect a calendar", consentView{state.Provider.Title(), address})
 }
 
 // finishConsent connects the calendar for which a user has given permission.
@@ -85,14 +86,32 @@ func (d *Dashboard) finishConsent(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	id, problem, err := d.connectConsented(req, state, refreshToken)
+	calendars, as, none := d.Calendars, req.as(job.Live), ""
+	var c calendarsync.Calendar
+	if state.Calendar == "" {
+		var rules calendarsync.Rules
+		if rules, _, err = state.Form.rules(); err == nil {
+			c, err = calendars.Connect(req.Context(), as, calendarsync.Connection{
+				Name: state.Form.Name, Email: state.Form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
+				Access: calendarapi.Access{Provider: state.Provider, RefreshToken: refreshToken},
+			})
+		}
+	} else {
+		id, parseErr := uuid.Parse(state.Calendar)
+		if parseErr != nil {
+			return notFound("There is no such calendar.")
+		}
+		c, err = calendars.Change(req.Context(), as, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
+			RefreshToken: &refreshToken, ClientID: &none, ClientSecret: &none, Tenant: &none, // of the service's own client
+		}})
+	}
+	if _, problem, ok := req.correct(err); ok {
+		return d.refuseConsent(req, state, problem)
+	}
 	if err != nil {
 		return err
 	}
-	if problem != "" {
-		return d.refuseConsent(req, state, problem)
-	}
-	return d.readCalendar(req, req.as(job.Live), id)
+	return d.readCalendar(req, as, c.ID)
 }
 
 // refuseConsent shows why a calendar is not connected.
@@ -103,31 +122,4 @@ func (d *Dashboard) refuseConsent(req *pageRequest, state consentState, problem 
 		form = state.Form
 	}
 	return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: form, Problem: text.Sentence(problem)})
-}
-
-// connectConsented connects a new calendar, or a known one again. The problem is what the
-// user can correct.
-func (d *Dashboard) connectConsented(req *pageRequest, state consentState,
-	refreshToken string) (id uuid.UUID, problem string, err error) {
-	calendars, as, none := d.Calendars, req.as(job.Live), ""
-	var c calendarsync.Calendar
-	if state.Calendar == "" {
-		rules, _, problem := state.Form.rules()
-		if problem != "" {
-			return uuid.Nil, problem, nil
-		}
-		c, err = calendars.Connect(req.Context(), as, calendarsync.Connection{
-			Name: state.Form.Name, Email: state.Form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
-			Access: calendarapi.Access{Provider: state.Provider, RefreshToken: refreshToken},
-		})
-	} else {
-		if id, err = uuid.Parse(state.Calendar); err != nil {
-			return uuid.Nil, "", notFound("There is no such calendar.")
-		}
-		c, err = calendars.Change(req.Context(), as, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
-			RefreshToken: &refreshToken, ClientID: &none, ClientSecret: &none, Tenant: &none, // of the service's own client
-		}})
-	}
-	problem, err = calendarProblem(err)
-	return c.ID, problem, err
 }

@@ -15,32 +15,17 @@ import (
 
 // CapacityView is where bots run, how many fit there, and how many will be needed.
 type CapacityView struct {
-	Hosts    []HostView
-	Capacity int // bots that all hosts can run
-	Bots     int // bots that run now
-	Forecast []Forecast
-	Problems []Problem // of this node
+	Hosts    []job.Node
+	Capacity int                 // bots that all hosts can run
+	Bots     int                 // bots that run now
+	Forecast []job.UpcomingCount // in intervals of five minutes
+	Problems []Problem           // of this node
 }
 
 // Problem is something that a node needs and that does not work.
 type Problem struct {
 	Check  string // "database", "schema", "storage" or "launcher"
 	Detail string
-}
-
-// HostView is a machine that runs bots.
-type HostView struct {
-	Name            string
-	Bots            int // bots that run now
-	Capacity        int // bots that it can run
-	LastHeartbeatAt time.Time
-	FullReason      string // why it cannot run another bot; empty when it can
-}
-
-// Forecast is the number of bots that start in the five minutes after From.
-type Forecast struct {
-	From time.Time
-	Bots int
 }
 
 // operatorView is the data of the operator page.

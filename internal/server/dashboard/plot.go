@@ -169,13 +169,13 @@ func plotForecast(c CapacityView, now time.Time) plot {
 		limit = 0
 	}
 	columns := lastHours(now.Add(23*time.Hour), func(hour time.Time) []plotPart {
-		most := Forecast{From: hour}
+		most := job.UpcomingCount{From: hour}
 		for _, one := range c.Forecast {
-			if one.From.Truncate(time.Hour).Equal(hour) && one.Bots > most.Bots {
+			if one.From.Truncate(time.Hour).Equal(hour) && one.Jobs > most.Jobs {
 				most = one
 			}
 		}
-		return []plotPart{{Value: float64(most.Bots), Text: fmt.Sprintf("%s UTC: %d bots start", most.From.UTC().Format("15:04"), most.Bots)}}
+		return []plotPart{{Value: float64(most.Jobs), Text: fmt.Sprintf("%s UTC: %d bots start", most.From.UTC().Format("15:04"), most.Jobs)}}
 	})
 	return newPlot("Bots that start within five minutes (UTC)", columns, limit)
 }

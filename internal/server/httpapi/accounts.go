@@ -10,7 +10,6 @@ import (
 
 	"standin/client"
 	"standin/internal/account"
-	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/jobs/signin"
@@ -115,16 +114,6 @@ func (a *API) patchAccount(r *apiRequest, in accountPatch) error {
 
 func (a *API) deleteAccount(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	return a.Jobs.DeleteAccount(ctx, accountTeam(caller), id)
-}
-
-// borrowAccount lends an account to a bot.
-func (a *API) borrowAccount(r *apiRequest) error {
-	var request ingest.AccountRequest
-	bot, err := r.readBotMessage(&request)
-	if err != nil {
-		return err
-	}
-	return r.respond(a.Jobs.LendAccount(r.Context(), bot, request))
 }
 
 // returnAccount takes an account back from a bot.

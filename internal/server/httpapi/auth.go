@@ -55,7 +55,10 @@ func (a *API) forScope(needed account.Scope, handle handler) handler {
 			return err
 		}
 		if !caller.Scope.Allows(needed) {
-			return forbidden(caller.Scope, needed)
+			return &failure{
+				status: http.StatusForbidden, code: "forbidden",
+				message: fmt.Sprintf("This key has the scope %s. This request needs the scope %s.", caller.Scope, needed),
+			}
 		}
 		return a.once(r, func(r *apiRequest) error {
 			if err := handle(r); err != nil {
@@ -113,6 +116,8 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 		return a.withSecret(IntakeSecretHeader, a.IntakeSecret, handle)
 	case "adminSecret":
 		return a.withSecret(AdminSecretHeader, a.AdminSecret, handle)
+	case "paymentSignature":
+		return a.signed(handle)
 	}
 	return handle
 }

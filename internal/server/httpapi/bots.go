@@ -32,13 +32,16 @@ func (a *API) ingestEvent(r *apiRequest) error {
 	return r.respond(a.Jobs.Ingest(r.Context(), bot, event))
 }
 
-func (a *API) ingestTexts(r *apiRequest) error {
-	var texts ingest.Texts
-	bot, err := r.readBotMessage(&texts)
-	if err != nil {
-		return err
+// message serves an operation on the message of a bot.
+func message[In, Out any](handle func(context.Context, ingest.Bot, In) (Out, error)) handler {
+	return func(r *apiRequest) error {
+		var in In
+		bot, err := r.readBotMessage(&in)
+		if err != nil {
+			return err
+		}
+		return r.respond(handle(r.Context(), bot, in))
 	}
-	return r.respond(a.Jobs.IngestTexts(r.Context(), bot, texts))
 }
 
 func (a *API) heartbeat(r *apiRequest) error {
@@ -55,8 +58,18 @@ func (a *API) heartbeat(r *apiRequest) error {
 	if err := parameters.Decode(&query); err != nil {
 		return err
 	}
+	ctx := r.Context()
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
-	return r.respond(a.holdHeartbeat(r.Context(), bot, beat, wait))
+	if wait == 0 {
+		return r.respond(a.Jobs.Heartbeat(ctx, bot, beat, 0))
+	}
+	holding, stop := a.untilDrain(ctx)
+	response, err := a.Jobs.Heartbeat(holding, bot, beat, wait)
+	stop()
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // the service shuts down
+		response, err = a.Jobs.Heartbeat(ctx, bot, beat, 0)
+	}
+	return r.respond(response, err)
 }
 
 // maxUnidentified is the size of the largest message that is decoded to list all of its
@@ -126,66 +139,52 @@ func (r *apiRequest) authenticateBot(jobID uuid.UUID, attempt int, token string)
 	return bot, nil
 }
 
-// holdHeartbeat waits for the response to a heartbeat. When the service shuts
-// down, it repeats the heartbeat without waiting.
-func (a *API) holdHeartbeat(
-	ctx context.Context, bot ingest.Bot, beat ingest.Heartbeat, wait time.Duration,
-) (ingest.HeartbeatResponse, error) {
-	if wait == 0 {
-		return a.Jobs.Heartbeat(ctx, bot, beat, 0)
-	}
-	holding, stop := a.untilDrain(ctx)
-	response, err := a.Jobs.Heartbeat(holding, bot, beat, wait)
-	stop()
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return a.Jobs.Heartbeat(ctx, bot, beat, 0)
-	}
-	return response, err
-}
-
 func (a *API) uploadMedia(r *apiRequest) error {
-	bot, err := r.botInPath(r.uploadIssues())
+	ctx, name, sum := r.Context(), r.PathValue("name"), r.Request.Header.Get(ingest.ChecksumHeader)
+	var issues []api.Issue
+	if !ingest.ValidMediaName(name) {
+		issues = issue("pattern", "must be a plain file name in lower case", "name")
+	}
+	switch {
+	case sum == "":
+		issues = append(issues, issue("required", "is required", ingest.ChecksumHeader)...)
+	case !checksumForm.MatchString(sum):
+		issues = append(issues, issue("pattern", "must be the SHA-256 of the body in hex", ingest.ChecksumHeader)...)
+	}
+	bot, err := r.botInPath(issues)
 	if err != nil {
 		return err
 	}
-	if r.ContentLength > a.MaxUploadBytes {
+	size := r.ContentLength
+	if size > a.MaxUploadBytes {
 		return tooLarge(a.MaxUploadBytes)
 	}
-	quota, err := a.Jobs.AdmitUpload(r.Context(), bot)
+	if size < 0 { // unknown
+		size = a.MaxUploadBytes
+	}
+	quota, err := a.Jobs.AdmitUpload(ctx, bot)
 	if err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
-	done, err := r.reserveUpload(bot.JobID(), quota)
+	done, err := a.Recordings.ReserveUpload(ctx, bot.JobID(), size, quota)
+	if exceeded, ok := errors.AsType[*recording.QuotaError](err); ok {
+		return job.NewError(job.OverQuota, exceeded.Error())
+	}
 	if err != nil {
 		return err
 	}
 	stall := a.Timeouts.Stall
 	content := httpmw.NewPacedReader(r, r.Body, stall, stall, a.Timeouts.Upload)
-	stored, err := a.Recordings.PutUpload(
-		r.Context(), bot.JobID(), bot.Attempt(), r.PathValue("name"), content, r.Request.Header.Get(ingest.ChecksumHeader), a.MaxUploadBytes)
+	stored, err := a.Recordings.PutUpload(ctx, bot.JobID(), bot.Attempt(), name, content, sum, a.MaxUploadBytes)
 	done(err == nil && stored.New)
 	if err != nil {
 		return uploadError(err, content.Err)
 	}
 	// The recording may have been deleted meanwhile.
-	if _, err := a.Jobs.AdmitUpload(r.Context(), bot); stored.New && job.ErrorIs(err, job.InvalidState) {
-		return errors.Join(err, a.Recordings.DeleteUpload(r.Context(), bot.JobID(), bot.Attempt(), stored.Name))
+	if _, err := a.Jobs.AdmitUpload(ctx, bot); stored.New && job.ErrorIs(err, job.InvalidState) {
+		return errors.Join(err, a.Recordings.DeleteUpload(ctx, bot.JobID(), bot.Attempt(), stored.Name))
 	}
 	return r.respond(okBody{true}, nil)
-}
-
-// reserveUpload reserves an upload in its job's quota. One of unknown length
-// counts with the maximum.
-func (r *apiRequest) reserveUpload(id uuid.UUID, quota recording.UploadQuota) (done func(stored bool), err error) {
-	size := r.ContentLength
-	if size < 0 {
-		size = r.api.MaxUploadBytes
-	}
-	done, err = r.api.Recordings.ReserveUpload(r.Context(), id, size, quota)
-	if exceeded, ok := errors.AsType[*recording.QuotaError](err); ok {
-		return nil, job.NewError(job.OverQuota, exceeded.Error())
-	}
-	return done, err
 }
 
 // botInPath returns the bot of the job and the attempt in the path, whose token it checks.
@@ -215,21 +214,6 @@ func (r *apiRequest) botInPath(rest []api.Issue) (bot ingest.Bot, err error) {
 
 // checksumForm is the form of a SHA-256 in hex.
 var checksumForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
-
-// uploadIssues checks the other parameters of an upload.
-func (r *apiRequest) uploadIssues() []api.Issue {
-	var issues []api.Issue
-	if !ingest.ValidMediaName(r.PathValue("name")) {
-		issues = append(issues, issue("pattern", "must be a plain file name in lower case", "name")...)
-	}
-	switch sum := r.Request.Header.Get(ingest.ChecksumHeader); {
-	case sum == "":
-		issues = append(issues, issue("required", "is required", ingest.ChecksumHeader)...)
-	case !checksumForm.MatchString(sum):
-		issues = append(issues, issue("pattern", "must be the SHA-256 of the body in hex", ingest.ChecksumHeader)...)
-	}
-	return issues
-}
 
 // uploadError returns the error for an upload that was not stored. readErr is
 // the error of reading its body, if any.

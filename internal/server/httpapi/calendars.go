@@ -247,9 +247,20 @@ func (a *API) calendarNotification(r *apiRequest) error {
 		return r.respondContent("text/plain; charset=utf-8", []byte(token))
 	}
 	lapsed := false
-	if r.Request.Header.Get("X-Goog-Channel-Id") == "" {
-		if lapsed, err = r.microsoftNotification(); err != nil {
+	if r.Request.Header.Get("X-Goog-Channel-Id") == "" { // of Microsoft, which says that the subscription lapsed or notifications were missed
+		body, done, err := r.readBody(maxNotification)
+		if err != nil {
 			return err
+		}
+		defer done()
+		var notifications struct {
+			Value []struct{ LifecycleEvent string }
+		}
+		if json.Unmarshal(body, &notifications) != nil || len(notifications.Value) == 0 {
+			return job.NewError(job.InvalidInput, "the body is not a notification")
+		}
+		for _, n := range notifications.Value {
+			lapsed = lapsed || n.LifecycleEvent != ""
 		}
 	}
 	if err := a.Calendars.Notify(r.Context(), id, lapsed); err != nil {
@@ -257,24 +268,4 @@ func (a *API) calendarNotification(r *apiRequest) error {
 	}
 	r.WriteHeader(http.StatusAccepted)
 	return nil
-}
-
-// microsoftNotification reads from a notification of Microsoft whether the subscription has
-// lapsed, or notifications were missed.
-func (r *apiRequest) microsoftNotification() (lapsed bool, err error) {
-	body, done, err := r.readBody(maxNotification)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	var notifications struct {
-		Value []struct{ LifecycleEvent string }
-	}
-	if json.Unmarshal(body, &notifications) != nil || len(notifications.Value) == 0 {
-		return false, job.NewError(job.InvalidInput, "the body is not a notification")
-	}
-	for _, n := range notifications.Value {
-		lapsed = lapsed || n.LifecycleEvent != ""
-	}
-	return lapsed, nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"standin/api"
-	"standin/internal/account"
 	"standin/internal/base/budget"
 	"standin/internal/jobs/job"
 	"standin/internal/server/httpmw"
@@ -60,14 +59,6 @@ func issue(code, message string, path ...any) []api.Issue {
 // the WWW-Authenticate header.
 func unauthorized(challenge, message string) error {
 	return &failure{status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge, message: message}
-}
-
-// forbidden returns the error for a key whose scope does not suffice.
-func forbidden(scope, needed account.Scope) error {
-	return &failure{
-		status: http.StatusForbidden, code: "forbidden",
-		message: fmt.Sprintf("This key has the scope %s. This request needs the scope %s.", scope, needed),
-	}
 }
 
 func invalidToken() error { return unauthorized("Bearer", "Missing or invalid bot token.") }

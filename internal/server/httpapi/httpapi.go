@@ -242,7 +242,10 @@ func (a *API) route() error {
 	}
 	handle := func(pattern string, serve handler) { a.mux.Handle(pattern, a.adapt("", serve)) }
 	if a.Metrics != nil { // not part of the description: it changes with the version
-		handle("GET /metrics", a.forScraper(a.metrics))
+		handle("GET /metrics", a.forScraper(func(r *apiRequest) error {
+			a.Metrics.ServeHTTP(r, r.Request)
+			return nil
+		}))
 		handle("/metrics", a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead})))
 	}
 	if a.Agents != nil { // the Model Context Protocol describes itself
@@ -258,11 +261,7 @@ func (a *API) route() error {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		serve := a.authenticated(security[path], methodNotAllowed(methods))
-		if security[path] == "paymentSignature" {
-			serve = a.signed(methodNotAllowed(methods))
-		}
-		refuse := forPages(shared, path, security[path], a.adapt("", serve))
+		refuse := forPages(shared, path, security[path], a.adapt("", a.authenticated(security[path], methodNotAllowed(methods))))
 		// These are the path of another operation with an ID, too.
 		if !slices.Contains([]string{"/api/v1/jobs/batch", "/api/v1/deliveries/redeliver"}, path) {
 			a.mux.Handle(path, refuse)

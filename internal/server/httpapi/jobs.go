@@ -69,12 +69,17 @@ func (a *API) create(ctx context.Context, caller account.Caller, checked api.Che
 	if err != nil {
 		return a.replay(ctx, caller, checked, err)
 	}
-	link := a.describeLink(request.MeetingURL)
-	j, replayed, err := a.Jobs.Create(ctx, caller, request.newJob(link.platform))
+	platform, _ := meetinglink.Describe(request.MeetingURL, a.AllowedMeetingHosts...)
+	request.Title = title(request.Title)
+	j, replayed, err := a.Jobs.Create(ctx, caller, lifecycle.NewJob{
+		ExternalID: request.ExternalID, MeetingURL: request.MeetingURL, Platform: cmp.Or(request.Platform, platform),
+		JoinAt: request.JoinAt.Truncate(time.Millisecond), DisplayName: displayName(request.DisplayName), Webhooks: request.Webhooks,
+		Metadata: request.Metadata, AutoLeave: request.AutoLeave, Options: request.Options, Dedupe: request.Dedupe,
+	})
 	if err != nil {
 		return createdJob{}, fmt.Errorf("create a job: %w", err)
 	}
-	return a.describeCreated(ctx, j, replayed, link)
+	return a.describeCreated(ctx, j, replayed)
 }
 
 // replay returns the job that has the externalId of an invalid request, or the error of
@@ -91,30 +96,14 @@ func (a *API) replay(ctx context.Context, caller account.Caller, checked api.Che
 	if err != nil {
 		return createdJob{}, fmt.Errorf("find a job by externalId: %w", err)
 	}
-	return a.describeCreated(ctx, found, true, meetingLink{})
+	return a.describeCreated(ctx, found, true)
 }
 
-// meetingLink is what is known about the link to a meeting.
-type meetingLink struct {
-	text     string
-	platform job.Platform
-	warning  string // why it cannot lead to a meeting; empty if it may
-}
-
-func (a *API) describeLink(text string) meetingLink {
-	platform, warning := meetinglink.Describe(text, a.AllowedMeetingHosts...)
-	return meetingLink{text, platform, warning}
-}
-
-// describeCreated returns a job with the warnings about it. link is the link of the
-// request.
-func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool, link meetingLink) (createdJob, error) {
+// describeCreated returns a job with the warnings about it.
+func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool) (createdJob, error) {
 	warnings := j.UnusableMetadata()
 	if j.Mode == job.Live { // the simulator opens no link
-		if link.text != j.MeetingURL {
-			link = a.describeLink(j.MeetingURL)
-		}
-		warnings = append(warnings, link.warning)
+		warnings = append(warnings, meetinglink.Warning(j.MeetingURL, a.AllowedMeetingHosts...))
 	}
 	if !j.Status.Terminal() {
 		other, found, err := a.Jobs.OtherJob(ctx, j)
@@ -178,16 +167,6 @@ func checkOptions(options job.Options, path ...any) (issues []api.Issue) {
 		}
 	}
 	return issues
-}
-
-// newJob returns the job of the request. platform is that of its link.
-func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
-	c.Title = title(c.Title)
-	return lifecycle.NewJob{
-		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt.Truncate(time.Millisecond),
-		DisplayName: displayName(c.DisplayName), Webhooks: c.Webhooks,
-		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.Options, Dedupe: c.Dedupe,
-	}
 }
 
 // displayName returns a name on one line, as meeting pages need it. An empty name

@@ -165,78 +165,57 @@ type batchResult struct {
 // createJobs creates jobs one after the other. The result of each is that of createJob.
 // When the time is over, the items that are left are refused.
 func (a *API) createJobs(r *apiRequest) error {
-	items, err := r.readBatch()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.Timeouts.Batch)
-	defer cancel()
-	results := make([]batchResult, len(items))
-	for i, item := range items {
-		results[i] = a.createItem(ctx, r, item)
-	}
-	return r.respond(map[string][]batchResult{"results": results}, nil)
-}
-
-// batchItem is the request for one job of a batch, as it was checked.
-type batchItem struct {
-	api.Checked
-	request createRequest
-	err     error
-}
-
-// readBatch reads the items of a batch.
-func (r *apiRequest) readBatch() ([]batchItem, error) {
 	body, done, err := r.readBody(maxBodyBytes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done()
 	value, issues := api.Parse(body)
 	if issues != nil {
-		return nil, invalid(issues)
+		return invalid(issues)
 	}
-	batch := r.api.Description.CheckValue("createJobs", value)
+	batch := a.Description.CheckValue("createJobs", value)
 	batch.Issues = slices.DeleteFunc(batch.Issues, func(i api.Issue) bool { return len(i.Path) > 1 }) // of single items
 	if err := r.decode(batch, &struct{}{}); err != nil {
-		return nil, err
+		return err
 	}
 	given := value.(map[string]any)["jobs"].([]any) // as the schema says
-	items := make([]batchItem, len(given))
-	for i, request := range given {
-		item := batchItem{Checked: r.api.Description.CheckValue("createJob", request), request: emptyRequest()}
-		if len(item.Issues) > 0 {
-			item.err = invalid(item.Issues)
+	checked, requests, errs := make([]api.Checked, len(given)), make([]createRequest, len(given)), make([]error, len(given))
+	for i, item := range given {
+		checked[i], requests[i] = a.Description.CheckValue("createJob", item), emptyRequest()
+		if len(checked[i].Issues) > 0 {
+			errs[i] = invalid(checked[i].Issues)
 		} else {
-			item.err = item.Decode(&item.request)
+			errs[i] = checked[i].Decode(&requests[i])
 		}
-		items[i] = item
 	}
-	return items, nil
-}
-
-// createItem creates one job of a batch.
-func (a *API) createItem(ctx context.Context, r *apiRequest, item batchItem) batchResult {
-	var created createdJob
-	err := ctx.Err()
-	if err == nil {
-		created, err = a.create(ctx, r.caller, item.Checked, item.request, item.err)
-	}
-	if ctx.Err() != nil && err != nil {
-		err = &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The batch took too long. Send this item again."}
-	}
-	if err != nil {
-		status, body, _ := r.errorResponse(err)
-		if status == http.StatusInternalServerError {
-			a.Log.Error("cannot create a job of a batch", "request", r.ID, "error", err)
+	done()
+	ctx, cancel := context.WithTimeout(r.Context(), a.Timeouts.Batch)
+	defer cancel()
+	results := make([]batchResult, len(given))
+	for i, request := range requests {
+		var created createdJob
+		err := ctx.Err()
+		if err == nil {
+			created, err = a.create(ctx, r.caller, checked[i], request, errs[i])
 		}
-		return batchResult{Status: status, Error: &body}
+		if ctx.Err() != nil && err != nil {
+			err = &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "The batch took too long. Send this item again."}
+		}
+		if err != nil {
+			status, body, _ := r.errorResponse(err)
+			if status == http.StatusInternalServerError {
+				a.Log.Error("cannot create a job of a batch", "request", r.ID, "error", err)
+			}
+			results[i] = batchResult{Status: status, Error: &body}
+			continue
+		}
+		results[i] = batchResult{
+			Status: http.StatusCreated, Job: new(job.NewView(created.Job)), Replayed: created.replayed, Warning: joinSentences(created.warnings),
+		}
+		if created.replayed {
+			results[i].Status = http.StatusOK
+		}
 	}
-	result := batchResult{
-		Status: http.StatusCreated, Job: new(job.NewView(created.Job)), Replayed: created.replayed, Warning: joinSentences(created.warnings),
-	}
-	if created.replayed {
-		result.Status = http.StatusOK
-	}
-	return result
+	return r.respond(map[string][]batchResult{"results": results}, nil)
 }

@@ -10,13 +10,13 @@ func (a *API) handlers() map[string]handler {
 	all := map[string]handler{
 		// What bots send and read.
 		"ingestEvent":      a.ingestEvent,
-		"ingestTexts":      a.ingestTexts,
+		"ingestTexts":      message(a.Jobs.IngestTexts),
 		"heartbeat":        a.heartbeat,
 		"ingestSound":      a.ingestSound,
 		"ingestScreenshot": a.ingestScreenshot,
 		"uploadMedia":      a.uploadMedia,
 		"readOutput":       a.readOutput,
-		"borrowAccount":    a.borrowAccount,
+		"borrowAccount":    message(a.Jobs.LendAccount),
 		"returnAccount":    a.returnAccount,
 
 		// Intake, payments, sign-in of the command line, health and documents.

@@ -14,6 +14,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/account/billing"
+	"standin/internal/base/meetinglink"
 	"standin/internal/calendar"
 	"standin/internal/jobs/job"
 	"standin/internal/server/httpapi/reference"
@@ -34,12 +35,6 @@ func (a *API) hostMetrics(r *apiRequest) error {
 		}
 	}
 	return r.respond(metrics, nil)
-}
-
-// metrics serves the metrics.
-func (a *API) metrics(r *apiRequest) error {
-	a.Metrics.ServeHTTP(r, r.Request)
-	return nil
 }
 
 // forScraper serves requests with an operator's secret as a bearer token.
@@ -186,7 +181,7 @@ func (a *API) intakeInvite(r *apiRequest, invite calendar.Invite) error {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}
 	r.ConsumerID, r.JobID = result.ConsumerID, result.JobID
-	r.warn(a.describeLink(invite.MeetingURL).warning)
+	r.warn(meetinglink.Warning(invite.MeetingURL, a.AllowedMeetingHosts...))
 	status := http.StatusOK
 	if result.Kind == calendar.Scheduled {
 		status = http.StatusCreated

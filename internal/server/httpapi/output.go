@@ -27,11 +27,11 @@ type outputFile struct {
 // file returns the file, which is at a path in the request.
 func (f outputFile) file(path ...any) (speech.File, error) {
 	if (f.URI == "") == (f.Data == "") {
-		return speech.File{}, job.NewError(job.InvalidInput, "exactly one of uri and data is required", append([]any{}, path...)...)
+		return speech.File{}, job.NewError(job.InvalidInput, "exactly one of uri and data is required", path...)
 	}
 	content, err := base64.StdEncoding.DecodeString(f.Data)
 	if err != nil {
-		return speech.File{}, job.NewError(job.InvalidInput, "data is not base64", append(append([]any{}, path...), "data")...)
+		return speech.File{}, job.NewError(job.InvalidInput, "data is not base64", append(path, "data")...)
 	}
 	return speech.File{URI: f.URI, Data: content, Path: path}, nil
 }
@@ -91,46 +91,40 @@ func (a *API) showPicture(kind ingest.CommandKind) func(*apiRequest, pictureRequ
 		if kind == ingest.ShareScreen {
 			request.Video, kinds = nil, "image, page and none"
 		}
-		args, content, err := a.picture(r.caller.ConsumerID, request, kinds)
+		chosen := 0
+		for _, set := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
+			if set {
+				chosen++
+			}
+		}
+		if chosen != 1 {
+			return job.NewError(job.InvalidInput, "exactly one of "+kinds+" is required")
+		}
+		var file speech.File
+		var err error
+		output, team := lifecycle.Output{Kind: kind}, r.caller.ConsumerID
+		switch {
+		case request.Image != nil:
+			output.Args = ingest.PictureArgs{Show: ingest.ShowImage}
+			file, err = request.Image.file("image")
+			output.Make = func(ctx context.Context) ([]byte, error) { return a.Output.Image(ctx, team, file) }
+		case request.Video != nil:
+			output.Args = ingest.PictureArgs{Show: ingest.ShowVideo}
+			file, err = request.Video.file("video")
+			output.Make = func(ctx context.Context) ([]byte, error) { return a.Output.Video(ctx, team, file) }
+		case request.Page != nil:
+			output.Args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
+			if !job.IsWebAddress(request.Page.URI) {
+				err = job.NewError(job.InvalidInput, "it is not an http or https URL without credentials", "page", "uri")
+			}
+		default:
+			output.Args = ingest.PictureArgs{Show: ingest.ShowNone}
+		}
 		if err != nil {
 			return err
 		}
-		return r.output(lifecycle.Output{Kind: kind, Args: args, Make: content})
+		return r.output(output)
 	}
-}
-
-// picture returns what a request shows, and what makes its content, if it has any. kinds
-// lists the fields that it may have.
-func (a *API) picture(team uuid.UUID, request pictureRequest,
-	kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
-	chosen := 0
-	for _, set := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
-		if set {
-			chosen++
-		}
-	}
-	if chosen != 1 {
-		return args, nil, &job.Error{Code: job.InvalidInput, Message: "exactly one of " + kinds + " is required", Path: []any{}}
-	}
-	var file speech.File
-	switch {
-	case request.Image != nil:
-		args.Show = ingest.ShowImage
-		file, err = request.Image.file("image")
-		content = func(ctx context.Context) ([]byte, error) { return a.Output.Image(ctx, team, file) }
-	case request.Video != nil:
-		args.Show = ingest.ShowVideo
-		file, err = request.Video.file("video")
-		content = func(ctx context.Context) ([]byte, error) { return a.Output.Video(ctx, team, file) }
-	case request.Page != nil:
-		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
-		if !job.IsWebAddress(args.URI) {
-			err = job.NewError(job.InvalidInput, "it is not an http or https URL without credentials", "page", "uri")
-		}
-	default:
-		args.Show = ingest.ShowNone
-	}
-	return args, content, err
 }
 
 // output queues output for the job's bot.
@@ -158,7 +152,9 @@ func (a *API) readOutput(r *apiRequest) error {
 	var content io.ReadCloser
 	var size int64
 	if own {
-		content, size, err = a.ownOutput(r.Context(), team, name, options)
+		var made []byte
+		made, err = a.ownOutput(r.Context(), team, name, options)
+		content, size = io.NopCloser(bytes.NewReader(made)), int64(len(made))
 	} else {
 		content, size, err = a.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
@@ -176,21 +172,16 @@ func (a *API) readOutput(r *apiRequest) error {
 }
 
 // ownOutput makes what a job's options play or show.
-func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string,
-	options *job.OutputOptions) (content io.ReadCloser, size int64, err error) {
-	var made []byte
+func (a *API) ownOutput(ctx context.Context, team uuid.UUID, name string, options *job.OutputOptions) ([]byte, error) {
 	switch {
 	case options == nil:
-		return nil, 0, job.NewError(job.NotFound, "no such output")
 	case name == ingest.CameraOutput && options.Camera != nil && options.Camera.Image != nil:
-		made, err = a.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
+		return a.Output.Image(ctx, team, speech.File{URI: options.Camera.Image.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil && options.OnJoin.URI != "":
-		made, err = a.Output.Sound(ctx, team, speech.File{URI: options.OnJoin.URI})
+		return a.Output.Sound(ctx, team, speech.File{URI: options.OnJoin.URI})
 	case name == ingest.OnJoinOutput && options.OnJoin != nil:
 		say := options.OnJoin
-		made, err = a.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
-	default:
-		return nil, 0, job.NewError(job.NotFound, "no such output")
+		return a.Output.Speak(ctx, team, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
 	}
-	return io.NopCloser(bytes.NewReader(made)), int64(len(made)), err
+	return nil, job.NewError(job.NotFound, "no such output")
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"regexp"
@@ -125,7 +124,16 @@ func (a *API) getMedia(r *apiRequest) error {
 		return fmt.Errorf("open a media file: %w", err)
 	}
 	defer content.Close() // read only
-	r.serveContent(file, content, modified)
+	header := r.Header()
+	header.Set("Cache-Control", "private, no-cache") // caches must revalidate
+	header.Set("Content-Type", file.ContentType)
+	if file.SHA256 != "" {
+		header.Set("ETag", `"`+file.SHA256+`"`)
+	}
+	if !byteRanges.MatchString(r.Request.Header.Get("Range")) {
+		r.Request.Header.Del("Range") // a malformed one is ignored (RFC 9110, section 14.2)
+	}
+	http.ServeContent(&stallWriter{apiRequest: r}, r.Request, file.Name, modified, content)
 	return nil
 }
 
@@ -147,19 +155,6 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, media []recor
 		return file, noSuchFile()
 	}
 	return file, fmt.Errorf("make %s: %w", name, err)
-}
-
-func (r *apiRequest) serveContent(file recording.File, content io.ReadSeeker, modified time.Time) {
-	header := r.Header()
-	header.Set("Cache-Control", "private, no-cache") // caches must revalidate
-	header.Set("Content-Type", file.ContentType)
-	if file.SHA256 != "" {
-		header.Set("ETag", `"`+file.SHA256+`"`)
-	}
-	if !byteRanges.MatchString(r.Request.Header.Get("Range")) {
-		r.Request.Header.Del("Range") // a malformed one is ignored (RFC 9110, section 14.2)
-	}
-	http.ServeContent(&stallWriter{apiRequest: r}, r.Request, file.Name, modified, content)
 }
 
 // byteRanges matches a well-formed Range header in bytes (RFC 9110, section 14.1.2).
@@ -204,7 +199,16 @@ type transcriptQuery struct {
 }
 
 func (a *API) getTranscript(r *apiRequest, query transcriptQuery) error {
-	m, document, err := a.namedTranscript(r)
+	release, err := r.costlyRead()
+	if err != nil {
+		return err
+	}
+	defer release()
+	m, err := r.decodedManifest()
+	if err != nil {
+		return err
+	}
+	document, err := a.transcript(r.Context(), r.id, m)
 	if err != nil {
 		return err
 	}
@@ -226,44 +230,27 @@ func (a *API) transcribeAgain(r *apiRequest, options job.TranscriptionOptions) e
 	return r.respondStatus(http.StatusAccepted, map[string]string{"status": "queued"}, err)
 }
 
-// namedTranscript returns the manifest and the transcript of the job in the path.
-func (a *API) namedTranscript(r *apiRequest) (m recording.Manifest, document transcript.Document, err error) {
-	release, err := r.costlyRead()
-	if err != nil {
-		return m, document, err
-	}
-	defer release()
-	if m, err = r.decodedManifest(); err == nil {
-		document, err = a.transcript(r.Context(), r.id, m)
-	}
-	return m, document, err
-}
-
 // transcript returns the transcript of a recording, or else its captions.
-func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
+func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (document transcript.Document, err error) {
 	content, _, _, err := a.Recordings.OpenMedia(ctx, id, transcript.FileName)
-	if isMissing(err) {
-		return a.captions(ctx, id, m)
+	if err == nil {
+		defer content.Close() // read only
+		return transcript.Read(content)
 	}
-	if err != nil {
-		return transcript.Document{}, fmt.Errorf("open a transcript: %w", err)
+	if !isMissing(err) {
+		return document, fmt.Errorf("open a transcript: %w", err)
 	}
-	defer content.Close() // read only
-	return transcript.Read(content)
-}
-
-func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) (transcript.Document, error) {
 	texts, err := a.Jobs.Store.Texts(ctx, id)
 	if err != nil {
-		return transcript.Document{}, err
+		return document, err
 	}
-	document := transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants)
+	document = transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants)
 	if len(document.Segments) > 0 {
 		return document, nil
 	}
 	problem, err := a.Jobs.TranscriptProblem(ctx, id)
 	if err != nil {
-		return transcript.Document{}, err
+		return document, err
 	}
 	return document, job.NewError(job.NotFound, strings.TrimSpace("The recording has no transcript and no captions. "+problem))
 }

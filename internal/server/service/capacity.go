@@ -68,17 +68,5 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 // Capacity returns the capacity of all nodes, for the dashboard.
 func (s *Service) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
 	f, err := s.fleet.Fleet(ctx)
-	if err != nil {
-		return dashboard.CapacityView{}, err
-	}
-	view := dashboard.CapacityView{Capacity: f.Capacity, Bots: f.Bots, Problems: s.health.problems()}
-	for _, node := range f.Nodes {
-		view.Hosts = append(view.Hosts, dashboard.HostView{
-			Name: node.Name, Bots: node.Bots, Capacity: node.Capacity, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullReason,
-		})
-	}
-	for _, interval := range f.Upcoming {
-		view.Forecast = append(view.Forecast, dashboard.Forecast{From: interval.From, Bots: interval.Jobs})
-	}
-	return view, nil
+	return dashboard.CapacityView{Hosts: f.Nodes, Capacity: f.Capacity, Bots: f.Bots, Forecast: f.Upcoming, Problems: s.health.problems()}, err
 }
