@@ -80,11 +80,7 @@ func (d *Dashboard) addAccount(req *pageRequest) error {
 }
 
 // changeAccount lets an account rest, ends its rest, or removes it.
-func (d *Dashboard) changeAccount(req *pageRequest) error {
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return notFound("There is no such account.")
-	}
+func (d *Dashboard) changeAccount(req *pageRequest, id uuid.UUID) error {
 	var until time.Time
 	switch req.PathValue("verb") {
 	case "remove":
@@ -95,7 +91,7 @@ func (d *Dashboard) changeAccount(req *pageRequest) error {
 	default:
 		return notFound("There is no such action.")
 	}
-	_, err = d.Jobs.ChangeAccount(req.Context(), req.accountOwner(), id, nil, func(a *signin.Account) { a.Rest(until, d.Now()) })
+	_, err := d.Jobs.ChangeAccount(req.Context(), req.accountOwner(), id, nil, func(a *signin.Account) { a.Rest(until, d.Now()) })
 	return req.redirectAfter(err, "/accounts?note=account-changed")
 }
 
@@ -110,10 +106,6 @@ func (d *Dashboard) addZoomApp(req *pageRequest) error {
 	return req.redirectAfter(err, "/accounts?note=account-added")
 }
 
-func (d *Dashboard) removeZoomApp(req *pageRequest) error {
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return notFound("There is no such app.")
-	}
+func (d *Dashboard) removeZoomApp(req *pageRequest, id uuid.UUID) error {
 	return req.redirectAfter(d.Jobs.Store.DeleteZoomApp(req.Context(), req.User.ConsumerID, id), "/accounts?note=account-removed")
 }

@@ -20,17 +20,13 @@ type alertsView struct {
 // alertTest is the result of a test alert.
 type alertTest struct{ Way, Problem string }
 
-func (d *Dashboard) alertsPage(req *pageRequest) error {
-	return d.showAlerts(req, nil)
-}
-
-func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
+func (d *Dashboard) showAlerts(req *pageRequest, status int, tested []alertTest) error {
 	rules, err := d.Alerts.Status(req.Context())
 	if err != nil {
 		return err
 	}
 	options := d.Alerts.Options()
-	return req.show("alerts", "Alerts", alertsView{
+	return req.showStatus(status, "alerts", "Alerts", alertsView{
 		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail,
 		Rules: rules, Tested: tested,
 	})
@@ -52,5 +48,5 @@ func (d *Dashboard) testAlerts(req *pageRequest) error {
 			tested = append(tested, alertTest{Way: way})
 		}
 	}
-	return d.showAlerts(req, tested)
+	return d.showAlerts(req, http.StatusOK, tested)
 }

@@ -76,11 +76,7 @@ func (d *Dashboard) createKey(req *pageRequest) error {
 	return d.showKeys(req, http.StatusOK, keysView{NewKey: secret, NewMode: mode, Command: command})
 }
 
-func (d *Dashboard) revokeKey(req *pageRequest) error {
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return notFound("There is no such key.")
-	}
+func (d *Dashboard) revokeKey(req *pageRequest, id uuid.UUID) error {
 	if err := d.Keys.Revoke(req.Context(), req.as(job.Live), id); err != nil {
 		return err
 	}
@@ -98,30 +94,33 @@ type cliView struct {
 // cliPage asks the user to authorize a command line.
 func (d *Dashboard) cliPage(req *pageRequest) error {
 	nonce := req.URL.Query().Get("nonce")
-	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
+	waiting, err := d.pendingFlow(req, nonce)
 	if err != nil {
 		return err
-	}
-	if !ok {
-		return expiredFlow()
 	}
 	return req.show("cli", "Authorize a command line", cliView{PendingFlow: waiting, Nonce: nonce})
 }
 
-func expiredFlow() error {
-	return &pageError{http.StatusGone, "This link is invalid, was already used, or is older than ten minutes. Run standin login again."}
+var errExpiredFlow = &pageError{
+	http.StatusGone, "This link is invalid, was already used, or is older than ten minutes. Run standin login again.",
+}
+
+// pendingFlow returns the command line that waits with a nonce.
+func (d *Dashboard) pendingFlow(req *pageRequest, nonce string) (device.PendingFlow, error) {
+	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
+	if err == nil && !ok {
+		err = errExpiredFlow
+	}
+	return waiting, err
 }
 
 // authorizeCLI creates a key for the user's consumer and passes it to the waiting
 // command line.
 func (d *Dashboard) authorizeCLI(req *pageRequest) error {
 	nonce := req.PostForm.Get("nonce")
-	waiting, ok, err := d.Flows.Pending(req.Context(), nonce)
+	waiting, err := d.pendingFlow(req, nonce)
 	if err != nil {
 		return err
-	}
-	if !ok {
-		return expiredFlow()
 	}
 	as := req.as(modeOf(req.PostForm))
 	key, secret, err := d.Keys.Create(req.Context(), as, as.Mode, account.KeyOptions{Name: "standin login", Scope: as.Scope})
@@ -132,7 +131,7 @@ func (d *Dashboard) authorizeCLI(req *pageRequest) error {
 		// Nobody received the key.
 		revokeErr := d.Keys.Revoke(req.Context(), as, key.ID)
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
-			return expiredFlow()
+			return errExpiredFlow
 		}
 		return errors.Join(err, revokeErr)
 	}

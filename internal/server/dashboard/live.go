@@ -35,16 +35,9 @@ func (req *pageRequest) parts(page string, data any, names ...string) (parts, er
 	return written, nil
 }
 
-// changedSince returns the parts that differ from those before.
-func (p parts) changedSince(before parts) parts {
-	changed := maps.Clone(p)
-	maps.DeleteFunc(changed, func(name, text string) bool { return before[name] == text })
-	return changed
-}
-
 // stream sends server-sent events: first all parts, then the parts that changed,
 // as a JSON object. It polls the database, because other nodes change jobs too. It ends
-// with the session.
+// with the session, the connection or the lifetime of a stream.
 // Streams of the same topic share what read returns; each renders it for its user.
 func (req *pageRequest) stream(name string, read func(*topic) (any, error), render func(any) (parts, error)) error {
 	shared, leave, ok := req.d.streams.join(req.Hash, name)
@@ -59,7 +52,7 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 		}
 		return render(view)
 	}
-	first, err := current()
+	sent, err := current()
 	if err != nil {
 		return err
 	}
@@ -69,55 +62,45 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 	control := http.NewResponseController(req)
 	_ = control.SetReadDeadline(time.Time{}) // see adapt
 	req.WriteHeader(http.StatusOK)
-	if req.event(control, first) {
-		req.streamChanges(control, first, current)
-	}
-	return nil
-}
-
-// streamChanges sends the parts that differ from those sent before, until the session, the connection
-// or the lifetime of a stream ends.
-func (req *pageRequest) streamChanges(control *http.ResponseController, sent parts, current func() (parts, error)) {
+	connected := req.event(control, sent)
 	poll, recheck, end := time.NewTicker(pollInterval), time.NewTicker(account.RecheckInterval), time.NewTimer(streamLifetime)
 	defer poll.Stop()
 	defer recheck.Stop()
 	defer end.Stop()
 	lastWrite, revoked := time.Now(), req.d.Revocations.Next()
-	for {
+	for connected {
 		select {
 		case <-poll.C:
 		case <-revoked:
 			revoked = req.d.Revocations.Next()
-			if !req.stillSignedIn() {
-				return
-			}
+			connected = req.stillSignedIn()
 		case <-recheck.C:
-			if !req.stillSignedIn() {
-				return
-			}
+			connected = req.stillSignedIn()
 		case <-end.C:
-			return
+			return nil
 		case <-req.d.draining:
-			return
+			return nil
 		case <-req.Context().Done():
-			return
+			return nil
+		}
+		if !connected {
+			return nil
 		}
 		latest, err := current()
 		if err != nil {
-			req.Err = err // the browser reconnects and gets the error
-			return
+			req.Err = err
+			return nil //nolint:nilerr // the browser reconnects and gets the error
 		}
-		connected := true
-		if changed := latest.changedSince(sent); len(changed) > 0 {
+		changed := maps.Clone(latest)
+		maps.DeleteFunc(changed, func(name, text string) bool { return sent[name] == text })
+		if len(changed) > 0 {
 			connected, lastWrite = req.event(control, changed), time.Now()
 		} else if time.Since(lastWrite) > keepAliveInterval {
 			connected, lastWrite = req.writeEvent(control, ":\n\n"), time.Now()
 		}
-		if !connected {
-			return
-		}
 		sent = latest
 	}
+	return nil
 }
 
 // stillSignedIn reports whether the session is still valid, and its user still has the

@@ -50,13 +50,8 @@ func (d *Dashboard) mailPage(req *pageRequest) error {
 }
 
 // retryMail processes a message again.
-func (d *Dashboard) retryMail(req *pageRequest) error {
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err == nil {
-		err = d.Mail.Retry(req.Context(), id, time.Now())
-	} else {
-		err = mail.ErrNoMessage
-	}
+func (d *Dashboard) retryMail(req *pageRequest, id uuid.UUID) error {
+	err := d.Mail.Retry(req.Context(), id, time.Now())
 	if errors.Is(err, mail.ErrNoMessage) {
 		return notFound("There is no such message.")
 	}

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,16 +161,41 @@ func (req *pageRequest) takeState(cookie, session string, state any, secret *str
 	return err == nil && json.Unmarshal([]byte(opened), state) == nil && account.SameSecret(req.URL.Query().Get("state"), *secret)
 }
 
-// oidcUser returns the user whom the provider authenticated. It connects the identity
+// oidcUser exchanges the code for an ID token, verifies it, and returns the user whom the provider authenticated. It connects the identity
 // to the user who is signed in already and has the same e-mail address.
-func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (account.User, error) {
-	ctx, users := req.Context(), d.Users
-	identity, claims, err := d.oidc.identify(ctx, code, state)
+func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (user account.User, err error) {
+	p := d.oidc
+	found, err := p.discover(req.Context())
 	if err != nil {
-		return account.User{}, err
+		return user, err
 	}
-	trusted := bool(claims.Verified) || d.oidc.TrustEmails
-	user, err := users.SignInOIDC(ctx, identity, claims.Email, trusted, claims.Name)
+	ctx := oidc.ClientContext(req.Context(), p.client)
+	tokens, err := p.config(found).Exchange(ctx, code, oauth2.VerifierOption(state.Verifier))
+	if err != nil {
+		return user, fmt.Errorf("exchange the code: %w", err)
+	}
+	raw, ok := tokens.Extra("id_token").(string)
+	if !ok {
+		return user, errors.New("the provider sent no ID token")
+	}
+	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return user, fmt.Errorf("verify the ID token: %w", err)
+	}
+	if !account.SameSecret(token.Nonce, state.Nonce) {
+		return user, errors.New("the ID token belongs to another sign-in")
+	}
+	var claims struct {
+		Email    string   `json:"email"`
+		Verified verified `json:"email_verified"`
+		Name     string   `json:"name"`
+	}
+	if err := token.Claims(&claims); err != nil {
+		return user, fmt.Errorf("read the ID token: %w", err)
+	}
+	identity := account.Identity{Issuer: token.Issuer, Subject: token.Subject}
+	trusted := bool(claims.Verified) || p.TrustEmails
+	user, err = d.Users.SignInOIDC(ctx, identity, claims.Email, trusted, claims.Name)
 	if !errors.Is(err, account.ErrHasPassword) {
 		return user, err
 	}
@@ -179,14 +203,7 @@ func (d *Dashboard) oidcUser(req *pageRequest, code string, state oidcState) (ac
 	if sessionErr != nil {
 		return account.User{}, err
 	}
-	return users.LinkOIDC(ctx, session.User, identity, claims.Email, trusted)
-}
-
-// oidcClaims are the claims of an ID token that the dashboard reads.
-type oidcClaims struct {
-	Email    string   `json:"email"`
-	Verified verified `json:"email_verified"`
-	Name     string   `json:"name"`
+	return d.Users.LinkOIDC(ctx, session.User, identity, claims.Email, trusted)
 }
 
 // verified is the claim email_verified: true, or the text "true", which some providers send.
@@ -196,32 +213,4 @@ type verified bool
 func (v *verified) UnmarshalJSON(encoded []byte) error {
 	*v = string(encoded) == "true" || string(encoded) == `"true"`
 	return nil
-}
-
-// identify exchanges the code for an ID token and verifies it.
-func (p *provider) identify(ctx context.Context, code string, state oidcState) (identity account.Identity, claims oidcClaims, err error) {
-	found, err := p.discover(ctx)
-	if err != nil {
-		return identity, claims, err
-	}
-	ctx = oidc.ClientContext(ctx, p.client)
-	tokens, err := p.config(found).Exchange(ctx, code, oauth2.VerifierOption(state.Verifier))
-	if err != nil {
-		return identity, claims, fmt.Errorf("exchange the code: %w", err)
-	}
-	raw, ok := tokens.Extra("id_token").(string)
-	if !ok {
-		return identity, claims, errors.New("the provider sent no ID token")
-	}
-	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID}).Verify(ctx, raw)
-	if err != nil {
-		return identity, claims, fmt.Errorf("verify the ID token: %w", err)
-	}
-	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(state.Nonce)) != 1 {
-		return identity, claims, errors.New("the ID token belongs to another sign-in")
-	}
-	if err := token.Claims(&claims); err != nil {
-		return identity, claims, fmt.Errorf("read the ID token: %w", err)
-	}
-	return account.Identity{Issuer: token.Issuer, Subject: token.Subject}, claims, nil
 }

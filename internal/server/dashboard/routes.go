@@ -3,6 +3,8 @@ package dashboard
 import (
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 )
 
@@ -92,12 +94,12 @@ func (d *Dashboard) route() {
 		{viewer, "POST /signout", d.signOut},
 		{viewer, "GET /accounts", page(d.showAccounts)},
 		{admin, "POST /accounts", d.addAccount},
-		{admin, "POST /accounts/{id}/{verb}", d.changeAccount},
+		{admin, "POST /accounts/{id}/{verb}", withID("account", d.changeAccount)},
 		{admin, "POST /zoom-apps", d.addZoomApp},
-		{admin, "POST /zoom-apps/{id}/remove", d.removeZoomApp},
+		{admin, "POST /zoom-apps/{id}/remove", withID("app", d.removeZoomApp)},
 		{viewer, "GET /keys", page(d.showKeys)},
 		{admin, "POST /keys", d.createKey},
-		{admin, "POST /keys/{id}/revoke", d.revokeKey},
+		{admin, "POST /keys/{id}/revoke", withID("key", d.revokeKey)},
 		{viewer, "POST /docs/key", d.createReferenceKey},
 		{viewer, "GET /usage", d.usagePage},
 		{viewer, "GET /usage.csv", d.usageFile},
@@ -105,8 +107,8 @@ func (d *Dashboard) route() {
 		{admin, "GET /team/audit", d.auditPage},
 		{admin, "POST /team/invite", d.invite},
 		{admin, "POST /team/withdraw", d.withdraw},
-		{admin, "POST /team/{id}/remove", d.removeUser},
-		{admin, "POST /team/{id}/role", d.setRole},
+		{admin, "POST /team/{id}/remove", withID("user", d.removeUser)},
+		{admin, "POST /team/{id}/role", withID("user", d.setRole)},
 		{viewer, "GET /account", page(d.showAccount)},
 		{viewer, "POST /account/password", d.throttled(d.changePassword)},
 		{viewer, "GET /cli", d.cliPage},
@@ -117,10 +119,10 @@ func (d *Dashboard) route() {
 		{operator, "GET /operator/bots", d.botsPage},
 		{operator, "GET /operator/failures", d.failuresPage},
 		{operator, "GET /operator/system", d.systemPage},
-		{operator, "GET /operator/alerts", d.alertsPage},
+		{operator, "GET /operator/alerts", page(d.showAlerts)},
 		{operator, "POST /operator/alerts/test", d.throttled(d.testAlerts)},
 		{operator, "GET /operator/mail", d.mailPage},
-		{operator, "POST /operator/mail/{id}/retry", d.retryMail},
+		{operator, "POST /operator/mail/{id}/retry", withID("message", d.retryMail)},
 	} {
 		switch r.needed {
 		case public:
@@ -136,6 +138,17 @@ func (d *Dashboard) route() {
 // page serves a page as it is before its form was sent.
 func page[View any](show func(req *pageRequest, status int, shown View) error) handler {
 	return func(req *pageRequest) error { return show(req, http.StatusOK, *new(View)) }
+}
+
+// withID serves a page about what the ID in the path names.
+func withID(what string, handle func(*pageRequest, uuid.UUID) error) handler {
+	return func(req *pageRequest) error {
+		id, err := uuid.Parse(req.PathValue("id"))
+		if err != nil {
+			return notFound("There is no such " + what + ".")
+		}
+		return handle(req, id)
+	}
 }
 
 // forOperator serves operators. For others the page does not exist.

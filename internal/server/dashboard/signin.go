@@ -238,29 +238,26 @@ type invitationForm struct {
 const maxTeams = 20
 
 func (d *Dashboard) invitationPage(req *pageRequest) error {
-	token := req.URL.Query().Get("token")
-	invitation, err := d.Users.Invitation(req.Context(), token)
-	if err != nil {
-		return expiredLink(err)
-	}
-	form, err := d.invitationForm(req, token, invitation)
-	if err != nil {
-		return err
-	}
-	return req.show("welcome", "Welcome", form)
+	return d.showInvitation(req, http.StatusOK, invitationForm{Token: req.URL.Query().Get("token")})
 }
 
-func (d *Dashboard) invitationForm(req *pageRequest, token string, invitation account.Invitation) (invitationForm, error) {
-	form := invitationForm{Token: token, Invitation: invitation, MinPassword: account.MinPassword, OIDC: d.oidc != nil}
-	form.NewUser.Email = invitation.Email
-	if !invitation.First() {
-		return form, nil
+func (d *Dashboard) showInvitation(req *pageRequest, status int, form invitationForm) (err error) {
+	if form.Invitation, err = d.Users.Invitation(req.Context(), form.Token); err != nil {
+		return expiredLink(err)
 	}
-	teams, err := d.Jobs.Store.Consumers(req.Context())
-	for _, team := range teams[:min(len(teams), maxTeams)] {
-		form.Teams = append(form.Teams, team.Name)
+	form.MinPassword, form.OIDC = account.MinPassword, d.oidc != nil
+	if form.Invitation.First() {
+		teams, err := d.Jobs.Store.Consumers(req.Context())
+		if err != nil {
+			return err
+		}
+		for _, team := range teams[:min(len(teams), maxTeams)] {
+			form.Teams = append(form.Teams, team.Name)
+		}
+	} else {
+		form.NewUser.Email = form.Invitation.Email
 	}
-	return form, err
+	return req.showStatus(status, "welcome", "Welcome", form)
 }
 
 // expiredLink returns the error for an invitation that does not exist any more.
@@ -284,21 +281,9 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	}
 	user, err := d.Users.Accept(req.Context(), token, newUser)
 	if job.ErrorIs(err, job.InvalidInput) {
-		invitation, findErr := d.Users.Invitation(req.Context(), token)
-		if findErr != nil {
-			return expiredLink(findErr)
-		}
-		form, formErr := d.invitationForm(req, token, invitation)
-		if formErr != nil {
-			return formErr
-		}
 		status, problem := req.describe(err)
 		req.Err, newUser.Password = err, ""
-		form.Problem, form.NewUser = problem, newUser
-		if !invitation.First() {
-			form.NewUser.Email = invitation.Email
-		}
-		return req.showStatus(status, "welcome", "Welcome", form)
+		return d.showInvitation(req, status, invitationForm{Token: token, Problem: problem, NewUser: newUser})
 	}
 	if err != nil {
 		return expiredLink(fmt.Errorf("accept an invitation: %w", err))

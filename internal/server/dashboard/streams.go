@@ -45,18 +45,16 @@ func (s *streams) join(session, name string) (shared *topic, leave func(), ok bo
 		s.topics[name] = shared
 	}
 	shared.streams++
-	return shared, func() { s.leave(session, name) }, true
-}
-
-func (s *streams) leave(session, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sessions[session]--; s.sessions[session] == 0 {
-		delete(s.sessions, session)
-	}
-	if s.topics[name].streams--; s.topics[name].streams == 0 {
-		delete(s.topics, name)
-	}
+	return shared, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.sessions[session]--; s.sessions[session] == 0 {
+			delete(s.sessions, session)
+		}
+		if shared.streams--; shared.streams == 0 {
+			delete(s.topics, name)
+		}
+	}, true
 }
 
 // current returns the view of the topic. It reads the view at most once per poll

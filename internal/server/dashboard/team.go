@@ -56,19 +56,11 @@ func (d *Dashboard) withdraw(req *pageRequest) error {
 		"/team?note=withdrawn")
 }
 
-func (d *Dashboard) removeUser(req *pageRequest) error {
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return notFound("There is no such user.")
-	}
+func (d *Dashboard) removeUser(req *pageRequest, id uuid.UUID) error {
 	return req.redirectAfter(d.Users.Remove(req.Context(), req.User, id, req.PostForm.Has("keepKeys")), "/team?note=removed")
 }
 
 // setRole changes the role of a user.
-func (d *Dashboard) setRole(req *pageRequest) error {
-	id, err := uuid.Parse(req.PathValue("id"))
-	if err != nil {
-		return notFound("There is no such user.")
-	}
+func (d *Dashboard) setRole(req *pageRequest, id uuid.UUID) error {
 	return req.redirectAfter(d.Users.SetRole(req.Context(), req.User, id, account.Role(req.PostForm.Get("role"))), "/team?note=role")
 }
