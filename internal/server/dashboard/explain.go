@@ -24,16 +24,6 @@ var gapTexts = map[string]struct{ text, name string }{
 // gapText describes the reason for a gap in a recording.
 func gapText(reason string) string { return cmp.Or(gapTexts[reason].text, reason) }
 
-// statusBefore returns the status that a job had before it changed to another.
-func statusBefore(entries []job.TimelineEntry, to job.Status) job.Status {
-	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].To == to && entries[i].From != to {
-			return entries[i].From
-		}
-	}
-	return ""
-}
-
 // kindTexts describe the kinds of timeline entries.
 var kindTexts = map[job.Trigger]string{
 	job.BotJoined:                  "Opening the meeting page",

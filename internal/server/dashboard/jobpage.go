@@ -156,16 +156,22 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	if view.Recording != nil {
 		end, partial = view.Recording.End.Reason, view.Recording.Partial
 	}
-	view.Explanation = outcome.Explain(found, statusBefore(entries, job.Failed), end, partial)
-	view.Detail = detailOf(found.FailureDetail, view.Explanation)
-	details, err := d.Jobs.Details(ctx, []job.Job{found})
+	all, err := d.Jobs.Details(ctx, []job.Job{found})
 	if err != nil {
 		return view, fmt.Errorf("read the details of a job: %w", err)
 	}
-	if view.Sources = details[found.ID].Sources; slices.Equal(view.Sources, []string{"api"}) {
+	details := all[found.ID]
+	view.Explanation = outcome.Explain(found, details.FailedIn, end, partial)
+	same := func(text string) bool {
+		return strings.EqualFold(strings.TrimRight(found.FailureDetail, ". "), strings.TrimRight(text, ". "))
+	}
+	if !same(view.Explanation.Title) && !same(view.Explanation.Text) {
+		view.Detail = found.FailureDetail
+	}
+	if view.Sources = details.Sources; slices.Equal(view.Sources, []string{"api"}) {
 		view.Sources = nil // as usual
 	}
-	if view.Meeting, err = d.readMeeting(ctx, as, found, details[found.ID], entries); err != nil {
+	if view.Meeting, err = d.readMeeting(ctx, as, found, details, entries); err != nil {
 		return view, err
 	}
 	if found.Status.Teardown() || found.Status == job.Pending || found.Status == job.Dispatching {
@@ -175,7 +181,18 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 		}
 		view.Obstacle = find(capacity.Problems, func(p Problem) bool { return (p.Check == "storage") == found.Status.Teardown() }).Check
 	}
-	view.Controls = controlsOf(found, view.Recording != nil)
+	status := found.Status
+	view.Controls = controls{
+		Cancel:  !status.Terminal(),
+		Command: status.Dispatched() && !status.Teardown(),
+		InCall:  status.InCall(),
+		Delete:  status.Terminal() && view.Recording != nil,
+		Again:   status.Terminal(),
+		Pause:   status == job.RecordingStarted,
+		Resume:  status == job.RecordingPaused,
+		Stop:    status == job.RecordingStarted || status == job.RecordingPaused,
+		Ask:     status.InCall() && status != job.PermissionRequested,
+	}
 	if view.Recording != nil {
 		view.Controls.Share = d.ShareLifetime > 0
 		if view.Links, err = d.Jobs.Store.ShareLinks(ctx, found.ID, shownLinks); err != nil {
@@ -183,33 +200,6 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 		}
 	}
 	return view, nil
-}
-
-// controlsOf returns the actions that a job allows.
-func controlsOf(j job.Job, recorded bool) controls {
-	status := j.Status
-	return controls{
-		Cancel:  !status.Terminal(),
-		Command: status.Dispatched() && !status.Teardown(),
-		InCall:  status.InCall(),
-		Delete:  status.Terminal() && recorded,
-		Again:   status.Terminal(),
-		Pause:   status == job.RecordingStarted,
-		Resume:  status == job.RecordingPaused,
-		Stop:    status == job.RecordingStarted || status == job.RecordingPaused,
-		Ask:     status.InCall() && status != job.PermissionRequested,
-	}
-}
-
-// detailOf returns the detail of a failure, unless the explanation says the same.
-func detailOf(detail string, e outcome.Explanation) string {
-	same := func(text string) bool {
-		return strings.EqualFold(strings.TrimRight(detail, ". "), strings.TrimRight(text, ". "))
-	}
-	if same(e.Title) || same(e.Text) {
-		return ""
-	}
-	return detail
 }
 
 // recordsText says what the bot of a job keeps.
@@ -223,13 +213,13 @@ func recordsText(j job.Job) string {
 		kept[0] = "video of each participant"
 	}
 	for _, option := range []struct {
-		on   *bool
+		set  *bool
 		name string
 	}{
 		{options.Recording.ParticipantAudio, "audio per participant"}, {options.Captions.Enabled, "captions"},
 		{options.Chat, "chat"}, {options.Transcript.Live, "live transcript"}, {options.Consent.Required, "only with the host’s permission"},
 	} {
-		if option.on != nil && *option.on {
+		if on(option.set) {
 			kept = append(kept, option.name)
 		}
 	}

@@ -60,23 +60,6 @@ type jobRow struct {
 	People []string
 }
 
-// newJobRow returns the row of a job.
-func newJobRow(j job.Job, details lifecycle.Details) jobRow {
-	row := jobRow{Job: j, Start: j.JoinAt}
-	if !j.StartedAt.IsZero() {
-		row.Start = j.StartedAt
-	}
-	if details.DurationMs > 0 {
-		row.Length = Clock(details.DurationMs)
-	} else if j.Status.InCall() {
-		row.Since = j.StartedAt
-	}
-	for _, p := range details.Participants {
-		row.People = append(row.People, p.Name)
-	}
-	return row
-}
-
 // names returns what people call the jobs that some rows are about.
 func names[T any](req *pageRequest, rows []T, jobOf func(T) uuid.UUID) (map[uuid.UUID]string, error) {
 	ids := make([]uuid.UUID, len(rows))
@@ -117,13 +100,16 @@ func modeOf(query url.Values) job.Mode {
 	return job.Live
 }
 
-// readList parses the query of the list.
-func readList(query url.Values) (jobList, job.Filter, error) {
+// readJobs returns the requested list.
+func (d *Dashboard) readJobs(req *pageRequest) (jobList, error) {
+	query := req.URL.Query()
 	list := jobList{
 		Mode: modeOf(query), Status: job.Status(query.Get("status")), Platform: job.Platform(query.Get("platform")),
 		From: query.Get("from"), To: query.Get("to"), Search: strings.TrimSpace(query.Get("search")), Cursor: query.Get("cursor"),
 		Statuses: job.Statuses(), Platforms: job.Platforms(), Depth: job.SearchDepth,
 	}
+	const longestSearch = 500
+	list.Search = job.Clip(list.Search, longestSearch)
 	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
 	filter := job.Filter{Platform: list.Platform}
 	switch list.Status {
@@ -137,11 +123,62 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 	// the database sort all jobs.
 	var err error
 	if filter.CreatedFrom, filter.CreatedTo, err = dayRange(list.From, list.To); err != nil {
-		return list, filter, err
+		return list, err
 	}
-	const longestSearch = 500
-	list.Search = job.Clip(list.Search, longestSearch)
-	return list, filter, nil
+	var next string
+	if list.Search != "" {
+		release, err := req.costlyRead(req.User.ConsumerID)
+		if err != nil {
+			return list, err
+		}
+		list.Jobs, err = d.Jobs.Store.SearchJobs(req.Context(), req.as(list.Mode), list.Search, lifecycle.MaxPage)
+		release()
+		if err != nil {
+			return list, err
+		}
+		list.Jobs = slices.DeleteFunc(list.Jobs, func(j job.Job) bool { // that do not pass the filter
+			return len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, j.Status) ||
+				filter.Platform != "" && j.Platform != filter.Platform || j.CreatedAt.Before(filter.CreatedFrom) ||
+				!filter.CreatedTo.IsZero() && !j.CreatedAt.Before(filter.CreatedTo)
+		})
+	} else {
+		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
+		list.Jobs, next, err = d.Jobs.Jobs(req.Context(), req.as(list.Mode), filter, page)
+	}
+	if err != nil {
+		return list, err
+	}
+	details, err := d.Jobs.Details(req.Context(), list.Jobs)
+	if err != nil {
+		return list, fmt.Errorf("read the details of jobs: %w", err)
+	}
+	for _, j := range list.Jobs {
+		row, known := jobRow{Job: j, Start: j.JoinAt}, details[j.ID]
+		if !j.StartedAt.IsZero() {
+			row.Start = j.StartedAt
+		}
+		if known.DurationMs > 0 {
+			row.Length = Clock(known.DurationMs)
+		} else if j.Status.InCall() {
+			row.Since = j.StartedAt
+		}
+		for _, p := range known.Participants {
+			row.People = append(row.People, p.Name)
+		}
+		list.Rows = append(list.Rows, row)
+	}
+	query.Del("note")
+	list.Query = query.Encode()
+	list.Live = "/jobs/live?" + query.Encode()
+	if next != "" {
+		query.Set("cursor", next)
+		list.Older = "/jobs?" + query.Encode()
+	}
+	if list.Cursor != "" {
+		query.Del("cursor")
+		list.Newest = "/jobs?" + query.Encode()
+	}
+	return list, nil
 }
 
 // dayRange returns the times from the first to the end of the last day (UTC), as date inputs
@@ -158,69 +195,6 @@ func dayRange(from, to string) (start, end time.Time, err error) {
 		err = &pageError{http.StatusBadRequest, "Dates must have the form 2026-11-20."}
 	}
 	return start, end, err
-}
-
-// readJobs returns the requested list.
-func (d *Dashboard) readJobs(req *pageRequest) (jobList, error) {
-	query := req.URL.Query()
-	list, filter, err := readList(query)
-	if err != nil {
-		return list, err
-	}
-	var next string
-	if list.Search != "" {
-		release, err := req.costlyRead(req.User.ConsumerID)
-		if err != nil {
-			return list, err
-		}
-		list.Jobs, err = d.Jobs.Store.SearchJobs(req.Context(), req.as(list.Mode), list.Search, lifecycle.MaxPage)
-		release()
-		if err != nil {
-			return list, err
-		}
-		list.Jobs = matching(list.Jobs, filter)
-	} else {
-		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}
-		list.Jobs, next, err = d.Jobs.Jobs(req.Context(), req.as(list.Mode), filter, page)
-	}
-	if err != nil {
-		return list, err
-	}
-	details, err := d.Jobs.Details(req.Context(), list.Jobs)
-	if err != nil {
-		return list, fmt.Errorf("read the details of jobs: %w", err)
-	}
-	for _, j := range list.Jobs {
-		list.Rows = append(list.Rows, newJobRow(j, details[j.ID]))
-	}
-	query.Del("note")
-	list.Query = query.Encode()
-	list.Live = "/jobs/live?" + query.Encode()
-	if next != "" {
-		query.Set("cursor", next)
-		list.Older = "/jobs?" + query.Encode()
-	}
-	if list.Cursor != "" {
-		query.Del("cursor")
-		list.Newest = "/jobs?" + query.Encode()
-	}
-	return list, nil
-}
-
-// matching returns the jobs that pass the filter.
-func matching(found []job.Job, filter job.Filter) []job.Job {
-	var kept []job.Job
-	for _, j := range found {
-		switch {
-		case len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, j.Status),
-			filter.Platform != "" && j.Platform != filter.Platform,
-			!filter.CreatedFrom.IsZero() && j.CreatedAt.Before(filter.CreatedFrom),
-			!filter.CreatedTo.IsZero() && !j.CreatedAt.Before(filter.CreatedTo):
-			continue
-		}
-		kept = append(kept, j)
-	}
-	return kept
 }
 
 func (d *Dashboard) listJobs(req *pageRequest) error {

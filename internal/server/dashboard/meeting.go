@@ -66,7 +66,14 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 	if err != nil {
 		return view, err
 	}
-	view.Talk = talkOf(texts)
+	// What the live transcriber has heard replaces the captions of the platform.
+	heard := slices.ContainsFunc(texts, func(t job.MeetingText) bool { return t.Kind == job.TranscriptText })
+	for _, t := range texts {
+		if t.Text == "" || heard && t.Kind == job.CaptionText {
+			continue
+		}
+		view.Talk = append(view.Talk, talkView{At: t.StartedAt, Chat: t.Kind == job.ChatText, Author: t.Author, Text: t.Text})
+	}
 	view.Quiet = quietText(j, len(view.Talk) > 0)
 	return view, nil
 }
@@ -102,30 +109,16 @@ func noPicture(j job.Job) string {
 	case job.Dispatching:
 		return "The bot is being started."
 	}
-	if consent := j.Resolved().Consent.Required; consent != nil && *consent && j.Status != job.RecordingStarted {
+	if on(j.Resolved().Consent.Required) && j.Status != job.RecordingStarted {
 		return "No picture is taken before the host has agreed to the recording."
 	}
 	return "The first picture comes within a few seconds."
 }
 
-// talkOf returns what was said and written. What the live transcriber has heard replaces the
-// captions of the platform.
-func talkOf(texts []job.MeetingText) (talk []talkView) {
-	heard := slices.ContainsFunc(texts, func(t job.MeetingText) bool { return t.Kind == job.TranscriptText })
-	for _, t := range texts {
-		if t.Text == "" || heard && t.Kind == job.CaptionText {
-			continue
-		}
-		talk = append(talk, talkView{At: t.StartedAt, Chat: t.Kind == job.ChatText, Author: t.Author, Text: t.Text})
-	}
-	return talk
-}
-
 // quietText says why no more captions or messages come, if there is a reason.
 func quietText(j job.Job, shown bool) string {
 	options := j.Resolved()
-	off := func(option *bool) bool { return option == nil || !*option }
-	noCaptions := off(options.Captions.Enabled) && off(options.Transcript.Live)
+	captions, chat := on(options.Captions.Enabled) || on(options.Transcript.Live), on(options.Chat)
 	switch {
 	case !j.Status.InCall():
 		return "The bot is not in the meeting yet."
@@ -135,11 +128,11 @@ func quietText(j job.Job, shown bool) string {
 		return "The recording was stopped: captions and chat are not kept."
 	case j.Status == job.PermissionRequested:
 		return "The host has not answered the request for permission to record."
-	case noCaptions && off(options.Chat):
+	case !captions && !chat:
 		return "Captions and chat are off for this job. You can turn them on when you send a bot."
-	case noCaptions:
+	case !captions:
 		return "Captions are off for this job, so only the chat is shown."
-	case off(options.Chat):
+	case !chat:
 		return "The chat of this job is not read, so only captions are shown."
 	case !shown:
 		return "Nothing was said or written yet."

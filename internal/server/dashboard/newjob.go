@@ -79,7 +79,6 @@ func (d *Dashboard) newJobPage(req *pageRequest) error {
 // formOfJob returns the form filled in with the settings of a job, to send its bot again.
 func formOfJob(j job.Job) newJobForm {
 	options, leave, defaults := j.Resolved(), j.AutoLeave, job.DefaultAutoLeave()
-	on := func(option *bool) bool { return option != nil && *option }
 	unless := func(seconds, usual int) string {
 		if seconds == usual {
 			return ""
@@ -103,6 +102,9 @@ func formOfJob(j job.Job) newJobForm {
 	}
 	return form
 }
+
+// on reports whether an option is set and true.
+func on(option *bool) bool { return option != nil && *option }
 
 // findMeeting returns the meeting URL in a text, which may be a whole
 // invitation, and its platform.
@@ -198,53 +200,60 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 			return request, fmt.Sprintf("A webhook URL must start with https:// or http:// and include a host. It can have %d bytes.", job.MaxURL)
 		}
 	}
-	if request.JoinAt, problem = f.joinAt(moment); problem != "" {
-		return request, problem
+	if f.JoinAt != "" {
+		var err error
+		for _, given := range [][2]string{ // UTC without the script, as the page says
+			{time.RFC3339, moment}, {"2006-01-02T15:04", f.JoinAt}, {"2006-01-02T15:04:05", f.JoinAt},
+		} {
+			if request.JoinAt, err = time.Parse(given[0], given[1]); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return request, "The time to join is invalid."
+		}
 	}
 	if request.Metadata, problem = f.metadata(); problem != "" {
 		return request, problem
 	}
-	request.Options = f.options()
-	request.AutoLeave, problem = f.autoLeave()
-	return request, problem
-}
-
-// options returns the options that are chosen. The others keep their defaults.
-func (f newJobForm) options() (o job.Options) {
-	chosen := func(on bool) *bool {
+	chosen := func(on bool) *bool { // the other options keep their defaults
 		if on {
 			return &on
 		}
 		return nil
 	}
+	o := &request.Options
 	o.Title = job.Clip(f.Title, 1000) // as in api/openapi.yaml
 	o.Captions.Enabled, o.Chat, o.Transcript.Enabled = chosen(f.Captions), chosen(f.Chat), chosen(f.Transcript)
 	o.Consent.Required = chosen(f.Consent)
 	if f.AudioOnly {
 		o.Recording.Mode = job.RecordAudio
 	}
-	return o
+	leave := &request.AutoLeave
+	*leave = job.DefaultAutoLeave()
+	leave.OnBotDetected = f.LeaveOnBot
+	for text, setting := range map[*string]*int{
+		&f.EntryDelay: &leave.AfterEntryDelaySeconds, &f.Silence: &leave.AfterSilenceSeconds,
+		&f.Solo: &leave.AfterSoloSeconds, &f.Maximum: &leave.AfterMaxSeconds,
+	} {
+		if *text == "" {
+			continue
+		}
+		const day = 86400
+		minutes, err := strconv.ParseFloat(*text, 64)
+		if seconds := math.Round(60 * minutes); err == nil && seconds >= 1 && seconds <= day {
+			*setting = int(seconds)
+			continue
+		}
+		return request, "Leave times must be from a second to 1440 minutes."
+	}
+	return request, ""
 }
 
 // isHTTPURL reports whether a text is an absolute http or https URL.
 func isHTTPURL(text string) bool {
 	address, err := url.Parse(text)
 	return err == nil && (address.Scheme == "https" || address.Scheme == "http") && address.Hostname() != ""
-}
-
-func (f newJobForm) joinAt(moment string) (time.Time, string) {
-	if f.JoinAt == "" {
-		return time.Time{}, ""
-	}
-	if at, err := time.Parse(time.RFC3339, moment); err == nil {
-		return at, ""
-	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if at, err := time.Parse(layout, f.JoinAt); err == nil {
-			return at, "" // UTC without the script, as the page says
-		}
-	}
-	return time.Time{}, "The time to join is invalid."
 }
 
 // metadata returns the JSON object of the form, with the outcome of the simulator
@@ -278,25 +287,3 @@ func (f newJobForm) metadata() (json.RawMessage, string) {
 
 // minutesOf returns seconds in minutes.
 func minutesOf(seconds int) string { return strconv.FormatFloat(float64(seconds)/60, 'f', -1, 64) }
-
-// autoLeave returns the settings of the form. An empty field keeps its default.
-func (f newJobForm) autoLeave() (job.AutoLeave, string) {
-	leave := job.DefaultAutoLeave()
-	leave.OnBotDetected = f.LeaveOnBot
-	for text, setting := range map[*string]*int{
-		&f.EntryDelay: &leave.AfterEntryDelaySeconds, &f.Silence: &leave.AfterSilenceSeconds,
-		&f.Solo: &leave.AfterSoloSeconds, &f.Maximum: &leave.AfterMaxSeconds,
-	} {
-		if *text == "" {
-			continue
-		}
-		const day = 86400
-		minutes, err := strconv.ParseFloat(*text, 64)
-		if seconds := math.Round(60 * minutes); err == nil && seconds >= 1 && seconds <= day {
-			*setting = int(seconds)
-			continue
-		}
-		return leave, "Leave times must be from a second to 1440 minutes."
-	}
-	return leave, ""
-}

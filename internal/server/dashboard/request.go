@@ -229,7 +229,7 @@ func (req *pageRequest) showStatus(status int, page, title string, data any) err
 // render executes a template of a page.
 func (req *pageRequest) render(page, name, title string, data any) ([]byte, error) {
 	view := view{
-		Title: title, Page: page, Data: data, Notice: notices()[req.URL.Query().Get("note")],
+		Title: title, Page: page, Data: data, Notice: notices[req.URL.Query().Get("note")],
 		SignedIn: req.secret != "", User: req.User, Mode: modeOf(req.URL.Query()),
 		here: url.URL{Path: "/jobs"},
 	}
@@ -271,34 +271,32 @@ func (req *pageRequest) redirectAfter(err error, path string) error {
 
 // notices are the confirmations that a page shows after an action. The URL has
 // only their names, because anyone can create a URL.
-func notices() map[string]string {
-	return map[string]string{
-		"queued":            "The command is queued for the bot.",
-		"cancelled":         "The job is cancelled. A bot that is in the meeting leaves.",
-		"recording-deleted": "The recording is deleted.",
-		"link-revoked":      "The link is revoked. It no longer shows the recording.",
-		"jobs-cancelled":    "The selected jobs are cancelled. Bots that are in a meeting leave.",
-		"jobs-sent":         "The bots of the selected jobs are sent again, as new jobs.",
-		"none-selected":     "No job was selected.",
-		"redelivered":       "The webhook will be sent again.",
-		"replayed":          "A job with this external ID already exists. No second bot was sent.",
-		"account-added":     "The account is added.",
-		"account-changed":   "The account is changed.",
-		"account-removed":   "The account is removed.",
-		"key-revoked":       "The key is revoked and no longer accepted.",
-		"disconnected":      "The calendar is disconnected. The jobs that only it asked for are cancelled.",
-		"mail-retried":      "The message will be processed again.",
-		"endpoint":          "The default endpoint is saved.",
-		"endpoint-added":    "The endpoint is registered.",
-		"endpoint-changed":  "The endpoint is changed.",
-		"endpoint-deleted":  "The endpoint is deleted.",
-		"endpoint-retried":  "The waiting webhooks are sent now.",
-		"redelivered-since": "The webhooks that had failed since then will be sent again.",
-		"rotated":           "There is a new secret. The old one also signs webhooks for another 24 hours.",
-		"withdrawn":         "The invitation is withdrawn.",
-		"role":              "The role is changed.",
-		"removed":           "The user is removed and signed out everywhere.",
-		"password":          "The password is changed. All other sessions are signed out.",
-		"signed-out":        "You are signed out.",
-	}
+var notices = map[string]string{
+	"queued":            "The command is queued for the bot.",
+	"cancelled":         "The job is cancelled. A bot that is in the meeting leaves.",
+	"recording-deleted": "The recording is deleted.",
+	"link-revoked":      "The link is revoked. It no longer shows the recording.",
+	"jobs-cancelled":    "The selected jobs are cancelled. Bots that are in a meeting leave.",
+	"jobs-sent":         "The bots of the selected jobs are sent again, as new jobs.",
+	"none-selected":     "No job was selected.",
+	"redelivered":       "The webhook will be sent again.",
+	"replayed":          "A job with this external ID already exists. No second bot was sent.",
+	"account-added":     "The account is added.",
+	"account-changed":   "The account is changed.",
+	"account-removed":   "The account is removed.",
+	"key-revoked":       "The key is revoked and no longer accepted.",
+	"disconnected":      "The calendar is disconnected. The jobs that only it asked for are cancelled.",
+	"mail-retried":      "The message will be processed again.",
+	"endpoint":          "The default endpoint is saved.",
+	"endpoint-added":    "The endpoint is registered.",
+	"endpoint-changed":  "The endpoint is changed.",
+	"endpoint-deleted":  "The endpoint is deleted.",
+	"endpoint-retried":  "The waiting webhooks are sent now.",
+	"redelivered-since": "The webhooks that had failed since then will be sent again.",
+	"rotated":           "There is a new secret. The old one also signs webhooks for another 24 hours.",
+	"withdrawn":         "The invitation is withdrawn.",
+	"role":              "The role is changed.",
+	"removed":           "The user is removed and signed out everywhere.",
+	"password":          "The password is changed. All other sessions are signed out.",
+	"signed-out":        "You are signed out.",
 }

@@ -43,11 +43,7 @@ type wordView struct {
 
 // wordsOf reads what was said and written during a recording.
 func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest) (wordsView, error) {
-	texts, err := d.Jobs.Store.Texts(ctx, j.ID)
-	if err != nil {
-		return wordsView{}, fmt.Errorf("read texts: %w", err)
-	}
-	document, captions, err := d.spokenIn(ctx, j, m, texts)
+	texts, document, captions, err := d.spokenIn(ctx, j, m)
 	if err != nil {
 		return wordsView{}, err
 	}
@@ -68,20 +64,24 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 	return view, nil
 }
 
-// spokenIn reads the transcript of a job. If there is none, it is made of the captions in the
-// texts of the job.
-func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest,
-	texts []job.MeetingText) (document transcript.Document, captions bool, err error) {
+// spokenIn reads the texts and the transcript of a job. If there is no transcript, it is made of the captions in the
+// texts.
+func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest) (
+	texts []job.MeetingText, document transcript.Document, captions bool, err error,
+) {
+	if texts, err = d.Jobs.Store.Texts(ctx, j.ID); err != nil {
+		return nil, document, false, fmt.Errorf("read texts: %w", err)
+	}
 	content, _, _, err := d.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
 	if isMissing(err) {
-		return transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
+		return texts, transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
 	}
 	if err != nil {
-		return transcript.Document{}, false, fmt.Errorf("open a transcript: %w", err)
+		return nil, document, false, fmt.Errorf("open a transcript: %w", err)
 	}
 	defer content.Close() // read only
 	document, err = transcript.Read(content)
-	return document, false, err
+	return texts, document, false, err
 }
 
 // transcriptFile sends what was said in a recording as text, or as subtitles.
@@ -95,11 +95,7 @@ func (d *Dashboard) transcriptFile(req *pageRequest, found job.Job, as account.C
 	if err != nil {
 		return err
 	}
-	texts, err := d.Jobs.Store.Texts(req.Context(), found.ID)
-	if err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	document, _, err := d.spokenIn(req.Context(), found, manifest, texts)
+	_, document, _, err := d.spokenIn(req.Context(), found, manifest)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"standin/internal/jobs/dispatch"
@@ -11,9 +10,6 @@ import (
 	"standin/internal/server/dashboard"
 )
 
-// resourcesAge is how old the resources of the machine may be.
-const resourcesAge = time.Second
-
 // newCapacity returns the capacity for the bots that this node launches. Bots
 // that run elsewhere use nothing of this machine.
 func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
@@ -21,26 +17,10 @@ func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
 		MaxBots: s.MaxBots,
 		PerBot:  dispatch.BotResources{Cores: s.BotCores, Memory: uint64(s.BotMemory * (1 << 30))},
 	}
-	switch s.Launcher {
-	case "", "process":
-		settings.Machine = cached(machine.Resources)
+	if s.Launcher == "" || s.Launcher == "process" {
+		settings.Machine = machine.Resources
 	}
 	return dispatch.NewCapacity(settings)
-}
-
-// cached returns read with results that are at most resourcesAge old.
-func cached(read func(context.Context) host.Resources) func(context.Context) host.Resources {
-	var mu sync.Mutex
-	var last host.Resources
-	var at time.Time
-	return func(ctx context.Context) host.Resources {
-		mu.Lock()
-		defer mu.Unlock()
-		if at.IsZero() || time.Since(at) > resourcesAge {
-			last, at = read(ctx), time.Now()
-		}
-		return last
-	}
 }
 
 // fleetMetrics converts a fleet for the metrics.

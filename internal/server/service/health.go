@@ -38,6 +38,7 @@ const (
 // healthCheck returns why a part that the node needs does not work.
 type healthCheck struct {
 	name  string
+	means string // what the log says when it fails
 	check func(context.Context) error
 }
 
@@ -82,7 +83,7 @@ func (h *health) update(ctx context.Context) {
 		h.mu.Unlock()
 		switch {
 		case err != nil && (before == nil || before.Error() != err.Error()):
-			h.log.Error(healthMessages[c.name], "error", err)
+			h.log.Error(c.means, "error", err)
 		case err == nil && before != nil:
 			h.log.Info("works again", "check", c.name)
 			if c.name == checkLauncher {
@@ -90,14 +91,6 @@ func (h *health) update(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// healthMessages say in the log what a failed check means.
-var healthMessages = map[string]string{
-	checkDatabase: "the database does not respond",
-	checkSchema:   "the schema of the database is not usable by this version",
-	checkStorage:  "the storage is unavailable; until it is, bots keep their recordings",
-	checkLauncher: "no bot can be launched until this is fixed",
 }
 
 // failure returns why the last check with a name failed; nil if it did not.
@@ -133,23 +126,29 @@ func (s *Service) newHealth(launcher func(context.Context) error) *health {
 	database := func(ctx context.Context) error {
 		return cmp.Or(s.store.Ping(ctx), s.dispatcher.HeartbeatError()) // a standby and a full disk can be read
 	}
-	checks := []healthCheck{{checkDatabase, database}, {checkSchema, s.store.CheckSchema}, {checkStorage, s.storage.Check}}
+	checks := []healthCheck{
+		{checkDatabase, "the database does not respond", database},
+		{checkSchema, "the schema of the database is not usable by this version", s.store.CheckSchema},
+		{checkStorage, "the storage is unavailable; until it is, bots keep their recordings", s.storage.Check},
+	}
 	if launcher != nil {
-		checks = append(checks, healthCheck{checkLauncher, launcher})
+		checks = append(checks, healthCheck{checkLauncher, "no bot can be launched until this is fixed", launcher})
 	}
 	return &health{checks: checks, recovered: func() { s.dispatcher.Wake() }, log: s.Log, failures: make(map[string]error)}
 }
 
 // System describes this node, for operators.
 func (s *Service) System(ctx context.Context) dashboard.SystemView {
-	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: s.Tracing.Version}}}
+	var view dashboard.SystemView
+	add := func(name, text string) { view.Facts = append(view.Facts, dashboard.Fact{Name: name, Text: text}) }
+	add("Version", s.Tracing.Version)
 	if name, err := os.Hostname(); err == nil {
-		view.Facts = append(view.Facts, dashboard.Fact{Name: "Machine", Text: name})
+		add("Machine", name)
 	}
-	view.Facts = append(view.Facts, dashboard.Fact{Name: "Running since", Text: s.started.UTC().Format("2 Jan 2006, 15:04 UTC")})
+	add("Running since", s.started.UTC().Format("2 Jan 2006, 15:04 UTC"))
 	view.Facts = append(view.Facts, s.Summary(ctx)...)
 	if version, own, err := s.store.SchemaVersion(ctx); err == nil {
-		view.Facts = append(view.Facts, dashboard.Fact{Name: "Schema", Text: fmt.Sprintf("version %d; this program has %d", version, own)})
+		add("Schema", fmt.Sprintf("version %d; this program has %d", version, own))
 	}
 	for _, check := range s.health.checks {
 		finding := dashboard.Finding{Check: check.name, State: "ok", Found: "works"}

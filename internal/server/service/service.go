@@ -173,7 +173,16 @@ func (s *Service) run(ctx context.Context) {
 		default: // another part has failed already
 		}
 	}
-	s.parts.Go(func() { s.dispatcher.Run(ctx) })
+	runs := []func(context.Context){
+		s.dispatcher.Run, s.health.run, s.notifier.Run, s.sender.Run, s.cleaner.Run, s.transcripts.Run, s.composer.Run, s.formats.Run,
+		s.live.Run, s.calendars.Run,
+	}
+	if s.meetings != nil {
+		runs = append(runs, s.meetings.Run)
+	}
+	for _, run := range runs {
+		s.parts.Go(func() { run(ctx) })
+	}
 	if s.unchecked {
 		s.parts.Go(func() {
 			if err := s.store.Check(ctx); err != nil && ctx.Err() == nil {
@@ -181,21 +190,9 @@ func (s *Service) run(ctx context.Context) {
 			}
 		})
 	}
-	s.parts.Go(func() { s.health.run(ctx) })
-	s.parts.Go(func() { s.notifier.Run(ctx) })
-	s.parts.Go(func() { s.sender.Run(ctx) })
-	s.parts.Go(func() { s.cleaner.Run(ctx) })
 	s.parts.Go(func() {
 		runner.Repeat(ctx, time.Now, s.Log, runner.Task{Name: "sign-in folder", Every: time.Minute, Run: s.jobs.ReadAccountFiles})
 	})
-	s.parts.Go(func() { s.transcripts.Run(ctx) })
-	s.parts.Go(func() { s.composer.Run(ctx) })
-	if s.meetings != nil {
-		s.parts.Go(func() { s.meetings.Run(ctx) })
-	}
-	s.parts.Go(func() { s.formats.Run(ctx) })
-	s.parts.Go(func() { s.live.Run(ctx) })
-	s.parts.Go(func() { s.calendars.Run(ctx) })
 	s.parts.Go(func() {
 		runner.Repeat(ctx, time.Now, s.Log, append(s.alerts.Tasks(), runner.Task{
 			Name: "delete what has expired", Every: time.Minute,

@@ -149,41 +149,31 @@ func refuse(wrong bool, format string, name any) error {
 
 // complete derives the URLs that are not set from where the service listens.
 func (s *Settings) complete(listen net.Addr) {
-	local := "http://" + reachable(listen.String())
+	local := "http://" + reachable(listen.String(), "127.0.0.1")
 	s.BaseURL = strings.TrimRight(cmp.Or(s.BaseURL, local), "/")
 	s.BotServiceURL = cmp.Or(s.BotServiceURL, local)
 	if store.IsPostgres(s.DatabaseURL) { // otherwise there are no other nodes
-		s.NodeURL = strings.TrimRight(cmp.Or(s.NodeURL, "http://"+reachableFromOthers(listen.String())), "/")
-	}
-}
-
-// reachableFromOthers converts the address that a service listens on into one that other
-// machines can connect to.
-func reachableFromOthers(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	addresses, _ := net.InterfaceAddrs() // without any, only this machine reaches the service
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		machine := "127.0.0.1"
+		addresses, _ := net.InterfaceAddrs() // without any, only this machine reaches the service
 		for _, local := range addresses {
 			if prefix, err := netip.ParsePrefix(local.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
-				return net.JoinHostPort(prefix.Addr().String(), port)
+				machine = prefix.Addr().String()
+				break
 			}
 		}
+		s.NodeURL = strings.TrimRight(cmp.Or(s.NodeURL, "http://"+reachable(listen.String(), machine)), "/")
 	}
-	return reachable(address)
 }
 
-// reachable converts the address that a service listens on into one that a
-// process of this machine can connect to.
-func reachable(address string) string {
+// reachable converts the address that a service listens on into one to connect to. If it listens on
+// all addresses, that is the one of machine.
+func reachable(address, machine string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return address
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
+		host = machine
 	}
 	return net.JoinHostPort(host, port)
 }

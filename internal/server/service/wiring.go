@@ -28,6 +28,8 @@ import (
 	"standin/internal/recording/formats"
 	"standin/internal/recording/retention"
 	"standin/internal/recording/sound"
+	"standin/internal/recording/transcript"
+	"standin/internal/recording/transcript/streaming"
 	"standin/internal/server/live"
 	"standin/internal/store"
 	"standin/internal/store/postgres"
@@ -64,20 +66,47 @@ func (s *Service) build(ctx context.Context) error {
 	if err := s.buildJobs(events, machine, node); err != nil {
 		return err
 	}
-	s.notifier = s.store.NewNotifier(publishRemote(events), log)
+	s.notifier = s.store.NewNotifier(func(n postgres.Notification) { // of another node
+		if n.Jobs {
+			events.Publish(event.JobDue{Remote: true})
+		}
+		if n.Deliveries {
+			events.Publish(event.DeliveryDue{Remote: true})
+		}
+		for _, id := range n.Commands {
+			events.Publish(event.CommandQueued{JobID: id, Remote: true})
+		}
+	}, log)
 	s.alerts = s.newAlerts(machine, ended, node.Name)
 	s.subscribe(ctx, events, node, ended)
 	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now})
-	if s.transcripts, err = s.newTranscriber(); err != nil {
+	transcribing := transcript.Settings{
+		Config: s.Transcriber, Simulate: simulator.Transcript, Queue: s.store, Jobs: s.jobs, Storage: s.storage,
+		BaseURL: settings.BaseURL, TempDir: settings.DataDir, Now: time.Now, Log: log,
+	}
+	recognizer, err := transcript.NewClient(s.Transcriber)
+	if err != nil {
 		return err
 	}
+	if recognizer != nil { // a nil *Client is not a nil Recognizer
+		transcribing.Recognizer = recognizer
+	}
+	s.transcripts = transcript.NewWorker(transcribing)
 	s.metrics.Register(s.transcripts.Collectors()...)
 	s.composer = formats.NewComposer(formats.ComposerSettings{
 		Queue: s.store, Jobs: s.jobs, Storage: s.storage, Recording: s.Bots.Recording, BaseURL: settings.BaseURL, DataDir: settings.DataDir,
 		Now: time.Now, Log: log,
 	})
-	if err := s.newLiveTranscriber(); err != nil {
+	liveRecognizer, err := streaming.New(s.Live)
+	if err != nil {
 		return err
+	}
+	if liveRecognizer != nil {
+		s.meetings = streaming.NewMeetings(streaming.Settings{
+			Recognizer: liveRecognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: log,
+		})
+		s.sound.Connected = s.meetings.Begin
+		s.metrics.Register(s.meetings.Collectors()...)
 	}
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
 	s.invites = s.scheduler(s.store, s.jobs)
@@ -235,21 +264,6 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, node d
 			measure(e, node.ID, s.metrics, s.dispatcher.RecordStart)
 		}
 	})
-}
-
-// publishRemote publishes the notifications of other nodes.
-func publishRemote(events *event.Publisher) func(postgres.Notification) {
-	return func(n postgres.Notification) {
-		if n.Jobs {
-			events.Publish(event.JobDue{Remote: true})
-		}
-		if n.Deliveries {
-			events.Publish(event.DeliveryDue{Remote: true})
-		}
-		for _, id := range n.Commands {
-			events.Publish(event.CommandQueued{JobID: id, Remote: true})
-		}
-	}
 }
 
 // botChanged publishes the starts and exits that a launcher reports.
