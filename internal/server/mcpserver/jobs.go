@@ -242,12 +242,9 @@ func (s session) sendChat(ctx context.Context, in sendChatInput) (sendChatResult
 	if err != nil {
 		return sendChatResult{}, err
 	}
-	outcome, reason, err := s.awaitOutcome(ctx, in.JobID, command, commandOutcomes)
+	outcome, reason, err := s.awaitOutcome(ctx, in.JobID, command, map[string]string{"command_done": "sent", "command_failed": "failed"})
 	return sendChatResult{outcome, reason}, err
 }
-
-// commandOutcomes are the outcomes of a chat message by the kind of timeline entry.
-var commandOutcomes = map[string]string{"command_done": "sent", "command_failed": "failed"}
 
 type speakInput struct {
 	JobID     string `json:"jobId" jsonschema:"ID of the job, from send_bot or list_jobs."`
@@ -270,14 +267,11 @@ func (s session) speak(ctx context.Context, in speakInput) (speakResult, error) 
 	if err != nil {
 		return speakResult{}, err
 	}
-	outcome, reason, err := s.awaitOutcome(ctx, in.JobID, command, speakOutcomes)
+	outcome, reason, err := s.awaitOutcome(ctx, in.JobID, command, map[string]string{
+		"lifecycle.output_started": "speaking", "lifecycle.output_finished": "spoken", "lifecycle.output_failed": "failed",
+		"command_failed": "failed",
+	})
 	return speakResult{outcome, reason}, err
-}
-
-// speakOutcomes are the outcomes of a text by the kind of timeline entry.
-var speakOutcomes = map[string]string{
-	"lifecycle.output_started": "speaking", "lifecycle.output_finished": "spoken", "lifecycle.output_failed": "failed",
-	"command_failed": "failed",
 }
 
 type stopSpeakingResult struct {

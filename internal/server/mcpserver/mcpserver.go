@@ -34,7 +34,7 @@ type Tools struct {
 
 // New returns the tools.
 func New(log *slog.Logger) *Tools {
-	t := &Tools{log: log, version: "unknown", tools: slices.Concat(jobTools(), meetingTools(), textTools()), schemas: mcp.NewSchemaCache()}
+	t := &Tools{log: log, version: "unknown", tools: allTools(), schemas: mcp.NewSchemaCache()}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		t.version = build.Main.Version
 	}
@@ -47,7 +47,7 @@ func New(log *slog.Logger) *Tools {
 func (t *Tools) Serve(ctx context.Context, api *client.Client, transport mcp.Transport) error {
 	ctx, cancel := context.WithCancel(ctx)
 	following := newSubscriptions(ctx, api)
-	defer following.wait()
+	defer following.running.Wait()
 	defer cancel()
 	server := t.newServer(ctx, api, following)
 	following.notify = server.ResourceUpdated

@@ -58,7 +58,7 @@ type subscriptions struct {
 	notify func(context.Context, *mcp.ResourceUpdatedNotificationParams) error
 	start  func(follow func(context.Context)) (stop context.CancelFunc)
 
-	running sync.WaitGroup
+	running sync.WaitGroup // of what is followed
 	mu      sync.Mutex
 	stops   map[string]context.CancelFunc // by URI
 }
@@ -73,9 +73,6 @@ func newSubscriptions(ctx context.Context, api *client.Client) *subscriptions {
 	}
 	return s
 }
-
-// wait returns when nothing is followed any more.
-func (s *subscriptions) wait() { s.running.Wait() }
 
 // subscribe follows a transcript.
 func (s *subscriptions) subscribe(ctx context.Context, request *mcp.SubscribeRequest) error {
@@ -140,8 +137,8 @@ func (s *subscriptions) follow(ctx context.Context, uri, id string) {
 				last = event.ID
 			}
 		}
-		refused := (*client.Error)(nil)
-		if err == nil || errors.As(err, &refused) && refused.Code != "rate_limited" && refused.Status < 500 {
+		refused, ok := errors.AsType[*client.Error](err)
+		if err == nil || ok && refused.Code != "rate_limited" && refused.Status < 500 {
 			return
 		}
 		_ = retry.Sleep(ctx, reconnectPause)

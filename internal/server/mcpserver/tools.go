@@ -89,9 +89,10 @@ func acting(destructive, idempotent bool) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: &destructive, IdempotentHint: idempotent, OpenWorldHint: new(true)}
 }
 
-// jobTools returns the tools that send bots and follow their jobs.
-func jobTools() []tool {
+// allTools returns the tools of an agent.
+func allTools() []tool {
 	return []tool{
+		// They send bots and follow their jobs.
 		define(mcp.Tool{
 			Name: "send_bot", Title: "Send a bot into a meeting", Annotations: acting(false, true),
 			Description: "Sends a bot into an online meeting, now or at a time. It appears there as a participant, and people may have to admit it. It records the meeting and leaves at its end. If a job for this meeting at this time exists, that one is returned instead.",
@@ -133,12 +134,7 @@ func jobTools() []tool {
 			Name: "leave", Title: "Make a bot leave", Annotations: acting(true, true),
 			Description: "Makes the bot leave its meeting. What it has recorded is kept, and the job ends as completed; without a recording so far, as failed with meeting_ended. A job whose bot has not been started is cancelled. This cannot be undone.",
 		}, nil, session.leave),
-	}
-}
-
-// meetingTools returns the tools for a bot that is in a meeting.
-func meetingTools() []tool {
-	return []tool{
+		// They are for a bot that is in a meeting.
 		define(mcp.Tool{
 			Name: "send_chat", Title: "Send a chat message", Annotations: acting(false, false),
 			Description: "Sends a message to the chat of the meeting that the bot is in, visible to everybody there, and waits a few seconds for the outcome.",
@@ -169,12 +165,7 @@ func meetingTools() []tool {
 			Name: "get_participants", Title: "Get the participants", Annotations: reading(),
 			Description: "Returns who is in the meeting now, or, after it, everybody who was there and when.",
 		}, nil, session.getParticipants),
-	}
-}
-
-// textTools returns the tools that read what was said.
-func textTools() []tool {
-	return []tool{
+		// They read what was said.
 		define(mcp.Tool{
 			Name: "get_transcript", Title: "Get what was said", Annotations: reading(),
 			Description: "Returns what was said in a meeting, or in some minutes of it: its transcript, or the captions if there is none. It works while the meeting runs, with the live transcript or captions, which are a few seconds old.",

@@ -61,7 +61,13 @@ func (s session) transcript(ctx context.Context, in transcriptInput, limit int) 
 	if err != nil {
 		return transcriptResult{}, err
 	}
-	from, to := in.window(words.end)
+	from, to := minutes(in.FromMinute), forever
+	switch {
+	case in.LastMinutes > 0:
+		from = max(0, words.end-minutes(in.LastMinutes))
+	case in.ToMinute > 0:
+		to = minutes(in.ToMinute)
+	}
 	kept, next := within(words.lines, from, to, limit)
 	result := transcriptResult{
 		labeled: label(), JobID: j.ID, Status: j.Status, Live: !j.Ended(), ContinueFromMinute: next.Minutes(),
@@ -84,17 +90,6 @@ func texts(lines []line) (said, chat []string) {
 		}
 	}
 	return said, chat
-}
-
-// window returns the wanted part of a transcript with an end.
-func (in transcriptInput) window(end time.Duration) (from, to time.Duration) {
-	if in.LastMinutes > 0 {
-		return max(0, end-minutes(in.LastMinutes)), forever
-	}
-	if in.ToMinute > 0 {
-		return minutes(in.FromMinute), minutes(in.ToMinute)
-	}
-	return minutes(in.FromMinute), forever
 }
 
 // forever is after the end of every meeting.

@@ -84,7 +84,7 @@ func (s session) check(ctx context.Context, in waitInput) (waitResult, error) {
 			break
 		}
 		text, err := s.api.TranscriptText(ctx, in.JobID, "text")
-		if missing := (*client.Error)(nil); errors.As(err, &missing) && missing.Code == "not_found" {
+		if missing, ok := errors.AsType[*client.Error](err); ok && missing.Code == "not_found" {
 			result.Detail = quote(missing.Message, maxText)
 			break
 		}
@@ -114,11 +114,10 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 	for {
 		pause := pollInterval
 		finished, err := done()
-		var refused *client.Error
-		switch {
+		switch refused, ok := errors.AsType[*client.Error](err); {
 		case finished:
 			return nil
-		case errors.As(err, &refused) && refused.Code == "rate_limited":
+		case ok && refused.Code == "rate_limited":
 			pause = max(pause, refused.RetryAfter)
 		case err != nil:
 			return err
