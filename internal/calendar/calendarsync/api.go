@@ -180,7 +180,13 @@ func (w *Service) setAccess(c *Calendar, access calendarapi.Access) error {
 
 // AccessPatch changes what gives access to a calendar of an API. Fields that are nil do
 // not change.
-type AccessPatch struct{ RefreshToken, ClientID, ClientSecret, Tenant, CalendarID *string }
+type AccessPatch struct {
+	RefreshToken *string `json:"refreshToken"`
+	ClientID     *string `json:"clientId"`
+	ClientSecret *string `json:"clientSecret"`
+	Tenant       *string `json:"tenant"`
+	CalendarID   *string `json:"calendarId"`
+}
 
 // Choices returns the calendars that the owner of a calendar of the caller can choose
 // instead. The error may be a *calendarapi.Error.

@@ -59,14 +59,14 @@ const SearchDepth = 2000
 
 // Filter selects jobs of a consumer. Zero fields match every job.
 type Filter struct {
-	Statuses    []Status // any of them
-	Platform    Platform
-	ExternalID  string
-	CreatedFrom time.Time // inclusive
-	CreatedTo   time.Time // exclusive
-	JoinFrom    time.Time // inclusive
-	JoinTo      time.Time // exclusive
-	Metadata    map[string]string
+	Statuses    []Status          `json:"status"` // any of them
+	Platform    Platform          `json:"platform"`
+	ExternalID  string            `json:"externalId"`
+	CreatedFrom time.Time         `json:"createdFrom"` // inclusive
+	CreatedTo   time.Time         `json:"createdTo"`   // exclusive
+	JoinFrom    time.Time         `json:"joinFrom"`    // inclusive
+	JoinTo      time.Time         `json:"joinTo"`      // exclusive
+	Metadata    map[string]string `json:"metadata"`
 }
 
 // MatchesMetadata reports whether the metadata of a job have all values of the

@@ -211,11 +211,11 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 
 // FailedDeliveries selects deliveries that failed permanently. Zero fields match all of them.
 type FailedDeliveries struct {
-	JobID      uuid.UUID
-	EndpointID uuid.UUID
-	URL        string
-	From       time.Time // time of the event, inclusive
-	To         time.Time // time of the event, exclusive
+	JobID      uuid.UUID `json:"jobId"`
+	EndpointID uuid.UUID `json:"endpointId"`
+	URL        string    `json:"url"`
+	From       time.Time `json:"from"` // time of the event, inclusive
+	To         time.Time `json:"to"`   // time of the event, exclusive
 }
 
 // RedeliverFailed sends the caller's deliveries again that failed permanently and match all

@@ -84,12 +84,12 @@ type LogCursor struct {
 
 // LogFilter selects deliveries of a consumer. Zero fields match every delivery.
 type LogFilter struct {
-	Event    string
-	State    DeliveryState
-	Endpoint uuid.UUID // EndpointID
-	JobID    uuid.UUID
-	From     time.Time // time of the event, inclusive
-	To       time.Time // time of the event, exclusive
+	Event    string        `json:"event"`
+	State    DeliveryState `json:"state"`
+	Endpoint uuid.UUID     `json:"endpointId"` // EndpointID
+	JobID    uuid.UUID     `json:"jobId"`
+	From     time.Time     `json:"from"` // time of the event, inclusive
+	To       time.Time     `json:"to"`   // time of the event, exclusive
 }
 
 // Endpoint is a URL to which webhooks of a consumer are sent: one that it has registered

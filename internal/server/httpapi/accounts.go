@@ -51,23 +51,12 @@ func (a *API) listAccounts(r *apiRequest, in pageQuery) error {
 	}, func(found signin.Account) client.Account { return newAccountBody(found, r.caller.ConsumerID) }, err)
 }
 
-// accountRequest is the AccountCreate schema of api/openapi.yaml.
-type accountRequest struct {
-	Platform    job.Platform `json:"platform"`
-	Label       string       `json:"label"`
-	Address     string       `json:"address"`
-	Group       string       `json:"group"`
-	MaxMeetings int          `json:"maxMeetings"`
-	Cookies     string       `json:"cookies"`
-	SAML        bool         `json:"saml"`
-}
-
-func (a *API) createAccount(r *apiRequest, in accountRequest) error {
+func (a *API) createAccount(r *apiRequest, in client.NewAccount) error {
 	if r.caller.Mode == job.Test {
 		return job.NewError(job.InvalidState, "test bots do not sign in; use a live key")
 	}
 	added, err := a.Jobs.AddAccount(r.Context(), signin.Account{
-		ConsumerID: r.caller.ConsumerID, Platform: in.Platform, Label: in.Label, Address: in.Address, Group: in.Group,
+		ConsumerID: r.caller.ConsumerID, Platform: job.Platform(in.Platform), Label: in.Label, Address: in.Address, Group: in.Group,
 		MaxMeetings: in.MaxMeetings, SAML: in.SAML,
 	}, signin.State{Cookies: []byte(in.Cookies)})
 	return r.respondCreated("accounts", added.ID, newAccountBody(added, r.caller.ConsumerID), err)

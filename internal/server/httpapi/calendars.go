@@ -49,17 +49,13 @@ type calendarRequest struct {
 // calendarPatch is the CalendarPatch schema of api/openapi.yaml. A nil field does not
 // change. An empty email, null in JSON, removes it.
 type calendarPatch struct {
-	Name         *string         `json:"name"`
-	ICSURL       *string         `json:"icsUrl"`
-	RefreshToken *string         `json:"refreshToken"`
-	ClientID     *string         `json:"clientId"`
-	ClientSecret *string         `json:"clientSecret"`
-	Tenant       *string         `json:"tenant"`
-	CalendarID   *string         `json:"calendarId"`
-	Email        nullableText    `json:"email"`
-	Rules        json.RawMessage `json:"rules"`
-	Job          *calendarJob    `json:"job"`
-	PollSeconds  *int            `json:"pollSeconds"`
+	Name   *string `json:"name"`
+	ICSURL *string `json:"icsUrl"`
+	calendarsync.AccessPatch
+	Email       nullableText    `json:"email"`
+	Rules       json.RawMessage `json:"rules"`
+	Job         *calendarJob    `json:"job"`
+	PollSeconds *int            `json:"pollSeconds"`
 }
 
 // calendarJob is the CalendarJob schema of api/openapi.yaml.
@@ -159,12 +155,7 @@ func (a *API) getCalendar(r *apiRequest) error {
 
 func (a *API) patchCalendar(r *apiRequest, request calendarPatch) error {
 	patch := calendarsync.Patch{
-		Name: request.Name, Address: request.ICSURL, Email: request.Email.value,
-		Access: calendarsync.AccessPatch{
-			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant,
-			CalendarID: request.CalendarID,
-		},
-		Rules: request.Rules,
+		Name: request.Name, Address: request.ICSURL, Email: request.Email.value, Access: request.AccessPatch, Rules: request.Rules,
 	}
 	if request.Name != nil {
 		*patch.Name = title(*request.Name)
@@ -247,7 +238,8 @@ func (a *API) calendarNotification(r *apiRequest) error {
 		return r.respondContent("text/plain; charset=utf-8", []byte(token))
 	}
 	lapsed := false
-	if r.Request.Header.Get("X-Goog-Channel-Id") == "" { // of Microsoft, which says that the subscription lapsed or notifications were missed
+	if r.Request.Header.Get("X-Goog-Channel-Id") == "" {
+		// Microsoft says in the body whether the subscription has lapsed, or notifications were missed.
 		body, done, err := r.readBody(maxNotification)
 		if err != nil {
 			return err

@@ -18,22 +18,23 @@ import (
 // listQuery is the query of listJobs.
 type listQuery struct {
 	pageQuery
-	Status        []job.Status `json:"status"`
-	Platform      job.Platform `json:"platform"`
-	ExternalID    string       `json:"externalId"`
-	CreatedFrom   time.Time    `json:"createdFrom"`
-	CreatedTo     time.Time    `json:"createdTo"`
-	CreatedAfter  time.Time    `json:"createdAfter"`
-	CreatedBefore time.Time    `json:"createdBefore"`
-	JoinFrom      time.Time    `json:"joinFrom"`
-	JoinTo        time.Time    `json:"joinTo"`
-	Expand        []string     `json:"expand"`
-
-	Metadata map[string]string `json:"metadata"`
+	job.Filter
+	CreatedAfter  time.Time `json:"createdAfter"`
+	CreatedBefore time.Time `json:"createdBefore"`
+	Expand        []string  `json:"expand"`
 }
 
 func (a *API) listJobs(r *apiRequest, query listQuery) error {
-	filter := query.filter()
+	filter := query.Filter
+	if !query.CreatedAfter.IsZero() {
+		after := query.CreatedAfter.Truncate(time.Millisecond).Add(time.Millisecond) // times are stored with milliseconds
+		if after.After(filter.CreatedFrom) {
+			filter.CreatedFrom = after
+		}
+	}
+	if !query.CreatedBefore.IsZero() && (filter.CreatedTo.IsZero() || query.CreatedBefore.Before(filter.CreatedTo)) {
+		filter.CreatedTo = query.CreatedBefore
+	}
 	release := func() {}
 	if len(filter.Metadata) > 0 {
 		var err error
@@ -60,24 +61,6 @@ func (a *API) listJobs(r *apiRequest, query listQuery) error {
 		}
 	}
 	return r.respond(map[string]any{"jobs": views, "nextCursor": orNull(next)}, nil)
-}
-
-// filter returns the filter of a query.
-func (q listQuery) filter() job.Filter {
-	filter := job.Filter{
-		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID, Metadata: q.Metadata,
-		CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo, JoinFrom: q.JoinFrom, JoinTo: q.JoinTo,
-	}
-	if !q.CreatedAfter.IsZero() {
-		after := q.CreatedAfter.Truncate(time.Millisecond).Add(time.Millisecond) // times are stored with milliseconds
-		if after.After(filter.CreatedFrom) {
-			filter.CreatedFrom = after
-		}
-	}
-	if !q.CreatedBefore.IsZero() && (filter.CreatedTo.IsZero() || q.CreatedBefore.Before(filter.CreatedTo)) {
-		filter.CreatedTo = q.CreatedBefore
-	}
-	return filter
 }
 
 // detailedJob is the JobDetails schema of api/openapi.yaml.

@@ -32,10 +32,10 @@ func (a *API) handlers() map[string]handler {
 		"health":           a.health, // never limited, because a failed probe can restart the process
 		"readiness":        a.readiness,
 		"reference":        perAddress(documents, a.reference),
-		"describe":         perAddress(documents, a.describe),
+		"describe":         perAddress(documents, content("application/json", a.description)),
 		"describeYAML":     perAddress(documents, a.describeYAML),
 		"securityText":     perAddress(documents, a.securityText),
-		"describeManifest": perAddress(documents, a.describeManifest),
+		"describeManifest": perAddress(documents, content("application/schema+json", a.Description.ManifestSchema())),
 	}
 	add := func(handlers map[string]handler, wraps ...func(handler) handler) {
 		for operation, handle := range handlers {

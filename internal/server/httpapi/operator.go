@@ -102,10 +102,6 @@ func (a *API) referenceAsset(r *apiRequest) error {
 	return r.respondContent(mediaType, content)
 }
 
-func (a *API) describe(r *apiRequest) error {
-	return r.respondContent("application/json", a.description)
-}
-
 func (a *API) describeYAML(r *apiRequest) error {
 	text, err := a.descriptionYAML()
 	if err != nil {
@@ -114,8 +110,9 @@ func (a *API) describeYAML(r *apiRequest) error {
 	return r.respondContent("application/yaml", text)
 }
 
-func (a *API) describeManifest(r *apiRequest) error {
-	return r.respondContent("application/schema+json", a.Description.ManifestSchema())
+// content serves a document.
+func content(mediaType string, document []byte) handler {
+	return func(r *apiRequest) error { return r.respondContent(mediaType, document) }
 }
 
 // checkSecurityContact checks a contact of security.txt (RFC 9116, section 2.5.3).

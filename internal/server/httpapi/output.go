@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
+	"standin/client"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
@@ -55,15 +56,7 @@ func (a *API) playAudio(r *apiRequest, in audioRequest) error {
 	})
 }
 
-// speakRequest is the SpeakText schema of api/openapi.yaml.
-type speakRequest struct {
-	Text      string `json:"text"`
-	Voice     string `json:"voice"`
-	Language  string `json:"language"`
-	Interrupt bool   `json:"interrupt"`
-}
-
-func (a *API) speak(r *apiRequest, in speakRequest) error {
+func (a *API) speak(r *apiRequest, in client.SpokenText) error {
 	say := speech.Text{Text: in.Text, Voice: in.Voice, Language: in.Language}
 	return r.output(lifecycle.Output{
 		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: in.Interrupt},
@@ -73,15 +66,10 @@ func (a *API) speak(r *apiRequest, in speakRequest) error {
 
 // pictureRequest is the Camera or ScreenShare schema of api/openapi.yaml.
 type pictureRequest struct {
-	Image *outputFile `json:"image"`
-	Video *outputFile `json:"video"` // of a camera
-	Page  *outputPage `json:"page"`
-	None  bool        `json:"none"`
-}
-
-// outputPage is the OutputPage schema of api/openapi.yaml.
-type outputPage struct {
-	URI string `json:"uri"`
+	Image *outputFile     `json:"image"`
+	Video *outputFile     `json:"video"` // of a camera
+	Page  *client.WebPage `json:"page"`
+	None  bool            `json:"none"`
 }
 
 // showPicture serves an operation that shows a picture.

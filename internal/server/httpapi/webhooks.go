@@ -3,9 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"time"
-
-	"github.com/google/uuid"
 
 	"standin/client"
 	"standin/internal/jobs/job"
@@ -52,13 +49,7 @@ func (a *API) getWebhookEndpoint(r *apiRequest) error {
 	return r.respond(newEndpointBody(e), err)
 }
 
-type endpointPatch struct {
-	Events      []string `json:"events"`
-	Description *string  `json:"description"`
-	Enabled     *bool    `json:"enabled"`
-}
-
-func (a *API) patchWebhookEndpoint(r *apiRequest, request endpointPatch) error {
+func (a *API) patchWebhookEndpoint(r *apiRequest, request client.WebhookEndpointPatch) error {
 	e, err := a.Jobs.ChangeEndpoint(r.Context(), r.caller, r.id, lifecycle.EndpointPatch(request))
 	return r.respond(newEndpointBody(e), err)
 }
@@ -96,18 +87,11 @@ func (a *API) retryWebhookEndpoint(r *apiRequest) error {
 // deliveryQuery has the parameters of listTeamDeliveries.
 type deliveryQuery struct {
 	pageQuery
-	Event    string                `json:"event"`
-	State    webhook.DeliveryState `json:"state"`
-	Endpoint uuid.UUID             `json:"endpointId"`
-	JobID    uuid.UUID             `json:"jobId"`
-	From     time.Time             `json:"from"`
-	To       time.Time             `json:"to"`
+	webhook.LogFilter
 }
 
 func (a *API) listTeamDeliveries(r *apiRequest, query deliveryQuery) error {
-	deliveries, next, err := a.Jobs.DeliveryLog(r.Context(), r.caller, webhook.LogFilter{
-		Event: query.Event, State: query.State, Endpoint: query.Endpoint, JobID: query.JobID, From: query.From, To: query.To,
-	}, query.page())
+	deliveries, next, err := a.Jobs.DeliveryLog(r.Context(), r.caller, query.LogFilter, query.page())
 	return respondPage(r, "deliveries", deliveries, newDeliveryBody, next, err)
 }
 
@@ -125,16 +109,8 @@ func (a *API) redeliverDelivery(r *apiRequest) error {
 	return r.respondStatus(http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
-type redeliverRequest struct {
-	JobID      uuid.UUID `json:"jobId"`
-	EndpointID uuid.UUID `json:"endpointId"`
-	URL        string    `json:"url"`
-	From       time.Time `json:"from"`
-	To         time.Time `json:"to"`
-}
-
-func (a *API) redeliverFailed(r *apiRequest, request redeliverRequest) error {
-	count, err := a.Jobs.RedeliverFailed(r.Context(), r.caller, lifecycle.FailedDeliveries(request))
+func (a *API) redeliverFailed(r *apiRequest, request lifecycle.FailedDeliveries) error {
+	count, err := a.Jobs.RedeliverFailed(r.Context(), r.caller, request)
 	return r.respondStatus(http.StatusAccepted, map[string]int{"count": count}, err)
 }
 

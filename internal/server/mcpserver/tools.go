@@ -92,7 +92,7 @@ func acting(destructive, idempotent bool) *mcp.ToolAnnotations {
 // allTools returns the tools of an agent.
 func allTools() []tool {
 	return []tool{
-		// They send bots and follow their jobs.
+		// Tools that send bots and follow their jobs.
 		define(mcp.Tool{
 			Name: "send_bot", Title: "Send a bot into a meeting", Annotations: acting(false, true),
 			Description: "Sends a bot into an online meeting, now or at a time. It appears there as a participant, and people may have to admit it. It records the meeting and leaves at its end. If a job for this meeting at this time exists, that one is returned instead.",
@@ -134,7 +134,7 @@ func allTools() []tool {
 			Name: "leave", Title: "Make a bot leave", Annotations: acting(true, true),
 			Description: "Makes the bot leave its meeting. What it has recorded is kept, and the job ends as completed; without a recording so far, as failed with meeting_ended. A job whose bot has not been started is cancelled. This cannot be undone.",
 		}, nil, session.leave),
-		// They are for a bot that is in a meeting.
+		// Tools for a bot that is in a meeting.
 		define(mcp.Tool{
 			Name: "send_chat", Title: "Send a chat message", Annotations: acting(false, false),
 			Description: "Sends a message to the chat of the meeting that the bot is in, visible to everybody there, and waits a few seconds for the outcome.",
@@ -165,7 +165,7 @@ func allTools() []tool {
 			Name: "get_participants", Title: "Get the participants", Annotations: reading(),
 			Description: "Returns who is in the meeting now, or, after it, everybody who was there and when.",
 		}, nil, session.getParticipants),
-		// They read what was said.
+		// Tools that read what was said.
 		define(mcp.Tool{
 			Name: "get_transcript", Title: "Get what was said", Annotations: reading(),
 			Description: "Returns what was said in a meeting, or in some minutes of it: its transcript, or the captions if there is none. It works while the meeting runs, with the live transcript or captions, which are a few seconds old.",
