@@ -77,14 +77,6 @@ type Limits struct {
 	Failures httpmw.Rate // failed sign-ins of all client addresses; 600 a minute
 }
 
-func (l Limits) orDefaults() Limits {
-	return Limits{
-		Address:  cmp.Or(l.Address, httpmw.Rate{Requests: 30, Per: time.Minute}),
-		Account:  cmp.Or(l.Account, httpmw.Rate{Requests: 10, Per: 15 * time.Minute}),
-		Failures: cmp.Or(l.Failures, httpmw.Rate{Requests: 600, Per: time.Minute}),
-	}
-}
-
 // Dashboard serves the pages.
 type Dashboard struct {
 	Settings
@@ -107,16 +99,16 @@ func New(settings Settings) (*Dashboard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the base URL: %w", err)
 	}
-	limits := settings.Limits.orDefaults()
-	limiter := func(rate httpmw.Rate) *httpmw.Limiter {
-		return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: settings.Now})
+	limits := settings.Limits
+	limiter := func(rate httpmw.Rate, requests int, per time.Duration) *httpmw.Limiter {
+		return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: cmp.Or(rate, httpmw.Rate{Requests: requests, Per: per}), Now: settings.Now})
 	}
 	d := &Dashboard{
 		Settings: settings, base: base, mux: http.NewServeMux(), draining: make(chan struct{}),
 		origins:   http.NewCrossOriginProtection(),
-		byAddress: limiter(limits.Address),
-		byAccount: limiter(limits.Account),
-		failures:  limiter(limits.Failures),
+		byAddress: limiter(limits.Address, 30, time.Minute),
+		byAccount: limiter(limits.Account, 10, 15*time.Minute),
+		failures:  limiter(limits.Failures, 600, time.Minute),
 		streams:   newStreams(),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,28 +36,23 @@ func (d *Dashboard) showKeys(req *pageRequest, status int, shown keysView) (err 
 	return req.showStatus(status, "keys", "API keys", shown)
 }
 
-// keyOptions returns the options of a key in a form. Every key that people create has a name.
-func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
-	options := account.KeyOptions{Name: strings.TrimSpace(form.Get("name")), Scope: account.Scope(form.Get("scope"))}
-	if options.Name == "" {
-		return options, job.NewError(job.InvalidInput, "the name of the key is missing", "name")
-	}
-	if text := form.Get("days"); text != "" {
-		const longest = 10 * 365
-		days, err := strconv.ParseUint(text, 10, 16)
-		if err != nil || days == 0 || days > longest {
-			return options, job.NewError(job.InvalidInput, "the expiry is not a number of days", "days")
-		}
-		options.ExpiresAt = d.Now().AddDate(0, 0, int(days))
-	}
-	return options, nil
-}
-
 // createKey creates a key and shows it in the response to the form, and nowhere
-// else.
+// else. Every key that people create has a name.
 func (d *Dashboard) createKey(req *pageRequest) error {
-	mode, secret := modeOf(req.PostForm), ""
-	options, err := d.keyOptions(req.PostForm)
+	form, mode, secret := req.PostForm, modeOf(req.PostForm), ""
+	options := account.KeyOptions{Name: strings.TrimSpace(form.Get("name")), Scope: account.Scope(form.Get("scope"))}
+	var err error
+	if days := form.Get("days"); days != "" {
+		const longest = 10 * 365
+		number, parseErr := strconv.ParseUint(days, 10, 16)
+		if parseErr != nil || number == 0 || number > longest {
+			err = job.NewError(job.InvalidInput, "the expiry is not a number of days", "days")
+		}
+		options.ExpiresAt = d.Now().AddDate(0, 0, int(number))
+	}
+	if options.Name == "" {
+		err = job.NewError(job.InvalidInput, "the name of the key is missing", "name")
+	}
 	if err == nil {
 		_, secret, err = d.Keys.Create(req.Context(), req.as(mode), mode, options)
 	}

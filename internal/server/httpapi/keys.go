@@ -60,11 +60,11 @@ func (a *API) createKey(r *apiRequest) error {
 }
 
 func (a *API) revokeKey(r *apiRequest) error {
-	if err := a.Keys.Revoke(r.Context(), r.caller, r.id); err != nil {
-		return err
+	err := a.Keys.Revoke(r.Context(), r.caller, r.id)
+	if err == nil {
+		a.Revocations.Announce()
 	}
-	a.Revocations.Announce()
-	return r.noContent(nil)
+	return r.noContent(err)
 }
 
 // auditActions are what keys do, by the pattern of the operation, in words for the audit log. An

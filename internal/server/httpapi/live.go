@@ -50,7 +50,8 @@ func (a *API) liveJob(r *apiRequest) error {
 	feed, leave := a.Live.Join(j.ID)
 	defer leave()
 	s := &liveStream{
-		apiRequest: r, control: http.NewResponseController(r), feed: feed, at: at, ended: ended, follow: query.Follow != "false",
+		apiRequest: r, control: http.NewResponseController(r), listener: live.Listener{Feed: feed, At: at}, ended: ended,
+		follow: query.Follow != "false",
 	}
 	return s.run()
 }
@@ -58,14 +59,11 @@ func (a *API) liveJob(r *apiRequest) error {
 // liveStream is the stream of one listener.
 type liveStream struct {
 	*apiRequest
-	control *http.ResponseController
-	feed    *live.Feed
-	at      live.Cursor
-	ended   bool // the client has the event end
-	follow  bool // after the events so far
-
-	started                bool
-	participants, speaking string // as sent
+	control  *http.ResponseController
+	listener live.Listener
+	ended    bool // the client has the event end
+	follow   bool // after the events so far
+	started  bool
 }
 
 // run writes events until the job has ended, the API key was revoked, or the client is
@@ -86,7 +84,7 @@ func (s *liveStream) run() error {
 			}
 		default:
 		}
-		status, changed := s.feed.Status()
+		status, changed := s.listener.Feed.Status()
 		if status.Ready {
 			if finished, err := s.advance(status); finished || err != nil || !s.follow {
 				return err
@@ -116,65 +114,42 @@ func (s *liveStream) run() error {
 // advance writes everything up to a status of the feed. It reports whether the
 // stream is finished.
 func (s *liveStream) advance(status live.Status) (finished bool, err error) {
-	for s.at != status.Tail {
-		events, next, err := s.feed.After(s.Context(), s.at)
+	for events, err := range s.listener.Unread(s.Context(), &status) {
 		if err != nil && !s.started {
 			return true, fmt.Errorf("read the events of a job: %w", err)
 		}
-		if err != nil {
+		if err != nil || !s.sendEvents(events) {
 			return true, nil //nolint:nilerr // the client reconnects
-		}
-		if next == s.at {
-			next = status.Tail // the client sent an id that no event has
-		}
-		s.at = next
-		if !s.writeEvents(events) {
-			return true, nil
-		}
-		if current, _ := s.feed.Status(); current.Tail != status.Tail {
-			status = current
 		}
 	}
 	if status.End != "" && !s.started && s.ended {
 		s.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
 		return true, nil
 	}
-	var out bytes.Buffer
+	events := []live.Event{{Name: "end", Data: []byte(status.End), Cursor: s.listener.At}}
 	if status.End == "" {
-		if status.Participants != "" && status.Participants != s.participants {
-			writeEvent(&out, "participants", status.Participants, "")
-			s.participants = status.Participants
-		}
-		if status.Speaking != "" && status.Speaking != s.speaking {
-			writeEvent(&out, "speaking", status.Speaking, "")
-			s.speaking = status.Speaking
-		}
-	} else {
-		writeEvent(&out, "end", status.End, live.EndID(s.at))
+		events = s.listener.Presence(status)
 	}
-	if (out.Len() > 0 || !s.started) && !s.send(out.Bytes()) {
+	if (len(events) > 0 || !s.started) && !s.sendEvents(events) {
 		return true, nil
 	}
 	return status.End != "" || status.Gone, nil
 }
 
-// writeEvents writes events; false when the client is gone or does not read.
-func (s *liveStream) writeEvents(events []live.Event) bool {
-	var out bytes.Buffer
+// sendEvents writes events, whose data has no line breaks; false when the client is gone or does not read.
+func (s *liveStream) sendEvents(events []live.Event) bool {
+	var out []byte
 	for _, event := range events {
-		if event.Name != "" {
-			writeEvent(&out, event.Name, string(event.Data), event.Cursor.String())
+		switch event.Name {
+		case "participants", "speaking": // they have no position
+		case "end":
+			out = fmt.Appendf(out, "id: %s\n", live.EndID(event.Cursor))
+		default:
+			out = fmt.Appendf(out, "id: %s\n", event.Cursor)
 		}
+		out = fmt.Appendf(out, "event: %s\ndata: %s\n\n", event.Name, event.Data)
 	}
-	return out.Len() == 0 || s.send(out.Bytes())
-}
-
-// writeEvent writes an event. Data has no line breaks.
-func writeEvent(out *bytes.Buffer, name, data, id string) {
-	if id != "" {
-		fmt.Fprintf(out, "id: %s\n", id)
-	}
-	fmt.Fprintf(out, "event: %s\ndata: %s\n\n", name, data)
+	return s.send(out)
 }
 
 // send writes and flushes; false when the client is gone, or has not read for the

@@ -151,44 +151,44 @@ func entryEvent(e job.TimelineEntry, at Cursor) Event {
 	if outcome, ok := outcomes[e.Kind]; ok {
 		data := commandData{Type: "command", Outcome: outcome, At: job.Timestamp(e.ReceivedAt)}
 		_ = json.Unmarshal(e.Data, &data) // lifecycle has encoded it
-		return Event{Name: "command", Data: encode(data), Cursor: at}
+		return newEvent("command", at, data)
 	}
 	if e.Kind == lifecycle.StreamConnected || e.Kind == lifecycle.StreamDisconnected || e.Kind == lifecycle.StreamFailed {
 		data := streamData{Type: "stream", At: job.Timestamp(e.ReceivedAt)}
 		_ = json.Unmarshal(e.Data, &data.StreamChange) // lifecycle has encoded it
-		return Event{Name: "stream", Data: encode(data), Cursor: at}
+		return newEvent("stream", at, data)
 	}
 	if state, ok := ingest.OutputStates[e.Kind]; ok && e.Applied {
 		from := ingest.ParseEventData(e.Data)
-		return Event{Name: "output", Cursor: at, Data: encode(outputData{
+		return newEvent("output", at, outputData{
 			Type: "output", CommandID: from.CommandID, Command: from.Command, State: state, Reason: from.Reason, Detail: from.Detail,
 			At: job.Timestamp(e.ReceivedAt),
-		})}
+		})
 	}
 	if !e.Applied || e.From == e.To {
 		return Event{Cursor: at}
 	}
-	return Event{
-		Name: "state", Data: encode(stateData{Type: "state", Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)}), Cursor: at,
-	}
+	return newEvent("state", at, stateData{Type: "state", Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)})
 }
 
 // textEvent returns the event of a text.
 func textEvent(t job.MeetingText, at Cursor) Event {
 	id := fmt.Sprintf("%d-%s", t.Attempt, t.ID)
 	if s := t.Speech; s != nil {
-		return Event{Name: string(t.Kind), Cursor: at, Data: encode(Transcript{
+		return newEvent(string(t.Kind), at, Transcript{
 			Type: t.Kind, ID: id, Revision: s.Revision, Final: s.Final, ParticipantID: t.ParticipantID, Speaker: t.Author,
 			StartMs: s.StartMs, EndMs: s.EndMs, Text: t.Text, Language: t.Language, Words: append([]job.SpokenWord{},
 				s.Words...), Confirmed: s.Confirmed,
 			StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
-		})}
+		})
 	}
-	return Event{Name: string(t.Kind), Cursor: at, Data: encode(Text{
+	return newEvent(string(t.Kind), at, Text{
 		Type: t.Kind, ID: id, ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
 		StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
-	})}
+	})
 }
+
+func newEvent(name string, at Cursor, data any) Event { return Event{name, encode(data), at} }
 
 // encode returns JSON, which has no line breaks.
 func encode(value any) []byte {

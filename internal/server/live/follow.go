@@ -2,6 +2,8 @@ package live
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,12 +21,32 @@ const followRetry = time.Second
 func (h *Hub) Follow(ctx context.Context, id uuid.UUID, begun func(), handle func(Event) error) error {
 	feed, leave := h.Join(id)
 	defer leave()
-	f := follower{feed: feed, begun: begun, handle: handle}
+	listener, started := Listener{Feed: feed}, false
+reading:
 	for {
 		status, changed := feed.Status()
 		if status.Ready {
-			if err := f.advance(ctx, status); err != nil {
-				return err
+			if !started {
+				listener.At, started = status.Tail, true
+				begun()
+			}
+			for events, err := range listener.Unread(ctx, &status) {
+				if err != nil {
+					if err := retry.Sleep(ctx, followRetry); err != nil {
+						return err
+					}
+					continue reading
+				}
+				for _, event := range events {
+					if err := handle(event); err != nil {
+						return err
+					}
+				}
+			}
+			for _, event := range listener.Presence(status) {
+				if err := handle(event); err != nil {
+					return err
+				}
 			}
 			if status.End != "" || status.Gone {
 				return nil
@@ -58,54 +80,46 @@ func (h *Hub) FollowStatus(ctx context.Context, id uuid.UUID, handle func(job.St
 	}
 }
 
-// follower is a listener of Follow.
-type follower struct {
-	feed   *Feed
-	begun  func() // nil once called
-	handle func(Event) error
+// Listener reads what happens in a job from its feed.
+type Listener struct {
+	Feed *Feed
+	At   Cursor // after what was read
 
-	at                     Cursor
-	participants, speaking string // as handled
+	participants, speaking string // as read
 }
 
-// advance handles everything up to a status of the feed.
-func (f *follower) advance(ctx context.Context, status Status) error {
-	if f.begun != nil {
-		f.at = status.Tail
-		f.begun()
-		f.begun = nil
-	}
-	for f.at != status.Tail {
-		events, next, err := f.feed.After(ctx, f.at)
-		if err != nil {
-			if err := retry.Sleep(ctx, followRetry); err != nil {
-				return err
+// Unread returns the events up to a status of the feed that were not read, a few at a time, and updates the status to that
+// after them. After an error, they can be read again.
+func (l *Listener) Unread(ctx context.Context, status *Status) iter.Seq2[[]Event, error] {
+	return func(yield func([]Event, error) bool) {
+		for l.At != status.Tail {
+			events, next, err := l.Feed.After(ctx, l.At)
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			continue
-		}
-		if next == f.at {
-			next = status.Tail // what was there is deleted
-		}
-		f.at = next
-		for _, event := range events {
-			if event.Name == "" {
-				continue
+			if next == l.At {
+				next = status.Tail // what was there is deleted, or a client sent an ID that no event has
 			}
-			if err := f.handle(event); err != nil {
-				return err
+			l.At = next
+			events = slices.DeleteFunc(events, func(e Event) bool { return e.Name == "" })
+			if len(events) > 0 && !yield(events, nil) {
+				return
 			}
-		}
-		status, _ = f.feed.Status()
-	}
-	if status.Participants != "" && status.Participants != f.participants {
-		f.participants = status.Participants
-		if err := f.handle(Event{Name: "participants", Data: []byte(status.Participants)}); err != nil {
-			return err
+			*status, _ = l.Feed.Status()
 		}
 	}
-	if status.Speaking != "" && status.Speaking != f.speaking {
-		f.speaking = status.Speaking
-		return f.handle(Event{Name: "speaking", Data: []byte(status.Speaking)})
+}
+
+// Presence returns who is in the meeting and who speaks, if that was not read.
+func (l *Listener) Presence(status Status) (events []Event) {
+	if status.Participants != "" && status.Participants != l.participants {
+		l.participants = status.Participants
+		events = append(events, Event{Name: "participants", Data: []byte(status.Participants)})
 	}
-	return nil
+	if status.Speaking != "" && status.Speaking != l.speaking {
+		l.speaking = status.Speaking
+		events = append(events, Event{Name: "speaking", Data: []byte(status.Speaking)})
+	}
+	return events
 }

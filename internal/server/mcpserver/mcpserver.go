@@ -46,7 +46,7 @@ func New(log *slog.Logger) *Tools {
 // output: the agent can subscribe to transcripts.
 func (t *Tools) Serve(ctx context.Context, api *client.Client, transport mcp.Transport) error {
 	ctx, cancel := context.WithCancel(ctx)
-	following := newSubscriptions(ctx, api)
+	following := &subscriptions{api: api, stops: make(map[string]context.CancelFunc)}
 	defer following.running.Wait()
 	defer cancel()
 	server := t.newServer(ctx, api, following)
@@ -67,7 +67,10 @@ func (t *Tools) newServer(ctx context.Context, api *client.Client, following *su
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
 	if following != nil {
-		options.SubscribeHandler, options.UnsubscribeHandler = following.subscribe, following.unsubscribe
+		options.SubscribeHandler = func(call context.Context, request *mcp.SubscribeRequest) error {
+			return following.subscribe(ctx, call, request)
+		}
+		options.UnsubscribeHandler = following.unsubscribe
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "standin", Title: "Standin", Version: t.version}, options)
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {

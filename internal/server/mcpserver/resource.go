@@ -56,29 +56,17 @@ const (
 type subscriptions struct {
 	api    *client.Client
 	notify func(context.Context, *mcp.ResourceUpdatedNotificationParams) error
-	start  func(follow func(context.Context)) (stop context.CancelFunc)
 
 	running sync.WaitGroup // of what is followed
 	mu      sync.Mutex
 	stops   map[string]context.CancelFunc // by URI
 }
 
-// newSubscriptions returns subscriptions that end with ctx.
-func newSubscriptions(ctx context.Context, api *client.Client) *subscriptions {
-	s := &subscriptions{api: api, stops: make(map[string]context.CancelFunc)}
-	s.start = func(follow func(context.Context)) context.CancelFunc {
-		ctx, stop := context.WithCancel(ctx)
-		s.running.Go(func() { follow(ctx) })
-		return stop
-	}
-	return s
-}
-
-// subscribe follows a transcript.
-func (s *subscriptions) subscribe(ctx context.Context, request *mcp.SubscribeRequest) error {
+// subscribe follows a transcript until ctx ends. call is the context of the request.
+func (s *subscriptions) subscribe(ctx, call context.Context, request *mcp.SubscribeRequest) error {
 	uri := request.Params.URI
 	id := strings.TrimPrefix(uri, transcriptScheme)
-	if _, err := s.api.Job(ctx, id); client.Is(err, "not_found") || !strings.HasPrefix(uri, transcriptScheme) {
+	if _, err := s.api.Job(call, id); client.Is(err, "not_found") || !strings.HasPrefix(uri, transcriptScheme) {
 		return mcp.ResourceNotFoundError(uri)
 	} else if err != nil {
 		return err
@@ -91,12 +79,14 @@ func (s *subscriptions) subscribe(ctx context.Context, request *mcp.SubscribeReq
 	if len(s.stops) >= maxSubscriptions {
 		return fmt.Errorf("an agent can subscribe to %d transcripts at a time", maxSubscriptions)
 	}
-	s.stops[uri] = s.start(func(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	s.stops[uri] = stop
+	s.running.Go(func() {
 		s.follow(ctx, uri, id)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if ctx.Err() == nil { // or another subscription may have this URI
-			s.stops[uri]()
+			stop()
 			delete(s.stops, uri)
 		}
 	})

@@ -27,8 +27,18 @@ func (s *Service) newAlerts(machine *host.Reader, ended *endedJobs, node string)
 		},
 		{
 			Name: "endpoint_failing", Setting: "STANDIN_ALERT_ENDPOINT", Off: options.Endpoint == 0,
-			When:  fmt.Sprintf("A webhook endpoint has failed for %s while webhooks wait for it", duration.HumanDuration(options.Endpoint)),
-			Check: func(ctx context.Context) (string, error) { return s.failingEndpoints(ctx, options.Endpoint) },
+			When: fmt.Sprintf("A webhook endpoint has failed for %s while webhooks wait for it", duration.HumanDuration(options.Endpoint)),
+			Check: func(ctx context.Context) (string, error) {
+				const shown = 20
+				failing, err := s.store.FailingEndpoints(ctx, time.Now().Add(-options.Endpoint), shown)
+				var lines []string
+				for _, e := range failing {
+					// The path and the query may contain secrets of the receiver.
+					lines = append(lines, fmt.Sprintf("the endpoint of team %s at %s has failed since %s", e.Consumer, webhook.HostOf(e.URL),
+						e.Since.Format(time.RFC3339)))
+				}
+				return strings.Join(lines, "\n"), err
+			},
 		},
 		{
 			Name: "no_capacity", For: options.Capacity, Setting: "STANDIN_ALERT_CAPACITY", Off: options.Capacity == 0,
@@ -67,19 +77,6 @@ func (s *Service) newAlerts(machine *host.Reader, ended *endedJobs, node string)
 		Options: options, Rules: rules, Store: s.store, Poster: s.sender, SendMail: s.AlertMail.Send,
 		BaseURL: s.Settings.BaseURL, Now: time.Now, Log: s.Log,
 	})
-}
-
-// failingEndpoints describes the webhook endpoints that have failed for too long.
-func (s *Service) failingEndpoints(ctx context.Context, longest time.Duration) (string, error) {
-	const shown = 20
-	failing, err := s.store.FailingEndpoints(ctx, time.Now().Add(-longest), shown)
-	var lines []string
-	for _, e := range failing {
-		// The path and the query may contain secrets of the receiver.
-		lines = append(lines, fmt.Sprintf("the endpoint of team %s at %s has failed since %s", e.Consumer, webhook.HostOf(e.URL),
-			e.Since.Format(time.RFC3339)))
-	}
-	return strings.Join(lines, "\n"), err
 }
 
 // endedJobs remembers how the live jobs of this process ended within the last hour.

@@ -5,23 +5,9 @@ import (
 	"time"
 
 	"standin/internal/jobs/dispatch"
-	"standin/internal/operation/host"
 	"standin/internal/operation/metrics"
 	"standin/internal/server/dashboard"
 )
-
-// newCapacity returns the capacity for the bots that this node launches. Bots
-// that run elsewhere use nothing of this machine.
-func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
-	settings := dispatch.CapacitySettings{
-		MaxBots: s.MaxBots,
-		PerBot:  dispatch.BotResources{Cores: s.BotCores, Memory: uint64(s.BotMemory * (1 << 30))},
-	}
-	if s.Launcher == "" || s.Launcher == "process" {
-		settings.Machine = machine.Resources
-	}
-	return dispatch.NewCapacity(settings)
-}
 
 // fleetMetrics converts a fleet for the metrics.
 func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {

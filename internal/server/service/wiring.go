@@ -167,7 +167,13 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	s.metrics.Register(s.sound.Collectors()...)
 	s.metrics.Register(s.tracer.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
-	s.capacity = s.newCapacity(machine)
+	capacity := dispatch.CapacitySettings{
+		MaxBots: s.MaxBots, PerBot: dispatch.BotResources{Cores: s.BotCores, Memory: uint64(s.BotMemory * (1 << 30))},
+	}
+	if s.Launcher == "" || s.Launcher == "process" { // bots that run elsewhere use nothing of this machine
+		capacity.Machine = machine.Resources
+	}
+	s.capacity = dispatch.NewCapacity(capacity)
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
