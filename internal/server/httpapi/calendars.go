@@ -226,14 +226,10 @@ const maxNotification = 64 << 10
 // (https://developers.google.com/workspace/calendar/api/guides/push,
 // https://learn.microsoft.com/graph/change-notifications-delivery-webhooks).
 func (a *API) calendarNotification(r *apiRequest) error {
-	id, err := r.pathID("id", "calendar")
-	if err != nil {
-		return err
-	}
-	if !a.Calendars.IsNotifySecret(id, r.PathValue("secret")) {
+	if !a.Calendars.IsNotifySecret(r.id, r.PathValue("secret")) {
 		return job.NewError(job.NotFound, "no such calendar")
 	}
-	r.Caller = id.String()
+	r.Caller = r.id.String()
 	if token := r.URL.Query().Get("validationToken"); token != "" { // Microsoft tests the URL
 		return r.respondContent("text/plain; charset=utf-8", []byte(token))
 	}
@@ -255,7 +251,7 @@ func (a *API) calendarNotification(r *apiRequest) error {
 			lapsed = lapsed || n.LifecycleEvent != ""
 		}
 	}
-	if err := a.Calendars.Notify(r.Context(), id, lapsed); err != nil {
+	if err := a.Calendars.Notify(r.Context(), r.id, lapsed); err != nil {
 		return fmt.Errorf("note that a calendar has changed: %w", err)
 	}
 	r.WriteHeader(http.StatusAccepted)

@@ -253,7 +253,7 @@ func (a *API) route() error {
 		handle("/mcp", a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost})))
 	}
 	// Not part of the description: Google and Microsoft describe what they send.
-	handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", a.calendarNotification)
+	handle("POST "+calendarsync.NotifyPath+"{id}/{secret}", ofCalendar(a.calendarNotification))
 	handle(calendarsync.NotifyPath+"{id}/{secret}", methodNotAllowed([]string{http.MethodPost}))
 	handle("GET /docs/assets/{name}", perAddress(perMinute(600), a.referenceAsset))
 	for path, methods := range allowed {

@@ -26,6 +26,8 @@ const (
 	liveRetry = 3 * time.Second
 )
 
+// liveJob writes the events of a job until it has ended, the API key was revoked, or the client is
+// gone or does not read.
 func (a *API) liveJob(r *apiRequest) error {
 	j, err := r.job()
 	if err != nil {
@@ -51,42 +53,25 @@ func (a *API) liveJob(r *apiRequest) error {
 	defer leave()
 	s := &liveStream{
 		apiRequest: r, control: http.NewResponseController(r), listener: live.Listener{Feed: feed, At: at}, ended: ended,
-		follow: query.Follow != "false",
 	}
-	return s.run()
-}
-
-// liveStream is the stream of one listener.
-type liveStream struct {
-	*apiRequest
-	control  *http.ResponseController
-	listener live.Listener
-	ended    bool // the client has the event end
-	follow   bool // after the events so far
-	started  bool
-}
-
-// run writes events until the job has ended, the API key was revoked, or the client is
-// gone or does not read.
-func (s *liveStream) run() error {
 	_ = s.control.SetReadDeadline(time.Time{}) // see ServeHTTP
 	keepAlive, recheck, end := time.NewTicker(liveKeepAlive), time.NewTicker(account.RecheckInterval), time.NewTimer(liveLifetime)
 	defer keepAlive.Stop()
 	defer recheck.Stop()
 	defer end.Stop()
-	revoked := s.api.Revocations.Next()
+	revoked := a.Revocations.Next()
 	for {
 		select {
 		case <-revoked:
-			revoked = s.api.Revocations.Next()
+			revoked = a.Revocations.Next()
 			if !s.stillAllowed() {
 				return nil
 			}
 		default:
 		}
-		status, changed := s.listener.Feed.Status()
+		status, changed := feed.Status()
 		if status.Ready {
-			if finished, err := s.advance(status); finished || err != nil || !s.follow {
+			if finished, err := s.advance(status); finished || err != nil || query.Follow == "false" {
 				return err
 			}
 		}
@@ -103,12 +88,21 @@ func (s *liveStream) run() error {
 			}
 		case <-end.C:
 			return nil
-		case <-s.api.draining:
+		case <-a.draining:
 			return nil
-		case <-s.Context().Done():
+		case <-r.Context().Done():
 			return nil
 		}
 	}
+}
+
+// liveStream is the stream of one listener.
+type liveStream struct {
+	*apiRequest
+	control  *http.ResponseController
+	listener live.Listener
+	ended    bool // the client has the event end
+	started  bool
 }
 
 // advance writes everything up to a status of the feed. It reports whether the

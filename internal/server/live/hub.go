@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,15 +109,9 @@ type Feed struct {
 	left      chan struct{} // closed when the last listener has left
 
 	mu      sync.Mutex
-	recent  []step
+	recent  []Event // its elements do not change
 	status  Status
 	changed chan struct{} // closed at the next change
-}
-
-// step is an event with the position before it.
-type step struct {
-	before Cursor
-	Event
 }
 
 // Status is the state of a feed beside its events.
@@ -140,25 +135,17 @@ func (f *Feed) Status() (Status, <-chan struct{}) {
 
 // After returns events after a position, oldest first, and the position after
 // them. There are none if the position is the tail. It reads the database only
-// when the position is not among the recent events.
+// when the position is not that of a recent event.
 func (f *Feed) After(ctx context.Context, at Cursor) ([]Event, Cursor, error) {
 	f.mu.Lock()
-	if at == f.status.Tail {
-		f.mu.Unlock()
+	tail, recent := f.status.Tail, f.recent
+	f.mu.Unlock()
+	if at == tail {
 		return nil, at, nil
 	}
-	for i := len(f.recent) - 1; i >= 0; i-- {
-		if f.recent[i].before == at {
-			events := make([]Event, 0, len(f.recent)-i)
-			for _, s := range f.recent[i:] {
-				events = append(events, s.Event)
-			}
-			tail := f.status.Tail
-			f.mu.Unlock()
-			return events, tail, nil
-		}
+	if i := slices.IndexFunc(recent, func(e Event) bool { return e.Cursor == at }); i >= 0 {
+		return slices.Clone(recent[i+1:]), tail, nil
 	}
-	f.mu.Unlock()
 	events, next, _, err := f.read(ctx, at)
 	return events, next, err
 }
@@ -238,33 +225,27 @@ func (f *Feed) refresh(ctx context.Context) error {
 	}
 	for more := true; more; {
 		var events []Event
-		before := status.Tail
-		if events, status.Tail, more, err = f.read(ctx, before); err != nil {
+		if events, status.Tail, more, err = f.read(ctx, status.Tail); err != nil {
 			return err
-		}
-		steps := make([]step, len(events))
-		for i, event := range events {
-			steps[i] = step{before, event}
-			before = event.Cursor
 		}
 		if status.Ready = !more; status.Ready && r.Status.Terminal() {
 			status.End = string(encode(End{"end", r.Status}))
 		}
-		f.update(steps, status)
+		f.update(events, status)
 	}
 	return nil
 }
 
 // update adds events and wakes the listeners if anything has changed.
-func (f *Feed) update(steps []step, status Status) {
+func (f *Feed) update(events []Event, status Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(steps) == 0 && status == f.status {
+	if len(events) == 0 && status == f.status {
 		return
 	}
-	f.recent = append(f.recent, steps...)
+	f.recent = append(f.recent, events...)
 	if extra := len(f.recent) - maxRecent; extra > 0 {
-		f.recent = append(f.recent[:0:0], f.recent[extra:]...)
+		f.recent = slices.Clone(f.recent[extra:])
 	}
 	f.status = status
 	close(f.changed)

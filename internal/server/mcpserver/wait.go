@@ -39,9 +39,34 @@ func (s session) waitFor(ctx context.Context, in waitInput) (waitResult, error) 
 	var result waitResult
 	started, reported := time.Now(), time.Time{}
 	err := poll(waiting, func() (bool, error) {
-		now, err := s.check(waiting, in)
+		j, err := s.api.Job(waiting, in.JobID)
 		if err != nil {
 			return false, err
+		}
+		now := waitResult{labeled: label(), Job: newJobResult(j)}
+		switch in.Until {
+		case "joined":
+			now.Reached = reached(j.Status, "in_meeting")
+		case "recording":
+			now.Reached = reached(j.Status, "recording_started")
+		case "ended":
+			now.Reached = j.Ended()
+		case "transcript":
+			if j.ManifestURI == nil {
+				break
+			}
+			text, err := s.api.TranscriptText(waiting, in.JobID, "text")
+			if missing, ok := errors.AsType[*client.Error](err); ok && missing.Code == "not_found" {
+				now.Detail = quote(missing.Message, maxText) // it can still come
+				break
+			}
+			if err != nil {
+				return false, err
+			}
+			text.Close()
+			now.Reached = true
+		default:
+			return false, fmt.Errorf("until is %q", in.Until) // the schema excludes it
 		}
 		changed := now.Job.Status != result.Job.Status
 		if result = now; now.Reached || now.Detail == "" && now.Job.Ended {
@@ -62,41 +87,6 @@ func (s session) waitFor(ctx context.Context, in waitInput) (waitResult, error) 
 		err = nil
 	}
 	return result, err
-}
-
-// check reads a job and reports whether the awaited event has happened. A result with a
-// detail can still change.
-func (s session) check(ctx context.Context, in waitInput) (waitResult, error) {
-	j, err := s.api.Job(ctx, in.JobID)
-	if err != nil {
-		return waitResult{}, err
-	}
-	result := waitResult{labeled: label(), Job: newJobResult(j)}
-	switch in.Until {
-	case "joined":
-		result.Reached = reached(j.Status, "in_meeting")
-	case "recording":
-		result.Reached = reached(j.Status, "recording_started")
-	case "ended":
-		result.Reached = j.Ended()
-	case "transcript":
-		if j.ManifestURI == nil {
-			break
-		}
-		text, err := s.api.TranscriptText(ctx, in.JobID, "text")
-		if missing, ok := errors.AsType[*client.Error](err); ok && missing.Code == "not_found" {
-			result.Detail = quote(missing.Message, maxText)
-			break
-		}
-		if err != nil {
-			return waitResult{}, err
-		}
-		result.Reached = true
-		return result, text.Close()
-	default:
-		return waitResult{}, fmt.Errorf("until is %q", in.Until) // the schema excludes it
-	}
-	return result, nil
 }
 
 // stages are the states of a successful job in their order.
