@@ -136,7 +136,7 @@ func (d *Dashboard) Handler(api API) http.Handler {
 		if session, secret, err := d.sessionOf(req.Request); err == nil {
 			req.Session, req.secret = session, secret
 		}
-		return notFound("There is no such page.")
+		return errNoPage
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/") { // most requests

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -205,13 +206,12 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 // recordsText says what the bot of a job keeps.
 func recordsText(j job.Job) string {
 	options := j.Resolved()
-	kept := []string{map[job.RecordingMode]string{job.RecordAudio: "audio", job.RecordNothing: "no recording"}[options.Recording.Mode]}
-	if kept[0] == "" {
-		kept[0] = "video"
+	video := "video"
+	if options.Recording.Capture == job.CaptureStreams {
+		video = "video of each participant"
 	}
-	if kept[0] == "video" && options.Recording.Capture == job.CaptureStreams {
-		kept[0] = "video of each participant"
-	}
+	names := map[job.RecordingMode]string{job.RecordAudio: "audio", job.RecordNothing: "no recording"}
+	kept := []string{cmp.Or(names[options.Recording.Mode], video)}
 	for _, option := range []struct {
 		set  *bool
 		name string

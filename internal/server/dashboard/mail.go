@@ -30,7 +30,7 @@ func (d *Dashboard) mailPage(req *pageRequest) error {
 	if text := req.URL.Query().Get("before"); text != "" {
 		var err error
 		if before, err = uuid.Parse(text); err != nil {
-			return notFound("There is no such page.")
+			return errNoPage
 		}
 	}
 	records, err := d.Mail.Records(req.Context(), before, maxMails+1)

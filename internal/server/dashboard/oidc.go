@@ -88,7 +88,7 @@ const oidcCookie = "standin_oidc"
 // startOIDC redirects the browser to the provider.
 func (d *Dashboard) startOIDC(req *pageRequest) error {
 	if d.oidc == nil {
-		return notFound("There is no such page.")
+		return errNoPage
 	}
 	found, err := d.oidc.discover(req.Context())
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 // finishOIDC starts a session for a user whom the provider authenticated.
 func (d *Dashboard) finishOIDC(req *pageRequest) error {
 	if d.oidc == nil {
-		return notFound("There is no such page.")
+		return errNoPage
 	}
 	var state oidcState
 	if !req.takeState(oidcCookie, "", &state, &state.State) {

@@ -87,7 +87,7 @@ type botsView struct {
 func (d *Dashboard) botsPage(req *pageRequest) error {
 	skip, err := strconv.ParseUint("0"+req.URL.Query().Get("skip"), 10, 31)
 	if err != nil {
-		return notFound("There is no such page.")
+		return errNoPage
 	}
 	bots, err := d.Jobs.Store.RunningBots(req.Context(), int(skip), maxBots+1)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 		since, err := strconv.ParseInt(at, 10, 64)
 		last, wrong := uuid.Parse(id)
 		if err != nil || wrong != nil {
-			return notFound("There is no such page.")
+			return errNoPage
 		}
 		filter.After = job.FailureCursor{At: time.UnixMilli(since), ID: last}
 	}

@@ -184,6 +184,8 @@ func (e *pageError) Error() string { return e.message }
 
 func notFound(message string) error { return &pageError{http.StatusNotFound, message} }
 
+var errNoPage = notFound("There is no such page.")
+
 // describe returns the status and the message of the response to an error.
 func (req *pageRequest) describe(err error) (int, string) {
 	if own, ok := errors.AsType[*pageError](err); ok {

@@ -155,7 +155,7 @@ func withID(what string, handle func(*pageRequest, uuid.UUID) error) handler {
 func forOperator(handle handler) handler {
 	return func(req *pageRequest) error {
 		if !req.User.Operator {
-			return notFound("There is no such page.")
+			return errNoPage
 		}
 		return handle(req)
 	}

@@ -108,7 +108,7 @@ func (a *API) authenticated(scheme string, handle handler) handler {
 	case "botToken":
 		return func(r *apiRequest) error {
 			if _, ok := r.bearer(); !ok { // the handler checks the token, which is bound to the message
-				return invalidToken()
+				return errInvalidToken
 			}
 			return handle(r)
 		}

@@ -87,7 +87,7 @@ const maxUnidentified = 64 << 10
 func (r *apiRequest) readBotMessage(into any, more ...api.Issue) (bot ingest.Bot, err error) {
 	token, ok := r.bearer()
 	if !ok {
-		return bot, invalidToken()
+		return bot, errInvalidToken
 	}
 	// A bot that says who it is in a header does not compete with strangers.
 	id, number, _ := strings.Cut(r.Request.Header.Get(ingest.AttemptHeader), ":")
@@ -133,7 +133,7 @@ func (r *apiRequest) authenticateBot(jobID uuid.UUID, attempt int, token string)
 	r.JobID = jobID
 	bot, ok := ingest.Authenticate(r.api.SigningKey, jobID, attempt, token)
 	if !ok {
-		return bot, invalidToken()
+		return bot, errInvalidToken
 	}
 	r.Caller = jobID.String()
 	return bot, nil
@@ -192,7 +192,7 @@ func (a *API) uploadMedia(r *apiRequest) error {
 func (r *apiRequest) botInPath(rest []api.Issue) (bot ingest.Bot, err error) {
 	token, ok := r.bearer()
 	if !ok {
-		return bot, invalidToken()
+		return bot, errInvalidToken
 	}
 	var issues []api.Issue
 	jobID, ok := parseID(r.PathValue("jobId"))

@@ -61,7 +61,7 @@ func unauthorized(challenge, message string) error {
 	return &failure{status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge, message: message}
 }
 
-func invalidToken() error { return unauthorized("Bearer", "Missing or invalid bot token.") }
+var errInvalidToken = unauthorized("Bearer", "Missing or invalid bot token.")
 
 // methodNotAllowed refuses the methods of a path that has no operation for them.
 func methodNotAllowed(allowed []string) handler {

@@ -81,9 +81,7 @@ func (r *apiRequest) decodedManifest() (m recording.Manifest, err error) {
 	return m, nil
 }
 
-func noSuchFile() error {
-	return job.NewError(job.NotFound, "The recording has no such file.")
-}
+var errNoFile error = job.NewError(job.NotFound, "The recording has no such file.")
 
 func (a *API) getMedia(r *apiRequest) error {
 	manifest, err := r.decodedManifest()
@@ -96,7 +94,7 @@ func (a *API) getMedia(r *apiRequest) error {
 		file = manifest.Media[at].File
 	} else if _, composable := build.Composable(manifest); composable && name == formats.VideoName {
 		if due, err := a.Jobs.RequestVideo(r.Context(), r.id); err != nil || !due {
-			return cmp.Or(err, noSuchFile())
+			return cmp.Or(err, errNoFile)
 		}
 	} else if file, err = a.convert(r.Context(), r.caller.ConsumerID, r.id, manifest.Media, name); err != nil {
 		return err
@@ -118,7 +116,7 @@ func (a *API) getMedia(r *apiRequest) error {
 	}
 	content, _, modified, err := a.Recordings.OpenMedia(r.Context(), r.id, file.Name)
 	if isMissing(err) {
-		return noSuchFile()
+		return errNoFile
 	}
 	if err != nil {
 		return fmt.Errorf("open a media file: %w", err)
@@ -141,7 +139,7 @@ func (a *API) getMedia(r *apiRequest) error {
 func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, media []recording.Media, name string) (file recording.File, err error) {
 	how, known := build.ConversionNamed(name)
 	if !known || a.Formats == nil {
-		return file, noSuchFile()
+		return file, errNoFile
 	}
 	waiting, cancel := context.WithTimeout(ctx, conversionWait)
 	defer cancel()
@@ -152,7 +150,7 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, media []recor
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return file, nil
 	case err == nil || isMissing(err):
-		return file, noSuchFile()
+		return file, errNoFile
 	}
 	return file, fmt.Errorf("make %s: %w", name, err)
 }

@@ -91,8 +91,16 @@ type simulateInput struct {
 	Permission string   `json:"permission,omitempty" jsonschema:"Answer of the host when the bot asks for permission: granted, denied or timeout."`
 }
 
-// options returns the options of the job.
-func (in sendBotInput) options() client.Options {
+type sendBotResult struct {
+	labeled
+	Existing bool      `json:"existing" jsonschema:"Whether the job existed: nothing new was sent."`
+	Problem  string    `json:"problem,omitempty" jsonschema:"Why the link may not lead to a meeting."`
+	Job      jobResult `json:"job"`
+}
+
+// sendBot sends a bot. Without an externalId, it returns the job of the same meeting
+// instead of sending a second bot.
+func (s session) sendBot(ctx context.Context, in sendBotInput) (sendBotResult, error) {
 	options := client.Options{
 		Title: in.Title, Captions: &client.TextOptions{Enabled: &in.Captions, Language: in.Language}, Chat: &in.Chat,
 		Transcript: &client.TranscriptOptions{Enabled: in.Transcript, Language: in.Language}, Simulate: (*client.Simulation)(in.Simulate),
@@ -106,22 +114,9 @@ func (in sendBotInput) options() client.Options {
 	if in.Consent {
 		options.Consent = &client.ConsentOptions{Required: &in.Consent}
 	}
-	return options
-}
-
-type sendBotResult struct {
-	labeled
-	Existing bool      `json:"existing" jsonschema:"Whether the job existed: nothing new was sent."`
-	Problem  string    `json:"problem,omitempty" jsonschema:"Why the link may not lead to a meeting."`
-	Job      jobResult `json:"job"`
-}
-
-// sendBot sends a bot. Without an externalId, it returns the job of the same meeting
-// instead of sending a second bot.
-func (s session) sendBot(ctx context.Context, in sendBotInput) (sendBotResult, error) {
 	request := client.NewJob{
 		ExternalID: in.ExternalID, MeetingURL: in.MeetingURL, DisplayName: in.DisplayName,
-		Recording: &client.Recording{Mode: in.Recording}, Options: in.options(),
+		Recording: &client.Recording{Mode: in.Recording}, Options: options,
 	}
 	if !in.JoinAt.IsZero() {
 		request.JoinAt = &in.JoinAt
