@@ -11,32 +11,33 @@ import (
 )
 
 // platforms returns the platforms that have an adapter.
-func platforms() []platform { return []platform{meet(), teams(), zoom()} }
+func platforms() []platform {
+	return []platform{
+		{name: job.Meet, elements: []string{joinInDialog, captcha}, resolve: resolveMeet},
+		{name: job.Teams, elements: []string{useBrowser, passcodeInput, computerAudio, captcha}, resolve: resolveTeams},
+		{
+			name:     job.ZoomWeb,
+			elements: []string{launchApp, useBrowser, passcodeInput, joinAudio, moreButton, recordButton, requestPermission, closePermission},
+			resolve:  resolveZoom,
+		},
+	}
+}
 
 // New returns the adapter of a platform.
 func New(name job.Platform, profiles Profiles) (Adapter, error) {
-	found, err := platformOf(name)
-	if err != nil {
-		return nil, err
-	}
-	profile, ok := profiles[name]
-	if !ok {
-		return nil, fmt.Errorf("no profile for platform %q is loaded", name)
-	}
-	return newSite(found, profile)
-}
-
-// platformOf returns the platform of a name.
-func platformOf(name job.Platform) (platform, error) {
 	var supported []string
 	for _, known := range platforms() {
-		if known.name == name {
-			return known, nil
-		}
 		supported = append(supported, strconv.Quote(string(known.name)))
+		if known.name != name {
+			continue
+		}
+		profile, ok := profiles[name]
+		if !ok {
+			return nil, fmt.Errorf("no profile for platform %q is loaded", name)
+		}
+		return newSite(known, profile)
 	}
-	return platform{}, fmt.Errorf("this version of Standin has no adapter for platform %q; it can join %s", name,
-		strings.Join(supported, ", "))
+	return nil, fmt.Errorf("this version of Standin has no adapter for platform %q; it can join %s", name, strings.Join(supported, ", "))
 }
 
 // platform holds what differs between platforms outside their profiles.

@@ -28,16 +28,6 @@ func (e *AddressError) Error() string { return "not a meeting address: " + e.Rea
 // twoAddressesError is the error for a text with more than one address.
 func twoAddressesError() error { return &AddressError{Reason: meetinglink.ErrManyURLs.Error()} }
 
-// firstValue returns the first value of a parameter that is not empty.
-func firstValue(query url.Values, parameter string) string {
-	for _, value := range query[parameter] {
-		if value != "" {
-			return value
-		}
-	}
-	return ""
-}
-
 // newAddress returns the Address of a URL, without the URL's user and password.
 // Punctuation that was hidden by percent-encoding is removed from its end.
 func newAddress(address *url.URL, passcode string) (Address, error) {

@@ -23,31 +23,29 @@ const (
 // A lobby's words anywhere on the page outweigh the proof.
 func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 	evidence, looksLikeCall := matchAny(p.Screens[InMeeting], snapshot, past)
-	if past.Admitted && looksLikeCall && !p.isPutBack(snapshot, past) {
-		admitted := Evidence{Kind: EvidenceHistory, What: "the bot was admitted", Weight: weakWeight}
-		return classification{screen: InMeeting, evidence: []Evidence{evidence, admitted}}
+	_, others := p.participants(snapshot, past.OwnName)
+	// A bot that was admitted is in the lobby again if the page says so, can be left, and shows
+	// nothing else of a call but the bot's own tile.
+	putBack := snapshot.LobbyText != "" && others <= 0 && snapshot.present(leaveButton) && !p.isConnected(snapshot)
+	if past.Admitted && looksLikeCall && !putBack {
+		return classified(InMeeting, evidence, weakEvidence(EvidenceHistory, "the bot was admitted"))
 	}
 	if snapshot.LobbyText != "" {
 		if !looksLikeCall && !p.callIsGone(snapshot) {
-			return classification{screen: Unknown}
+			return classified(Unknown)
 		}
-		return classification{screen: Lobby, evidence: []Evidence{lobbyEvidence(snapshot)}}
+		return classified(Lobby, lobbyEvidence(snapshot))
 	}
 	proof, ok := p.proofOfAdmission(snapshot, past)
 	switch {
 	case ok:
-		return classification{screen: InMeeting, evidence: proof}
+		return classified(InMeeting, proof...)
 	case !past.Admitted && past.RequestedFor >= unprovenTime && snapshot.clickable(leaveButton) && len(p.callControls(snapshot)) > 0:
-		return classification{screen: Lobby, evidence: []Evidence{
-			requestedForEvidence(past),
-			{Kind: EvidenceMedia, What: "controls of a call, and no proof of admission", Weight: weakWeight},
-		}}
+		return classified(Lobby, requestedForEvidence(past), weakEvidence(EvidenceMedia, "controls of a call, and no proof of admission"))
 	case looksLikeCall && len(p.callControls(snapshot)) > 0:
-		return classification{screen: Unknown, evidence: []Evidence{
-			evidence, {Kind: EvidenceMedia, What: "no proof of admission", Weight: -minWeight},
-		}}
+		return classified(Unknown, evidence, Evidence{Kind: EvidenceMedia, What: "no proof of admission", Weight: -minWeight})
 	}
-	return classification{screen: Unknown}
+	return classified(Unknown)
 }
 
 // proofOfAdmission returns evidence of a call that a lobby cannot show: the
@@ -67,7 +65,7 @@ func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evi
 	case snapshot.Over != nil && snapshot.Over.Marked: // it may keep the media back
 		return nil, false
 	case others > 0 && (named || others > len(participants)) && len(controls) > 0:
-		proof = append(proof, Evidence{Kind: EvidenceRoster, What: fmt.Sprintf("%d others in the roster", others), Weight: weakWeight})
+		proof = append(proof, weakEvidence(EvidenceRoster, fmt.Sprintf("%d others in the roster", others)))
 	case p.looksAlone(snapshot, past.OwnName) && past.AloneFor >= aloneTime:
 		proof = append(proof, durationEvidence("no others for %s", past.AloneFor))
 	default:
@@ -98,13 +96,6 @@ func (p *Profile) callControls(snapshot Snapshot) []string {
 	return slices.DeleteFunc(slices.Clone(p.Admission.Controls), func(name string) bool { return !snapshot.present(name) })
 }
 
-// isPutBack reports whether a bot that was admitted is in the lobby again: the page says
-// so, can be left, and shows nothing else of a call but the bot's own tile.
-func (p *Profile) isPutBack(snapshot Snapshot, past History) bool {
-	_, others := p.participants(snapshot, past.OwnName)
-	return snapshot.LobbyText != "" && others <= 0 && snapshot.present(leaveButton) && !p.isConnected(snapshot)
-}
-
 // isConnected reports whether a snapshot shows media of others or controls that a lobby
 // lacks.
 func (p *Profile) isConnected(snapshot Snapshot) bool {
@@ -116,21 +107,13 @@ func (p *Profile) callIsGone(snapshot Snapshot) bool {
 	return len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.present(leaveButton)
 }
 
-// onlyWaits reports whether a page asks for nothing and shows nothing of a call. Its
-// button to leave says neither.
-func (p *Profile) onlyWaits(snapshot Snapshot) bool {
-	return len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.Visible(nameInput) && !snapshot.Visible(joinButton)
-}
-
 // classifyWait recognizes a lobby without known words: joining was requested, the
 // page can be left and no longer asks to join, and nothing else of a call is there.
 func (p *Profile) classifyWait(snapshot Snapshot, past History) classification {
 	if past.Admitted || past.RequestedFor < waitTime || !snapshot.clickable(leaveButton) ||
 		p.isConnected(snapshot) || snapshot.Visible(nameInput) || snapshot.Visible(joinButton) {
-		return classification{screen: Unknown}
+		return classified(Unknown)
 	}
-	return classification{screen: Lobby, evidence: []Evidence{
-		requestedForEvidence(past),
-		{Kind: EvidenceElement, What: "the page offers only to leave", Where: "elements." + leaveButton, Weight: weakWeight},
-	}}
+	return classified(Lobby, requestedForEvidence(past),
+		Evidence{Kind: EvidenceElement, What: "the page offers only to leave", Where: "elements." + leaveButton, Weight: weakWeight})
 }

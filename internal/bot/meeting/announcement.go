@@ -63,9 +63,7 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 		past.AcknowledgedFor < finalTime && past.AcknowledgedTimes < 2 {
 		return classification{}, false
 	}
-	return classification{screen: Denied, evidence: []Evidence{
-		text, {Kind: EvidenceDuration, What: "the dialog stays, or comes back, after it was acknowledged", Weight: weakWeight},
-	}}, true
+	return classified(Denied, text, weakEvidence(EvidenceDuration, "the dialog stays, or comes back, after it was acknowledged")), true
 }
 
 // classifyAnnouncedEnd recognizes the end of a call that a dialog announced, once the call is
@@ -74,14 +72,14 @@ func (p *Profile) classifyAnnouncedEnd(snapshot Snapshot, past History) (classif
 	if past.Acknowledged == "" || snapshot.Media > 0 {
 		return classification{}, false
 	}
-	over := Evidence{Kind: EvidenceElement, Weight: weakWeight}
+	var over Evidence
 	switch stays := snapshot.Over != nil && snapshot.Over.Text == past.Acknowledged && past.AcknowledgedFor >= finalTime; {
 	case stays:
-		over.Kind, over.What = EvidenceDuration, "the dialog stays after it was acknowledged"
+		over = weakEvidence(EvidenceDuration, "the dialog stays after it was acknowledged")
 	case p.callIsGone(snapshot):
 		over = callGoneEvidence()
 	case snapshot.Visible(joinButton) && len(p.callControls(snapshot)) == 0:
-		over.What = "the page asks to join again"
+		over = weakEvidence(EvidenceElement, "the page asks to join again")
 	default:
 		return classification{}, false
 	}
@@ -94,7 +92,7 @@ func firstSaid(text Evidence, said string, beside Evidence, screens ...Screen) (
 	if i < 0 {
 		return classification{}, false
 	}
-	return classification{screen: screens[i], evidence: []Evidence{text, beside}}, true
+	return classified(screens[i], text, beside), true
 }
 
 // refusedOverForm recognizes a refusal that a notice announces over a page that offers to
@@ -115,7 +113,7 @@ func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classific
 		return classification{}, false
 	}
 	if snapshot.HostText != "" {
-		return classification{screen: HostAbsent, evidence: []Evidence{textEvidence(snapshot.HostText, "admission.hostTexts", minWeight)}}, true
+		return classified(HostAbsent, textEvidence(snapshot.HostText, "admission.hostTexts", minWeight)), true
 	}
 	texts, _ := snapshot.Outline.messages()
 	text, ok := findPhrase(notStartedPhrase, texts)
@@ -125,5 +123,5 @@ func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classific
 	if !ok || !past.Requested || p.classifyByWords(snapshot, past).screen.Terminal() {
 		return classification{}, false
 	}
-	return classification{screen: HostAbsent, evidence: []Evidence{textEvidence(text, "words.yaml", weakWeight), requestedEvidence()}}, true
+	return classified(HostAbsent, textEvidence(text, "words.yaml", weakWeight), requestedEvidence()), true
 }

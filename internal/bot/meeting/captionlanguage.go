@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"standin/internal/bot/browser"
 )
 
 // languageTimeout limits the choice of the captions' language. Each of its steps,
@@ -29,7 +31,6 @@ func (e *LanguageError) Unwrap() error { return e.Err }
 const (
 	languageChosen  = "chosen"
 	languageMissing = "missing" // the page lists others
-	languageHidden  = "hidden"  // the page shows no list
 )
 
 // chooseLanguage chooses the language of captions in the page's settings, and
@@ -121,7 +122,7 @@ func (s *site) closeSettings(ctx context.Context, page Page) error {
 		case snapshot.Visible(menu.Close):
 			return false, s.press(ctx, page, menu.Close)
 		case slices.ContainsFunc(menu.Open[1:], snapshot.Visible):
-			return false, pressEscape(ctx, page)
+			return false, pressKey(ctx, page, "Escape", browser.KeyEscape)
 		}
 		return true, nil
 	})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"standin/internal/bot/browser"
 )
 
 // chatAcceptTimeout is how long the page may take to accept a chat message.
@@ -80,7 +82,7 @@ func (s *site) sendPart(ctx context.Context, page Page, part string) error {
 	if err := page.PasteInto(ctx, s.probe.element(chatInput), chatInput, part); err != nil {
 		return err
 	}
-	if err := pressEnter(ctx, page); err != nil {
+	if err := pressKey(ctx, page, "Enter", browser.KeyEnter); err != nil {
 		return err
 	}
 	timedOut, err := s.pollFor(ctx, page, chatAcceptTimeout, func(_ context.Context, snapshot Snapshot) (bool, error) {

@@ -15,6 +15,11 @@ type classification struct {
 	reload   bool // the page does not change unless it is loaded again
 }
 
+// classified returns the classification of a page that does not have to be loaded again.
+func classified(screen Screen, evidence ...Evidence) classification {
+	return classification{screen: screen, evidence: evidence}
+}
+
 // says reports whether a text of the page is among the evidence.
 func (c classification) says() bool {
 	return slices.ContainsFunc(c.evidence, func(e Evidence) bool { return e.Kind == EvidenceText })
@@ -40,9 +45,15 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 // classifyPage asks the ways to recognize a screen in the order of Screens. The first
 // that recognizes one decides.
 func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
+	switch {
+	case snapshot.Scheme == errorScheme:
+		return classified(CannotConnect, Evidence{Kind: EvidenceAddress, What: "the browser's own error page", Weight: minWeight})
+	case past.ClosedFor >= closedTime: // the end is announced in unknown words, over a call that is still drawn
+		return classified(Ended, weakEvidence(EvidenceMedia, "the page closed its connections"),
+			durationEvidence("a dialog stays for %s", past.ClosedFor))
+	}
 	for _, recognize := range []func(Snapshot, History) (classification, bool){
-		classifyErrorPage, p.classifyClosed, p.classifyOver,
-		p.classifyDialog, refusedOverForm, p.hostAbsentAnywhere,
+		p.classifyOver, p.classifyDialog, refusedOverForm, p.hostAbsentAnywhere,
 		p.classifyWaiting, p.classifyForm, p.classifyLobbyOverPreJoin, p.classifyPreJoin,
 		p.classifyRefusal, p.classifyStatus,
 	} {
@@ -60,19 +71,14 @@ func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
 	return found
 }
 
-// classifyErrorPage recognizes the page that Chromium shows in place of one that it
-// could not load.
-func classifyErrorPage(snapshot Snapshot, _ History) (classification, bool) {
-	return classification{screen: CannotConnect, evidence: []Evidence{
-		{Kind: EvidenceAddress, What: "the browser's own error page", Weight: minWeight},
-	}}, snapshot.Scheme == errorScheme
-}
-
 // classifyOver recognizes by the profile that there is no way in, or that the call is
 // over or interrupted.
 func (p *Profile) classifyOver(snapshot Snapshot, past History) (classification, bool) {
+	// A visit only begins if the bot was not admitted, and the page offers to join under a name, or to leave its lobby.
+	begins := !past.Admitted &&
+		(snapshot.clickable(joinButton) || snapshot.Visible(nameInput) || past.Requested && snapshot.present(leaveButton))
 	for _, screen := range overScreens() {
-		if (screen == Removed || screen == Ended) && asksToJoin(snapshot, past) {
+		if (screen == Removed || screen == Ended) && begins {
 			continue // a heading may be the subject of the meeting
 		}
 		found, ok := p.matchScreen(screen, snapshot, past)
@@ -134,14 +140,6 @@ func (s Snapshot) asksForName() bool {
 // closedTime is how long a dialog must stay over a call whose connections the page has closed until the call is over.
 const closedTime = 30 * time.Second
 
-// classifyClosed recognizes an end that a dialog announces in unknown words, over a call that is still drawn.
-func (p *Profile) classifyClosed(_ Snapshot, past History) (classification, bool) {
-	return classification{screen: Ended, evidence: []Evidence{
-		{Kind: EvidenceMedia, What: "the page closed its connections", Weight: weakWeight},
-		durationEvidence("a dialog stays for %s", past.ClosedFor),
-	}}, past.ClosedFor >= closedTime
-}
-
 // classifyForm recognizes a form that asks, in any words, for an e-mail address or a code that the bot does not have.
 func (p *Profile) classifyForm(snapshot Snapshot, past History) (classification, bool) {
 	i := slices.IndexFunc(snapshot.Outline.Fields, func(f OutlineControl) bool { return !f.Filled && (f.Type == "email" || f.Type == "code") })
@@ -149,9 +147,8 @@ func (p *Profile) classifyForm(snapshot Snapshot, past History) (classification,
 	if i < 0 || past.Admitted || !asked || snapshot.clickable(joinButton) || snapshot.LobbyText != "" || p.isConnected(snapshot) {
 		return classification{}, false
 	}
-	return classification{screen: SignInWall, evidence: []Evidence{
-		{Kind: EvidenceElement, What: "a field for an address or a code: " + snapshot.Outline.Fields[i].Label, Weight: weakWeight}, requestedEvidence(),
-	}}, true
+	field := weakEvidence(EvidenceElement, "a field for an address or a code: "+snapshot.Outline.Fields[i].Label)
+	return classified(SignInWall, field, requestedEvidence()), true
 }
 
 // classifyRefusal recognizes a refusal by its element, whatever it says.
@@ -159,9 +156,8 @@ func (p *Profile) classifyRefusal(snapshot Snapshot, past History) (classificati
 	if said := p.classifyByWords(snapshot, past); snapshot.Visible(refusal) && said.screen == SignInWall {
 		return said, true
 	}
-	return classification{screen: Denied, evidence: []Evidence{
-		{Kind: EvidenceElement, What: fmt.Sprintf("element refusal %q", snapshot.Elements[refusal].Text), Weight: weakWeight}, callGoneEvidence(),
-	}}, snapshot.Visible(refusal) && !past.Admitted && p.callIsGone(snapshot)
+	element := weakEvidence(EvidenceElement, fmt.Sprintf("element refusal %q", snapshot.Elements[refusal].Text))
+	return classified(Denied, element, callGoneEvidence()), snapshot.Visible(refusal) && !past.Admitted && p.callIsGone(snapshot)
 }
 
 // classifyStatus recognizes a document that the server refuses (RFC 9110, section 15).
@@ -172,15 +168,8 @@ func (p *Profile) classifyStatus(snapshot Snapshot, _ History) (classification, 
 		screen = BotWall
 	}
 	refused := walled || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
-	return classification{screen: screen, evidence: []Evidence{
-		{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", status), Weight: weakWeight}, callGoneEvidence(),
-	}}, refused && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0
-}
-
-// asksToJoin reports whether a visit only begins: the bot was not admitted, and the page
-// offers to join under a name, or to leave its lobby.
-func asksToJoin(snapshot Snapshot, past History) bool {
-	return !past.Admitted && (snapshot.clickable(joinButton) || snapshot.Visible(nameInput) || past.Requested && snapshot.present(leaveButton))
+	return classified(screen, weakEvidence(EvidenceAddress, fmt.Sprintf("HTTP status %d", status)), callGoneEvidence()),
+		refused && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0
 }
 
 // disabledJoinTime is how long the join button must be disabled after it was
@@ -195,16 +184,14 @@ func (p *Profile) classifyLobbyOverPreJoin(snapshot Snapshot, past History) (cla
 	case past.Admitted, snapshot.clickable(joinButton), snapshot.Visible(nameInput) && !past.Requested, snapshot.asksForName():
 		return classification{}, false
 	case snapshot.LobbyText != "":
-		return classification{screen: Lobby, evidence: []Evidence{lobbyEvidence(snapshot)}}, true
+		return classified(Lobby, lobbyEvidence(snapshot)), true
 	case past.JoinedFor < disabledJoinTime:
 		return classification{}, false
 	}
 	if found := p.classifyByWords(snapshot, past); found.screen != Unknown {
 		return found, true
 	}
-	return classification{screen: Lobby, evidence: []Evidence{
-		requestedEvidence(), durationEvidence("the join button has been disabled for %s", past.JoinedFor),
-	}}, true
+	return classified(Lobby, requestedEvidence(), durationEvidence("the join button has been disabled for %s", past.JoinedFor)), true
 }
 
 // lobbyEvidence returns the evidence of a lobby's words on the page.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"standin/internal/bot/browser"
 )
 
 const (
@@ -99,7 +101,7 @@ func (d driver) closeDialog(ctx context.Context, page Page, action DialogAction)
 	case boxToCheck:
 		return page.ClickElement(ctx, d.probe.find(map[string]bool{"dialogBox": true}))
 	case noButton:
-		return pressEscape(ctx, page)
+		return pressKey(ctx, page, "Escape", browser.KeyEscape)
 	default:
 		return page.ClickElement(ctx, d.probe.find(map[string]any{"dialogButton": action.Button, "label": action.Label}))
 	}

@@ -99,18 +99,10 @@ func reload(ctx context.Context, page Page) error {
 	return nil
 }
 
-// pressEnter presses the Enter key in the focused element.
-func pressEnter(ctx context.Context, page Page) error {
-	if err := page.Press(ctx, browser.KeyEnter); err != nil {
-		return fmt.Errorf("press Enter: %w", err)
-	}
-	return nil
-}
-
-// pressEscape presses the Escape key, which closes dialogs and menus.
-func pressEscape(ctx context.Context, page Page) error {
-	if err := page.Press(ctx, browser.KeyEscape); err != nil {
-		return fmt.Errorf("press Escape: %w", err)
+// pressKey presses a key in the focused element. The Escape key closes dialogs and menus.
+func pressKey(ctx context.Context, page Page, name, key string) error {
+	if err := page.Press(ctx, key); err != nil {
+		return fmt.Errorf("press %s: %w", name, err)
 	}
 	return nil
 }

@@ -50,9 +50,14 @@ func textEvidence(text, where string, weight int) Evidence {
 	return Evidence{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: where, Weight: weight}
 }
 
+// weakEvidence returns evidence that does not suffice alone.
+func weakEvidence(kind EvidenceKind, what string) Evidence {
+	return Evidence{Kind: kind, What: what, Weight: weakWeight}
+}
+
 // requestedEvidence returns the evidence that the bot asked to join.
 func requestedEvidence() Evidence {
-	return Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
+	return weakEvidence(EvidenceHistory, "joining was requested")
 }
 
 // requestedForEvidence returns the evidence of the time since the bot asked to join.
@@ -62,7 +67,7 @@ func requestedForEvidence(past History) Evidence {
 
 // durationEvidence returns the evidence that something has lasted; format describes it.
 func durationEvidence(format string, lasted time.Duration) Evidence {
-	return Evidence{Kind: EvidenceDuration, What: fmt.Sprintf(format, lasted.Round(time.Second)), Weight: weakWeight}
+	return weakEvidence(EvidenceDuration, fmt.Sprintf(format, lasted.Round(time.Second)))
 }
 
 // mediaEvidence returns the evidence of media that arrives.
@@ -72,7 +77,7 @@ func mediaEvidence(snapshot Snapshot, weight int) Evidence {
 
 // callGoneEvidence returns the evidence that nothing of the call is left.
 func callGoneEvidence() Evidence {
-	return Evidence{Kind: EvidenceElement, What: "the call's controls are gone", Weight: weakWeight}
+	return weakEvidence(EvidenceElement, "the call's controls are gone")
 }
 
 // isUnmistakable reports whether a piece of evidence suffices alone.

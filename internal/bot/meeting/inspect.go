@@ -70,22 +70,17 @@ func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, erro
 func (p *Profile) InspectElements(snapshot Snapshot) []InspectedElement {
 	var inspected []InspectedElement
 	for _, name := range slices.Sorted(maps.Keys(p.Elements)) {
-		inspected = append(inspected, inspectElement(snapshot, name, p.Elements[name]))
-	}
-	return inspected
-}
-
-// inspectElement returns the result for one element.
-func inspectElement(snapshot Snapshot, name string, element Element) InspectedElement {
-	inspected := InspectedElement{Name: name, State: ElementMissing}
-	if found, visible := snapshot.Elements[name]; visible {
-		inspected.State, inspected.Candidate = ElementVisible, found.Candidate+1
-		inspected.Text, inspected.Disabled, inspected.Covered = found.Text, found.Disabled, found.Covered
-	} else if candidate, hidden := snapshot.Hidden[name]; hidden {
-		inspected.State, inspected.Candidate = ElementHidden, candidate+1
-	}
-	if inspected.Candidate > 0 && inspected.Candidate <= len(element) {
-		inspected.Selector = element[inspected.Candidate-1].CSS
+		one, candidates := InspectedElement{Name: name, State: ElementMissing}, p.Elements[name]
+		if found, visible := snapshot.Elements[name]; visible {
+			one.State, one.Candidate = ElementVisible, found.Candidate+1
+			one.Text, one.Disabled, one.Covered = found.Text, found.Disabled, found.Covered
+		} else if candidate, hidden := snapshot.Hidden[name]; hidden {
+			one.State, one.Candidate = ElementHidden, candidate+1
+		}
+		if one.Candidate > 0 && one.Candidate <= len(candidates) {
+			one.Selector = candidates[one.Candidate-1].CSS
+		}
+		inspected = append(inspected, one)
 	}
 	return inspected
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/jobs/job"
 )
 
@@ -75,7 +76,7 @@ func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) 
 	case stepType:
 		return page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
 	case stepEnter:
-		return pressEnter(ctx, page)
+		return pressKey(ctx, page, "Enter", browser.KeyEnter)
 	case stepReload:
 		return reload(ctx, page)
 	default:

@@ -199,27 +199,17 @@ func (j *joinSteps) setDevices(snapshot Snapshot, now time.Time) (step, bool) {
 // visible.
 func (j *joinSteps) fill(snapshot Snapshot, element, text string, now time.Time) (step, bool) {
 	field, visible := snapshot.Elements[element]
-	if !visible || j.holds(field.Value, element, text) {
+	// A field that was typed into twice and took only the start has its own length limit. Without a text, any
+	// value that the page filled in is right.
+	wanted, shown := withoutFormatting(text), withoutFormatting(field.Value)
+	holds := shown != "" && (shown == wanted || j.tries[element] > 1 && strings.HasPrefix(wanted, shown))
+	if !visible || text == "" || holds {
 		return step{}, false
 	}
 	if snapshot.clickable(element) && (j.try(element) || j.tryPaced(element, now)) {
 		return step{kind: stepType, element: element, text: text}, true
 	}
 	return step{kind: stepWait}, true
-}
-
-// holds reports whether a field's value is the text. A field that was typed into
-// twice and took only the start has its own length limit. Without a text, any
-// value that the page filled in is right.
-func (j *joinSteps) holds(value, element, text string) bool {
-	wanted, shown := withoutFormatting(text), withoutFormatting(value)
-	switch {
-	case text == "":
-		return true
-	case shown == "":
-		return false
-	}
-	return shown == wanted || j.tries[element] > 1 && strings.HasPrefix(wanted, shown)
 }
 
 // try counts the tries for an element and reports whether another is allowed.

@@ -27,10 +27,3 @@ func cleanName(name string) string {
 		name = shorter
 	}
 }
-
-// saysSelf reports whether the page's text for a person is a name with something
-// behind it in parentheses, which is how lists mark the viewer in any language.
-func saysSelf(shown, own string) bool {
-	open := strings.LastIndexAny(shown, "(（")
-	return open > 0 && sameName(shown[:open], own)
-}

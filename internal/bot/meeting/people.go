@@ -35,20 +35,18 @@ func (s *site) ReadPeople(ctx context.Context, page Page) error {
 		rows, err = s.scrollPeople(ctx, page)
 	}
 	if opened && !errors.Is(err, errPeopleClosed) {
-		err = errors.Join(err, s.closePeople(ctx, page)) // also after a failure: it is in front of the chat
+		// Also after a failure, and when ctx has ended: it is in front of the chat.
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), peopleCloseTimeout)
+		defer cancel()
+		err = errors.Join(err, s.clickAnywhere(closing, page, peopleButton))
 	}
 	if err != nil {
 		return fmt.Errorf("read the list of people: %w", err)
 	}
-	s.visit.setPeople(rows, time.Now())
+	s.visit.mu.Lock()
+	defer s.visit.mu.Unlock()
+	s.visit.people, s.visit.peopleAt = rows, time.Now()
 	return nil
-}
-
-// closePeople closes the list of people, also when ctx has ended.
-func (s *site) closePeople(ctx context.Context, page Page) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), peopleCloseTimeout)
-	defer cancel()
-	return s.clickAnywhere(ctx, page, peopleButton)
 }
 
 // errPeopleClosed is the error of a list of people that others closed.
@@ -145,13 +143,6 @@ const scrollScript = `((selectors, toStart) => {
 	const moved = Math.abs(list.scrollTop - before) > 1;
 	return new Promise(done => setTimeout(() => done(moved), moved || toStart ? 120 : 400)); // the last rows may be late
 })`
-
-// setPeople records the rows of the list of people.
-func (v *visitState) setPeople(rows []RosterEntry, now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.people, v.peopleAt = rows, now
-}
 
 // withPeople returns a snapshot with the rows of the list of people that was last
 // read, beside those that the page shows now.

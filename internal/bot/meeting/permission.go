@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"standin/internal/bot/browser"
 )
 
 const (
@@ -93,7 +95,7 @@ func (s *site) askByPage(ctx context.Context, page Page) error {
 		}
 	})
 	if timedOut {
-		if err := pressEscape(ctx, page); err != nil { // the menu may still be open
+		if err := pressKey(ctx, page, "Escape", browser.KeyEscape); err != nil { // the menu may still be open
 			return err
 		}
 		return errNoRequest

@@ -28,18 +28,6 @@ type picture struct {
 	pinned    string // ID of the pinned participant; may be empty
 }
 
-func (p *picture) pin(participant string) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.pinned = participant
-}
-
-func (p *picture) resume() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.suspended = false
-}
-
 // tileRole is what arrange.js needs to know of a tile.
 type tileRole struct {
 	Own      bool `json:"own"`

@@ -25,13 +25,19 @@ const (
 )
 
 // Pin implements Adapter. In an arranged picture the participant is the main one.
-func (s *site) Pin(ctx context.Context, page Page, participant Participant) error {
+func (s *site) Pin(ctx context.Context, page Page, participant Participant) (err error) {
 	if err := s.suspendPicture(ctx, page); err != nil {
 		return fmt.Errorf("pin a participant: %w", err)
 	}
-	defer s.picture.resume()
+	defer func() {
+		s.picture.mutex.Lock()
+		defer s.picture.mutex.Unlock()
+		if s.picture.suspended = false; err == nil {
+			s.picture.pinned = participant.ID
+		}
+	}()
 	progress := pinSteps{startedAt: time.Now()}
-	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
+	err = s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		entry, found := findEntry(snapshot, participant)
 		next := progress.next(snapshot, entry, found, time.Now())
 		switch next.kind {
@@ -59,7 +65,6 @@ func (s *site) Pin(ctx context.Context, page Page, participant Participant) erro
 	if err != nil {
 		return fmt.Errorf("pin a participant: %w", err)
 	}
-	s.picture.pin(participant.ID)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -8,17 +9,7 @@ import (
 	"strings"
 
 	"standin/internal/base/meetinglink"
-	"standin/internal/jobs/job"
 )
-
-// teams returns the platform Microsoft Teams.
-func teams() platform {
-	return platform{
-		name:     job.Teams,
-		elements: []string{useBrowser, passcodeInput, computerAudio, captcha},
-		resolve:  resolveTeams,
-	}
-}
 
 // resolveTeams takes the meeting out of the URL of Teams' launcher page, whose
 // parameter holds it as a path on the same host, and removes repeated
@@ -121,7 +112,7 @@ func replacePath(address *url.URL, path string) error {
 // of the web client, or in a light meeting's coordinates.
 func teamsPasscode(address *url.URL) (string, error) {
 	query := address.Query()
-	if passcode := firstValue(query, "p"); passcode != "" {
+	if passcode := cmp.Or(query["p"]...); passcode != "" {
 		return passcode, nil
 	}
 	if coordinates := query.Get("coords"); coordinates != "" {
@@ -135,18 +126,13 @@ func teamsPasscode(address *url.URL) (string, error) {
 		return meeting.Passcode, nil
 	}
 	if inner, err := url.Parse(address.Fragment); err == nil {
-		return firstValue(inner.Query(), "p"), nil
+		return cmp.Or(inner.Query()["p"]...), nil
 	}
 	return "", nil
 }
 
 // meetHost is the host of Google Meet.
 const meetHost = "meet.google.com"
-
-// meet returns the platform Google Meet.
-func meet() platform {
-	return platform{name: job.Meet, elements: []string{joinInDialog, captcha}, resolve: resolveMeet}
-}
 
 // resolveMeet requests the page in English, because the profile's texts are
 // English.
@@ -175,15 +161,6 @@ const (
 	zoomEventsHost = "events.zoom.us"
 )
 
-// zoom returns the platform of Zoom's web client.
-func zoom() platform {
-	return platform{
-		name:     job.ZoomWeb,
-		elements: []string{launchApp, useBrowser, passcodeInput, joinAudio, moreButton, recordButton, requestPermission, closePermission},
-		resolve:  resolveZoom,
-	}
-}
-
 // zoomNumberPattern matches the meeting's number in a path: /j/<number>, /w/ for
 // webinars, /s/ for those who may start it, and the web client's own forms.
 var zoomNumberPattern = regexp.MustCompile(`^/(?:j|w|s|wc/join|wc)/(\d{9,12})(?:/(?:join|start)?)?/?$`)
@@ -205,7 +182,7 @@ func ZoomNumber(path string) string {
 func resolveZoom(address *url.URL) (Address, error) {
 	host := meetinglink.HostOf(address)
 	query := address.Query()
-	passcode := firstValue(query, "pwd")
+	passcode := cmp.Or(query["pwd"]...)
 	if !meetinglink.InDomain(host, "zoom.us", "zoom.com") {
 		return newAddress(address, passcode)
 	}
@@ -222,7 +199,7 @@ func resolveZoom(address *url.URL) (Address, error) {
 	}
 	kept := url.Values{}
 	for _, parameter := range []string{"pwd", "tk"} {
-		if value := firstValue(query, parameter); value != "" {
+		if value := cmp.Or(query[parameter]...); value != "" {
 			kept.Set(parameter, value)
 		}
 	}

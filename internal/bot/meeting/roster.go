@@ -53,7 +53,13 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 		}
 	}
 	if others >= 0 {
-		others = max(others, countContributors(snapshot.Audio))
+		contributors := make(map[string]bool)
+		for _, track := range snapshot.Audio {
+			for _, contributor := range track.Contributors {
+				contributors[contributor.ID] = true
+			}
+		}
+		others = max(others, len(contributors))
 	}
 	if _, alone := matchAny(p.Alone, snapshot, History{}); alone && len(participants) == 0 {
 		others = 0
@@ -200,7 +206,11 @@ func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName st
 		(len(ownIDs) > 1 || len(ownIDs) == 1 && !ownIDs[""]) { // the page gives the bot's own tiles an id
 		return own
 	}
-	i := slices.IndexFunc(rows, func(row RosterEntry) bool { return saysSelf(row.shownName(), ownName) })
+	i := slices.IndexFunc(rows, func(row RosterEntry) bool { // the name with something in parentheses, such as "(You)"
+		shown := row.shownName()
+		open := strings.LastIndexAny(shown, "(（")
+		return open > 0 && sameName(shown[:open], ownName)
+	})
 	if i < 0 {
 		i = slices.IndexFunc(rows, func(row RosterEntry) bool { return sameName(row.Name(), ownName) })
 	}
@@ -328,15 +338,4 @@ func (a AudioTrack) loudness() (level float64, ok bool) {
 		}
 	}
 	return level, ok
-}
-
-// countContributors returns how many participants the arriving audio comes from.
-func countContributors(audio []AudioTrack) int {
-	sources := make(map[string]bool)
-	for _, track := range audio {
-		for _, contributor := range track.Contributors {
-			sources[contributor.ID] = true
-		}
-	}
-	return len(sources)
 }

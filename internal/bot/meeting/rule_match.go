@@ -26,21 +26,16 @@ func matchAny(rules []Rule, snapshot Snapshot, past History) (Evidence, bool) {
 	return Evidence{}, false
 }
 
-// weight returns the evidence that the rule contributes.
-func (r Rule) weight() int {
-	if r.Weak {
-		return weakWeight
-	}
-	return minWeight
-}
-
 // match reports whether all conditions of a rule hold, and its evidence. Its kind
 // is that of the condition that says most.
 func (r Rule) match(snapshot Snapshot, past History) (Evidence, bool) {
 	if r.Admitted != nil && *r.Admitted != past.Admitted {
 		return Evidence{}, false
 	}
-	evidence := Evidence{Where: r.path, Weight: r.weight()}
+	evidence := Evidence{Where: r.path, Weight: minWeight}
+	if r.Weak {
+		evidence.Weight = weakWeight
+	}
 	var found []string
 	add := func(kind EvidenceKind, what string) {
 		found = append(found, what)

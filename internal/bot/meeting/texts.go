@@ -77,7 +77,12 @@ func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) er
 			if s.profile.captionsOn(snapshot) {
 				return true, nil
 			}
-			return false, s.pressLast(ctx, page, snapshot, s.profile.Captions.Enable)
+			for _, element := range slices.Backward(s.profile.Captions.Enable) {
+				if snapshot.clickable(element) {
+					return false, s.press(ctx, page, element)
+				}
+			}
+			return false, s.uncover(ctx, page, snapshot)
 		})
 		if err != nil {
 			return fmt.Errorf("turn on captions: %w", err)
@@ -87,22 +92,19 @@ func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) er
 	return nil
 }
 
-// pressLast presses the last visible of the elements, or makes them reachable.
-func (s *site) pressLast(ctx context.Context, page Page, snapshot Snapshot, elements []string) error {
-	for _, element := range slices.Backward(elements) {
-		if snapshot.clickable(element) {
-			return s.press(ctx, page, element)
-		}
-	}
-	return s.uncover(ctx, page, snapshot)
-}
-
 // hideTexts adds a style to the page's documents that keeps the chat and the
 // captions out of the recorded picture. Opacity 0 would count as hidden; this
 // opacity is invisible in a picture with 256 levels.
 func (s *site) hideTexts(ctx context.Context, page Page, options TextOptions) error {
+	all := slices.Clone(s.profile.Roster.Hidden)
+	if options.Chat {
+		all = append(all, s.profile.Chat.Hidden...)
+	}
+	if options.Captions {
+		all = append(all, s.profile.Captions.Hidden...)
+	}
 	var css strings.Builder
-	for _, hidden := range s.profile.hiddenTexts(options) {
+	for _, hidden := range all {
 		fmt.Fprintf(&css, "%s { opacity: 0.001 !important; %s }\n", hidden.CSS, hidden.Style)
 	}
 	encoded, err := json.Marshal(css.String())
@@ -113,18 +115,6 @@ func (s *site) hideTexts(ctx context.Context, page Page, options TextOptions) er
 		return fmt.Errorf("hide texts: %w", err)
 	}
 	return nil
-}
-
-// hiddenTexts returns the elements that are hidden from the recording.
-func (p *Profile) hiddenTexts(options TextOptions) []HiddenElement {
-	all := slices.Clone(p.Roster.Hidden)
-	if options.Chat {
-		all = append(all, p.Chat.Hidden...)
-	}
-	if options.Captions {
-		all = append(all, p.Captions.Hidden...)
-	}
-	return all
 }
 
 // hideScript sets the style sheet of the page's documents. Constructed style

@@ -182,16 +182,11 @@ func (v *visitState) update(found classification, observation *Observation, now 
 	if v.pending != observation.Screen {
 		v.pending, v.pendingSince = observation.Screen, now
 	}
-	if observation.Screen.Terminal() && now.Sub(v.pendingSince) < confirmTime(found) {
+	confirm := 500 * time.Millisecond
+	if found.screen == SignInWall || !slices.ContainsFunc(found.evidence, isUnmistakable) {
+		confirm = ConfirmTime
+	}
+	if observation.Screen.Terminal() && now.Sub(v.pendingSince) < confirm {
 		observation.Pending, observation.Screen = observation.Screen, Unknown
 	}
-}
-
-// confirmTime returns how long a terminal screen must last until it counts. Pages
-// pass through sign-in documents while they load, and weak evidence may be chance.
-func confirmTime(found classification) time.Duration {
-	if found.screen == SignInWall || !slices.ContainsFunc(found.evidence, isUnmistakable) {
-		return ConfirmTime
-	}
-	return 500 * time.Millisecond
 }

@@ -268,12 +268,17 @@ const maxSparseText = 1200 // characters
 func (p *Profile) classifyByWords(snapshot Snapshot, past History) classification {
 	offers := snapshot.clickable(joinButton) && (!past.Admitted || snapshot.hasForm())
 	if snapshot.Media > 0 || offers || !p.callIsGone(snapshot) && past.Admitted {
-		return classification{screen: Unknown}
+		return classified(Unknown)
+	}
+	// A page for signing in or registering, in any language, asks for an account or an address, and its own address says so.
+	names := slices.ContainsFunc(knownWords().SignInPaths, func(part string) bool {
+		return strings.Contains(strings.ToLower(snapshot.Path), part)
+	})
+	if names && slices.ContainsFunc(snapshot.Outline.Fields, func(f OutlineControl) bool { return f.Type == "email" || f.Type == "password" }) {
+		return classified(SignInWall, weakEvidence(EvidenceElement, "a field for an account"),
+			weakEvidence(EvidenceAddress, "path "+snapshot.Path))
 	}
 	texts, where := snapshot.Outline.messages()
-	if evidence := signInForm(snapshot); evidence != nil {
-		return classification{screen: SignInWall, evidence: evidence}
-	}
 	// What a button or link offers, such as "Sign in" in a header, did not happen.
 	withoutLabels := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
 		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
@@ -294,62 +299,52 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 		if !ok {
 			continue
 		}
-		evidence := append([]Evidence{textEvidence(text, where, weakWeight)}, p.evidenceBeside(phrase, snapshot, past)...)
-		if totalWeight(evidence) >= minWeight {
-			screen, reload := p.screenOfPhrase(phrase, past)
-			return classification{screen: screen, evidence: evidence, reload: reload}
+		beside, ok := p.evidenceBeside(phrase, snapshot, past)
+		if !ok {
+			continue
 		}
+		found := classified(phrase, textEvidence(text, where, weakWeight), beside)
+		switch {
+		case phrase == leftPhrase && past.Admitted:
+			found.screen = Ended
+		case phrase == leftPhrase:
+			found.screen = Denied
+		case phrase == botsPhrase:
+			found.screen = BotWall
+		case phrase == notStartedPhrase:
+			found.screen = HostAbsent
+		case phrase == invalidPhrase && slices.ContainsFunc(p.Screens[HostAbsent], func(rule Rule) bool { return rule.Reload }):
+			found.screen, found.reload = HostAbsent, true
+		case phrase == invalidPhrase:
+			found.screen = NotFound
+		}
+		return found
 	}
-	return classification{screen: Unknown}
-}
-
-// screenOfPhrase returns the screen that a phrase stands for, and whether the page needs
-// reloads.
-func (p *Profile) screenOfPhrase(phrase Screen, past History) (screen Screen, reload bool) {
-	switch {
-	case phrase == leftPhrase && past.Admitted:
-		return Ended, false
-	case phrase == leftPhrase:
-		return Denied, false
-	case phrase == botsPhrase:
-		return BotWall, false
-	case phrase == notStartedPhrase:
-		return HostAbsent, false
-	case phrase == invalidPhrase && slices.ContainsFunc(p.Screens[HostAbsent], func(rule Rule) bool { return rule.Reload }):
-		return HostAbsent, true
-	case phrase == invalidPhrase:
-		return NotFound, false
-	default:
-		return phrase, false
-	}
+	return classified(Unknown)
 }
 
 // evidenceBeside returns the evidence that a page has beside a phrase, if it has any.
-func (p *Profile) evidenceBeside(phrase Screen, snapshot Snapshot, past History) []Evidence {
-	gone := p.callIsGone(snapshot)
-	noWayIn := []Evidence{{Kind: EvidenceElement, What: "the page offers no way in", Weight: weakWeight}}
+func (p *Profile) evidenceBeside(phrase Screen, snapshot Snapshot, past History) (beside Evidence, ok bool) {
+	noWayIn := weakEvidence(EvidenceElement, "the page offers no way in")
 	switch phrase {
 	case leftPhrase, Removed, Ended:
-		if gone {
-			return []Evidence{callGoneEvidence()}
-		}
+		return callGoneEvidence(), p.callIsGone(snapshot)
 	case Lobby, HostAbsent, notStartedPhrase, Denied, LobbyTimedOut:
 		refused := phrase == Denied || phrase == LobbyTimedOut
 		switch {
 		case refused && snapshot.present(leaveButton) && !snapshot.Visible(joinButton): // a waiting room may say anything
 		case past.Requested:
-			return []Evidence{requestedEvidence()}
-		case phrase != Lobby && !past.Admitted && p.onlyWaits(snapshot):
-			return noWayIn
+			return requestedEvidence(), true
+		case phrase != Lobby && !past.Admitted: // the page asks for nothing, and shows nothing of a call but perhaps a button to leave
+			return noWayIn, len(snapshot.Tiles) == 0 && len(p.callControls(snapshot)) == 0 && !snapshot.Visible(nameInput) &&
+				!snapshot.Visible(joinButton)
 		}
+		return Evidence{}, false
 	case invalidPhrase:
-		return noWayIn
+		return noWayIn, true
 	default:
-		if gone || snapshot.Elements[joinButton].Disabled {
-			return noWayIn
-		}
+		return noWayIn, p.callIsGone(snapshot) || snapshot.Elements[joinButton].Disabled
 	}
-	return nil
 }
 
 // messages returns the texts that may say what happens, and where they are: the headings
@@ -363,21 +358,4 @@ func (o Outline) messages() (texts []string, where string) {
 		return o.all(), "a page with a single message"
 	}
 	return slices.Concat(o.Headings, o.Notices), "headings and notices"
-}
-
-// signInForm returns the evidence of a page for signing in or registering in any
-// language: it asks for an account or an address, and its own address says so.
-func signInForm(snapshot Snapshot) []Evidence {
-	path := strings.ToLower(snapshot.Path)
-	asks := slices.ContainsFunc(snapshot.Outline.Fields, func(field OutlineControl) bool {
-		return field.Type == "email" || field.Type == "password"
-	})
-	names := slices.ContainsFunc(knownWords().SignInPaths, func(part string) bool { return strings.Contains(path, part) })
-	if !asks || !names {
-		return nil
-	}
-	return []Evidence{
-		{Kind: EvidenceElement, What: "a field for an account", Weight: weakWeight},
-		{Kind: EvidenceAddress, What: "path " + snapshot.Path, Weight: weakWeight},
-	}
 }
