@@ -7,9 +7,9 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"sync"
 	"time"
 
+	"standin/internal/base/retry"
 	"standin/internal/jobs/job"
 )
 
@@ -95,37 +95,8 @@ func FormTokenMatches(given, secret string) bool {
 const RecheckInterval = 3 * time.Second
 
 // Revocations tells the long responses of this process that a key or a session may have
-// ended. A nil Revocations tells nothing. It is safe for concurrent use.
-type Revocations struct {
-	mu   sync.Mutex
-	next chan struct{}
-}
-
-// Next returns a channel that is closed at the next revocation.
-func (r *Revocations) Next() <-chan struct{} {
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next == nil {
-		r.next = make(chan struct{})
-	}
-	return r.next
-}
-
-// Announce reports a revocation, after it was stored.
-func (r *Revocations) Announce() {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next != nil {
-		close(r.next)
-		r.next = nil
-	}
-}
+// ended. Announce a revocation after it was stored.
+type Revocations = retry.Broadcast
 
 // SameSecret compares two secrets in constant time, even if their lengths differ.
 func SameSecret(given, secret string) bool {

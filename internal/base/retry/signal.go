@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -31,5 +32,38 @@ func (s Signal) Wait(ctx context.Context, d time.Duration) {
 	case <-s:
 	case <-timer.C:
 	case <-ctx.Done():
+	}
+}
+
+// Broadcast wakes all goroutines that wait for a change. A nil Broadcast wakes nobody. It is
+// safe for concurrent use.
+type Broadcast struct {
+	mu   sync.Mutex
+	next chan struct{}
+}
+
+// Next returns a channel that is closed at the next change.
+func (b *Broadcast) Next() <-chan struct{} {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next == nil {
+		b.next = make(chan struct{})
+	}
+	return b.next
+}
+
+// Announce reports a change.
+func (b *Broadcast) Announce() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next != nil {
+		close(b.next)
+		b.next = nil
 	}
 }

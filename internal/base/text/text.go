@@ -122,3 +122,24 @@ func isControl(r rune) bool { return unicode.IsControl(r) && !isBreak(r) }
 
 // isBreak reports whether r is a tab or ends a line.
 func isBreak(r rune) bool { return strings.ContainsRune("\t\n\r\u2028\u2029", r) }
+
+// PrefixDistances returns the edit distances (Levenshtein) between a sequence and each prefix of
+// another one, the empty one first.
+func PrefixDistances[T comparable](from, to []T) []int {
+	row := make([]int, len(to)+1) // of the part of from so far
+	for j := range row {
+		row[j] = j
+	}
+	for i, known := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, other := range to {
+			replaced := diagonal
+			if known != other {
+				replaced++
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, replaced)
+		}
+	}
+	return row
+}

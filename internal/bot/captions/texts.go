@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"standin/internal/base/text"
@@ -145,7 +146,12 @@ func (t *Texts) Report(participants []meeting.Participant) {
 			})
 		}
 	}
-	t.captions.forget()
+	// Old utterances are forgotten that are not shown.
+	excess := len(t.captions.recent) - maxUtterances
+	t.captions.recent = slices.DeleteFunc(t.captions.recent, func(u *utterance) bool {
+		excess--
+		return excess >= 0 && !t.captions.inElement[u]
+	})
 	for _, batch := range textBatches(changed) {
 		if err := t.client.ReportTexts(batch); err != nil {
 			t.log.Error("cannot store chat and captions; they are lost", "texts", len(batch), "error", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/base/text"
 	"standin/internal/bot/meeting"
 )
 
@@ -68,11 +69,20 @@ func (t *tracker) update(lines []meeting.CaptionLine, speaker string, at time.Ti
 	byElement := make(map[int]*utterance, len(lines))
 	for i, line := range lines {
 		u := matched[i]
-		if u == nil {
-			u = t.findMoved(line, at, used, i < len(lines)-1)
+		// A line in a new element shows an utterance that was shown in another element or, if another line follows,
+		// one that had scrolled away.
+		moved := func(other *utterance) bool {
+			return !used[other] && (i < len(lines)-1 || t.inElement[other]) && other.continues(line, at)
 		}
 		if u == nil {
-			u = t.begin(line.Author, cmp.Or(line.Author, speaker), at)
+			if known := slices.IndexFunc(t.recent, moved); known >= 0 {
+				u = t.recent[known]
+			}
+		}
+		if u == nil {
+			t.count++
+			u = &utterance{number: t.count, author: line.Author, speaker: cmp.Or(line.Author, speaker), startedAt: at, changedAt: at}
+			t.recent = append(t.recent, u)
 		}
 		used[u] = true
 		if u.author != line.Author { // the page names it after the text
@@ -118,35 +128,6 @@ func (t *tracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*u
 	return matched, used
 }
 
-// findMoved returns the utterance that a line in a new element shows: one that
-// was shown in another element or, if another line follows, one that had scrolled
-// away.
-func (t *tracker) findMoved(line meeting.CaptionLine, at time.Time, used map[*utterance]bool, followed bool) *utterance {
-	for _, u := range t.recent {
-		if !used[u] && (followed || t.inElement[u]) && u.continues(line, at) {
-			return u
-		}
-	}
-	return nil
-}
-
-func (t *tracker) begin(author, speaker string, at time.Time) *utterance {
-	t.count++
-	u := &utterance{number: t.count, author: author, speaker: speaker, startedAt: at, changedAt: at}
-	t.recent = append(t.recent, u)
-	return u
-}
-
-// forget removes utterances that are neither shown nor unreported. Call it after
-// changes.
-func (t *tracker) forget() {
-	excess := len(t.recent) - maxUtterances
-	t.recent = slices.DeleteFunc(t.recent, func(u *utterance) bool {
-		excess--
-		return excess >= 0 && !t.inElement[u]
-	})
-}
-
 // shows reports whether a line is the utterance as it was last shown.
 func (u *utterance) shows(line meeting.CaptionLine) bool {
 	return u.author == line.Author && slices.Equal(u.shown, strings.Fields(line.Text))
@@ -170,8 +151,8 @@ func (u *utterance) continues(line meeting.CaptionLine, at time.Time) bool {
 	case at.Sub(u.startedAt) < captionCorrection && !endsSentence(u.shown):
 		return true
 	}
-	old := strings.Join(before, " ")
-	return len(old) < 200 && 2*prefixDistance(old, strings.Join(after, " ")) <= len(old)
+	old, shown := []byte(strings.Join(before, " ")), []byte(strings.Join(after, " "))
+	return len(old) < 200 && 2*slices.Min(text.PrefixDistances(old, shown[:min(len(shown), 2*len(old))])) <= len(old)
 }
 
 // setShown sets the words of the line.
@@ -206,28 +187,14 @@ func (u *utterance) setShown(words []string, at time.Time) {
 
 // divideText divides a text into segments. A text that grows changes only the
 // last one.
-func divideText(text string) []string {
-	var segments []string
-	for len(text) > minSegment {
-		end := segmentEnd(text)
-		if end < 0 {
-			break
+func divideText(text string) (segments []string) {
+	for end := minSegment; end < len(text); end++ {
+		if text[end] == ' ' && (end >= maxSegment || strings.ContainsRune(".?!", rune(text[end-1]))) {
+			segments = append(segments, text[:end])
+			text, end = text[end+1:], minSegment-1
 		}
-		segments = append(segments, text[:end])
-		text = text[end+1:]
 	}
 	return append(segments, text)
-}
-
-// segmentEnd returns the index of the space after the first segment of a text, or
-// a negative number.
-func segmentEnd(text string) int {
-	for i := minSegment; i < len(text); i++ {
-		if text[i] == ' ' && (i >= maxSegment || strings.ContainsRune(".?!", rune(text[i-1]))) {
-			return i
-		}
-	}
-	return -1
 }
 
 // foldWords returns words without case and punctuation.
@@ -285,27 +252,4 @@ func commonWords(a, b []string) int {
 		previous = current
 	}
 	return previous[len(b)]
-}
-
-// prefixDistance returns the smallest edit distance between a text and a prefix of
-// another, in bytes.
-func prefixDistance(text, other string) int {
-	other = other[:min(len(other), 2*len(text))]
-	row := make([]int, len(other)+1) // distances from the empty text to each prefix
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(text) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(other) {
-			cost := diagonal
-			if text[i] != other[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return slices.Min(row)
 }

@@ -316,11 +316,18 @@ func (r *Report) AddOwnSpeech(name string, from, to time.Time) {
 	})
 }
 
-// Present returns who is in the meeting.
+// Present returns who is in the meeting, in the order of joining.
 func (r *Report) Present() *ingest.LiveRoster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.roster.present()
+	live := &ingest.LiveRoster{Participants: []ingest.LiveParticipant{}}
+	for _, id := range r.roster.ids {
+		p := r.roster.byID[id]
+		if p.LeftAt.IsZero() && len(live.Participants) < ingest.MaxLiveParticipants {
+			live.Participants = append(live.Participants, ingest.LiveParticipant{ID: p.ID, Name: p.Name, Speaking: p.speaking})
+		}
+	}
+	return live
 }
 
 // NameOf returns the name of a participant, or "" if the id is unknown.

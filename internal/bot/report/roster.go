@@ -121,17 +121,3 @@ func (r *roster) endSpeech(p *participant) {
 	}
 	p.speaking = false
 }
-
-// present returns who is in the meeting, in the order of joining.
-func (r *roster) present() *ingest.LiveRoster {
-	live := &ingest.LiveRoster{Participants: []ingest.LiveParticipant{}}
-	for _, id := range r.ids {
-		p := r.byID[id]
-		if p.LeftAt.IsZero() && len(live.Participants) < ingest.MaxLiveParticipants {
-			live.Participants = append(live.Participants, ingest.LiveParticipant{
-				ID: p.ID, Name: p.Name, Speaking: p.speaking,
-			})
-		}
-	}
-	return live
-}

@@ -204,7 +204,9 @@ func (c *Client) Flush(ctx context.Context) error {
 // frequent and report the progress.
 func (c *Client) FlushMedia(ctx context.Context) error {
 	c.delivering.Store(true)
-	c.acks.interruptHeartbeat()
+	c.acks.mutex.Lock()
+	c.acks.interrupt() // the heartbeat that waits
+	c.acks.mutex.Unlock()
 	return c.waitFor(ctx, c.mediaSent)
 }
 

@@ -138,13 +138,6 @@ func (a *acks) repeat(id string) {
 	}
 }
 
-// interruptHeartbeat ends the heartbeat that the service is holding.
-func (a *acks) interruptHeartbeat() {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.interrupt()
-}
-
 // next returns the IDs for a heartbeat, and whether any was never sent and so
 // must not wait.
 func (a *acks) next() (ids []string, urgent bool) {

@@ -22,19 +22,19 @@ func sendQueue[T spool.Entry](ctx context.Context, c *Client, queue *spool.Queue
 		}
 		err := send(ctx, entry)
 		refusal, refused := errors.AsType[*RefusedError](err)
+		reason := "" // why the service refuses the entry
 		switch {
 		case err == nil:
 			if failures := backoff.Reset(); failures > 0 {
 				c.log.Info("sending works again", "entry", entry.String(), "failures", failures, "waiting", queue.Waiting())
 			}
-			endEntry(c, queue, entry, "")
 		case ctx.Err() != nil:
 			return nil
 		case refused && refusal.permanent():
 			return c.refuse(refusal)
 		case refused:
 			c.log.Error("entry of the spool rejected", "entry", entry.String(), "error", err)
-			endEntry(c, queue, entry, err.Error())
+			reason = err.Error()
 		default:
 			pause := pauseAfter(err, &backoff)
 			if backoff.Failures == 1 {
@@ -43,6 +43,10 @@ func sendQueue[T spool.Entry](ctx context.Context, c *Client, queue *spool.Queue
 			if retry.Sleep(ctx, pause) != nil {
 				return nil
 			}
+			continue
+		}
+		if err := queue.End(entry, reason); err != nil {
+			c.log.Error("cannot store an acknowledgment; the entry may be sent again after a restart", "entry", entry.String(), "error", err)
 		}
 	}
 }
@@ -59,13 +63,6 @@ func awaitNext[T spool.Entry](ctx context.Context, from *spool.Spool, queue *spo
 		case <-ctx.Done():
 			return entry, false
 		}
-	}
-}
-
-// endEntry ends an entry that the service has or, with a reason, refuses.
-func endEntry[T spool.Entry](c *Client, queue *spool.Queue[T], entry T, refusal string) {
-	if err := queue.End(entry, refusal); err != nil {
-		c.log.Error("cannot store an acknowledgment; the entry may be sent again after a restart", "entry", entry.String(), "error", err)
 	}
 }
 

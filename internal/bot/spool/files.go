@@ -125,7 +125,7 @@ func (s *Spool) publish(path string, published *file) error {
 	if err := fsutil.Sync(s.mediaDir()); err != nil {
 		return err
 	}
-	s.changes.notify()
+	s.changes.Announce()
 	return nil
 }
 

@@ -158,16 +158,6 @@ func (j *journal) length() int64 {
 	return j.size
 }
 
-func (j *journal) close() error {
-	j.mutex.Lock()
-	defer j.mutex.Unlock()
-	if errors.Is(j.broken, os.ErrClosed) {
-		return nil
-	}
-	j.broken = os.ErrClosed
-	return j.file.Close()
-}
-
 func decodeLine(text []byte) (r record, ok bool) {
 	sum, payload, found := bytes.Cut(bytes.TrimSuffix(text, []byte("\n")), []byte(" "))
 	ok = found && string(sum) == fmt.Sprintf("%08x", crc32.Checksum(payload, castagnoli)) && json.Unmarshal(payload, &r) == nil

@@ -42,7 +42,9 @@ func (q *Queue[T]) add(size int, next func(last T) T) (added T, err error) {
 	if size > maxEntry {
 		return added, fmt.Errorf("it has %d bytes, more than %d", size, maxEntry)
 	}
-	_ = q.spool.compact() // until that works, the journal is only longer
+	// What is acknowledged is left out of the journal. Until that works, the journal is only longer.
+	event, texts := q.spool.Events.first(), q.spool.Texts.first()
+	_ = q.spool.journal.compact(q.spool.writeScratch, func(r record) bool { return r.Events.counts(event) && r.Texts.counts(texts) })
 	if used := q.spool.journal.length(); used > q.limit {
 		return added, &FullError{Limit: q.limit, Used: used, Wanted: int64(size)}
 	}
@@ -53,7 +55,7 @@ func (q *Queue[T]) add(size int, next func(last T) T) (added T, err error) {
 		return added, err
 	}
 	q.keep(added)
-	q.spool.changes.notify()
+	q.spool.changes.Announce()
 	return added, nil
 }
 
@@ -84,7 +86,7 @@ func (q *Queue[T]) End(entry T, refusal string) error {
 		return fmt.Errorf("acknowledge %s: it is not the next one", entry)
 	}
 	q.waiting = q.waiting[1:]
-	q.spool.changes.notify()
+	q.spool.changes.Announce()
 	change := &queueChange[T]{Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText)}
 	if err := q.spool.journal.append(q.record(change)); err != nil {
 		return fmt.Errorf("acknowledge %s: %w", entry, err)

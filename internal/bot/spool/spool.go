@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"standin/internal/base/fsutil"
+	"standin/internal/base/retry"
 	"standin/internal/bot/ingest"
 )
 
@@ -44,7 +45,7 @@ type Spool struct {
 	limit   int64
 	now     func() time.Time
 	journal *journal
-	changes changes
+	changes retry.Broadcast
 	owner   string // the attempt whose events the spool holds; empty until Bind
 	files   files
 	seen    sync.Map // IDs of the commands that the bot has acknowledged: a restarted one does not execute them again
@@ -75,7 +76,7 @@ func (s *Spool) open() (err error) {
 			return err
 		}
 	}
-	marks := marks{}
+	marks := map[string]mark{} // of the current versions, by name
 	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
 		s.owner = cmp.Or(r.Owner, s.owner)
 		s.Events.replay(r.Events)
@@ -83,7 +84,12 @@ func (s *Spool) open() (err error) {
 		if r.Seen != "" {
 			s.seen.Store(r.Seen, true)
 		}
-		marks.replay(r)
+		if r.Settled != nil {
+			marks[r.Settled.Name] = *r.Settled
+		}
+		if r.Replaced != "" {
+			delete(marks, r.Replaced)
+		}
 	}); err != nil {
 		return err
 	}
@@ -120,12 +126,6 @@ func (s *Spool) open() (err error) {
 	return nil
 }
 
-// compact leaves out of the journal what is acknowledged.
-func (s *Spool) compact() error {
-	event, texts := s.Events.first(), s.Texts.first()
-	return s.journal.compact(s.writeScratch, func(r record) bool { return r.Events.counts(event) && r.Texts.counts(texts) })
-}
-
 // Bind binds a new spool to its owner, the attempt whose events it holds. It fails
 // for a spool of another owner: events of one attempt must never be sent as those of
 // another. It must not be called concurrently.
@@ -150,14 +150,21 @@ func (s *Spool) DamagedLines() int { return s.journal.damaged }
 
 // Changed returns a channel that is closed when an event, a file or a batch of texts is added,
 // acknowledged or rejected. Call it before reading the state.
-func (s *Spool) Changed() <-chan struct{} { return s.changes.wait() }
+func (s *Spool) Changed() <-chan struct{} { return s.changes.Next() }
 
 // Close closes the spool and keeps its content.
 func (s *Spool) Close() error {
-	if s.journal == nil {
+	j := s.journal
+	if j == nil {
 		return nil
 	}
-	return s.journal.close()
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	if errors.Is(j.broken, os.ErrClosed) {
+		return nil
+	}
+	j.broken = os.ErrClosed
+	return j.file.Close()
 }
 
 // Remove closes the spool and deletes its folder.
@@ -181,27 +188,3 @@ func (e *FullError) Error() string {
 }
 
 func (e *FullError) Unwrap() error { return e.Err }
-
-// changes notifies the goroutines that wait for a change.
-type changes struct {
-	mutex sync.Mutex
-	open  chan struct{}
-}
-
-func (c *changes) wait() <-chan struct{} {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.open == nil {
-		c.open = make(chan struct{})
-	}
-	return c.open
-}
-
-func (c *changes) notify() {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.open != nil {
-		close(c.open)
-		c.open = nil
-	}
-}

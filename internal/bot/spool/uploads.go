@@ -22,18 +22,6 @@ type mark struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// marks are the marks of the current versions, by name.
-type marks map[string]mark
-
-func (m marks) replay(r record) {
-	if r.Settled != nil {
-		m[r.Settled.Name] = *r.Settled
-	}
-	if r.Replaced != "" {
-		delete(m, r.Replaced)
-	}
-}
-
 // NextFile returns the first pending file for which allowed returns true; ok is
 // false if there is none. allowed must not call the spool.
 func (s *Spool) NextFile(allowed func(name string) bool) (name string, ok bool) {
@@ -128,7 +116,7 @@ func (s *Spool) settle(version File, refusal string) error {
 	if f.segment && refusal == "" {
 		s.files.uploaded += f.size
 	}
-	s.changes.notify()
+	s.changes.Announce()
 	if err := s.journal.append(record{Settled: &mark{f.name, f.size, f.sum, refusal}}); err != nil {
 		return fmt.Errorf("mark %s: %w", f.name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"standin/internal/base/text"
 	"standin/internal/recording/transcript"
 )
 
@@ -39,24 +40,16 @@ func (a *agreement) result(utterance int, final bool) Result {
 // the fewest insertions, deletions and replacements (Levenshtein), and of several as many
 // as were confirmed.
 func (a *agreement) split(words []transcript.Word) int {
-	row := make([]int, len(words)+1) // distances of the confirmed words so far to the first words of the run
-	for j := range row {
-		row[j] = j
-	}
-	for i, known := range a.confirmed {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, word := range words {
-			replaced := diagonal
-			if normal(known.Text) != normal(word.Text) {
-				replaced++
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, replaced)
+	normalized := func(words []transcript.Word) (texts []string) {
+		for _, word := range words {
+			texts = append(texts, normal(word.Text))
 		}
+		return texts
 	}
+	distances := text.PrefixDistances(normalized(a.confirmed), normalized(words))
 	best := min(len(a.confirmed), len(words))
-	for j, distance := range row {
-		if distance < row[best] {
+	for j, distance := range distances {
+		if distance < distances[best] {
 			best = j
 		}
 	}
