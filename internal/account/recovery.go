@@ -31,16 +31,14 @@ func NewRecovery(store RecoveryStore) *Recovery {
 // ResetPassword sets a random password, ends all sessions of the user, and returns
 // the password. It returns a *job.Error with NotFound for an unknown e-mail address.
 func (r *Recovery) ResetPassword(ctx context.Context, email string) (string, error) {
-	user, err := r.store.UserByEmail(ctx, plainEmail(email))
-	if err != nil {
-		return "", err
-	}
 	password := base64.RawURLEncoding.EncodeToString(randomBytes(18))
-	hash, err := r.users.newHash(ctx, password)
-	if err != nil {
-		return "", err
-	}
-	return password, r.audited(ctx, user, "reset the password of a user", r.store.SetPassword(ctx, user.ID, hash, ""))
+	return password, r.change(ctx, email, "reset the password of a user", func(u User) error {
+		hash, err := r.users.newHash(ctx, password)
+		if err != nil {
+			return err
+		}
+		return r.store.SetPassword(ctx, u.ID, hash, "")
+	})
 }
 
 // SetOperator makes a user an operator, or an ordinary user. It returns a *job.Error with InvalidState

@@ -172,13 +172,18 @@ func printableAgent(agent string) string {
 	return strings.TrimSpace(printable[:min(len(printable), maxAgent)])
 }
 
+// find returns the nonce's flow; false if there is none.
+func (f *Flows) find(ctx context.Context, nonce string) (record Record, ok bool, err error) {
+	if len(nonce) != account.TokenLength {
+		return record, false, nil
+	}
+	return f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
+}
+
 // Poll returns the status of the nonce's flow. A complete flow stays complete
 // until it expires, however often it is polled, because an answer may get lost.
 func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
-	if len(nonce) != account.TokenLength {
-		return PollResult{Status: Expired}, nil
-	}
-	record, ok, err := f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
+	record, ok, err := f.find(ctx, nonce)
 	switch {
 	case err != nil:
 		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
@@ -202,13 +207,15 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 	if apiKey == "" {
 		return job.NewError(job.InvalidInput, "the API key must not be empty", "apiKey")
 	}
-	if len(nonce) != account.TokenLength {
-		return ErrExpired
-	}
 	// A guessed nonce costs a read, not a write.
-	record, ok, err := f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
+	record, ok, err := f.find(ctx, nonce)
 	if err == nil && ok && record.Sealed == "" {
-		record, ok, err = f.completePending(ctx, nonce, credentials{apiKey, email})
+		if record.Sealed, err = seal(nonce, credentials{apiKey, email}); err == nil {
+			ok, err = f.Store.CompleteDeviceFlow(ctx, account.Hash(nonce), record.Sealed, f.Now(), f.limits)
+		}
+		if err == nil && !ok { // a concurrent call may have completed it first
+			record, ok, err = f.find(ctx, nonce)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("complete a device flow: %w", err)
@@ -226,20 +233,6 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 	return nil
 }
 
-// completePending completes a flow and returns the stored record, which a
-// concurrent call may have completed first.
-func (f *Flows) completePending(ctx context.Context, nonce string, given credentials) (Record, bool, error) {
-	sealed, err := seal(nonce, given)
-	if err != nil {
-		return Record{}, false, err
-	}
-	done, err := f.Store.CompleteDeviceFlow(ctx, account.Hash(nonce), sealed, f.Now(), f.limits)
-	if err != nil || done {
-		return Record{Sealed: sealed}, done, err
-	}
-	return f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
-}
-
 // PendingFlow is what the page shows of a flow before the user approves it.
 type PendingFlow struct {
 	Code          string // also shown by the command line
@@ -252,10 +245,7 @@ type PendingFlow struct {
 // Pending returns a flow that waits to be completed; false for one that is
 // complete, expired or unknown.
 func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, error) {
-	if len(nonce) != account.TokenLength {
-		return PendingFlow{}, false, nil
-	}
-	record, ok, err := f.Store.DeviceFlow(ctx, account.Hash(nonce), f.Now())
+	record, ok, err := f.find(ctx, nonce)
 	if err != nil {
 		return PendingFlow{}, false, fmt.Errorf("read a device flow: %w", err)
 	}

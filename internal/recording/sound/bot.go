@@ -183,26 +183,6 @@ func (b *bot) want(wanted Wanted) {
 	b.wake.Send()
 }
 
-// play sends sound to play. It reports false if too much waits.
-func (b *bot) play(pcm []byte) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.playing) >= maxPlaying {
-		return false
-	}
-	b.playing = append(b.playing, pcm)
-	b.wake.Send()
-	return true
-}
-
-// stopPlaying forgets what waits, here and in the bot.
-func (b *bot) stopPlaying() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.playing, b.stop = nil, true
-	b.wake.Send()
-}
-
 // send sends what waits until ctx ends.
 func (b *bot) send(ctx context.Context) error {
 	for {

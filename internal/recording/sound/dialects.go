@@ -135,15 +135,10 @@ func (f *recallFormat) message(event, object string, content any) message {
 }
 
 func (f *recallFormat) event(event live.Event) (messages []message) {
+	for _, change := range f.people.changes(event) {
+		messages = append(messages, f.participantEvent(change, time.Now(), nil))
+	}
 	switch job.StreamEvent(event.Name) {
-	case job.ParticipantsEvents:
-		for _, change := range f.people.update(event.Data) {
-			messages = append(messages, f.participantEvent(change, time.Now(), nil))
-		}
-	case job.SpeakingEvents:
-		for _, change := range f.people.speak(event.Data) {
-			messages = append(messages, f.participantEvent(change, time.Now(), nil))
-		}
 	case job.ChatEvents:
 		var chat live.Text
 		if json.Unmarshal(event.Data, &chat) == nil {
@@ -152,7 +147,6 @@ func (f *recallFormat) event(event live.Event) (messages []message) {
 		}
 	case job.TranscriptEvents:
 		messages = f.transcript(event.Data)
-	case job.CaptionEvents: // has no message
 	}
 	if !f.stream.wants(event) { // changes of people were noted
 		return nil
@@ -211,24 +205,20 @@ type attendeeFormat struct {
 
 func (f *attendeeFormat) frame(frame Frame) (messages []message) {
 	for _, chunk := range f.chunks.add(frame) {
-		messages = append(messages, f.chunk(chunk))
+		data := map[string]any{"chunk": chunk.PCM, "sample_rate": f.stream.SampleRate, "timestamp_ms": chunk.At.UnixMilli()}
+		trigger := "realtime_audio.mixed"
+		if chunk.Source != 0 {
+			id := "track-" + strconv.Itoa(chunk.Source)
+			if chunk.Participant != nil {
+				id = chunk.Participant.ID
+				data["participant_name"] = chunk.Participant.Name
+			}
+			f.sequences[id]++
+			trigger, data["participant_uuid"], data["sequence"] = "realtime_audio.per_participant", id, f.sequences[id]
+		}
+		messages = append(messages, textMessage(map[string]any{"bot_id": f.stream.JobID, "trigger": trigger, "data": data}))
 	}
 	return messages
-}
-
-func (f *attendeeFormat) chunk(frame Frame) message {
-	data := map[string]any{"chunk": frame.PCM, "sample_rate": f.stream.SampleRate, "timestamp_ms": frame.At.UnixMilli()}
-	trigger := "realtime_audio.mixed"
-	if frame.Source != 0 {
-		id := "track-" + strconv.Itoa(frame.Source)
-		if frame.Participant != nil {
-			id = frame.Participant.ID
-			data["participant_name"] = frame.Participant.Name
-		}
-		f.sequences[id]++
-		trigger, data["participant_uuid"], data["sequence"] = "realtime_audio.per_participant", id, f.sequences[id]
-	}
-	return textMessage(map[string]any{"bot_id": f.stream.JobID, "trigger": trigger, "data": data})
 }
 
 func (*attendeeFormat) receive(kind websocket.MessageType, data []byte) (received, bool) {
@@ -270,14 +260,7 @@ func (f *meetingBaaSFormat) event(event live.Event) []message {
 		Timestamp  int64  `json:"timestamp"` // Unix time in ms
 		IsSpeaking bool   `json:"isSpeaking"`
 	}
-	var changes []change
-	switch event.Name {
-	case string(job.ParticipantsEvents):
-		changes = f.people.update(event.Data)
-	case string(job.SpeakingEvents):
-		changes = f.people.speak(event.Data)
-	}
-	if len(changes) == 0 || len(f.people.present) == 0 {
+	if len(f.people.changes(event)) == 0 || len(f.people.present) == 0 {
 		return nil
 	}
 	var speakers []speaker

@@ -176,21 +176,36 @@ func (s *Subscription) over() bool {
 // Play makes the bot play samples into the meeting: signed 16-bit little-endian, mono,
 // 48 kHz. It reports false if no bot is connected, or too much waits for it.
 func (s *Subscription) Play(pcm []byte) bool {
-	return s.withBot(func(b *bot) bool { return b.play(pcm) })
+	return s.withBot(func(b *bot) bool {
+		if len(b.playing) >= maxPlaying {
+			return false
+		}
+		b.playing = append(b.playing, pcm)
+		return true
+	})
 }
 
 // StopPlaying makes the bot forget the samples that it has not played yet.
 func (s *Subscription) StopPlaying() {
-	s.withBot(func(b *bot) bool { b.stopPlaying(); return true })
+	s.withBot(func(b *bot) bool {
+		b.playing, b.stop = nil, true
+		return true
+	})
 }
 
-// withBot calls do with the bot. It reports false if no bot is connected, and what do reports
+// withBot changes what waits for the bot. It reports false if no bot is connected, and what do reports
 // otherwise.
 func (s *Subscription) withBot(do func(*bot) bool) bool {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	c := s.hub.connections[s.job]
-	return c != nil && c.bot != nil && do(c.bot)
+	if c == nil || c.bot == nil {
+		return false
+	}
+	c.bot.mu.Lock()
+	defer c.bot.mu.Unlock()
+	defer c.bot.wake.Send()
+	return do(c.bot)
 }
 
 // Close ends the subscription.

@@ -67,7 +67,16 @@ func (o *outlet) run(ctx context.Context) error {
 	// end after ctx has ended.
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() { cancel(o.receive(connected)) })
+	running.Go(func() {
+		for {
+			kind, data, err := o.conn.Read(connected)
+			if err != nil {
+				cancel(err)
+				return
+			}
+			o.received(kind, data)
+		}
+	})
 	running.Go(func() { cancel(wsconn.KeepAlive(connected, o.conn)) })
 	err := o.send(ctx)
 	if cause := context.Cause(ctx); cause != nil {
@@ -155,15 +164,4 @@ func (o *outlet) write(ctx context.Context, messages []message) error {
 		}
 	}
 	return nil
-}
-
-// receive handles what the receiver sends. It returns why it cannot any longer.
-func (o *outlet) receive(ctx context.Context) error {
-	for {
-		kind, data, err := o.conn.Read(ctx)
-		if err != nil {
-			return err
-		}
-		o.received(kind, data)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"standin/internal/bot/ingest"
+	"standin/internal/jobs/job"
 	"standin/internal/server/live"
 )
 
@@ -30,6 +31,17 @@ func (p *people) number(id string) int {
 		p.numbers[id] = ingest.MaxSoundSources + 1 + len(p.numbers)
 	}
 	return p.numbers[id]
+}
+
+// changes returns what an event says that participants did.
+func (p *people) changes(event live.Event) []change {
+	switch job.StreamEvent(event.Name) {
+	case job.ParticipantsEvents:
+		return p.update(event.Data)
+	case job.SpeakingEvents:
+		return p.speak(event.Data)
+	}
+	return nil
 }
 
 // update takes the data of an event participants.

@@ -81,7 +81,15 @@ func (s speakers) attribute(segments []Segment, timed bool) []Segment {
 	var result []Segment
 	for _, segment := range segments {
 		if len(segment.Words) == 0 {
-			result = append(result, s.wholeSegment(segment, timed))
+			// Without times, it is attributed only if a single participant spoke during it.
+			id := s.at(segment.StartMs, segment.EndMs)
+			if !timed && slices.ContainsFunc(s.speech, func(speech recording.Speech) bool {
+				return speech.ParticipantID != id && speech.StartMs < segment.EndMs && speech.EndMs > segment.StartMs
+			}) {
+				id = ""
+			}
+			segment.ParticipantID, segment.Speaker = id, s.names[id]
+			result = append(result, segment)
 			continue
 		}
 		var current []Word
@@ -114,19 +122,6 @@ func (s speakers) attribute(segments []Segment, timed bool) []Segment {
 		flush()
 	}
 	return result
-}
-
-// wholeSegment attributes a segment without words. Without times, it is
-// attributed only if a single participant spoke during it.
-func (s speakers) wholeSegment(segment Segment, timed bool) Segment {
-	id := s.at(segment.StartMs, segment.EndMs)
-	if !timed && slices.ContainsFunc(s.speech, func(speech recording.Speech) bool {
-		return speech.ParticipantID != id && speech.StartMs < segment.EndMs && speech.EndMs > segment.StartMs
-	}) {
-		id = ""
-	}
-	segment.ParticipantID, segment.Speaker = id, s.names[id]
-	return segment
 }
 
 // joinWords returns a segment of words.

@@ -264,25 +264,16 @@ func (c *Client) refusal(response *http.Response, body []byte) *Error {
 		e.Permanent = true
 	}
 	if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity {
-		e.format = aboutFormat(body)
+		// Some models support only the format json, or no times of words. For example, OpenAI's API responds
+		// "response_format 'verbose_json' is not compatible with model …", and servers that use FastAPI list
+		// "loc":["body","response_format"].
+		refusal := strings.ToLower(string(body))
+		e.format = slices.ContainsFunc([]string{"response_format", "verbose_json", "timestamp_granularities"},
+			func(name string) bool { return strings.Contains(refusal, name) })
 	}
 	if response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden { // these may repeat the key
 		detail := strings.ReplaceAll(string(body), cmp.Or(c.config.APIKey, "\x00"), "…")
 		e.Detail = text.CleanLine(detail, maxErrorText)
 	}
 	return e
-}
-
-// aboutFormat reports whether a refusal names the response format. Some models
-// support only the format json, or no times of words. For example, OpenAI's API
-// responds "response_format 'verbose_json' is not compatible with model …", and
-// servers that use FastAPI list "loc":["body","response_format"].
-func aboutFormat(body []byte) bool {
-	text := strings.ToLower(string(body))
-	for _, name := range []string{"response_format", "verbose_json", "timestamp_granularities"} {
-		if strings.Contains(text, name) {
-			return true
-		}
-	}
-	return false
 }

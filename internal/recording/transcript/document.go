@@ -173,12 +173,3 @@ func participantNamed(participants []recording.Participant, name string) (id str
 	}
 	return id
 }
-
-// searchTexts returns the searchable texts of a transcript.
-func (d Document) searchTexts() []job.SearchText {
-	texts := make([]job.SearchText, len(d.Segments))
-	for i, s := range d.Segments {
-		texts[i] = job.SearchText{StartMs: s.StartMs, Speaker: s.Speaker, Text: s.Text}
-	}
-	return texts
-}

@@ -50,18 +50,14 @@ func (h *task) liveTranscript(ctx context.Context, m recording.Manifest, texts [
 	d.Segments = segments
 	people.confirm(d.Segments)
 	d.sortSegments()
-	d.Partial = !complete || ends+edgeMs < lengthMs(m) || !people.speechCoveredBy(d.Segments)
-	return d, len(transcripts) > 0 || len(d.Segments) > 0, nil
-}
-
-// lengthMs returns when a recording ends.
-func lengthMs(m recording.Manifest) (ms int64) {
+	length := int64(0) // of the recording
 	for _, file := range m.Media {
 		if file.Kind == recording.Video || file.Kind == recording.Audio {
-			ms = max(ms, file.StartOffsetMs+file.DurationMs)
+			length = max(length, file.StartOffsetMs+file.DurationMs)
 		}
 	}
-	return ms
+	d.Partial = !complete || ends+edgeMs < length || !people.speechCoveredBy(d.Segments)
+	return d, len(transcripts) > 0 || len(d.Segments) > 0, nil
 }
 
 // minCovered is the percentage of the known speech for which a live transcript must have

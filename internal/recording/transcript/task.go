@@ -149,7 +149,11 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if err != nil {
 		return err
 	}
-	stored, err := h.Jobs.StoreSearchTexts(ctx, id, h.state.Lease, job.TranscriptText, d.searchTexts())
+	texts := make([]job.SearchText, len(d.Segments))
+	for i, s := range d.Segments {
+		texts[i] = job.SearchText{StartMs: s.StartMs, Speaker: s.Speaker, Text: s.Text}
+	}
+	stored, err := h.Jobs.StoreSearchTexts(ctx, id, h.state.Lease, job.TranscriptText, texts)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"standin/internal/base/fsutil"
@@ -38,7 +39,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest,
 	for _, t := range chooseTracks(m) {
 		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done, options: options}
 		err := file.transcribe(ctx, people, &d)
-		if err := errors.Join(err, file.remove()); err != nil {
+		if err := errors.Join(err, os.RemoveAll(file.path()), os.RemoveAll(file.wav())); err != nil {
 			return d, 0, err
 		}
 	}
@@ -59,11 +60,6 @@ type audioFile struct {
 
 func (f *audioFile) path() string { return filepath.Join(f.dir, "media"+filepath.Ext(f.file.Name)) }
 func (f *audioFile) wav() string  { return filepath.Join(f.dir, "piece.wav") }
-
-// remove removes the files on this machine.
-func (f *audioFile) remove() error {
-	return errors.Join(os.RemoveAll(f.path()), os.RemoveAll(f.wav()))
-}
 
 // transcribe adds what is said in the file to the document.
 func (f *audioFile) transcribe(ctx context.Context, people speakers, d *Document) error {
@@ -167,13 +163,10 @@ func (p piece) segments(recognized Recognized, people speakers) []Segment {
 	segments := make([]Segment, len(recognized.Segments))
 	for i, s := range recognized.Segments {
 		s.StartMs, s.EndMs = p.offset(start+s.StartMs), p.offset(start+s.EndMs)
-		words := make([]Word, len(s.Words))
+		s.Source, s.Words = Mixed, slices.Clone(s.Words)
 		for n, word := range s.Words {
-			word.StartMs, word.EndMs = p.offset(start+word.StartMs), p.offset(start+word.EndMs)
-			words[n] = word
+			s.Words[n].StartMs, s.Words[n].EndMs = p.offset(start+word.StartMs), p.offset(start+word.EndMs)
 		}
-		s.Words = words
-		s.Source = Mixed
 		if p.participant != nil {
 			s.Source, s.ParticipantID, s.Speaker = ParticipantAudio, p.participant.ID, p.participant.Name
 		}

@@ -50,7 +50,14 @@ func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Buc
 			address.Host)
 	}
 	httpClient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
-		transport.DialContext = dialWithStallTimeout(transport.DialContext, stall)
+		dial := transport.DialContext
+		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			connection, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &stallConn{Conn: connection, stall: stall}, nil
+		}
 	})
 	client = s3.New(client.Options(), func(options *s3.Options) {
 		options.HTTPClient = httpClient
@@ -59,19 +66,6 @@ func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Buc
 		options.DisableLogOutputChecksumValidationSkipped = true
 	})
 	return s3blob.OpenBucket(ctx, client, address.Host, &opener.Options)
-}
-
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// dialWithStallTimeout returns connections that fail when too little data moves.
-func dialWithStallTimeout(dial dialFunc, stall time.Duration) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		connection, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &stallConn{Conn: connection, stall: stall}, nil
-	}
 }
 
 // stallConn is a connection on which a write fails after a stall, and a read when it and

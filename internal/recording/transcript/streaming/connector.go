@@ -129,7 +129,19 @@ func (c *connector) runConnection(ctx context.Context, options Options, first Au
 	}
 	messages := make(chan received)
 	var receiving sync.WaitGroup
-	receiving.Go(func() { on.receive(ctx, messages) })
+	receiving.Go(func() {
+		for {
+			data, err := on.read(ctx)
+			select {
+			case messages <- received{data, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
 	defer func() { cancel(); _ = on.socket.CloseNow(); receiving.Wait() }()
 	defer func() { err = on.reason(err, messages) }()
 	s := &utteranceStream{connection: on, protocol: d, heard: heard}
@@ -161,7 +173,10 @@ func (c *connector) runConnection(ctx context.Context, options Options, first Au
 			if !s.ending {
 				return true, on.close(ctx, d.closeMessage())
 			}
-			err = s.finalOnTimeout()
+			var result Result // of an utterance that the recognizer did not end
+			if result, err = d.finalOnTimeout(); err == nil {
+				s.report(result)
+			}
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
@@ -246,20 +261,6 @@ type received struct {
 	err  error
 }
 
-func (c connection) receive(ctx context.Context, to chan<- received) {
-	for {
-		data, err := c.read(ctx)
-		select {
-		case to <- received{data, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // reason returns why the connection was lost: what the recognizer said last tells more
 // than the error of a write.
 func (c connection) reason(err error, messages <-chan received) error {
@@ -334,15 +335,6 @@ func (s *utteranceStream) receive(got received) error {
 	}
 	s.report(result)
 	return nil
-}
-
-// finalOnTimeout ends an utterance that the recognizer did not end.
-func (s *utteranceStream) finalOnTimeout() error {
-	result, err := s.protocol.finalOnTimeout()
-	if err == nil {
-		s.report(result)
-	}
-	return err
 }
 
 func (s *utteranceStream) report(result Result) {

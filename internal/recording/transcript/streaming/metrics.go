@@ -1,8 +1,6 @@
 package streaming
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"standin/internal/base/counter"
@@ -38,19 +36,4 @@ func newMetrics() *metrics {
 // Collectors returns the metrics of the live transcriber, for registration.
 func (m *Meetings) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.metrics.utterances, m.metrics.duration, m.metrics.failures}
-}
-
-// recognized counts an utterance with its final text.
-func (m *metrics) recognized(ends map[int]time.Time, utterance int) {
-	m.utterances.WithLabelValues(outcomeRecognized).Inc()
-	if ended, known := ends[utterance]; known {
-		m.duration.Observe(time.Since(ended).Seconds())
-	}
-	delete(ends, utterance)
-}
-
-// lost counts an utterance without a final text.
-func (m *metrics) lost(ends map[int]time.Time, utterance int) {
-	m.utterances.WithLabelValues(outcomeLost).Inc()
-	delete(ends, utterance)
 }

@@ -175,7 +175,11 @@ func (s *source) heard(r Result) {
 	if r.Final {
 		delete(s.open, r.Utterance)
 		delete(s.seen, r.Utterance)
-		s.session.metrics.recognized(s.ends, r.Utterance)
+		s.session.metrics.utterances.WithLabelValues(outcomeRecognized).Inc()
+		if ended, known := s.ends[r.Utterance]; known {
+			s.session.metrics.duration.Observe(time.Since(ended).Seconds())
+		}
+		delete(s.ends, r.Utterance)
 	}
 	if text != "" || segment.Revision > 0 { // nothing was ever said in the others
 		segment.Revision++
@@ -193,7 +197,8 @@ func (s *source) abandon() {
 	for number, segment := range maps.Clone(s.open) {
 		delete(s.open, number)
 		delete(s.seen, number)
-		s.session.metrics.lost(s.ends, number)
+		delete(s.ends, number)
+		s.session.metrics.utterances.WithLabelValues(outcomeLost).Inc()
 		s.abandoned = max(s.abandoned, number)
 		s.session.summary.LostMs += segment.EndMs - segment.StartMs
 		if segment.Revision > 0 {

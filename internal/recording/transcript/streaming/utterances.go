@@ -101,7 +101,9 @@ func (u *Utterances) add(atMs int64, pcm []byte) []Audio {
 		u.piece = append(u.piece, pcm...)
 		u.hear(level)
 	}
-	if u.ended(atMs+frameMs-u.startMs, level) {
+	length := atMs + frameMs - u.startMs
+	if u.quietMs >= pauseMs || length >= longMs && u.quietMs >= shortPauseMs || length >= maxMs ||
+		length >= nearMaxMs && level < u.loudest/lowRatio {
 		return u.End()
 	}
 	if len(u.piece) >= pieceMs*bytesPerMs {
@@ -127,15 +129,6 @@ func (u *Utterances) hear(level float64) {
 	if u.quietMs += frameMs; level >= max(minLevel, u.loudest/quietRatio) {
 		u.quietMs = 0
 	}
-}
-
-// ended reports whether the utterance ends here, when it has a length.
-func (u *Utterances) ended(length int64, level float64) bool {
-	switch {
-	case u.quietMs >= pauseMs, length >= longMs && u.quietMs >= shortPauseMs, length >= maxMs:
-		return true
-	}
-	return length >= nearMaxMs && level < u.loudest/lowRatio
 }
 
 // take returns the sound that was not yet returned.

@@ -74,7 +74,10 @@ func (w *windows) Recognize(ctx context.Context, options Options, in <-chan Audi
 			case asked.answer == nil && len(pcm) >= minWindowMs*bytesPerMs && len(pcm)-sent >= cadenceMs*bytesPerMs:
 				sent = len(pcm)
 				window := bytes.Clone(pcm)
-				asked.start(ctx, func(ctx context.Context) answer { return w.transcribe(ctx, options, audio.Utterance, window) })
+				asked.answer = make(chan answer, 1)
+				asking, cancel := context.WithCancel(ctx)
+				asked.cancel = cancel
+				asked.running.Go(func() { asked.answer <- w.transcribe(asking, options, audio.Utterance, window) })
 			}
 		}
 	}
@@ -85,12 +88,6 @@ type question struct {
 	answer  chan answer
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-}
-
-func (q *question) start(ctx context.Context, transcribe func(context.Context) answer) {
-	q.answer = make(chan answer, 1)
-	ctx, q.cancel = context.WithCancel(ctx)
-	q.running.Go(func() { q.answer <- transcribe(ctx) })
 }
 
 // stop ends the request, if there is one.
