@@ -10,7 +10,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"os"
 	"sync"
@@ -18,7 +17,6 @@ import (
 
 	protocol "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -146,17 +144,6 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", options.Executable, err), RemoveProfile(options.ProfileDir))
 	}
 	return browser, nil
-}
-
-// run does what a browser needs while it runs, and closes done when it has ended.
-func (b *Browser) run(lifetime, root context.Context, p *process, responses iter.Seq2[fetch.EventRequestPaused, error]) {
-	var blocking sync.WaitGroup
-	blocking.Go(func() { b.blockExternalRedirects(lifetime, responses) })
-	blocking.Go(func() { b.watchResources(lifetime) })
-	b.supervise(lifetime, root, p)
-	blocking.Wait()
-	p.relay.close()
-	close(b.done)
 }
 
 // supervise waits until the browser ends or has to end, and kills what is left of

@@ -41,9 +41,27 @@ func checkPrivate(path string, info os.FileInfo) error {
 // LoadCookies reads the cookies of a signed-in user from a file, which other users must not be able
 // to read. See ParseCookies.
 func LoadCookies(path string) ([]Cookie, error) {
-	content, err := readPrivateFile(path)
+	file, err := os.Open(path)
 	if err != nil {
+		return nil, fmt.Errorf("open cookies: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open cookies: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read cookies from %s: it is not a regular file", path)
+	}
+	if err := checkPrivate(path, info); err != nil {
 		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxCookieFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read cookies: %w", err)
+	}
+	if len(content) > maxCookieFileBytes {
+		return nil, fmt.Errorf("read cookies from %s: it is larger than %d bytes", path, maxCookieFileBytes)
 	}
 	cookies, err := ParseCookies(content)
 	if err != nil {
@@ -72,33 +90,6 @@ func ParseCookies(content []byte) ([]Cookie, error) {
 		return nil, errors.New("it contains no cookie that has not expired")
 	}
 	return fresh, nil
-}
-
-// readPrivateFile reads a file of limited size that others cannot read.
-func readPrivateFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open cookies: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("open cookies: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read cookies from %s: it is not a regular file", path)
-	}
-	if err := checkPrivate(path, info); err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxCookieFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read cookies: %w", err)
-	}
-	if len(content) > maxCookieFileBytes {
-		return nil, fmt.Errorf("read cookies from %s: it is larger than %d bytes", path, maxCookieFileBytes)
-	}
-	return content, nil
 }
 
 // exportedCookie is a cookie as browser extensions ("expirationDate",

@@ -273,10 +273,8 @@ func (p *Page) EvalOnNewDocument(ctx context.Context, script string) error {
 
 // BypassContentSecurityPolicy lets the scripts of EvalOnNewDocument do in each document what its policy forbids its own.
 func (p *Page) BypassContentSecurityPolicy(ctx context.Context) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: true})
-		return err
-	})
+	_, err := send(ctx, p, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: true})
+	return err
 }
 
 // EvalApartOnNewDocument is like EvalOnNewDocument, in the world of Eval: the page

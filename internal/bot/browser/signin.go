@@ -133,29 +133,24 @@ func (a Account) Pack() (state signin.State, err error) {
 	if a.Profile == "" {
 		return state, nil
 	}
-	state.Profile, err = packProfile(a.Profile)
-	return state, err
-}
-
-// packProfile returns a ZIP file of what keeps a user signed in.
-func packProfile(profile string) ([]byte, error) {
-	chosen, err := os.MkdirTemp("", "standin-account-")
+	chosen, err := os.MkdirTemp("", "standin-account-") // for what keeps a user signed in
 	if err != nil {
-		return nil, fmt.Errorf("pack a browser profile: %w", err)
+		return state, fmt.Errorf("pack a browser profile: %w", err)
 	}
 	defer os.RemoveAll(chosen)
-	if err := copySeedProfile(profile, chosen); err != nil {
-		return nil, err
+	if err := copySeedProfile(a.Profile, chosen); err != nil {
+		return state, err
 	}
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
 	if err := errors.Join(archive.AddFS(os.DirFS(chosen)), archive.Close()); err != nil {
-		return nil, fmt.Errorf("pack a browser profile: %w", err)
+		return state, fmt.Errorf("pack a browser profile: %w", err)
 	}
 	if packed.Len() > maxPackedProfile {
-		return nil, unusable(profile, fmt.Sprintf("packed, it is larger than %d MiB", maxPackedProfile>>20))
+		return state, unusable(a.Profile, fmt.Sprintf("packed, it is larger than %d MiB", maxPackedProfile>>20))
 	}
-	return packed.Bytes(), nil
+	state.Profile = packed.Bytes()
+	return state, nil
 }
 
 // Unpack returns a stored account, whose profile it unpacks into dir.

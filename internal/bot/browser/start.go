@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/chromedp/cdproto/fetch"
@@ -57,7 +58,21 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	}
 	if err != nil {
 		shutDown(err)
-		return nil, p.abandon(ctx, options.ProfileDir, err)
+		p.release()
+		if text := p.output.String(); ctx.Err() == nil && !strings.Contains(err.Error(), text) {
+			err = fmt.Errorf("%w: %s", err, text) // the browser exited, and chromedp noticed the broken pipe first
+		}
+		group := 0
+		if p.command != nil && p.command.Process != nil {
+			group = p.command.Process.Pid
+		}
+		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+		defer cancel()
+		err = errors.Join(err, killProcessTree(killCtx, group, options.ProfileDir))
+		if p.relay != nil {
+			p.relay.close()
+		}
+		return nil, err
 	}
 	browser := &Browser{
 		options: options,
@@ -75,26 +90,14 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	if i := slices.IndexFunc(targets, func(info *target.Info) bool { return info.Type == "page" }); i >= 0 {
 		browser.initialTab <- targets[i].TargetID
 	}
-	go browser.run(lifetime, root, p, responses)
-	return browser, nil
-}
-
-// abandon ends a process that could not be started or connected to because of err. It returns
-// err with what the process printed.
-func (p *process) abandon(ctx context.Context, profileDir string, err error) error {
-	p.release()
-	if text := p.output.String(); ctx.Err() == nil && !strings.Contains(err.Error(), text) {
-		err = fmt.Errorf("%w: %s", err, text) // the browser exited, and chromedp noticed the broken pipe first
-	}
-	group := 0
-	if p.command != nil && p.command.Process != nil {
-		group = p.command.Process.Pid
-	}
-	killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
-	defer cancel()
-	err = errors.Join(err, killProcessTree(killCtx, group, profileDir))
-	if p.relay != nil {
+	go func() {
+		var blocking sync.WaitGroup
+		blocking.Go(func() { browser.blockExternalRedirects(lifetime, responses) })
+		blocking.Go(func() { browser.watchResources(lifetime) })
+		browser.supervise(lifetime, root, p)
+		blocking.Wait()
 		p.relay.close()
-	}
-	return err
+		close(browser.done)
+	}()
+	return browser, nil
 }

@@ -256,23 +256,18 @@ func (t Timeouts) Manual() Timeouts {
 	return t
 }
 
-// timeoutsOf returns the timeouts of a job.
+// timeoutsOf returns the timeouts of a job. The simulated bots of test keys are fast and send a
+// heartbeat every few seconds.
 func (d *Dispatcher) timeoutsOf(r job.Record) Timeouts {
+	t := d.Timeouts
 	if r.Mode == job.Test {
-		return d.Timeouts.simulated()
+		t.Launch = min(t.Launch, 3*time.Second)
+		t.FirstHeartbeat = min(t.FirstHeartbeat, 10*time.Second)
+		t.Heartbeat = min(t.Heartbeat, 15*time.Second)
+		t.Teardown = min(t.Teardown, time.Minute)
+		t.Leaving = min(t.Leaving, 30*time.Second)
+		t.MaxAttempts = max(t.MaxAttempts, 3)
 	}
-	return d.Timeouts
-}
-
-// simulated returns the timeouts for the simulated bots of test keys, which
-// are fast and send a heartbeat every few seconds.
-func (t Timeouts) simulated() Timeouts {
-	t.Launch = min(t.Launch, 3*time.Second)
-	t.FirstHeartbeat = min(t.FirstHeartbeat, 10*time.Second)
-	t.Heartbeat = min(t.Heartbeat, 15*time.Second)
-	t.Teardown = min(t.Teardown, time.Minute)
-	t.Leaving = min(t.Leaving, 30*time.Second)
-	t.MaxAttempts = max(t.MaxAttempts, 3)
 	return t
 }
 

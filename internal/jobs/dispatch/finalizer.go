@@ -240,34 +240,22 @@ func consents(requests []ingest.QueuedCommand, entries []job.TimelineEntry) []re
 const progressSteps = 10
 
 // keyedMutex is a mutex for each job.
-type keyedMutex struct {
-	mu    sync.Mutex
-	locks map[uuid.UUID]chan struct{}
-}
+type keyedMutex struct{ held sync.Map } // by job: a channel that is closed when it is released
 
 // lock waits until nobody holds the job's mutex, and returns its unlock. The error is that
 // of ctx.
 func (m *keyedMutex) lock(ctx context.Context, id uuid.UUID) (unlock func(), err error) {
+	done := make(chan struct{})
 	for {
-		m.mu.Lock()
-		released, locked := m.locks[id]
-		if !locked {
-			done := make(chan struct{})
-			if m.locks == nil {
-				m.locks = make(map[uuid.UUID]chan struct{})
-			}
-			m.locks[id] = done
-			m.mu.Unlock()
+		other, held := m.held.LoadOrStore(id, done)
+		if !held {
 			return func() {
-				m.mu.Lock()
-				delete(m.locks, id)
-				m.mu.Unlock()
+				m.held.Delete(id)
 				close(done)
 			}, nil
 		}
-		m.mu.Unlock()
 		select {
-		case <-released:
+		case <-other.(chan struct{}):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

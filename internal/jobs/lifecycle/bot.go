@@ -26,10 +26,6 @@ type knownBot struct {
 // has an effect on the job and causes webhooks.
 type currentBot struct{ knownBot }
 
-// commandedBot is a bot that executes commands: a currentBot, or the last bot of a cancelled job,
-// which still has to leave.
-type commandedBot struct{ knownBot }
-
 // admit returns the bot that has sent a message about a job. The error is a *job.Error with
 // Unauthorized when the job ended so long ago that the token has expired.
 func (s *Service) admit(bot ingest.Bot, j store.BotJob) (knownBot, error) {
@@ -49,12 +45,6 @@ func (b knownBot) current() (currentBot, error) {
 		return currentBot{}, job.NewError(job.InvalidState, "the job has ended: it is "+string(b.job.Status))
 	}
 	return currentBot{b}, nil
-}
-
-// commanded returns the bot as one that executes commands, or false.
-func (b knownBot) commanded() (commandedBot, bool) {
-	_, err := b.current()
-	return commandedBot{b}, err == nil || b.Attempt() >= b.job.Attempt && b.job.Status == job.Cancelled
 }
 
 // attending returns nil if the bot may be in the meeting: it is a currentBot, and has not reported

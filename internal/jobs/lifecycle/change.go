@@ -122,9 +122,23 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		c.applied = append(c.applied, applied)
 	}
 	c.addEventEntry(e, result, source, emittedAt, data)
-	if err := c.countUsage(ctx, result, attached); err != nil {
-		return result, err
+	// The usage of the consumer: the bots have left the meeting, it has ended, and what was recorded.
+	var usage job.Usage
+	if result.Changed() {
+		usage = job.UsageOf(result.From, result.To, c.StartedAt, c.Now)
 	}
+	if attached {
+		progress, err := c.tx.Progress(ctx, []uuid.UUID{c.ID})
+		if err != nil {
+			return result, err
+		}
+		summary := progress[c.ID].Summary
+		usage.StoredBytes = summary.Bytes
+		if summary.MediaURI != "" {
+			usage.Recorded = time.Duration(summary.DurationMs) * time.Millisecond
+		}
+	}
+	c.Usage = c.Usage.Plus(usage)
 	if result.Applied && e.Trigger == job.ManifestFinalized {
 		if err := c.queueTasks(ctx); err != nil {
 			return result, err
@@ -152,28 +166,6 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		return result, c.Emit(ctx, webhook.Finalized(c.Job))
 	}
 	return result, nil
-}
-
-// countUsage adds what an event says about the job to the usage of its consumer: that its bots have
-// left the meeting, that it has ended, and what was recorded.
-func (c *Change) countUsage(ctx context.Context, result job.Result, attached bool) error {
-	var usage job.Usage
-	if result.Changed() {
-		usage = job.UsageOf(result.From, result.To, c.StartedAt, c.Now)
-	}
-	if attached {
-		progress, err := c.tx.Progress(ctx, []uuid.UUID{c.ID})
-		if err != nil {
-			return err
-		}
-		summary := progress[c.ID].Summary
-		usage.StoredBytes = summary.Bytes
-		if summary.MediaURI != "" {
-			usage.Recorded = time.Duration(summary.DurationMs) * time.Millisecond
-		}
-	}
-	c.Usage = c.Usage.Plus(usage)
-	return nil
 }
 
 // ApplyFromService applies an event that the service itself decided on.

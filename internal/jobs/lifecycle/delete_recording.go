@@ -77,7 +77,31 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err := s.deleteFiles(ctx, id); err != nil {
 		return err
 	}
-	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.eraseRecording(ctx) })
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		c.RecordingErasedAt = c.Now
+		if err := c.tx.DeleteTexts(ctx, c.ID); err != nil {
+			return err
+		}
+		if err := c.tx.DeleteSearchTexts(ctx, c.ID); err != nil {
+			return err
+		}
+		var deleted int64
+		err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) {
+			deleted = s.Bytes
+			*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
+		})
+		if err != nil {
+			return err
+		}
+		if c.ManifestURI != "" {
+			c.Usage.DeletedBytes += deleted
+		}
+		entries, err := c.tx.Timeline(ctx, c.ID)
+		if err != nil || slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
+			return err
+		}
+		return c.addEntry(RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
+	})
 	return err
 }
 
@@ -98,34 +122,6 @@ func (s *Service) deleteFiles(ctx context.Context, id uuid.UUID) error {
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
 	}
 	return nil
-}
-
-// eraseRecording records that the files of a recording are deleted, deletes what the database has of it, and
-// counts its bytes as deleted if they were counted as stored. The first time, it adds a timeline entry.
-func (c *Change) eraseRecording(ctx context.Context) error {
-	c.RecordingErasedAt = c.Now
-	if err := c.tx.DeleteTexts(ctx, c.ID); err != nil {
-		return err
-	}
-	if err := c.tx.DeleteSearchTexts(ctx, c.ID); err != nil {
-		return err
-	}
-	var deleted int64
-	err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) {
-		deleted = s.Bytes
-		*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
-	})
-	if err != nil {
-		return err
-	}
-	if c.ManifestURI != "" {
-		c.Usage.DeletedBytes += deleted
-	}
-	entries, err := c.tx.Timeline(ctx, c.ID)
-	if err != nil || slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
-		return err
-	}
-	return c.addEntry(RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
 }
 
 // AttachRecording gives a job that ended without a recording the manifest that was

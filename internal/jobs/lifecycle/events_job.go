@@ -22,16 +22,6 @@ import (
 // that the time had passed.
 const pastInvite = 15 * time.Minute
 
-// follow gives the meeting's job what its event says, unless the bot has been sent, or the job is the
-// consumer's own. What the consumer has changed stays.
-func (m *meeting) follow(ctx context.Context, c *Change, others []calendarsync.Event) error {
-	if !c.ByEvent || !undispatched(c.Status) {
-		return nil
-	}
-	decidedBefore := func(e calendarsync.Event) bool { return e.JobID == c.ID && e.DecidedStart.Equal(m.newest.Start) }
-	return m.change(ctx, c, m.newest, others, !slices.ContainsFunc(m.events, decidedBefore))
-}
-
 // change gives a waiting job what an event says that shares it with others: the start of the first if it
 // was moved, the end of the last, and what the others do not have.
 func (m *meeting) change(ctx context.Context, c *Change, e calendarsync.Event, others []calendarsync.Event, moved bool) error {

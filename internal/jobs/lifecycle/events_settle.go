@@ -189,7 +189,13 @@ func (m *meeting) attend(ctx context.Context, current *Change) error {
 				return err
 			}
 		}
-		return m.follow(ctx, c, others)
+		// Unless the bot has been sent, or the job is the consumer's own, it gets what its event says. What the
+		// consumer has changed stays.
+		if !c.ByEvent || !undispatched(c.Status) {
+			return nil
+		}
+		decidedBefore := func(known calendarsync.Event) bool { return known.JobID == c.ID && known.DecidedStart.Equal(e.Start) }
+		return m.change(ctx, c, e, others, !slices.ContainsFunc(m.events, decidedBefore))
 	}
 	return m.create(ctx, allowed)
 }

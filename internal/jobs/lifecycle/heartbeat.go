@@ -92,12 +92,18 @@ func (s *Service) recordHeartbeat(
 		if err != nil {
 			return err
 		}
-		if commanded, ok := from.commanded(); ok {
-			if settled, err = c.settleAcked(ctx, commanded, beat); err != nil {
-				return err
+		current, notCurrent := from.current()
+		// The last bot of a cancelled job executes commands too: it still has to leave.
+		if notCurrent == nil || bot.Attempt() >= r.Attempt && r.Status == job.Cancelled {
+			for _, id := range beat.Acked {
+				waited, err := c.settleCommand(ctx, id, beat.Failed[id])
+				if err != nil {
+					return err
+				}
+				settled = settled || waited
 			}
 		}
-		if current, err := from.current(); err == nil {
+		if notCurrent == nil {
 			if err := c.emitRoster(ctx, current, beat.Stats); err != nil {
 				return err
 			}
@@ -127,19 +133,6 @@ func (s *Service) recordHeartbeat(
 		s.Events.Publish(event.DeliveryDue{})
 	}
 	return response, nil
-}
-
-// settleAcked gives the commands that a heartbeat acknowledges their outcome. It reports
-// whether one of them was waiting.
-func (c *Change) settleAcked(ctx context.Context, _ commandedBot, beat ingest.Heartbeat) (settled bool, err error) {
-	for _, id := range beat.Acked {
-		waited, err := c.settleCommand(ctx, id, beat.Failed[id])
-		if err != nil {
-			return settled, err
-		}
-		settled = settled || waited
-	}
-	return settled, nil
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.

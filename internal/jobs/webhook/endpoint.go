@@ -328,7 +328,10 @@ func (e *endpoint) update(o outcome, schedule Schedule, now time.Time) (resume b
 	}
 	e.failures++
 	if e.dead() && !e.probeAt.After(now) {
-		e.probeAt = now.Add(schedule.pause(e.probes))
+		// The time between two tries of a dead endpoint, whichever deliveries they are for, is the first delay of
+		// the schedule, doubled for each probe, up to the second delay.
+		first, longest := schedule[0], schedule[min(1, len(schedule)-1)]
+		e.probeAt = now.Add(min(first<<min(e.probes, 10), max(first, longest)))
 		e.probes++
 	}
 	return resume

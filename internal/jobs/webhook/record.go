@@ -92,14 +92,6 @@ func DefaultSchedule() Schedule {
 	}
 }
 
-// pause returns the time between two tries of a dead endpoint, whichever
-// deliveries they are for: the first delay of the schedule, doubled for each
-// probe, up to the second delay.
-func (s Schedule) pause(probes int) time.Duration {
-	first, longest := s[0], s[min(1, len(s)-1)]
-	return min(first<<min(probes, 10), max(first, longest))
-}
-
 // length returns how long all tries of a delivery take at most.
 func (s Schedule) length() (total time.Duration) {
 	for _, delay := range s {

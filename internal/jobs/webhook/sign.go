@@ -74,7 +74,13 @@ func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time,
 		service := hmac.New(sha256.New, []byte(secret.Value))
 		service.Write(body)
 		header.Add(SignatureHeader, servicePrefix+hex.EncodeToString(service.Sum(nil)))
-		mac := hmac.New(sha256.New, standardKey(secret.Value))
+		key := []byte(secret.Value) // of Standard Webhooks
+		if encoded, ok := strings.CutPrefix(secret.Value, secretPrefix); ok {
+			if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(decoded) > 0 {
+				key = decoded
+			}
+		}
+		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(deliveryID + "." + timestamp + "."))
 		mac.Write(body)
 		standard = append(standard, standardPrefix+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
@@ -86,14 +92,4 @@ func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time,
 	header.Set(StandardTimestampHeader, timestamp)
 	header.Set(StandardSignatureHeader, strings.Join(standard, " "))
 	return nil
-}
-
-// standardKey returns the Standard Webhooks key of a secret.
-func standardKey(secret string) []byte {
-	if encoded, ok := strings.CutPrefix(secret, secretPrefix); ok {
-		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
-			return key
-		}
-	}
-	return []byte(secret)
 }
