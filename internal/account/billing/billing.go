@@ -63,8 +63,10 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -135,7 +137,11 @@ func Apply(ctx context.Context, store Store, event Event, now time.Time) (Result
 			if err != nil {
 				return err
 			}
-			if err := ledger.SaveSubscription(ctx, foldSubscription(event.Subscription, events)); err != nil {
+			subscription := Subscription{ID: event.Subscription}
+			for _, e := range slices.SortedFunc(slices.Values(events), Event.compare) {
+				subscription.apply(e)
+			}
+			if err := ledger.SaveSubscription(ctx, subscription); err != nil {
 				return err
 			}
 		}
@@ -146,7 +152,12 @@ func Apply(ctx context.Context, store Store, event Event, now time.Time) (Result
 		if err != nil {
 			return err
 		}
-		return ledger.SaveCustomer(ctx, foldCustomer(event.Customer, events))
+		customer := Customer{ID: event.Customer}
+		for _, e := range slices.SortedFunc(slices.Values(events), Event.compare) {
+			customer.Consumer = cmp.Or(e.Consumer, customer.Consumer)
+			customer.Email = cmp.Or(e.Email, customer.Email)
+		}
+		return ledger.SaveCustomer(ctx, customer)
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("apply payment event %s: %w", event.ID, err)

@@ -94,13 +94,14 @@ func (e *Event) readSubscription(o object) {
 	e.Subscription = o.text("id")
 	e.readCustomer(o)
 	e.Consumer = namedConsumer(o)
-	e.Plan = planName(o)
 	e.Status = Status(o.text("status"))
-	ends := []time.Time{o.seconds("current_period_end")}
-	for _, item := range o.object("items").list("data") { // here since the provider's API version 2025-03-31
-		ends = append(ends, item.seconds("current_period_end"))
+	// The plan is named in the metadata, or by the lookup key, nickname or ID of the first price.
+	e.Plan, e.PeriodEnd = o.object("metadata").text("plan"), o.seconds("current_period_end")
+	for _, item := range o.object("items").list("data") { // with the end since the provider's API version 2025-03-31
+		e.Plan = cmp.Or(e.Plan, item.object("price").first("lookup_key", "nickname", "id"), item.object("plan").first("nickname", "id"))
+		e.PeriodEnd = job.Latest(e.PeriodEnd, item.seconds("current_period_end"))
 	}
-	e.PeriodEnd = slices.MaxFunc(ends, time.Time.Compare)
+	e.Plan = cmp.Or(e.Plan, o.object("plan").first("nickname", "id"))
 	switch e.Type {
 	case "customer.subscription.created":
 		e.Effect = Began
@@ -122,11 +123,9 @@ func (e *Event) readInvoice(o object) {
 		e.Effect = PaymentMade
 		// The invoice's own period is the previous one; its lines have the
 		// period that was paid for.
-		ends := []time.Time{{}}
 		for _, line := range o.object("lines").list("data") {
-			ends = append(ends, line.object("period").seconds("end"))
+			e.PeriodEnd = job.Latest(e.PeriodEnd, line.object("period").seconds("end"))
 		}
-		e.PeriodEnd = slices.MaxFunc(ends, time.Time.Compare)
 	case "invoice.payment_failed":
 		e.Effect = PaymentFailed
 	}
@@ -157,16 +156,6 @@ func consumerReference(s string) string {
 		return id.String()
 	}
 	return s
-}
-
-// planName returns the name of a subscription's plan: plan in its metadata, else
-// the lookup key, nickname or ID of its first price.
-func planName(o object) string {
-	name := o.object("metadata").text("plan")
-	for _, item := range o.object("items").list("data") {
-		name = cmp.Or(name, item.object("price").first("lookup_key", "nickname", "id"), item.object("plan").first("nickname", "id"))
-	}
-	return cmp.Or(name, o.object("plan").first("nickname", "id"))
 }
 
 // maxText is the maximum length of a text in an event, in bytes. The provider's

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"standin/internal/jobs/job"
 )
 
 // Status is the provider's status of a subscription. An unknown status is stored
@@ -40,16 +42,6 @@ type Subscription struct {
 	PeriodEnd time.Time // zero when not known
 }
 
-// foldSubscription computes the state of a subscription from its events, in any
-// order.
-func foldSubscription(id string, events []Event) Subscription {
-	s := Subscription{ID: id}
-	for _, e := range slices.SortedFunc(slices.Values(events), Event.compare) {
-		s.apply(e)
-	}
-	return s
-}
-
 // apply applies an event that is newer than all before.
 func (s *Subscription) apply(e Event) {
 	s.Customer = cmp.Or(e.Customer, s.Customer)
@@ -67,7 +59,7 @@ func (s *Subscription) apply(e Event) {
 			s.Status = ActiveStatus
 		}
 		if s.Status.Active() {
-			s.PeriodEnd = slices.MaxFunc([]time.Time{s.PeriodEnd, e.PeriodEnd}, time.Time.Compare)
+			s.PeriodEnd = job.Latest(s.PeriodEnd, e.PeriodEnd)
 		}
 	case PaymentFailed:
 		switch s.Status {
@@ -84,16 +76,6 @@ type Customer struct {
 	ID       string
 	Consumer string // ID or name of the consumer that any event of the customer names
 	Email    string // in lower case
-}
-
-// foldCustomer computes the state of a customer from its events, in any order.
-func foldCustomer(id string, events []Event) Customer {
-	c := Customer{ID: id}
-	for _, e := range slices.SortedFunc(slices.Values(events), Event.compare) {
-		c.Consumer = cmp.Or(e.Consumer, c.Consumer)
-		c.Email = cmp.Or(e.Email, c.Email)
-	}
-	return c
 }
 
 // Plan is the plan of a consumer. The zero Plan is that of a consumer without a

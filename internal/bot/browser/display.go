@@ -141,15 +141,8 @@ func (d *display) close() {
 		}
 	}
 	<-d.exited
-	d.removeSocket()
-}
-
-// socketPrefix is the path of the displays' sockets, without the number.
-const socketPrefix = "/tmp/.X11-unix/X"
-
-// removeSocket removes the socket of a server that was killed, unless another server
-// uses it now. A server that chooses its number has no lock file.
-func (d *display) removeSocket() {
+	// The socket of a server that was killed is removed, unless another server uses it now. A server that chooses
+	// its number has no lock file.
 	number := strings.TrimPrefix(d.name, ":")
 	if number == "" {
 		return // the server did not start
@@ -157,12 +150,13 @@ func (d *display) removeSocket() {
 	connection, err := (&net.Dialer{}).DialContext(context.Background(), "unix", socketPrefix+number)
 	if err == nil {
 		connection.Close()
-		return
-	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
 		os.Remove(socketPrefix + number)
 	}
 }
+
+// socketPrefix is the path of the displays' sockets, without the number.
+const socketPrefix = "/tmp/.X11-unix/X"
 
 // displayKey returns an Xauthority file with a new key, in the format of libXau.
 // The address family 65535 and the empty number match every display, because the

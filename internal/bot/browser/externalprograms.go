@@ -34,15 +34,18 @@ const blockExternalScript = `if (window.navigation) window.navigation.addEventLi
 // every frame, and returns them.
 func documentResponses(ctx context.Context, session cdp.Session) (iter.Seq2[fetch.EventRequestPaused, error], error) {
 	responses := cdp.Events(ctx, session, fetch.RequestPaused)
-	_, err := cdp.Call(ctx, session, fetch.Enable, fetch.EnableParams{
-		Patterns: []*fetch.RequestPattern{{
-			URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse,
-		}},
-	})
+	_, err := cdp.Call(ctx, session, fetch.Enable, pauseDocuments(fetch.RequestStageResponse))
 	if err != nil {
 		return nil, fmt.Errorf("intercept redirects: %w", err)
 	}
 	return responses, nil
+}
+
+// pauseDocuments returns the parameters that pause the requests of documents, or their responses.
+func pauseDocuments(stage fetch.RequestStage) fetch.EnableParams {
+	return fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{{URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: stage}},
+	}
 }
 
 // blockExternalRedirects fails redirects to external programs and continues all other

@@ -87,11 +87,7 @@ func (g *guard) lastBlocked() *NavigationBlockedError {
 func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) bool) error {
 	listening, stopListening := context.WithCancel(context.WithoutCancel(ctx))
 	requests := cdp.Events(listening, p.session, fetch.RequestPaused)
-	_, err := send(ctx, p, fetch.Enable, fetch.EnableParams{
-		Patterns: []*fetch.RequestPattern{{
-			URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageRequest,
-		}},
-	})
+	_, err := send(ctx, p, fetch.Enable, pauseDocuments(fetch.RequestStageRequest))
 	if err != nil {
 		abandonEvents(requests, stopListening)
 		return fmt.Errorf("guard the page's navigation: %w", err)

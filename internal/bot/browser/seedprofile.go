@@ -98,15 +98,16 @@ func copyFile(from, to string, size int64) error {
 		return fmt.Errorf("read the browser profile: %w", err)
 	}
 	defer source.Close()
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("copy the browser profile: %w", err)
+	err = os.MkdirAll(filepath.Dir(to), 0o700)
+	var target *os.File
+	if err == nil {
+		target, err = os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	}
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = io.Copy(target, io.LimitReader(source, size))
+		err = errors.Join(err, target.Close())
+	}
 	if err != nil {
-		return fmt.Errorf("copy the browser profile: %w", err)
-	}
-	_, err = io.Copy(target, io.LimitReader(source, size))
-	if err = errors.Join(err, target.Close()); err != nil {
 		return fmt.Errorf("copy the browser profile: %w", err)
 	}
 	return nil

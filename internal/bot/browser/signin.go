@@ -174,10 +174,10 @@ func Unpack(state signin.State, dir string) (found Account, err error) {
 	if files > maxSeedFiles || size > maxSeedBytes {
 		return Account{}, fmt.Errorf("the browser profile has more than %d files or %d MiB", maxSeedFiles, maxSeedBytes>>20)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return Account{}, fmt.Errorf("unpack a browser profile: %w", err)
+	if err = os.Mkdir(dir, 0o700); err == nil {
+		err = os.CopyFS(dir, archive)
 	}
-	if err := os.CopyFS(dir, archive); err != nil {
+	if err != nil {
 		return Account{}, fmt.Errorf("unpack a browser profile: %w", err)
 	}
 	found.Profile = dir

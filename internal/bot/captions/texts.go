@@ -63,7 +63,27 @@ type chatText struct {
 // Without recorded, the texts are ignored: pauses and refusals apply to them too.
 func (t *Texts) Update(seen meeting.Observation, at time.Time, recorded bool) {
 	for _, message := range seen.Chat {
-		t.addMessage(message, seen.Participants, at, recorded)
+		author := message.Author
+		if message.Own {
+			author = t.displayName
+		}
+		known, ok := t.chat[message.ID]
+		sum := sha256.Sum256([]byte(message.Text))
+		if ok && (known.sum == sum || !known.reported) || !ok && len(t.chat) >= ingest.MaxChatMessages {
+			continue // it is known, or one too many
+		}
+		if !ok {
+			// IDs sort in the order of the messages, for those that are seen at the same time.
+			known.id, known.at, known.reported = fmt.Sprintf("m-%08d", len(t.chat)), at, recorded
+		}
+		known.sum = sum
+		t.chat[message.ID] = known
+		if known.reported {
+			t.changed = append(t.changed, ingest.Text{
+				ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, seen.Participants), Author: author,
+				Text: message.Text, StartedAt: known.at, EndedAt: known.at,
+			})
+		}
 	}
 	t.captions.update(seen.Captions, onlySpeaker(seen.Participants), at)
 	if !recorded {
@@ -99,31 +119,6 @@ func onlySpeaker(participants []meeting.Participant) (name string) {
 		}
 	}
 	return name
-}
-
-// addMessage adds a message of the chat, unless it is known.
-func (t *Texts) addMessage(message meeting.ChatMessage, participants []meeting.Participant, at time.Time, recorded bool) {
-	author := message.Author
-	if message.Own {
-		author = t.displayName
-	}
-	known, ok := t.chat[message.ID]
-	sum := sha256.Sum256([]byte(message.Text))
-	if ok && (known.sum == sum || !known.reported) || !ok && len(t.chat) >= ingest.MaxChatMessages {
-		return
-	}
-	if !ok {
-		// IDs sort in the order of the messages, for those that are seen at the same time.
-		known.id, known.at, known.reported = fmt.Sprintf("m-%08d", len(t.chat)), at, recorded
-	}
-	known.sum = sum
-	t.chat[message.ID] = known
-	if known.reported {
-		t.changed = append(t.changed, ingest.Text{
-			ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: author,
-			Text: message.Text, StartedAt: known.at, EndedAt: known.at,
-		})
-	}
 }
 
 // Report writes the texts that have changed to the spool. Texts that do not fit

@@ -1,17 +1,9 @@
 package meeting
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
-
-// badgePattern returns a pattern of the badges in parentheses at the end of a name, such as
-// "(Host, me)", and icons whose names are drawn as ligatures, such as "mic_off".
-func badgePattern(badges []string) *regexp.Regexp {
-	one := `(?:` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(badges, "\n")), "\n", "|") + `)`
-	return regexp.MustCompile(`(?i)\s*[(（]\s*` + one + `(?:\s*[,，、]\s*` + one + `)*\s*[)）]$`)
-}
 
 // cleanName returns a participant's name without badges of the page, and without the
 // names of icons beside it. Participants choose the rest.

@@ -110,7 +110,13 @@ func (c *profileChecker) walk(path string, node *yaml.Node) {
 	case node.Kind == yaml.DocumentNode:
 		c.walk(path, node.Content[0])
 	case region || slices.Contains([]string{"css", "options", "participantContent", "tiles", "rows", "messages", "lines"}, key):
-		c.selector(path, node.Value)
+		// These mistakes need no browser. It reports the others when the profile is used, and names the selector too.
+		c.expect(strings.TrimSpace(node.Value) != "", path, "the CSS selector is empty")
+		for _, pair := range []string{"[]", "()"} {
+			c.expect(strings.Count(node.Value, pair[:1]) == strings.Count(node.Value, pair[1:]), path,
+				"%q has an unmatched %s", node.Value, pair)
+		}
+		c.expect(strings.Count(node.Value, `"`)%2 == 0, path, "%q has an unmatched quotation mark", node.Value)
 		c.expect(!region && !hidden || !selectsWholePage(node.Value), path, "%q is the whole page", node.Value)
 	case key == "pattern":
 		pattern, err := regexp.Compile(node.Value)
@@ -121,17 +127,6 @@ func (c *profileChecker) walk(path string, node *yaml.Node) {
 	}
 	// These could change the style of the whole page.
 	c.expect(!hidden || !strings.ContainsAny(node.Value, "{}<"), path, "has a character that CSS declarations do not need")
-}
-
-// selector finds the mistakes that need no browser. The browser reports the
-// others when the profile is used, and names the selector too.
-func (c *profileChecker) selector(path, selector string) {
-	c.expect(strings.TrimSpace(selector) != "", path, "the CSS selector is empty")
-	for _, pair := range []string{"[]", "()"} {
-		c.expect(strings.Count(selector, pair[:1]) == strings.Count(selector, pair[1:]), path,
-			"%q has an unmatched %s", selector, pair)
-	}
-	c.expect(strings.Count(selector, `"`)%2 == 0, path, "%q has an unmatched quotation mark", selector)
 }
 
 // selectsWholePage reports whether one alternative of a selector is the whole

@@ -147,6 +147,17 @@ func ParseProfile(source string, data []byte) (*Profile, error) {
 	if issues := checkProfile(profile); len(issues) > 0 {
 		return nil, fmt.Errorf("profile %s: %s", source, strings.Join(issues, "; "))
 	}
-	profile.addWords()
+	// The candidates of words.yaml come after the profile's own. What stays in the picture, where the profile keeps
+	// anything, are recording notices too.
+	for name, candidates := range knownWords().Candidates {
+		if _, defined := profile.Elements[name]; defined {
+			profile.Elements[name] = append(profile.Elements[name], candidates...)
+		}
+	}
+	if len(profile.Picture.Kept) > 0 {
+		profile.Picture.Kept = append(profile.Picture.Kept, Candidate{
+			CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: slices.Concat(slices.Concat(knownWords().Dialogs.Recorded...)...)},
+		})
+	}
 	return profile, nil
 }

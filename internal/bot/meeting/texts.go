@@ -108,10 +108,10 @@ func (s *site) hideTexts(ctx context.Context, page Page, options TextOptions) er
 		fmt.Fprintf(&css, "%s { opacity: 0.001 !important; %s }\n", hidden.CSS, hidden.Style)
 	}
 	encoded, err := json.Marshal(css.String())
-	if err != nil {
-		return fmt.Errorf("hide texts: %w", err)
+	if err == nil {
+		err = page.Eval(ctx, hideScript+"("+string(encoded)+")", nil)
 	}
-	if err := page.Eval(ctx, hideScript+"("+string(encoded)+")", nil); err != nil {
+	if err != nil {
 		return fmt.Errorf("hide texts: %w", err)
 	}
 	return nil

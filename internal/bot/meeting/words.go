@@ -178,7 +178,9 @@ func parseWords(source string, data []byte) (*words, error) {
 			return nil, fmt.Errorf("words %s: line 1: the key %s is missing", source, key[1:])
 		}
 	}
-	parsed.badge = badgePattern(parsed.Badges)
+	// Badges are in parentheses at the end of a name, such as "(Host, me)".
+	one := `(?:` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(parsed.Badges, "\n")), "\n", "|") + `)`
+	parsed.badge = regexp.MustCompile(`(?i)\s*[(（]\s*` + one + `(?:\s*[,，、]\s*` + one + `)*\s*[)）]$`)
 	return parsed, nil
 }
 
@@ -204,21 +206,6 @@ func keysOf(data []byte) map[string]int {
 	_ = yaml.Unmarshal(data, &node) // it was decoded before
 	add(&node, "")
 	return lines
-}
-
-// addWords adds the candidates of words.yaml to the elements of a profile, after the profile's own, and the words of
-// recording notices to what stays in the picture, where the profile keeps any.
-func (p *Profile) addWords() {
-	for name, candidates := range knownWords().Candidates {
-		if _, defined := p.Elements[name]; defined {
-			p.Elements[name] = append(p.Elements[name], candidates...)
-		}
-	}
-	if len(p.Picture.Kept) > 0 {
-		p.Picture.Kept = append(p.Picture.Kept, Candidate{
-			CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: slices.Concat(slices.Concat(knownWords().Dialogs.Recorded...)...)},
-		})
-	}
 }
 
 // findPhrase returns the first text that says what phrases of a screen say.

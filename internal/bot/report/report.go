@@ -342,7 +342,15 @@ func (r *Report) NameOf(id string) string {
 
 // UpdatePlayed updates which participants' tiles play which tracks.
 func (r *Report) UpdatePlayed(tracks []meeting.TrackOwner) {
-	r.saveIfChanged(func() bool { return r.tracks.updatePlayed(tracks) })
+	r.saveIfChanged(func() (changed bool) {
+		x := &r.tracks
+		for _, played := range tracks {
+			if number, known := x.pageTrack[played.Track]; known && x.tracks[number].Kind == "" && x.owners[number].See(played.ParticipantID) {
+				x.tracks[number].PersonID, changed = x.owners[number].ID, true
+			}
+		}
+		return changed
+	})
 }
 
 // setPacked adds the final files and saves the report.

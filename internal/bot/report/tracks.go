@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"standin/internal/bot/ingest"
-	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/recording/build"
 )
@@ -85,17 +84,6 @@ func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bo
 			if x.pageTrack[part.TrackID] == number {
 				delete(x.pageTrack, part.TrackID)
 			}
-		}
-	}
-	return changed
-}
-
-// updatePlayed updates which participants' tiles play which tracks, and reports
-// whether an owner changed.
-func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {
-	for _, played := range tracks {
-		if number, known := x.pageTrack[played.Track]; known && x.tracks[number].Kind == "" && x.owners[number].See(played.ParticipantID) {
-			x.tracks[number].PersonID, changed = x.owners[number].ID, true
 		}
 	}
 	return changed

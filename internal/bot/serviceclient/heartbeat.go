@@ -91,7 +91,22 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string,
 	}
 	request, cancel := context.WithTimeout(request, wait+c.settings.Timeout)
 	defer cancel()
-	stats := c.stats()
+	recorded, uploaded := c.spool.SegmentBytes()
+	stats := ingest.Stats{
+		BytesRecorded:  recorded,
+		BytesUploaded:  uploaded,
+		EventsWaiting:  c.spool.Events.Waiting(),
+		RecordedMillis: c.recorded.Load(),
+		Roster:         c.roster.Load(),
+	}
+	if usage := c.usage.Load(); usage != nil {
+		stats.CoresUsed, stats.MemoryBytes = usage.Cores, usage.Memory
+	}
+	if c.delivering.Load() {
+		total, settled := c.spool.FinalBytes()
+		stats.FinalBytes = total
+		stats.FinalBytesSent = min(total, settled+c.uploads.sentBytes())
+	}
 	err = c.post(request, ingest.HeartbeatPath, query, ingest.Heartbeat{
 		JobID:     c.settings.JobID,
 		Attempt:   c.settings.Attempt,
@@ -112,27 +127,6 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string,
 	c.acks.remove(acked)
 	c.checkTermination(response.Reason, response.Status)
 	return response, c.receiveCommands(response.Commands), nil
-}
-
-// stats returns the statistics that a heartbeat carries.
-func (c *Client) stats() ingest.Stats {
-	recorded, uploaded := c.spool.SegmentBytes()
-	stats := ingest.Stats{
-		BytesRecorded:  recorded,
-		BytesUploaded:  uploaded,
-		EventsWaiting:  c.spool.Events.Waiting(),
-		RecordedMillis: c.recorded.Load(),
-		Roster:         c.roster.Load(),
-	}
-	if usage := c.usage.Load(); usage != nil {
-		stats.CoresUsed, stats.MemoryBytes = usage.Cores, usage.Memory
-	}
-	if c.delivering.Load() {
-		total, settled := c.spool.FinalBytes()
-		stats.FinalBytes = total
-		stats.FinalBytesSent = min(total, settled+c.uploads.sentBytes())
-	}
-	return stats
 }
 
 // pause separates heartbeats that the service does not hold, because it cannot

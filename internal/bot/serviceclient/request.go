@@ -152,26 +152,17 @@ func (c *Client) do(request *http.Request, limit int64) ([]byte, error) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
-	switch {
-	case response.StatusCode/100 != 2:
-		return nil, responseError(response, body)
-	case err != nil:
-		return nil, &unavailableError{err: fmt.Errorf("read the response: %w", err)}
-	case int64(len(body)) > limit:
-		return nil, &unavailableError{err: fmt.Errorf("the response has more than %d bytes", limit)}
-	}
-	return body, nil
-}
-
-// quotaExceeded is the error code of a message beyond a quota of the job. It is
-// never accepted later, whatever the status of the response.
-const quotaExceeded = "quota_exceeded"
-
-// responseError returns the error of a response. It is a refusal only with the
-// service's own error body: a proxy whose service is away also responds with
-// 404, and a bot must not leave its meeting for that.
-func responseError(response *http.Response, body []byte) error {
 	status := response.StatusCode
+	switch {
+	case status/100 == 2 && err != nil:
+		return nil, &unavailableError{err: fmt.Errorf("read the response: %w", err)}
+	case status/100 == 2 && int64(len(body)) > limit:
+		return nil, &unavailableError{err: fmt.Errorf("the response has more than %d bytes", limit)}
+	case status/100 == 2:
+		return body, nil
+	}
+	// It is a refusal only with the service's own error body: a proxy whose service is away also responds with
+	// 404, and a bot must not leave its meeting for that.
 	var content struct {
 		Error, Message string
 		Issues         []struct{ Path []any }
@@ -180,14 +171,18 @@ func responseError(response *http.Response, body []byte) error {
 		status == http.StatusTooEarly || status == http.StatusTooManyRequests
 	if json.Unmarshal(body, &content) == nil && (!temporary && content.Error != "" || content.Error == quotaExceeded) {
 		unknownJob := len(content.Issues) == 1 && len(content.Issues[0].Path) == 1 && content.Issues[0].Path[0] == "jobId"
-		return &RefusedError{Status: status, Code: content.Error, Message: content.Message, unknownJob: unknownJob}
+		return nil, &RefusedError{Status: status, Code: content.Error, Message: content.Message, unknownJob: unknownJob}
 	}
-	return &unavailableError{
+	return nil, &unavailableError{
 		retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter),
 		busy:       status == http.StatusTooManyRequests,
 		err:        fmt.Errorf("the service responded with status %d", status),
 	}
 }
+
+// quotaExceeded is the error code of a message beyond a quota of the job. It is
+// never accepted later, whatever the status of the response.
+const quotaExceeded = "quota_exceeded"
 
 func (c *Client) newBackoff() retry.Backoff {
 	return retry.Backoff{Min: c.settings.RetryMin, Max: c.settings.RetryMax}

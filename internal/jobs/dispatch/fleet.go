@@ -51,21 +51,13 @@ func NewFleetReader(s *store.Store, lease time.Duration, now func() time.Time) *
 }
 
 // Fleet returns the state of all nodes.
-func (r *FleetReader) Fleet(ctx context.Context) (Fleet, error) {
+func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	if now.Sub(r.last.ReadAt) < fleetAge && !now.Before(r.last.ReadAt) {
 		return r.last, nil
 	}
-	f, err := r.read(ctx, now)
-	if err == nil {
-		r.last = f
-	}
-	return f, err
-}
-
-func (r *FleetReader) read(ctx context.Context, now time.Time) (f Fleet, err error) {
 	f.ReadAt = now
 	if f.Jobs, err = r.store.CountActive(ctx); err != nil {
 		return f, err
@@ -88,6 +80,9 @@ func (r *FleetReader) read(ctx context.Context, now time.Time) (f Fleet, err err
 	oldest, found, err := r.store.OldestHeartbeat(ctx)
 	if found {
 		f.OldestHeartbeat = max(0, now.Sub(oldest))
+	}
+	if err == nil {
+		r.last = f
 	}
 	return f, err
 }

@@ -151,8 +151,22 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		return result, err
 	}
 	if result.To.Terminal() {
-		if err := c.settleCommands(ctx); err != nil {
-			return result, err
+		// The commands that wait get an outcome. The bot has left the meeting, or will.
+		var waiting []ingest.Command
+		if c.HasCommands {
+			var err error
+			if waiting, err = c.tx.PendingCommands(ctx, c.ID); err != nil {
+				return result, err
+			}
+		}
+		for _, command := range waiting {
+			failure := "the job has ended: it is " + string(c.Status)
+			if command.Kind == ingest.LeaveCall {
+				failure = ""
+			}
+			if _, err := c.settleCommand(ctx, command.ID, failure); err != nil {
+				return result, err
+			}
 		}
 		c.Ended = true
 	}
@@ -393,28 +407,6 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 		return true, err
 	}
 	return true, c.emit(ctx, webhook.CommandOutcome(c.Job, id, kind, failure), consumer.CommandEvent)
-}
-
-// settleCommands gives the commands an outcome that wait when the job ends. The bot
-// has left the meeting by then, or will.
-func (c *Change) settleCommands(ctx context.Context) error {
-	if !c.HasCommands {
-		return nil
-	}
-	waiting, err := c.tx.PendingCommands(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, command := range waiting {
-		failure := "the job has ended: it is " + string(c.Status)
-		if command.Kind == ingest.LeaveCall {
-			failure = ""
-		}
-		if _, err := c.settleCommand(ctx, command.ID, failure); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // MediaStored records how much of a recording is in storage.

@@ -149,7 +149,19 @@ func (c *Change) applyFromBot(
 	if data.EndReason == ingest.EndRevoked {
 		c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, byPlatform
 	}
-	c.scheduleAfterEvent()
+	// When the dispatcher looks at the job next. A dispatcher that has leased the job sets the time itself.
+	switch {
+	case c.Status == job.Completed || c.Status == job.Failed:
+		c.WakeAt, c.Lease = c.Now, "" // to be cleaned up; a running task has nothing left to decide
+	case c.Lease == "" && c.BotLost != "":
+		c.WakeAt = c.Now // for another attempt
+	case c.Lease == "" && c.Status == job.Finalizing && c.Attempt > 0:
+		c.WakeAt = c.Now // only the service has what earlier attempts recorded
+	case c.Lease == "" && c.Status == job.Cancelled && c.ManifestURI != "":
+		c.WakeAt = c.Now // to be cleaned up, however late the manifest came
+	case c.Lease == "" && c.WakeAt.After(c.Now.Add(eventDelay)): // never later, however often a bot reports something
+		c.WakeAt = c.Now.Add(eventDelay)
+	}
 	if current, err := from.current(); err == nil {
 		return result, c.emitFromBot(ctx, current, e.Kind, data)
 	}
@@ -168,21 +180,4 @@ func (c *Change) emitFromBot(ctx context.Context, _ currentBot, kind job.Trigger
 		return c.Emit(ctx, webhook.Output(c.Job, ingest.OutputStates[kind], data))
 	}
 	return nil
-}
-
-// scheduleAfterEvent sets when the dispatcher looks at the job after a bot's
-// event. A dispatcher that has leased the job sets the time itself.
-func (c *Change) scheduleAfterEvent() {
-	switch {
-	case c.Status == job.Completed || c.Status == job.Failed:
-		c.WakeAt, c.Lease = c.Now, "" // to be cleaned up; a running task has nothing left to decide
-	case c.Lease == "" && c.BotLost != "":
-		c.WakeAt = c.Now // for another attempt
-	case c.Lease == "" && c.Status == job.Finalizing && c.Attempt > 0:
-		c.WakeAt = c.Now // only the service has what earlier attempts recorded
-	case c.Lease == "" && c.Status == job.Cancelled && c.ManifestURI != "":
-		c.WakeAt = c.Now // to be cleaned up, however late the manifest came
-	case c.Lease == "" && c.WakeAt.After(c.Now.Add(eventDelay)): // never later, however often a bot reports something
-		c.WakeAt = c.Now.Add(eventDelay)
-	}
 }

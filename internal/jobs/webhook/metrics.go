@@ -35,16 +35,6 @@ func newMetrics() *metrics {
 	return m
 }
 
-// count counts a try.
-func (m *metrics) count(try Try, verdict Verdict) {
-	class := "none"
-	if try.StatusCode != 0 {
-		class = strconv.Itoa(try.StatusCode/100) + "xx"
-	}
-	m.tries.WithLabelValues(string(verdict.Outcome), class).Inc()
-	m.latency.WithLabelValues(strconv.FormatBool(try.StatusCode != 0)).Observe(try.Latency.Seconds())
-}
-
 // Collectors returns the metrics of the sender, for registration: tries, their
 // latency, how many are in flight, and the backlog of the outbox.
 func (s *Sender) Collectors() []prometheus.Collector {

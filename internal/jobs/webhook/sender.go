@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -200,7 +201,12 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 		return
 	}
 	verdict := s.settings.Schedule.decide(try, c.Delivery, s.settings.Now(), rand.Float64())
-	s.metrics.count(try, verdict)
+	class := "none"
+	if try.StatusCode != 0 {
+		class = strconv.Itoa(try.StatusCode/100) + "xx"
+	}
+	s.metrics.tries.WithLabelValues(string(verdict.Outcome), class).Inc()
+	s.metrics.latency.WithLabelValues(strconv.FormatBool(try.StatusCode != 0)).Observe(try.Latency.Seconds())
 	if s.settings.Tracer != nil && c.JobID != uuid.Nil {
 		s.settings.Tracer.TryEnded(c.Delivery, try, verdict)
 	}
