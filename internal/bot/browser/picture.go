@@ -87,8 +87,7 @@ func (p *Page) Screencast(ctx context.Context, width, height, rate int, frame fu
 			abandonEvents(frames, stopListening)
 			return err
 		}
-		pace := time.NewTicker(time.Second / time.Duration(rate))
-		defer pace.Stop()
+		pace := time.Tick(time.Second / time.Duration(rate))
 		for event, err := range frames {
 			if err == nil {
 				err = frame(event.Data)
@@ -97,7 +96,7 @@ func (p *Page) Screencast(ctx context.Context, width, height, rate int, frame fu
 				return err
 			}
 			select {
-			case <-pace.C:
+			case <-pace:
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -65,7 +65,32 @@ func (t *tracker) update(lines []meeting.CaptionLine, speaker string, at time.Ti
 	if len(lines) == 0 {
 		return // the page hides captions while nobody speaks
 	}
-	matched, used := t.match(lines, at)
+	// The utterances of lines that the page already showed. That of another line is nil.
+	matched, used := make([]*utterance, len(lines)), make(map[*utterance]bool)
+	match := func(i int, u *utterance, is func(*utterance, meeting.CaptionLine) bool) {
+		if matched[i] == nil && u != nil && !used[u] && is(u, lines[i]) {
+			matched[i], used[u] = u, true
+		}
+	}
+	// Unchanged lines come first, in any element but in their order: the element of
+	// one may now show a similar line.
+	for i, line := range lines {
+		match(i, t.byElement[line.Element], (*utterance).shows)
+	}
+	last := 0
+	for i := range lines {
+		for _, u := range t.recent {
+			if u.number > last && t.inElement[u] {
+				match(i, u, (*utterance).shows)
+			}
+		}
+		if matched[i] != nil {
+			last = matched[i].number
+		}
+	}
+	for i, line := range lines {
+		match(i, t.byElement[line.Element], func(u *utterance, line meeting.CaptionLine) bool { return u.continues(line, at) })
+	}
 	byElement := make(map[int]*utterance, len(lines))
 	for i, line := range lines {
 		u := matched[i]
@@ -95,37 +120,6 @@ func (t *tracker) update(lines []meeting.CaptionLine, speaker string, at time.Ti
 		byElement[line.Element] = u
 	}
 	t.byElement, t.inElement = byElement, used
-}
-
-// match returns the utterances of lines that the page already showed, and the set of
-// them. The utterance of another line is nil.
-func (t *tracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*utterance, used map[*utterance]bool) {
-	matched, used = make([]*utterance, len(lines)), make(map[*utterance]bool)
-	match := func(i int, u *utterance, is func(*utterance, meeting.CaptionLine) bool) {
-		if matched[i] == nil && u != nil && !used[u] && is(u, lines[i]) {
-			matched[i], used[u] = u, true
-		}
-	}
-	// Unchanged lines come first, in any element but in their order: the element of
-	// one may now show a similar line.
-	for i, line := range lines {
-		match(i, t.byElement[line.Element], (*utterance).shows)
-	}
-	last := 0
-	for i := range lines {
-		for _, u := range t.recent {
-			if u.number > last && t.inElement[u] {
-				match(i, u, (*utterance).shows)
-			}
-		}
-		if matched[i] != nil {
-			last = matched[i].number
-		}
-	}
-	for i, line := range lines {
-		match(i, t.byElement[line.Element], func(u *utterance, line meeting.CaptionLine) bool { return u.continues(line, at) })
-	}
-	return matched, used
 }
 
 // shows reports whether a line is the utterance as it was last shown.

@@ -79,7 +79,7 @@ func (s *site) toggleChat(ctx context.Context, page Page, action string, done fu
 // sendPart sends one message and waits until the page accepts it and empties
 // the input.
 func (s *site) sendPart(ctx context.Context, page Page, part string) error {
-	if err := page.PasteInto(ctx, s.probe.element(chatInput), chatInput, part); err != nil {
+	if err := page.PasteInto(ctx, s.probe.find(chatInput), chatInput, part); err != nil {
 		return err
 	}
 	if err := pressKey(ctx, page, "Enter", browser.KeyEnter); err != nil {

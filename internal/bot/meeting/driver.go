@@ -80,7 +80,7 @@ func (d driver) press(ctx context.Context, page Page, element string) error {
 
 // click clicks an element.
 func (d driver) click(ctx context.Context, page Page, element string) error {
-	return page.ClickElement(ctx, d.probe.element(element))
+	return page.ClickElement(ctx, d.probe.find(element))
 }
 
 // clickScript clicks the element that an expression yields.

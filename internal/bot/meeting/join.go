@@ -72,9 +72,9 @@ func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) 
 		return s.press(ctx, page, next.element)
 	case stepClick:
 		s.visit.request(now)
-		return clickScript(ctx, page, next.element, s.probe.element(next.element))
+		return clickScript(ctx, page, next.element, s.probe.find(next.element))
 	case stepType:
-		return page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
+		return page.TypeInto(ctx, s.probe.find(next.element), next.element, next.text)
 	case stepEnter:
 		return pressKey(ctx, page, "Enter", browser.KeyEnter)
 	case stepReload:

@@ -79,7 +79,7 @@ func makeProbe(profile string) probe {
 // profile, or null.
 func (p *Profile) ElementExpression(name string) (string, error) {
 	probe, err := newProbe(p)
-	return probe.element(name), err
+	return probe.find(name), err
 }
 
 // Snapshot reads a page.
@@ -119,9 +119,6 @@ func (p probe) eval(ctx context.Context, page Page, arguments string, inMeeting 
 	}
 	return *snapshot, nil
 }
-
-// element returns the expression that yields an element of the profile.
-func (p probe) element(name string) string { return p.find(name) }
 
 // find returns the expression that yields what wanted describes to the script.
 func (p probe) find(wanted any) string {

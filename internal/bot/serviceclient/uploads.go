@@ -72,45 +72,34 @@ func (c *Client) uploadFiles(ctx context.Context) error {
 func (c *Client) claimFile(ctx context.Context) (name string, ok bool) {
 	for {
 		changed := c.spool.Changed()
-		name, ok, wait := c.uploads.claim(c.spool)
+		wait := time.Hour // at most
+		c.uploads.mutex.Lock()
+		name, ok := c.spool.NextFile(func(name string) bool {
+			if c.uploads.active[name] {
+				return false
+			}
+			if failing := c.uploads.failing[name]; failing != nil {
+				if left := time.Until(failing.retryAt); left > 0 {
+					wait = min(wait, left)
+					return false
+				}
+			}
+			return true
+		})
+		if ok {
+			c.uploads.active[name] = true
+		}
+		c.uploads.mutex.Unlock()
 		if ok {
 			return name, ctx.Err() == nil
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
 			return "", false
 		}
 	}
-}
-
-// claim claims the first file that may be uploaded now. If there is none, it
-// returns how long to wait at most.
-func (u *uploads) claim(from *spool.Spool) (name string, ok bool, wait time.Duration) {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	wait = time.Hour
-	name, ok = from.NextFile(func(name string) bool {
-		if u.active[name] {
-			return false
-		}
-		if failing := u.failing[name]; failing != nil {
-			if left := time.Until(failing.retryAt); left > 0 {
-				wait = min(wait, left)
-				return false
-			}
-		}
-		return true
-	})
-	if ok {
-		u.active[name] = true
-	}
-	return name, ok, wait
 }
 
 func (u *uploads) release(name string) {

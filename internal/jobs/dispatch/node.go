@@ -61,8 +61,7 @@ func (d *Dispatcher) joinFleet(ctx context.Context) error {
 // ends. A node that was away longer than a lease stops the bots that another
 // node has replaced.
 func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
-	ticker := time.NewTicker(d.Lease / 6)
-	defer ticker.Stop()
+	next := time.Tick(d.Lease / 6)
 	last := time.Now()
 	for {
 		err := d.sendHeartbeat(ctx)
@@ -87,7 +86,7 @@ func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 			d.recordUsage(ctx)
 		}
 		select {
-		case <-ticker.C:
+		case <-next:
 		case <-ctx.Done():
 			return
 		}

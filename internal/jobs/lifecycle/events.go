@@ -145,8 +145,37 @@ func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID, prepare
 			if meetings, err = prepare(ctx, tx); err != nil {
 				return err
 			}
-			if err := settleTogether(ctx, tx, i.Jobs, meetings, limit); err != nil || after == nil {
-				return err
+			for _, m := range meetings {
+				m.service, m.tx, m.limit = i.Jobs, tx, limit
+				if m.events, err = tx.MeetingEvents(ctx, m.Meeting); err != nil {
+					return err
+				}
+			}
+			// Those that want a bot come first, so that a job goes over to them before another event gives it up.
+			slices.SortStableFunc(meetings, func(a, b *meeting) int {
+				_, wanted, _ := calendarsync.Decide(a.events)
+				_, other, _ := calendarsync.Decide(b.events)
+				switch {
+				case wanted == other:
+					return 0
+				case wanted:
+					return -1
+				}
+				return 1
+			})
+			for _, m := range meetings {
+				before := slices.Clone(m.events)
+				if err := m.settle(ctx); err != nil {
+					return err
+				}
+				for n, e := range m.events {
+					if err := errors.Join(tx.SettleEvent(ctx, e), m.report(ctx, before[n], e)); err != nil {
+						return err
+					}
+				}
+			}
+			if after == nil {
+				return nil
 			}
 			return after(ctx, tx, meetings)
 		})
@@ -173,40 +202,6 @@ func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID, prepare
 		}
 		prepare, after = given(others), nil
 	}
-}
-
-// settleTogether settles meetings in one transaction: those that want a bot first, so that a job
-// goes over to them before another event gives it up.
-func settleTogether(ctx context.Context, tx *store.Tx, jobs *Service, meetings []*meeting, limit int) (err error) {
-	for _, m := range meetings {
-		m.service, m.tx, m.limit = jobs, tx, limit
-		if m.events, err = tx.MeetingEvents(ctx, m.Meeting); err != nil {
-			return err
-		}
-	}
-	slices.SortStableFunc(meetings, func(a, b *meeting) int {
-		_, wanted, _ := calendarsync.Decide(a.events)
-		_, other, _ := calendarsync.Decide(b.events)
-		switch {
-		case wanted == other:
-			return 0
-		case wanted:
-			return -1
-		}
-		return 1
-	})
-	for _, m := range meetings {
-		before := slices.Clone(m.events)
-		if err := m.settle(ctx); err != nil {
-			return err
-		}
-		for n, e := range m.events {
-			if err := errors.Join(tx.SettleEvent(ctx, e), m.report(ctx, before[n], e)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // report emits what became of an event of a calendar.
@@ -238,15 +233,4 @@ func tellOfEvent(ctx context.Context, tx *store.Tx, consumer uuid.UUID, name str
 		told.JobID = &e.JobID
 	}
 	return webhook.InsertForConsumer(ctx, tx, consumer, webhook.CalendarChanged(name, told), now)
-}
-
-// withinLimit reports whether the free tier allows one more job.
-func (m *meeting) withinLimit(ctx context.Context) (bool, error) {
-	if m.limit == 0 {
-		return true, nil
-	}
-	now := m.service.Now().UTC()
-	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	count, err := m.tx.CountEventJobs(ctx, m.ConsumerID, month, month.AddDate(0, 1, 0))
-	return count < m.limit, err
 }

@@ -138,9 +138,15 @@ func (m *meeting) attend(ctx context.Context, current *Change) error {
 	if err != nil {
 		return err
 	}
-	allowed, err := m.withinLimit(ctx)
-	if err != nil {
-		return err
+	allowed := m.limit == 0
+	if !allowed {
+		now := m.service.Now().UTC()
+		month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+		count, err := m.tx.CountEventJobs(ctx, m.ConsumerID, month, month.AddDate(0, 1, 0))
+		if err != nil {
+			return err
+		}
+		allowed = count < m.limit
 	}
 	others, err := m.wishes(ctx, own.ID)
 	if err != nil {

@@ -41,12 +41,11 @@ func (s *Service) Heartbeat(
 	notified, stop := s.hub.listen(bot)
 	defer stop()
 	response, err := s.recordHeartbeat(ctx, bot, beat)
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
+	deadline := time.After(wait)
 	for err == nil && len(response.Commands) == 0 && wait > 0 {
 		select {
 		case <-notified:
-		case <-deadline.C:
+		case <-deadline:
 			wait = 0
 		case <-ctx.Done():
 			wait = 0

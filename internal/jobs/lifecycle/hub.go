@@ -42,14 +42,6 @@ type listener struct {
 	notified retry.Signal
 }
 
-// newHub starts a hub, which polls until stop is called.
-func newHub(s *store.Store) *hub {
-	ctx, stop := context.WithCancel(context.Background())
-	h := &hub{store: s, stop: stop, listeners: make(map[uuid.UUID]map[*listener]struct{})}
-	h.polled.Go(func() { h.poll(ctx) })
-	return h
-}
-
 // listen returns a channel that receives a value after notify is called for the
 // job, or when polling finds a command for the bot of the attempt, and a function
 // to stop listening. Notifications that were not received yet are merged into one.

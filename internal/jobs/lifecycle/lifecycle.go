@@ -65,7 +65,12 @@ type Service struct {
 
 // New starts a Service, which Close stops.
 func New(settings Settings) *Service {
-	return &Service{Settings: settings, hub: newHub(settings.Store)}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Service{Settings: settings, hub: &hub{
+		store: settings.Store, stop: stop, listeners: make(map[uuid.UUID]map[*listener]struct{}),
+	}}
+	s.hub.polled.Go(func() { s.hub.poll(ctx) })
+	return s
 }
 
 // Close waits for deletions and stops the Service.

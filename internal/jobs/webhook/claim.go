@@ -62,8 +62,20 @@ func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []D
 		if claim.Admit != nil {
 			c.admit = claim.Admit()
 		}
-		if due, err = c.expire(ctx, tx, due); err != nil {
-			return err
+		// Deliveries that have waited for a dead endpoint for too long fail first, so that none of them is tried as a probe.
+		var expired []string
+		due = slices.DeleteFunc(due, func(d DueDelivery) bool {
+			// As long as all tries of the schedule take. A delivery that is sent again has failed no try yet.
+			tooOld := claim.MaxAge > 0 && d.EmittedAt.Before(claim.Now.Add(-claim.MaxAge)) && (d.Attempt == 0 || d.Failures > 0)
+			if d.Dead && tooOld {
+				expired = append(expired, d.ID)
+			}
+			return d.Dead && tooOld
+		})
+		if len(expired) > 0 {
+			if err := tx.ExpireDeliveries(ctx, expired, claim.Now); err != nil {
+				return err
+			}
 		}
 		for _, d := range due {
 			if err := c.examine(ctx, tx, d); err != nil {
@@ -84,25 +96,6 @@ type claimBatch struct {
 	admit    AdmitFunc
 	taken    []Delivery
 	deferred []Deferral
-}
-
-// expire fails the deliveries that have waited for a dead endpoint for too long, and
-// returns the others. It comes first, so that none of them is tried as a probe.
-func (c *claimBatch) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) (rest []DueDelivery, err error) {
-	var expired []string
-	for _, d := range due {
-		// As long as all tries of the schedule take. A delivery that is sent again has failed no try yet.
-		tooOld := c.MaxAge > 0 && d.EmittedAt.Before(c.Now.Add(-c.MaxAge)) && (d.Attempt == 0 || d.Failures > 0)
-		if d.Dead && tooOld {
-			expired = append(expired, d.ID)
-		} else {
-			rest = append(rest, d)
-		}
-	}
-	if len(expired) == 0 {
-		return rest, nil
-	}
-	return rest, tx.ExpireDeliveries(ctx, expired, c.Now)
 }
 
 // examine decides about a due delivery.

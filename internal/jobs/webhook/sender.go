@@ -197,7 +197,12 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 	}
 	if !tried {
 		s.endpoints.finish(c, outcome{})
-		s.release(ctx, c.Delivery)
+		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer cancel()
+		if err := s.outbox.ReleaseDelivery(releasing, c.Delivery); err != nil {
+			s.settings.Log.Error("cannot release a claimed delivery; it is retried when its lease ends", "delivery", c.ID, "error", err)
+		}
+		s.Wake()
 		return
 	}
 	verdict := s.settings.Schedule.decide(try, c.Delivery, s.settings.Now(), rand.Float64())
@@ -214,14 +219,4 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 	s.record(ctx, Result{
 		Delivery: c.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
 	})
-}
-
-// release returns a claimed delivery to the outbox, even when ctx is done.
-func (s *Sender) release(ctx context.Context, d Delivery) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	if err := s.outbox.ReleaseDelivery(ctx, d); err != nil {
-		s.settings.Log.Error("cannot release a claimed delivery; it is retried when its lease ends", "delivery", d.ID, "error", err)
-	}
-	s.Wake()
 }

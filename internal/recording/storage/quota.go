@@ -45,10 +45,6 @@ type uploadCount struct {
 	countedAt        time.Time
 }
 
-func (c *uploadCount) fits(size int64, quota recording.UploadQuota) bool {
-	return c.stored.Files+c.reserved.Files < quota.Files && c.stored.Bytes+c.reserved.Bytes+size <= quota.Bytes
-}
-
 // inShare reports whether one more file is within the share of this node.
 func (c *uploadCount) inShare(size int64, quota recording.UploadQuota) bool {
 	files := c.stored.Files + c.reserved.Files + 1 - c.counted.Files
@@ -108,7 +104,7 @@ func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota recording.Uplo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	job := c.jobs[jobID]
-	if job == nil || !job.fits(size, quota) {
+	if job == nil || job.stored.Files+job.reserved.Files >= quota.Files || job.stored.Bytes+job.reserved.Bytes+size > quota.Bytes {
 		return nil, job == nil || time.Since(job.countedAt) > recountInterval
 	}
 	if !justCounted && !job.inShare(size, quota) {

@@ -267,8 +267,7 @@ func (c connection) reason(err error, messages <-chan received) error {
 	if err == nil {
 		return nil
 	}
-	wait := time.NewTimer(reasonTimeout)
-	defer wait.Stop()
+	late := time.After(reasonTimeout)
 	for {
 		select {
 		case got := <-messages:
@@ -278,7 +277,7 @@ func (c connection) reason(err error, messages <-chan received) error {
 			if got.err != nil {
 				return err
 			}
-		case <-wait.C:
+		case <-late:
 			return err
 		}
 	}

@@ -96,7 +96,14 @@ func (u *Utterances) add(atMs int64, pcm []byte) []Audio {
 		if loud < minLoudFrames {
 			return nil
 		}
-		u.begin(atMs + frameMs)
+		u.number++
+		u.speaking, u.loudest, u.quietMs, u.piece = true, 0, 0, nil
+		u.startMs = atMs + frameMs - int64(len(u.recent))*frameMs
+		for _, f := range u.recent {
+			u.piece = append(u.piece, f.pcm...)
+			u.hear(f.level)
+		}
+		u.recent = nil
 	} else {
 		u.piece = append(u.piece, pcm...)
 		u.hear(level)
@@ -110,18 +117,6 @@ func (u *Utterances) add(atMs int64, pcm []byte) []Audio {
 		return []Audio{u.take(false)}
 	}
 	return nil
-}
-
-// begin begins an utterance with the recent frames, which end at a time.
-func (u *Utterances) begin(endMs int64) {
-	u.number++
-	u.speaking, u.loudest, u.quietMs, u.piece = true, 0, 0, nil
-	u.startMs = endMs - int64(len(u.recent))*frameMs
-	for _, f := range u.recent {
-		u.piece = append(u.piece, f.pcm...)
-		u.hear(f.level)
-	}
-	u.recent = nil
 }
 
 func (u *Utterances) hear(level float64) {
