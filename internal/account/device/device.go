@@ -141,11 +141,17 @@ func New(settings Settings) *Flows {
 // group of addresses. agent is the client's User-Agent, which the page shows.
 // It returns a *FullError when too many flows are open.
 func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, error) {
+	printable := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, agent)
 	nonce := account.NewToken()
 	now := f.Now().UTC().Truncate(time.Millisecond) // the precision of the database
 	record := Record{
-		NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now,
-		ExpiresAt: now.Add(Lifetime),
+		NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: strings.TrimSpace(printable[:min(len(printable), maxAgent)]),
+		CreatedAt: now, ExpiresAt: now.Add(Lifetime),
 	}
 	if err := f.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("start a device flow: %w", err)
@@ -160,17 +166,6 @@ func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, er
 
 // maxAgent is the maximum length of a stored User-Agent, in bytes.
 const maxAgent = 200
-
-// printableAgent returns the printable ASCII characters of a User-Agent.
-func printableAgent(agent string) string {
-	printable := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, agent)
-	return strings.TrimSpace(printable[:min(len(printable), maxAgent)])
-}
 
 // find returns the nonce's flow; false if there is none.
 func (f *Flows) find(ctx context.Context, nonce string) (record Record, ok bool, err error) {

@@ -172,8 +172,14 @@ func (b *Browser) supervise(lifetime, root context.Context, p *process) {
 		cause = errors.New(p.command.ProcessState.String())
 	case <-b.options.display.ended():
 	case <-chromedp.FromContext(root).Browser.LostConnection:
-		if failure := p.relay.failure(); failure != nil {
-			cause = failure
+		var limit *ResourceError // that the browser's messages exceeded
+		select {
+		case <-p.relay.done:
+			errors.As(p.relay.err, &limit)
+		default:
+		}
+		if limit != nil {
+			cause = limit
 			break
 		}
 		select {

@@ -44,17 +44,6 @@ func (p *Page) AnswerNavigation(answer func(ctx context.Context, address string)
 	p.guard.answer = answer
 }
 
-// answerTo returns the document of an address that needs no request; false for others.
-func (g *guard) answerTo(ctx context.Context, address string) (string, bool) {
-	g.mutex.Lock()
-	answer := g.answer
-	g.mutex.Unlock()
-	if answer == nil {
-		return "", false
-	}
-	return answer(ctx, address)
-}
-
 // check returns and records a *NavigationBlockedError if the page is not allowed
 // to open the address.
 func (g *guard) check(address string) error {
@@ -111,7 +100,12 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 			main := request.FrameID == cdp.FrameID(p.session.TargetID)
 			document, answered := "", false
 			if main {
-				document, answered = p.guard.answerTo(listening, request.Request.URL)
+				p.guard.mutex.Lock()
+				answer := p.guard.answer
+				p.guard.mutex.Unlock()
+				if answer != nil {
+					document, answered = answer(listening, request.Request.URL)
+				}
 			}
 			switch {
 			case answered:

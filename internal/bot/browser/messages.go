@@ -63,19 +63,6 @@ func (r *messageRelay) close() {
 	<-r.done
 }
 
-// failure returns a *ResourceError if a message was too long.
-func (r *messageRelay) failure() error {
-	select {
-	case <-r.done:
-		var limit *ResourceError
-		if errors.As(r.err, &limit) {
-			return limit
-		}
-	default:
-	}
-	return nil
-}
-
 // copyMessages copies messages, which end with a zero byte.
 func copyMessages(to io.Writer, from io.Reader) error {
 	buffer := make([]byte, 64<<10)

@@ -164,3 +164,6 @@ type step struct {
 	text     string // text to type
 	evidence string // why joining cannot succeed, where no screen shows it
 }
+
+// pressStep returns the step that presses an element.
+func pressStep(element string) step { return step{kind: stepPress, element: element} }

@@ -72,7 +72,7 @@ func (j *joinSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
 			if element == joinInDialog {
 				j.pressedAt = now
 			}
-			return step{kind: stepPress, element: element}
+			return pressStep(element)
 		}
 	}
 	for _, decide := range []func(Snapshot, time.Time) (step, bool){j.passLauncher, j.typeName, j.typePasscode, j.setDevices} {
@@ -111,7 +111,7 @@ func (j *joinSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
 	if button.Covered || j.presses > mousePresses {
 		return step{kind: stepClick, element: joinButton}
 	}
-	return step{kind: stepPress, element: joinButton}
+	return pressStep(joinButton)
 }
 
 // passLauncher continues in the browser. The link for it may appear only after
@@ -124,7 +124,7 @@ func (j *joinSteps) passLauncher(snapshot Snapshot, now time.Time) (step, bool) 
 	for _, element := range []string{useBrowser, launchApp} {
 		visible = visible || snapshot.Visible(element)
 		if snapshot.clickable(element) && j.tryPaced(element, now) {
-			return step{kind: stepPress, element: element}, true
+			return pressStep(element), true
 		}
 	}
 	return step{kind: stepWait}, visible
@@ -166,7 +166,7 @@ func (j *joinSteps) typePasscode(snapshot Snapshot, now time.Time) (step, bool) 
 	j.submits++
 	switch {
 	case snapshot.clickable(passcodeSubmit):
-		return step{kind: stepPress, element: passcodeSubmit}, true
+		return pressStep(passcodeSubmit), true
 	default:
 		return step{kind: stepEnter}, true
 	}
@@ -188,7 +188,7 @@ func (j *joinSteps) setDevices(snapshot Snapshot, now time.Time) (step, bool) {
 			slow = true
 		default:
 			j.tries[element]++
-			return step{kind: stepPress, element: element}, true
+			return pressStep(element), true
 		}
 	}
 	return step{kind: stepWait}, slow

@@ -19,7 +19,10 @@ const announceTime = time.Second
 func (s *site) Leave(ctx context.Context, page Page) error {
 	var progress leaveSteps
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
-		screen := s.profile.classify(snapshot, s.visit.history()).screen
+		s.visit.mu.Lock()
+		past := s.visit.past
+		s.visit.mu.Unlock()
+		screen := s.profile.classify(snapshot, past).screen
 		switch next := progress.next(snapshot, screen, time.Now()); next.kind {
 		case stepDone:
 			return true, nil
@@ -65,7 +68,7 @@ func (l *leaveSteps) next(snapshot Snapshot, screen Screen, now time.Time) step 
 			return step{kind: stepWait}
 		}
 		l.pressedAt = now
-		return step{kind: stepPress, element: element}
+		return pressStep(element)
 	}
 	switch {
 	case l.pressedAt.IsZero():

@@ -29,7 +29,21 @@ func (s *site) ReadPeople(ctx context.Context, page Page) error {
 	if err := s.hideTexts(ctx, page, s.shown); err != nil {
 		return err
 	}
-	opened, err := s.openPeople(ctx, page)
+	waiting, stop := context.WithTimeout(ctx, peopleOpenTimeout)
+	defer stop()
+	opened := false // by the bot
+	err := s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+		switch {
+		case len(snapshot.Rows) > 0:
+			return true, nil
+		case opened:
+			return false, nil // it loads
+		case snapshot.present(peopleButton):
+			opened = true
+			return false, s.clickAnywhere(waiting, page, peopleButton)
+		}
+		return false, nil
+	})
 	var rows []RosterEntry
 	if err == nil {
 		rows, err = s.scrollPeople(ctx, page)
@@ -51,25 +65,6 @@ func (s *site) ReadPeople(ctx context.Context, page Page) error {
 
 // errPeopleClosed is the error of a list of people that others closed.
 var errPeopleClosed = errors.New("the list closed while it was read")
-
-// openPeople shows the list of people. opened reports whether it was closed before.
-func (s *site) openPeople(ctx context.Context, page Page) (opened bool, err error) {
-	waiting, cancel := context.WithTimeout(ctx, peopleOpenTimeout)
-	defer cancel()
-	err = s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
-		switch {
-		case len(snapshot.Rows) > 0:
-			return true, nil
-		case opened:
-			return false, nil // it loads
-		case snapshot.present(peopleButton):
-			opened = true
-			return false, s.clickAnywhere(waiting, page, peopleButton)
-		}
-		return false, nil
-	})
-	return opened, err
-}
 
 // clickAnywhere clicks an element by script, also one in a hidden toolbar, which stays
 // hidden.

@@ -128,7 +128,7 @@ func (r *requestSteps) next(snapshot Snapshot, answered bool, now time.Time) ste
 		}
 		r.pressedAt[element] = now
 		r.requested = r.requested || element == requestPermission
-		return step{kind: stepPress, element: element}
+		return pressStep(element)
 	}
 	return step{kind: stepReveal}
 }

@@ -97,13 +97,13 @@ func (p *pinSteps) next(snapshot Snapshot, entry RosterEntry, found bool, now ti
 		return step{kind: stepFail}
 	case snapshot.clickable(pinItem):
 		p.pressedAt, p.pinned = now, true
-		return step{kind: stepPress, element: pinItem}
+		return pressStep(pinItem)
 	case shows(controlPin):
 		p.pressedAt, p.pinned = now, true
-		return step{kind: stepPress, element: controlPin}
+		return pressStep(controlPin)
 	case shows(controlMenu):
 		p.pressedAt = now
-		return step{kind: stepPress, element: controlMenu}
+		return pressStep(controlMenu)
 	}
 	return step{kind: stepReveal}
 }

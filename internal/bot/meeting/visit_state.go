@@ -84,13 +84,6 @@ func (v *visitState) setName(name string) {
 	v.past.OwnName = name
 }
 
-// history returns what earlier snapshots established.
-func (v *visitState) history() History {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.past
-}
-
 // inMeeting reports whether the last snapshot showed the meeting beyond doubt.
 func (v *visitState) inMeeting() bool {
 	v.mu.Lock()

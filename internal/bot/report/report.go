@@ -386,7 +386,15 @@ func (r *Report) Save() error {
 
 func (r *Report) saveLocked() error {
 	r.content.SavedAt = r.clock.Convert(time.Now())
-	r.content.People, r.content.Speech, r.content.AudioTracks = nil, alignSpeech(r.roster.speech, r.sound), r.tracks.tracks
+	// Marks of who speaks move to when the sound begins and ends.
+	speech := slices.Clone(r.roster.speech)
+	for i, one := range speech {
+		from, to := nearestChange(r.sound, true, one.From), nearestChange(r.sound, false, one.To)
+		if to.After(from) {
+			speech[i].From, speech[i].To = from, to
+		}
+	}
+	r.content.People, r.content.Speech, r.content.AudioTracks = nil, speech, r.tracks.tracks
 	for _, id := range r.roster.ids {
 		r.content.People = append(r.content.People, r.roster.byID[id].Person)
 	}

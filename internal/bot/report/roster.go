@@ -80,7 +80,16 @@ func (r *roster) update(participants []meeting.Participant, sources []meeting.Sp
 			p.Name = seen.Name
 		}
 		changed = changed || !known || renamed || !p.LeftAt.IsZero()
-		r.updateSpeech(p, seen.Speaking, now)
+		switch {
+		case seen.Speaking && !p.speaking:
+			p.speaking, p.pausing, p.from, p.to = true, false, between(p.seenAt, now), now
+		case seen.Speaking:
+			p.pausing, p.to = false, now
+		case p.speaking && !p.pausing && now.Sub(p.to) <= maxMarkInterval:
+			p.pausing, p.to = true, between(p.to, now)
+		case p.speaking && now.Sub(p.to) > maxSpeechPause:
+			r.endSpeech(p)
+		}
 		p.seenAt, p.LeftAt = now, time.Time{}
 	}
 	for _, id := range r.ids {
@@ -91,20 +100,6 @@ func (r *roster) update(participants []meeting.Participant, sources []meeting.Sp
 		}
 	}
 	return changed
-}
-
-// updateSpeech updates the speech of a participant, who was last seen at p.seenAt.
-func (r *roster) updateSpeech(p *participant, speaking bool, now time.Time) {
-	switch {
-	case speaking && !p.speaking:
-		p.speaking, p.pausing, p.from, p.to = true, false, between(p.seenAt, now), now
-	case speaking:
-		p.pausing, p.to = false, now
-	case p.speaking && !p.pausing && now.Sub(p.to) <= maxMarkInterval:
-		p.pausing, p.to = true, between(p.to, now)
-	case p.speaking && now.Sub(p.to) > maxSpeechPause:
-		r.endSpeech(p)
-	}
 }
 
 // between returns the middle of two times, or the second if they are far apart.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 )
 
@@ -28,20 +27,6 @@ func (r *Report) AddSound(changes []recorder.SoundChange) {
 			r.sound = append(r.sound, change)
 		}
 	}
-}
-
-// alignSpeech returns speech that begins and ends with the sound, where sound begins or
-// ends near its marks. Where others speak at that time, the marks remain.
-func alignSpeech(speech []ingest.Speech, sound []recorder.SoundChange) []ingest.Speech {
-	aligned := slices.Clone(speech)
-	for i := range aligned {
-		one := &aligned[i]
-		from, to := nearestChange(sound, true, one.From), nearestChange(sound, false, one.To)
-		if to.After(from) {
-			one.From, one.To = from, to
-		}
-	}
-	return aligned
 }
 
 // nearestChange returns the beginning or end of sound that is nearest to a time, or the

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -165,7 +166,9 @@ func (c *Client) Ack(commandID, failure string) {
 	if err := c.spool.MarkCommandSeen(commandID); err != nil {
 		c.log.Error("cannot store an acknowledgment; the command may be repeated after a restart", "command_id", commandID, "error", err)
 	}
-	c.commands.executed(commandID)
+	c.commands.mutex.Lock()
+	c.commands.executing = slices.DeleteFunc(c.commands.executing, func(id string) bool { return id == commandID })
+	c.commands.mutex.Unlock()
 	c.acks.add(commandID, failure)
 }
 

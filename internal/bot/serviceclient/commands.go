@@ -93,13 +93,6 @@ func (q *commandQueue) add(command ingest.Command) bool {
 	return true
 }
 
-// executed notes that a command is acknowledged.
-func (q *commandQueue) executed(id string) {
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	q.executing = slices.DeleteFunc(q.executing, func(other string) bool { return other == id })
-}
-
 // executingIDs returns the IDs of commands for a heartbeat.
 func (q *commandQueue) executingIDs() []string {
 	q.mutex.Lock()

@@ -56,7 +56,10 @@ func (c *Client) uploadFiles(ctx context.Context) error {
 			return nil
 		}
 		failure, err := c.finishUpload(file, err)
-		c.uploads.release(name)
+		c.uploads.mutex.Lock()
+		delete(c.uploads.active, name)
+		delete(c.uploads.sent, name)
+		c.uploads.mutex.Unlock()
 		if err != nil {
 			return err
 		}
@@ -100,13 +103,6 @@ func (c *Client) claimFile(ctx context.Context) (name string, ok bool) {
 			return "", false
 		}
 	}
-}
-
-func (u *uploads) release(name string) {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	delete(u.active, name)
-	delete(u.sent, name)
 }
 
 // upload sends the current version of a file.

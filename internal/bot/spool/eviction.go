@@ -54,20 +54,18 @@ func (s *Spool) HasSpace(wanted int64) bool {
 		}
 	}
 	s.files.mutex.Unlock()
-	return free >= wanted && s.tryWrite(wanted) == nil
-}
-
-// tryWrite writes that many bytes to the disk and removes them.
-func (s *Spool) tryWrite(wanted int64) error {
+	if free < wanted {
+		return false
+	}
 	file, err := os.CreateTemp(s.ScratchDir(), "space-*")
 	if err != nil {
-		return err
+		return false
 	}
 	block := make([]byte, min(wanted, 1<<20))
 	for left := wanted; left > 0 && err == nil; left -= int64(len(block)) {
 		_, err = file.Write(block[:min(left, int64(len(block)))])
 	}
-	return errors.Join(err, file.Sync(), file.Close(), os.Remove(file.Name()))
+	return errors.Join(err, file.Sync(), file.Close(), os.Remove(file.Name())) == nil
 }
 
 // evict deletes uploaded segments until that many bytes are free or none is left,

@@ -208,15 +208,3 @@ func (c *Capacity) total(machine host.Resources) int {
 }
 
 func inGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
-
-// notAdmitted returns why a due job was not admitted.
-func (d *Dispatcher) notAdmitted(ctx context.Context) string {
-	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
-		return reason
-	}
-	if d.MaxBotsPerConsumer > 0 {
-		return fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
-			d.MaxBotsPerConsumer)
-	}
-	return "other jobs are served first"
-}

@@ -76,7 +76,16 @@ func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.BotUsage = averagePerNode(bots)
+	all := make(map[string]averages)
+	for _, bot := range bots {
+		used := all[bot.Node]
+		used.add(usageOf(bot))
+		all[bot.Node] = used
+	}
+	f.BotUsage = make(map[string]BotResources, len(all))
+	for node, used := range all {
+		f.BotUsage[node] = BotResources{Cores: used.cores.value(), Memory: uint64(used.memory.value())}
+	}
 	oldest, found, err := r.store.OldestHeartbeat(ctx)
 	if found {
 		f.OldestHeartbeat = max(0, now.Sub(oldest))

@@ -82,7 +82,13 @@ func (d *Dispatcher) sendHeartbeats(ctx context.Context) {
 				d.Log.Warn("this node was suspended, or could not reach its database", "for", away.Round(time.Second))
 				d.stopReplaced(ctx)
 			}
-			d.releaseUnused()
+			for id, slot := range d.Capacity.reserved() { // those whose bot has ended, or was never started
+				state := d.Launcher.State(id, slot.attempt)
+				stale := d.Now().Sub(slot.reservedAt) > d.Timeouts.Launch+d.Lease
+				if state == launch.Gone || state == launch.NotStarted && stale {
+					d.releaseSlot(id)
+				}
+			}
 			d.recordUsage(ctx)
 		}
 		select {
@@ -156,18 +162,6 @@ func (d *Dispatcher) stopReplaced(ctx context.Context) {
 			continue
 		}
 		d.releaseSlot(id)
-	}
-}
-
-// releaseUnused frees the slots of bots that are gone, and of bots whose launch
-// was given up.
-func (d *Dispatcher) releaseUnused() {
-	for id, slot := range d.Capacity.reserved() {
-		state := d.Launcher.State(id, slot.attempt)
-		stale := d.Now().Sub(slot.reservedAt) > d.Timeouts.Launch+d.Lease
-		if state == launch.Gone || state == launch.NotStarted && stale {
-			d.releaseSlot(id)
-		}
 	}
 }
 

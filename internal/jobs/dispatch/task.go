@@ -99,7 +99,15 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 		s.badLink = meetinglink.Refusal(r.MeetingURL, d.AllowedMeetingHosts...)
 	}
 	if waiting && r.Mode == job.Live && !t.claimed.Admitted {
-		s.noCapacity = d.notAdmitted(ctx)
+		s.noCapacity = d.Capacity.FullReason(ctx, d.Now())
+		switch {
+		case s.noCapacity != "":
+		case d.MaxBotsPerConsumer > 0:
+			s.noCapacity = fmt.Sprintf("its team runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first",
+				d.MaxBotsPerConsumer)
+		default:
+			s.noCapacity = "other jobs are served first"
+		}
 	}
 	if waiting && r.ByEvent && !r.Requested {
 		other, ok, err := d.Store.BotInMeeting(ctx, r.Job)

@@ -137,19 +137,3 @@ func usageOf(bot job.BotStats) BotResources {
 	_ = json.Unmarshal(bot.Stats, &stats) // what cannot be read counts as not reported
 	return BotResources{Cores: max(0, stats.CoresUsed), Memory: uint64(max(0, stats.MemoryBytes))}
 }
-
-// averagePerNode returns the average of what bots last reported, by the ID of
-// their node.
-func averagePerNode(bots []job.BotStats) map[string]BotResources {
-	all := make(map[string]averages)
-	for _, bot := range bots {
-		used := all[bot.Node]
-		used.add(usageOf(bot))
-		all[bot.Node] = used
-	}
-	nodes := make(map[string]BotResources, len(all))
-	for node, used := range all {
-		nodes[node] = BotResources{Cores: used.cores.value(), Memory: uint64(used.memory.value())}
-	}
-	return nodes
-}

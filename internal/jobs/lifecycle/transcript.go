@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,7 +26,11 @@ func (c *Change) queueTasks(ctx context.Context) error {
 	if err == nil && texts {
 		err = c.tx.InsertRecordingTask(ctx, c.ID, job.TranscriptTask, c.Now)
 	}
-	if err == nil && c.service.Compose == ComposeAlways && c.service.composes(c.Record) {
+	// The recording may have videos of participants, and no picture.
+	options := c.Resolved().Recording
+	streams := c.Platform == job.ZoomSDK || cmp.Or(options.Capture, c.service.Capture) == job.CaptureStreams
+	video := streams && c.Mode == job.Live && cmp.Or(options.Mode, job.RecordVideo) == job.RecordVideo
+	if err == nil && c.service.Compose == ComposeAlways && video {
 		err = c.tx.InsertRecordingTask(ctx, c.ID, job.VideoTask, c.Now)
 	}
 	return err

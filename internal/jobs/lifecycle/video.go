@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -20,13 +19,6 @@ const (
 	ComposeAlways  Compose = "always"  // after each meeting
 	ComposeRequest Compose = "request" // when somebody asks for it
 )
-
-// composes reports whether the recording of a job may have videos of participants, and no picture.
-func (s *Service) composes(r job.Record) bool {
-	options := r.Resolved().Recording
-	streams := r.Platform == job.ZoomSDK || cmp.Or(options.Capture, s.Capture) == job.CaptureStreams
-	return streams && r.Mode == job.Live && cmp.Or(options.Mode, job.RecordVideo) == job.RecordVideo
-}
 
 // RequestVideo reports whether the picture of a job's recording is being composed, and requests it unless that was done.
 func (s *Service) RequestVideo(ctx context.Context, id uuid.UUID) (due bool, err error) {

@@ -294,19 +294,6 @@ type outcome struct {
 	acknowledged bool
 }
 
-func outcomeOf(try Try) outcome {
-	o := outcome{health: fast, latency: try.Latency, acknowledged: try.Acknowledged()}
-	switch {
-	case try.unusable:
-		o.health = untried
-	case try.StatusCode == 0:
-		o.health = unresponsive
-	case try.Latency >= slowAfter:
-		o.health = slow
-	}
-	return o
-}
-
 // update records the outcome of a try. It reports whether deferred deliveries
 // are due.
 func (e *endpoint) update(o outcome, schedule Schedule, now time.Time) (resume bool) {

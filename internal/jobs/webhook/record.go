@@ -28,51 +28,46 @@ func (s *Sender) record(ctx context.Context, result Result) {
 		if err != nil && retry.Sleep(retryCtx, backoff.Next()) == nil {
 			continue
 		}
-		s.logTry(result, err, lost)
+		delivery, try, verdict := result.Delivery, result.Try, result.Verdict
+		level := slog.LevelInfo
+		attributes := []any{
+			"delivery", delivery.ID, "event", delivery.Event, "host", HostOf(delivery.URL), "attempt", try.Number,
+			"status", try.StatusCode, "latency", try.Latency, "verdict", string(verdict.Outcome),
+		}
+		if delivery.JobID != uuid.Nil {
+			attributes = append(attributes, "job", delivery.JobID.String())
+		}
+		if verdict.Outcome == Retry {
+			attributes = append(attributes, "retry_at", verdict.RetryAt)
+			if !result.ProbeAt.IsZero() { // it may be tried then
+				attributes = append(attributes, "probe_at", result.ProbeAt)
+			}
+		}
+		if verdict.Outcome == PermanentFailure {
+			attributes = append(attributes, "reason", verdict.Reason)
+		}
+		if text := cmp.Or(try.LoggedError, try.Error); text != "" {
+			attributes = append(attributes, "try_error", text)
+		}
+		if verdict.Outcome != Delivered {
+			level = slog.LevelWarn
+		}
+		if lost {
+			level = slog.LevelWarn
+			attributes = append(attributes, "error", "not recorded: the lease of the delivery was lost")
+		}
+		if err != nil {
+			level = slog.LevelError
+			attributes = append(attributes, "error", "not recorded: "+err.Error())
+		}
+		s.settings.Log.Log(context.Background(), level, "webhook try", attributes...)
 		// The record of a try may make a delivery due: one that waits for it, itself again, or those
 		// to an endpoint that responds again.
-		if err != nil || !s.idle.Load() || result.Verdict.Outcome != Delivered || result.UpdateEndpoint || result.Resume {
+		if err != nil || !s.idle.Load() || verdict.Outcome != Delivered || result.UpdateEndpoint || result.Resume {
 			s.Wake()
 		}
 		return
 	}
-}
-
-// logTry writes the log line of a try.
-func (s *Sender) logTry(result Result, err error, lost bool) {
-	delivery, try, verdict := result.Delivery, result.Try, result.Verdict
-	level := slog.LevelInfo
-	attributes := []any{
-		"delivery", delivery.ID, "event", delivery.Event, "host", HostOf(delivery.URL), "attempt", try.Number,
-		"status", try.StatusCode, "latency", try.Latency, "verdict", string(verdict.Outcome),
-	}
-	if delivery.JobID != uuid.Nil {
-		attributes = append(attributes, "job", delivery.JobID.String())
-	}
-	if verdict.Outcome == Retry {
-		attributes = append(attributes, "retry_at", verdict.RetryAt)
-		if !result.ProbeAt.IsZero() { // it may be tried then
-			attributes = append(attributes, "probe_at", result.ProbeAt)
-		}
-	}
-	if verdict.Outcome == PermanentFailure {
-		attributes = append(attributes, "reason", verdict.Reason)
-	}
-	if text := cmp.Or(try.LoggedError, try.Error); text != "" {
-		attributes = append(attributes, "try_error", text)
-	}
-	if verdict.Outcome != Delivered {
-		level = slog.LevelWarn
-	}
-	if lost {
-		level = slog.LevelWarn
-		attributes = append(attributes, "error", "not recorded: the lease of the delivery was lost")
-	}
-	if err != nil {
-		level = slog.LevelError
-		attributes = append(attributes, "error", "not recorded: "+err.Error())
-	}
-	s.settings.Log.Log(context.Background(), level, "webhook try", attributes...)
 }
 
 // Schedule lists the delays before the second and each later try, counted from

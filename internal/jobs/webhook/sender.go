@@ -215,7 +215,16 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 	if s.settings.Tracer != nil && c.JobID != uuid.Nil {
 		s.settings.Tracer.TryEnded(c.Delivery, try, verdict)
 	}
-	end := s.endpoints.finish(c, outcomeOf(try))
+	o := outcome{health: fast, latency: try.Latency, acknowledged: try.Acknowledged()}
+	switch {
+	case try.unusable:
+		o.health = untried
+	case try.StatusCode == 0:
+		o.health = unresponsive
+	case try.Latency >= slowAfter:
+		o.health = slow
+	}
+	end := s.endpoints.finish(c, o)
 	s.record(ctx, Result{
 		Delivery: c.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
 	})

@@ -115,8 +115,17 @@ func (o *outlet) send(ctx context.Context) error {
 		}
 		frame, gap, ok := o.subscription.take()
 		if !ok {
-			if err := o.wait(ctx); err != nil {
-				return err
+			if o.subscription.over() {
+				return io.EOF
+			}
+			select {
+			case event := <-o.events:
+				if err := o.write(ctx, o.format.event(event)); err != nil {
+					return err
+				}
+			case <-o.subscription.ready:
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 			continue
 		}
@@ -139,21 +148,6 @@ func (o *outlet) send(ctx context.Context) error {
 			return err
 		}
 		metrics.frames.Inc()
-	}
-}
-
-// wait waits for a frame, and sends events. Its error is io.EOF at the end of the sound.
-func (o *outlet) wait(ctx context.Context) error {
-	if o.subscription.over() {
-		return io.EOF
-	}
-	select {
-	case event := <-o.events:
-		return o.write(ctx, o.format.event(event))
-	case <-o.subscription.ready:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -67,7 +67,12 @@ const beginTimeout = 2 * time.Second
 func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, from ingest.Bot) {
 	jobID, attempt := from.JobID(), from.Attempt()
 	gate := &gate{live: s.Live, job: jobID}
-	defer gate.close()
+	defer func() {
+		if gate.stop != nil {
+			gate.stop()
+		}
+		gate.following.Wait()
+	}()
 	var start time.Time
 	err := s.Hub.ServeBot(ctx, conn, jobID, Callbacks{
 		Origin: func(ctx context.Context, startedAt time.Time) (_ time.Time, err error) {
@@ -116,13 +121,6 @@ func (g *gate) open(ctx context.Context) bool {
 		}
 	}
 	return g.recording.Load()
-}
-
-func (g *gate) close() {
-	if g.stop != nil {
-		g.stop()
-	}
-	g.following.Wait()
 }
 
 // setNode tells the other nodes that the bot of a job is connected to this one, or no

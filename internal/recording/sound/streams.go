@@ -186,19 +186,14 @@ func (s *stream) dial(ctx context.Context) (*websocket.Conn, error) {
 	case response == nil && errors.As(err, new(*dialguard.RefusedError)):
 		return nil, fmt.Errorf("%w: %s", errStreamFailed, dialguard.Public(err))
 	case response == nil:
-		return nil, errors.New(dialguard.Public(unwrapAll(err)))
+		for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
+			err = cause
+		}
+		return nil, errors.New(dialguard.Public(err))
 	case response.StatusCode == http.StatusGone:
 		return nil, fmt.Errorf("%w: the receiver responded with the status 410", errStreamFailed)
 	}
 	return nil, fmt.Errorf("the receiver responded with the status %d, not with a WebSocket", response.StatusCode)
-}
-
-// unwrapAll returns the error of net/http in an error of Dial.
-func unwrapAll(err error) error {
-	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
-		err = next
-	}
-	return err
 }
 
 // record records a change of the stream, unless there were too many.

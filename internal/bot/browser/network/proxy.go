@@ -171,7 +171,14 @@ func (p *Proxy) Refused() []string {
 
 // ServeHTTP serves a tunnel (TLS and WebSockets) or a plain HTTP request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.beginRequest() {
+	p.mutex.Lock()
+	refused := p.closed || p.requests == maxRequests
+	if !refused {
+		p.requests++
+		p.active.Add(1)
+	}
+	p.mutex.Unlock()
+	if refused {
 		panic(http.ErrAbortHandler)
 	}
 	defer func() {
@@ -197,18 +204,6 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, "this is a proxy", http.StatusBadRequest)
 	}
-}
-
-// beginRequest counts a request, unless the proxy is closed or has too many.
-func (p *Proxy) beginRequest() bool {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if p.closed || p.requests == maxRequests {
-		return false
-	}
-	p.requests++
-	p.active.Add(1)
-	return true
 }
 
 // Close closes the proxy and all its connections, and waits for them to end.
