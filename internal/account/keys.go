@@ -8,7 +8,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,7 +119,7 @@ func NewKey(consumerID uuid.UUID, mode job.Mode, createdBy string, now time.Time
 	if mode == job.Test {
 		prefix = testPrefix
 	}
-	secret := prefix + base64.RawURLEncoding.EncodeToString(randomBytes(32))
+	secret := prefix + NewToken()
 	return Key{
 		ID:         uuid.Must(uuid.NewV7()),
 		ConsumerID: consumerID,
@@ -169,8 +168,7 @@ func (s Sealer) Open(id, sealed string) (string, bool) {
 // random bits, so SHA-256 needs no salt and no stretching, and finding it by
 // its hash leaks nothing through timing.
 func Hash(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
 }
 
 // Store is the part of the database that Keys uses.

@@ -3,8 +3,8 @@ package billing
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,8 +69,7 @@ func Decode(body []byte) (Event, error) {
 	}
 	e := Event{ID: o.text("id"), Type: o.text("type"), Created: o.seconds("created")}
 	if e.ID == "" {
-		sum := sha256.Sum256(body)
-		e.ID = "sha256:" + hex.EncodeToString(sum[:])
+		e.ID = fmt.Sprintf("sha256:%x", sha256.Sum256(body))
 	}
 	object := o.object("data", "object")
 	switch {

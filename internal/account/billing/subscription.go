@@ -98,7 +98,11 @@ func (p Plan) Active() bool { return p.Status.Active() }
 func Best(subscriptions []Subscription) Plan {
 	var best Subscription
 	for _, s := range subscriptions {
-		if best.ID == "" || s.betterThan(best) {
+		better := cmp.Or(s.PeriodEnd.Compare(best.PeriodEnd), cmp.Compare(s.ID, best.ID)) > 0
+		if s.Status.Active() != best.Status.Active() {
+			better = s.Status.Active()
+		}
+		if best.ID == "" || better {
 			best = s
 		}
 	}
@@ -109,11 +113,4 @@ func Best(subscriptions []Subscription) Plan {
 		Customer:     best.Customer,
 		Subscription: best.ID,
 	}
-}
-
-func (s Subscription) betterThan(other Subscription) bool {
-	if s.Status.Active() != other.Status.Active() {
-		return s.Status.Active()
-	}
-	return cmp.Or(s.PeriodEnd.Compare(other.PeriodEnd), cmp.Compare(s.ID, other.ID)) > 0
 }

@@ -28,7 +28,10 @@ func unusable(profile, detail string) error {
 func copySeedProfile(source, profile string) error {
 	info, err := os.Stat(source)
 	if err != nil {
-		return unusable(source, "it does not exist or cannot be read: "+reason(err))
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = failed.Err // without the path
+		}
+		return unusable(source, "it does not exist or cannot be read: "+err.Error())
 	}
 	if !info.IsDir() {
 		return unusable(source, "it is not a directory")
@@ -111,13 +114,4 @@ func copyFile(from, to string, size int64) error {
 		return fmt.Errorf("copy the browser profile: %w", err)
 	}
 	return nil
-}
-
-// reason returns a file error without its path.
-func reason(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
 }

@@ -46,7 +46,10 @@ func (s *site) Address(meetingURL string) (Address, error) {
 // Observe implements Adapter.
 func (s *site) Observe(ctx context.Context, page Page) (Observation, error) {
 	session := s.probe.snapshot
-	if s.visit.inMeeting() {
+	s.visit.mu.Lock()
+	inMeeting := s.visit.last == InMeeting && s.visit.connected
+	s.visit.mu.Unlock()
+	if inMeeting {
 		session = s.probe.snapshotInMeeting
 	}
 	snapshot, err := session(ctx, page)

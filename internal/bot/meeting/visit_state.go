@@ -84,13 +84,6 @@ func (v *visitState) setName(name string) {
 	v.past.OwnName = name
 }
 
-// inMeeting reports whether the last snapshot showed the meeting beyond doubt.
-func (v *visitState) inMeeting() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.last == InMeeting && v.connected
-}
-
 // observe interprets a snapshot in view of the visit's earlier snapshots.
 func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time) Observation {
 	v.mu.Lock()

@@ -261,7 +261,8 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	names := slices.ContainsFunc(knownWords().SignInPaths, func(part string) bool {
 		return strings.Contains(strings.ToLower(snapshot.Path), part)
 	})
-	if names && slices.ContainsFunc(snapshot.Outline.Fields, func(f OutlineControl) bool { return f.Type == "email" || f.Type == "password" }) {
+	asks := func(field OutlineControl) bool { return field.Type == "email" || field.Type == "password" }
+	if names && slices.ContainsFunc(snapshot.Outline.Fields, asks) {
 		return classified(SignInWall, weakEvidence(EvidenceElement, "a field for an account"),
 			weakEvidence(EvidenceAddress, "path "+snapshot.Path))
 	}

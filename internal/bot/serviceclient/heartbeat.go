@@ -103,9 +103,13 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string,
 		stats.CoresUsed, stats.MemoryBytes = usage.Cores, usage.Memory
 	}
 	if c.delivering.Load() {
-		total, settled := c.spool.FinalBytes()
-		stats.FinalBytes = total
-		stats.FinalBytesSent = min(total, settled+c.uploads.sentBytes())
+		total, sent := c.spool.FinalBytes()
+		c.uploads.mutex.Lock()
+		for _, bytes := range c.uploads.sent {
+			sent += bytes
+		}
+		c.uploads.mutex.Unlock()
+		stats.FinalBytes, stats.FinalBytesSent = total, min(total, sent)
 	}
 	err = c.post(request, ingest.HeartbeatPath, query, ingest.Heartbeat{
 		JobID:     c.settings.JobID,

@@ -158,17 +158,6 @@ func (r progressReader) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// sentBytes returns how many bytes of active files were sent.
-func (u *uploads) sentBytes() int64 {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	total := int64(0)
-	for _, bytes := range u.sent {
-		total += bytes
-	}
-	return total
-}
-
 // finishUpload stores the result of an upload. It returns a failure that may
 // pass, or a fatal error that ends Run.
 func (c *Client) finishUpload(file spool.File, err error) (failure, fatal error) {

@@ -3,7 +3,6 @@ package spool
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 
@@ -62,8 +61,7 @@ func (s *Spool) ensureSum(f *file) error {
 
 // sumOf returns the checksum of a file's content.
 func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
 // isSegment reports whether a file is a segment or a bundle: it is written once

@@ -55,7 +55,10 @@ func (s *Service) Heartbeat(
 	if err != nil {
 		return ingest.HeartbeatResponse{}, ingestError(err)
 	}
-	response.OK, response.NextSeconds = true, heartbeatSeconds(s.hub.waiting())
+	s.hub.mu.Lock()
+	waiting := len(s.hub.listeners)
+	s.hub.mu.Unlock()
+	response.OK, response.NextSeconds = true, heartbeatSeconds(waiting)
 	if response.Screenshots {
 		response.NextSeconds = min(response.NextSeconds, watchedHeartbeatSeconds)
 	}

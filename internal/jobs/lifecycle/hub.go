@@ -63,13 +63,6 @@ func (h *hub) listen(bot ingest.Bot) (notified <-chan struct{}, stop func()) {
 	}
 }
 
-// waiting returns the number of jobs with listeners.
-func (h *hub) waiting() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.listeners)
-}
-
 // notify wakes all listeners of the job.
 func (h *hub) notify(id uuid.UUID) { h.wake(id, func(*listener) bool { return true }) }
 

@@ -45,8 +45,16 @@ func (s *Service) IngestTexts(ctx context.Context, bot ingest.Bot, message inges
 		if stored, err = tx.AppendTexts(ctx, r.ID, texts); err != nil {
 			return err
 		}
-		if current, err := from.current(); err == nil {
-			return c.emitChat(ctx, current, stored)
+		if _, err := from.current(); err == nil {
+			for _, t := range stored {
+				if t.Kind != job.ChatText {
+					continue
+				}
+				if err := c.emit(ctx, webhook.Chat(c.Job, t), false); err != nil {
+					return err
+				}
+			}
+			return c.saveGathered(ctx)
 		}
 		return nil
 	})
@@ -60,19 +68,6 @@ func (s *Service) IngestTexts(ctx context.Context, bot ingest.Bot, message inges
 		s.Events.Publish(event.TextsStored{JobID: c.ID, Texts: stored})
 	}
 	return ingest.TextsResponse{OK: true, Stored: len(stored), Reason: reason}, nil
-}
-
-// emitChat emits an event for each chat message.
-func (c *Change) emitChat(ctx context.Context, _ currentBot, texts []job.MeetingText) error {
-	for _, t := range texts {
-		if t.Kind != job.ChatText {
-			continue
-		}
-		if err := c.emit(ctx, webhook.Chat(c.Job, t), false); err != nil {
-			return err
-		}
-	}
-	return c.saveGathered(ctx)
 }
 
 // admitText returns why texts of an attempt come too late, if they do.

@@ -3,8 +3,8 @@ package webhook
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -116,8 +116,7 @@ const DeadAfterFailures = 5
 func EndpointKey(consumer uuid.UUID, mode job.Mode, address string) string {
 	const longest = 512
 	if len(address) > longest || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		sum := sha256.Sum256([]byte(address))
-		address = "sha256:" + hex.EncodeToString(sum[:])
+		address = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(address)))
 	}
 	return consumer.String() + " " + string(mode) + " " + address
 }

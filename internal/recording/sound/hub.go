@@ -243,14 +243,6 @@ func (s *Subscription) add(frame Frame) {
 	s.ready.Send()
 }
 
-// end ends the sound after what is queued.
-func (s *Subscription) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = true
-	s.ready.Send()
-}
-
 // publish distributes a frame of a bot, unless another bot has replaced it.
 func (h *Hub) publish(job uuid.UUID, from *bot, frame Frame) {
 	h.mu.Lock()
@@ -287,8 +279,11 @@ func (h *Hub) disconnect(job uuid.UUID, b *bot, left bool) {
 	}
 	c.bot = nil
 	if left {
-		for s := range c.subscribers {
-			s.end()
+		for s := range c.subscribers { // after what is queued
+			s.mu.Lock()
+			s.ended = true
+			s.mu.Unlock()
+			s.ready.Send()
 		}
 	}
 }

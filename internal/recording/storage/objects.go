@@ -118,8 +118,8 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 
 // writeBytes stores the content under key. It replaces an existing object.
 func (r *Recordings) writeBytes(ctx context.Context, key string, content []byte) error {
-	sum := sha256.Sum256(content)
-	return r.write(ctx, key, newHashingReader(bytes.NewReader(content), int64(len(content))), hex.EncodeToString(sum[:]), true)
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	return r.write(ctx, key, newHashingReader(bytes.NewReader(content), int64(len(content))), sum, true)
 }
 
 func (r *Recordings) commit(writer *blob.Writer) error {

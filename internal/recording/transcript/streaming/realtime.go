@@ -125,21 +125,16 @@ func (r *realtime) decode(data []byte) (Result, bool, error) {
 	case "conversation.item.input_audio_transcription.completed", "transcription.done":
 		return Result{Words: plainWords(cmp.Or(event.Transcript, event.Text)), Final: true}, true, nil
 	case "conversation.item.input_audio_transcription.failed", "error":
-		return Result{}, false, &transcript.Error{Detail: errorText(event.Error)}
+		var detail string // a text, or an object with one
+		var detailed struct{ Message string }
+		if json.Unmarshal(event.Error, &detail) != nil && json.Unmarshal(event.Error, &detailed) == nil {
+			detail = detailed.Message
+		}
+		return Result{}, false, &transcript.Error{Detail: cmp.Or(detail, "error")}
 	}
 	return Result{}, false, nil
 }
 
 func (r *realtime) finalOnTimeout() (Result, error) {
 	return Result{}, &transcript.Error{Err: errors.New("the end of an utterance was not answered")}
-}
-
-// errorText returns the message of an error: a text, or an object with one.
-func errorText(raw json.RawMessage) string {
-	var plain string
-	var detailed struct{ Message string }
-	if json.Unmarshal(raw, &plain) != nil && json.Unmarshal(raw, &detailed) == nil {
-		plain = detailed.Message
-	}
-	return cmp.Or(plain, "error")
 }
