@@ -103,7 +103,7 @@ func TestAttackReplayedInvitation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.Settings.Policy.LookupTXT })
+			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.Policy.LookupTXT })
 			got := h.processFrom(t, cmp.Or(test.source, "smtp"), "203.0.113.9", test.raw)
 			if jobs := h.scheduled(t); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) {
 				t.Errorf("%s by %q, %q, jobs %q", got.Verdict, got.Auth, got.Detail, jobs)
@@ -177,7 +177,7 @@ func TestAttackUnsignedContentType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.Settings.Policy.LookupTXT })
+			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.Policy.LookupTXT })
 			got := h.processFrom(t, "smtp", "203.0.113.9", test.raw)
 			if jobs := h.scheduled(t); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) || got.Auth == "" {
 				t.Errorf("%s by %q, %q, jobs %q", got.Verdict, got.Auth, got.Detail, jobs)

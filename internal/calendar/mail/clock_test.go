@@ -25,7 +25,7 @@ func TestSeriesContinues(t *testing.T) {
 	h := newHarness(t, nil)
 	h.process(t, sample(t, "google-weekly"))
 	second := h.jobs(t)[1]
-	team, err := h.Settings.Store.ConsumerByEmail(t.Context(), second.Email)
+	team, err := h.Store.ConsumerByEmail(t.Context(), second.Email)
 	if err == nil {
 		err = h.Settings.Jobs.Jobs.Cancel(t.Context(), account.Caller{ConsumerID: team.ID, Mode: job.Live}, second.ID)
 	}

@@ -105,7 +105,7 @@ func (f calendarForm) rules() (rules calendarsync.Rules, owner string, err error
 	var countErr, beforeErr error
 	rules.MinParticipants, countErr = strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
 	rules.TellOrganizer, beforeErr = strconv.Atoi("0" + strings.TrimSpace(f.TellOrganizer))
-	problem := ""
+	var problem string
 	switch {
 	case !known:
 		problem = "Choose which meetings are recorded."
