@@ -27,7 +27,7 @@ func TestSeriesContinues(t *testing.T) {
 	second := h.jobs(t)[1]
 	team, err := h.Store.ConsumerByEmail(t.Context(), second.Email)
 	if err == nil {
-		err = h.Settings.Jobs.Jobs.Cancel(t.Context(), account.Caller{ConsumerID: team.ID, Mode: job.Live}, second.ID)
+		err = h.Jobs.Jobs.Cancel(t.Context(), account.Caller{ConsumerID: team.ID, Mode: job.Live}, second.ID)
 	}
 	if err != nil {
 		t.Fatal(err)

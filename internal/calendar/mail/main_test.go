@@ -43,7 +43,7 @@ type scheduledJob struct {
 // jobs returns all jobs, in the order of their creation.
 func (h *harness) jobs(t testing.TB) []scheduledJob {
 	t.Helper()
-	found, err := store.Rows(t.Context(), h.Settings.Store.Reader, "list jobs", func(row store.Row) (j scheduledJob, err error) {
+	found, err := store.Rows(t.Context(), h.Store.Reader, "list jobs", func(row store.Row) (j scheduledJob, err error) {
 		var options []byte
 		err = row.Scan(&j.ID, &j.JoinAt, &j.Meeting, &j.Email, &j.Status, &options, &j.CreatedAt)
 		return j, errors.Join(err, json.Unmarshal(options, &j.Options))

@@ -157,7 +157,7 @@ func TestAnyOrder(t *testing.T) {
 // scheduled.
 func TestExplainSeries(t *testing.T) {
 	t.Parallel()
-	policy := newHarness(t, nil).Settings.Policy
+	policy := newHarness(t, nil).Policy
 	explained, err := Explain(t.Context(), policy, sample(t, "planning-exceptions"), "192.0.2.1",
 		time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	if err != nil {
