@@ -236,7 +236,7 @@ rtms-library: ## Let Zoom's own client library join the server of media streams 
 	@scripts/setup.sh schemathesis
 	python3 -m venv bin/rtms
 	bin/rtms/bin/pip install --quiet --disable-pip-version-check rtms==1.1.0
-	STANDIN_TEST_RTMS_PYTHON=$(CURDIR)/bin/rtms/bin/python go test ./internal/testing/rtmsdouble -run '^TestZoomLibrary$$' -v -count=1
+	STANDIN_TEST_RTMS_PYTHON=$(CURDIR)/bin/rtms/bin/python go test ./internal/replica/rtmsdouble -run '^TestZoomLibrary$$' -v -count=1
 
 .PHONY: clients-check
 clients-check: ## Generate clients from the API description and run them (GENERATORS="oapi-codegen hey-api")

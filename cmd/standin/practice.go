@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,11 +22,13 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/zoomstream"
 	"standin/internal/launch"
 	"standin/internal/recording/speech"
 	"standin/internal/recording/transcript"
 	"standin/internal/recording/transcript/streaming"
 	"standin/internal/replica"
+	"standin/internal/replica/rtmsdouble"
 	"standin/internal/replica/speechserver"
 	"standin/internal/server/service"
 )
@@ -41,11 +45,24 @@ const (
 var practicePlatforms = map[replica.Platform]struct {
 	name string
 	id   job.Platform
-}{replica.Meet: {"Google Meet", job.Meet}, replica.Teams: {"Teams meeting", job.Teams}, replica.Zoom: {"Zoom meeting", job.ZoomWeb}}
+}{
+	replica.Meet: {"Google Meet", job.Meet}, replica.Teams: {"Teams meeting", job.Teams}, replica.Zoom: {"Zoom meeting", job.ZoomWeb},
+	practiceStreams: {"Zoom's media streams", job.ZoomSDK},
+}
+
+// practiceStreams is Zoom without a browser.
+const practiceStreams replica.Platform = "zoom-sdk"
+
+// practiceMeeting is a meeting in which people talk.
+type practiceMeeting interface {
+	URL() string
+	Converse(ctx context.Context) error
+	End() int
+}
 
 // practiceCommand runs the service with a meeting on this machine.
 type practiceCommand struct {
-	Platform  []replica.Platform `default:"meet" enum:"meet,teams,zoom" placeholder:"PLATFORM" help:"Platforms to open a meeting of: meet, teams, zoom. The first bot visits the first."`
+	Platform  []replica.Platform `default:"meet" enum:"meet,teams,zoom,zoom-sdk" placeholder:"PLATFORM" help:"Platforms to open a meeting of: meet, teams, zoom, or zoom-sdk for Zoom's media streams. The first bot visits the first."`
 	Break     []string           `placeholder:"BUTTON" help:"Rename buttons of the meeting pages, so that bots do not find them until you mend the profile: captions, chat, join, leave or people."`
 	Once      bool               `help:"Record once for --seconds, print where the recording is, and exit."`
 	Seconds   int                `default:"20" help:"How long --once records, in seconds."`
@@ -67,7 +84,7 @@ type practice struct {
 	to       terminal
 	log      *slog.Logger
 	replica  *replica.Server
-	meetings []*replica.Meeting
+	meetings []practiceMeeting
 	hostKey  string
 	speech   *speechserver.Engine
 	service  *service.Service
@@ -109,11 +126,6 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 			return err
 		}
 		p.meetings = append(p.meetings, meeting)
-		talking.Go(func() {
-			if err := meeting.Converse(running); err != nil {
-				p.log.Error("the people of the meeting stopped talking", "error", err)
-			}
-		})
 	}
 	speechURL, err := p.serveSpeech(running, &talking)
 	if err != nil {
@@ -123,6 +135,13 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.service.Close()) }()
+	for _, meeting := range p.meetings {
+		talking.Go(func() {
+			if err := meeting.Converse(running); err != nil {
+				p.log.Error("the people of the meeting stopped talking", "error", err)
+			}
+		})
+	}
 	first, err := p.createJob(ctx)
 	if err != nil {
 		return err
@@ -134,7 +153,10 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 }
 
 // openMeeting opens a meeting in which three people talk.
-func (p *practice) openMeeting(platform replica.Platform) (*replica.Meeting, error) {
+func (p *practice) openMeeting(platform replica.Platform) (practiceMeeting, error) {
+	if platform == practiceStreams {
+		return p.openStreams()
+	}
 	renamed, err := replica.Rename(p.Break)
 	if err != nil {
 		return nil, err
@@ -159,6 +181,62 @@ func (p *practice) openMeeting(platform replica.Platform) (*replica.Meeting, err
 		return nil, fmt.Errorf("open the meeting: %w", err)
 	}
 	return meeting, nil
+}
+
+// openStreams opens a meeting whose media streams Zoom's replica sends.
+func (p *practice) openStreams() (practiceMeeting, error) {
+	zoom, err := rtmsdouble.Start()
+	if err != nil {
+		return nil, fmt.Errorf("open the media streams: %w", err)
+	}
+	trusted := filepath.Join(p.DataDir, "zoom.pem") // by the bots
+	if err := errors.Join(os.WriteFile(trusted, zoom.Certificate(), 0o600), os.Setenv("SSL_CERT_FILE", trusted)); err != nil {
+		return nil, fmt.Errorf("open the media streams: %w", err)
+	}
+	conversation, err := zoom.Prepare()
+	if err != nil {
+		return nil, err
+	}
+	token := rand.Text()
+	addApp := sync.OnceValue(func() error { // in place of that of an earlier practice, once the service runs
+		for app, err := range p.api.ZoomApps(context.Background()) {
+			if err == nil {
+				err = p.api.DeleteZoomApp(context.Background(), app.ID)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		_, err := p.api.CreateZoomApp(context.Background(), client.NewZoomApp{
+			ClientID: rtmsdouble.ClientID, ClientSecret: rtmsdouble.Secret, SecretToken: token,
+		})
+		return err
+	})
+	conversation.Tell = func(ctx context.Context, event string, m *rtmsdouble.Meeting) error {
+		if err := addApp(); err != nil {
+			return err
+		}
+		stream := m.Stream()
+		body, err := json.Marshal(map[string]any{"event": event, "payload": map[string]any{
+			"meeting_uuid": stream.MeetingUUID, "meeting_id": rtmsdouble.Number, "rtms_stream_id": stream.StreamID, "server_urls": stream.ServerURLs,
+		}})
+		if err != nil {
+			return err
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.service.BaseURL()+"/webhooks/zoom", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+		request.Header.Set("X-Zm-Request-Timestamp", timestamp)
+		request.Header.Set("X-Zm-Signature", "v0="+zoomstream.Sign(token, "v0:"+timestamp+":"+string(body)))
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		return err
+	}
+	return conversation, nil
 }
 
 // serveSpeech serves what speaks and recognizes speech until the context ends.
@@ -253,7 +331,11 @@ func (p *practice) recordOnce(ctx context.Context, id string) error {
 	if ended.Status != string(job.Completed) {
 		return fmt.Errorf("the job is %s: %s", ended.Status, oneLine(deref(ended.FailureDetail)))
 	}
-	return p.to.println(filepath.Join(p.DataDir, "recordings", "jobs", id, "media", "recording.mp4"))
+	name := "recording.mp4"
+	if p.Platform[0] == practiceStreams {
+		name = "recording.m4a" // the picture is composed while a service runs
+	}
+	return p.to.println(filepath.Join(p.DataDir, "recordings", "jobs", id, "media", name))
 }
 
 // invite prints what one can do, and waits.
@@ -270,14 +352,22 @@ func (p *practice) invite(ctx context.Context, id string) error {
 	fmt.Fprintf(w, "\nA meeting is open on this machine, and a bot is on its way to it. Nothing leaves this machine.\n\n")
 	fmt.Fprintf(w, "Watch the bot, signed in:\n  %s\n\n", link)
 	for i, meeting := range p.meetings {
-		fmt.Fprintf(w, "Join the %s as its host: talk, and admit or remove bots:\n  %s/practice/%s#%s\n\n",
-			practicePlatforms[p.Platform[i]].name, p.replica.URL(), meeting.Code(), p.hostKey)
+		if page, ok := meeting.(*replica.Meeting); ok {
+			fmt.Fprintf(w, "Join the %s as its host: talk, and admit or remove bots:\n  %s/practice/%s#%s\n\n",
+				practicePlatforms[p.Platform[i]].name, p.replica.URL(), page.Code(), p.hostKey)
+		}
 	}
 	fmt.Fprintf(w, "Use the API, in another terminal:\n  export STANDIN_URL=%s STANDIN_API_KEY=%s\n", p.service.BaseURL(), p.key)
 	for i, meeting := range p.meetings {
-		fmt.Fprintf(w, "  %s jobs create %s --platform %s --captions --allow-output\n", program, meeting.URL(), practicePlatforms[p.Platform[i]].id)
+		output := " --allow-output"
+		if p.Platform[i] == practiceStreams {
+			output = ""
+		}
+		fmt.Fprintf(w, "  %s jobs create %s --platform %s --captions%s\n", program, meeting.URL(), practicePlatforms[p.Platform[i]].id, output)
 	}
-	fmt.Fprintf(w, "  %s jobs speak %s \"Hello, I am taking notes.\"\n", program, id)
+	if p.Platform[0] != practiceStreams {
+		fmt.Fprintf(w, "  %s jobs speak %s \"Hello, I am taking notes.\"\n", program, id)
+	}
 	fmt.Fprintf(w, "  %s jobs listen %s | ffplay -f s16le -ar 16000 -i -\n\n", program, id)
 	p.printMissing(w)
 	fmt.Fprintf(w, "Recordings and the log are in %s. To end, press Ctrl-C.\n", p.DataDir)

@@ -334,6 +334,21 @@ func TestPracticeOnce(t *testing.T) {
 	}
 }
 
+// TestPracticeStreams receives a stream of people who talk, without a browser.
+func TestPracticeStreams(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	output := testprocess.Run(t, testedBinary(), "practice", "--once", "--seconds", "6", "--data-dir", t.TempDir(), "--platform", "zoom-sdk")
+	path := string(bytes.TrimSpace(output))
+	report, err := mediacheck.Decode(t.Context(), path)
+	if err != nil || report.DurationMs < float64(4*time.Second/time.Millisecond) || report.AudioCodec != "aac" {
+		t.Errorf("%s: %+v, %v", output, report, err)
+	}
+	if videos, err := filepath.Glob(filepath.Join(filepath.Dir(path), "video-*.mp4")); err != nil || len(videos) == 0 {
+		t.Errorf("%s has no video of a person: %v", filepath.Dir(path), err)
+	}
+}
+
 // TestMovie makes the moving picture of the README (make movie): the page of a bot, the meeting, and the player.
 func TestMovie(t *testing.T) {
 	movie := os.Getenv("STANDIN_TEST_MOVIE")

@@ -25,8 +25,8 @@ import (
 	"standin/internal/launch"
 	"standin/internal/recording"
 	packing "standin/internal/recording/build"
+	"standin/internal/replica/rtmsdouble"
 	"standin/internal/testing/ingesttest"
-	"standin/internal/testing/rtmsdouble"
 )
 
 // zoomServer is the server of Zoom's media streams of all tests here.
@@ -101,7 +101,9 @@ func (z *zoomProcess) check(from time.Time) {
 	ended := time.Now()
 	z.meeting.Talk()
 	z.meeting.Camera(zoomPeople[0].ID, nil)
-	z.meeting.Drain(z)
+	if err := z.meeting.Drain(z.Context()); err != nil {
+		z.Fatal(err)
+	}
 	z.meeting.Stop(6)
 	if err := z.command.Wait(); err != nil {
 		z.Fatal(err)

@@ -15,6 +15,9 @@ import (
 //go:embed people/*.ogg people/*.ivf
 var recorded embed.FS
 
+// Recorded returns a voice or a video of a conversation.
+func Recorded(name string) ([]byte, error) { return recorded.ReadFile("people/" + name) }
+
 // Line is what a person says in a conversation, and does right before.
 type Line struct {
 	Name  string // of the file of the voice
@@ -123,7 +126,7 @@ func (m *Meeting) mustWait() bool {
 
 // deliver begins a line, and returns how long it takes.
 func (m *Meeting) deliver(line Line) (time.Duration, error) {
-	content, err := recorded.ReadFile("people/" + line.Name + ".ogg")
+	content, err := Recorded(line.Name + ".ogg")
 	if err != nil {
 		return 0, err
 	}

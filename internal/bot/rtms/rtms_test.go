@@ -21,8 +21,8 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/rtms"
 	"standin/internal/jobs/job"
+	"standin/internal/replica/rtmsdouble"
 	"standin/internal/testing/await"
-	"standin/internal/testing/rtmsdouble"
 )
 
 var server = sync.OnceValues(rtmsdouble.StartTrusted)
@@ -388,7 +388,9 @@ func TestVideoInPieces(t *testing.T) {
 			at += 40
 		}
 	}
-	m.Drain(t)
+	if err := m.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := recording.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,10 @@ import (
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/replica/rtmsdouble"
 	"standin/internal/testing/await"
 	"standin/internal/testing/ingesttest"
 	"standin/internal/testing/mediacheck"
-	"standin/internal/testing/rtmsdouble"
 )
 
 var (
@@ -198,7 +198,9 @@ func TestZoom(t *testing.T) {
 	if failure := b.command(ingest.SendChatMessage, map[string]string{"text": "hello"}); !strings.Contains(failure, "only be received") {
 		t.Errorf("a chat message: %q", failure)
 	}
-	b.meeting.Drain(b)
+	if err := b.meeting.Drain(b.Context()); err != nil {
+		b.Fatal(err)
+	}
 	pausing := time.Now()
 	if failure := b.command(ingest.PauseRecording, nil); failure != "" {
 		t.Error(failure)
@@ -214,7 +216,9 @@ func TestZoom(t *testing.T) {
 	b.meeting.Pass(1500 * time.Millisecond)
 	ended := time.Now()
 	b.meeting.Talk()
-	b.meeting.Drain(b)
+	if err := b.meeting.Drain(b.Context()); err != nil {
+		b.Fatal(err)
+	}
 	b.meeting.Stop(6)
 	exited, report := b.result()
 	if exited.EndReason != "host_ended" || !strings.Contains(exited.Detail, "the meeting ended (reason 6)") {
@@ -358,7 +362,9 @@ func TestZoomLosesConnections(t *testing.T) {
 			b.meeting.Pass(1500 * time.Millisecond)
 			ended := time.Now()
 			b.meeting.Talk()
-			b.meeting.Drain(b)
+			if err := b.meeting.Drain(b.Context()); err != nil {
+				b.Fatal(err)
+			}
 			b.meeting.Stop(6)
 			exited, report := b.result()
 			if exited.EndReason != "host_ended" || len(report.Parts) != 1 {
@@ -390,7 +396,9 @@ func TestZoomRejoins(t *testing.T) {
 	b.meeting.Pass(1500 * time.Millisecond)
 	ended := time.Now()
 	b.meeting.Talk()
-	b.meeting.Drain(b)
+	if err := b.meeting.Drain(b.Context()); err != nil {
+		b.Fatal(err)
+	}
 	b.meeting.Stop(6)
 	exited, report := b.result()
 	if exited.EndReason != "host_ended" || len(report.Parts) != 2 || len(report.Media) == 0 {

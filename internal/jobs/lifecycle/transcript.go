@@ -132,6 +132,7 @@ func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease
 
 // EndTranscription implements transcript.Jobs.
 func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error) {
+	defer s.Events.Publish(event.RecordingTaskDue{}) // the picture may wait for it
 	return s.changeTask(ctx, id, job.TranscriptTask, lease, func(ctx context.Context, c *Change) error {
 		if err := c.tx.EndRecordingTask(ctx, id, job.TranscriptTask); err != nil || result == nil {
 			return err

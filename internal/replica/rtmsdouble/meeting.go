@@ -46,6 +46,7 @@ type Meeting struct {
 	talking   map[int]bool
 	cameras   map[int][][]byte // access units, which are repeated
 	speaker   int
+	said      []byte // what is left of the words of the one who talks; nil: a tone
 	sharing   int
 	shared    [][]byte
 	frames    int

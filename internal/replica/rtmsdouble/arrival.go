@@ -2,8 +2,9 @@ package rtmsdouble
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"slices"
-	"testing"
 	"time"
 )
 
@@ -30,9 +31,8 @@ func (m *Meeting) Pass(d time.Duration) {
 	}
 }
 
-// Drain returns when the client has received all that was sent.
-func (m *Meeting) Drain(t testing.TB) {
-	t.Helper()
+// Drain returns when the client has received all that was sent, or an error if it does not receive it.
+func (m *Meeting) Drain(ctx context.Context) error {
 	m.mu.Lock()
 	for len(m.waiting) > 0 {
 		m.turn.Wait()
@@ -40,10 +40,11 @@ func (m *Meeting) Drain(t testing.TB) {
 	media := slices.Clone(m.media)
 	m.mu.Unlock()
 	for _, c := range media {
-		if err := c.conn.Ping(t.Context()); err != nil { // which is answered in its turn
-			t.Fatalf("the client does not receive what the meeting sent: %v", err)
+		if err := c.conn.Ping(ctx); err != nil { // which is answered in its turn
+			return fmt.Errorf("the client does not receive what the meeting sent: %w", err)
 		}
 	}
+	return nil
 }
 
 // Packets returns the packets of sound so far.

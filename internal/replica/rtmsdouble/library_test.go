@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/testing/rtmsdouble"
+	"standin/internal/replica/rtmsdouble"
 )
 
 // TestZoomLibrary: Zoom's own client library joins the double, and receives everything that it can hand on: it has no

@@ -17,6 +17,7 @@ type sound struct {
 	person Person
 	n      int
 	due    time.Time
+	pcm    []byte // at 48 kHz
 }
 
 func (m *Meeting) takeRefusal() (status int) {
@@ -183,7 +184,11 @@ func (m *Meeting) sendSound(packet sound) {
 		if wanted, ok := c.params["sample_rate"].(float64); ok {
 			rate = []int{8_000, 16_000, 32_000, 48_000}[int(wanted)]
 		}
-		c.send(m.content(Audio, packet.person.ID, m.at(packet.n), tone(packet.person.Tone, packet.n, rate)))
+		var pcm []byte // every third sample for 16 kHz
+		for i := 0; i < len(packet.pcm); i += 2 * 48_000 / rate {
+			pcm = append(pcm, packet.pcm[i:i+2]...)
+		}
+		c.send(m.content(Audio, packet.person.ID, m.at(packet.n), pcm))
 		return
 	}
 	if m.settings.Buffer < 0 {
@@ -236,8 +241,14 @@ func (m *Meeting) sendAt(n int, at time.Time) {
 		if !m.talking[p.ID] {
 			continue
 		}
-		m.packets = append(m.packets, Packet{p.ID, at, tone(p.Tone, n, 48_000)})
-		packet := sound{p, n, time.Now().Add(m.delayed)}
+		pcm := tone(p.Tone, n, 48_000)
+		if m.said != nil {
+			pcm = make([]byte, len(pcm))
+			m.said = m.said[copy(pcm, m.said):]
+		} else {
+			m.packets = append(m.packets, Packet{p.ID, at, pcm})
+		}
+		packet := sound{p, n, time.Now().Add(m.delayed), pcm}
 		for range map[bool]int{false: 1, true: 2}[m.twice] {
 			if m.delayed > 0 {
 				m.waiting = append(m.waiting, packet)
