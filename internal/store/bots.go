@@ -31,12 +31,11 @@ func BotJobOf(r job.Record) BotJob {
 	return BotJob{ID: r.ID, Status: r.Status, StatusSince: r.StatusSince, Attempt: r.Attempt, Prelaunch: r.Prelaunch, Commands: r.HasCommands}
 }
 
-const saveHeartbeat = `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`
-
 // SaveHeartbeat stores the time of a bot's heartbeat and its statistics unless they
 // are empty.
 func (tx *Tx) SaveHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
-	return tx.exec(ctx, "save the heartbeat of a job", saveHeartbeat, id, now, stats)
+	return tx.exec(ctx, "save the heartbeat of a job",
+		`UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`, id, now, stats)
 }
 
 // hasCommands is the condition that a job has commands that are not acknowledged.
@@ -81,14 +80,12 @@ func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now ti
 	return kind, err == nil, err
 }
 
-const pendingCommands = `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`
-
 // PendingCommands returns the commands that are not acknowledged, oldest first.
 // It uses the index commands_waiting.
 func (db *Reader) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
 	commands, err := list(ctx, db, "read the commands of a job", func(r row, c *ingest.Command) error {
 		return r.Scan(&c.ID, &c.Kind, &c.Args)
-	}, pendingCommands, jobID)
+	}, `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`, jobID)
 	return append([]ingest.Command{}, commands...), err // an empty JSON array, not null
 }
 
@@ -135,23 +132,17 @@ func (tx *Tx) SaveScreenshot(ctx context.Context, jobID uuid.UUID, takenAt time.
 		jobID, takenAt, base64.StdEncoding.EncodeToString(image))
 }
 
-// deleteScreenshot deletes the picture of a job's page.
-const deleteScreenshot = `DELETE FROM screenshots WHERE job_id = $1`
-
 // Screenshot returns the picture of a job's page; the zero Screenshot if it is not watched.
 func (db *Reader) Screenshot(ctx context.Context, jobID uuid.UUID) (job.Screenshot, error) {
-	screenshot, _, err := first(ctx, db, "read the picture of the page of a job", scanScreenshot, `SELECT watched_until, taken_at, image
-		FROM screenshots WHERE job_id = $1`, jobID)
+	screenshot, _, err := first(ctx, db, "read the picture of the page of a job", func(r row, s *job.Screenshot) error {
+		var image string
+		err := r.Scan(&s.WatchedUntil, &s.TakenAt, &image)
+		if err == nil {
+			s.Image, err = base64.StdEncoding.DecodeString(image)
+		}
+		return err
+	}, `SELECT watched_until, taken_at, image FROM screenshots WHERE job_id = $1`, jobID)
 	return screenshot, err
-}
-
-func scanScreenshot(r row, s *job.Screenshot) error {
-	var image string
-	err := r.Scan(&s.WatchedUntil, &s.TakenAt, &image)
-	if err == nil {
-		s.Image, err = base64.StdEncoding.DecodeString(image)
-	}
-	return err
 }
 
 // dispatchedCondition is the condition of jobs whose bot runs or should run. It

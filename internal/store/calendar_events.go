@@ -11,12 +11,11 @@ import (
 	"standin/internal/calendar/calendarsync"
 )
 
-const eventColumns = `e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer,
+const selectEvents = `SELECT e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer,
 	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.guests, e.response, e.problem, e.rule_record, e.rule_reason,
 	e.updated_at, e.overridden, e.removed,
-	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
-
-const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e
+	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at
+	FROM calendar_events e
 	JOIN calendars c ON c.id = e.calendar_id LEFT JOIN jobs j ON j.id = e.job_id `
 
 func scanEvent(r row, e *calendarsync.Event) error {
@@ -76,15 +75,10 @@ func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.
 		AND COALESCE(overridden, rule_record) = 1`, calendar, after)
 }
 
-const (
-	ofMeeting           = `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`
-	selectMeetingEvents = selectEvents + ofMeeting
-)
-
 // MeetingEvents returns the events of a meeting in all calendars of its consumer. It
 // uses the index calendar_events_meeting.
 func (db *Reader) MeetingEvents(ctx context.Context, m calendarsync.Meeting) ([]calendarsync.Event, error) {
-	return db.events(ctx, ofMeeting, m.ConsumerID, m.UID, originalMillis(m.Original))
+	return db.events(ctx, `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`, m.ConsumerID, m.UID, originalMillis(m.Original))
 }
 
 func (db *Reader) events(ctx context.Context, which string, args ...any) ([]calendarsync.Event, error) {
@@ -108,18 +102,16 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 	return valid, err
 }
 
-const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, sequence, modified, title, organizer, starts_at,
-		ends_at, zone, meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, missing_since, guests,
-		dirty, wanted, record, reason, job_id)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, 1, 0, 0,
-		'not decided yet', '')
-	ON CONFLICT (id) DO UPDATE SET uid = $4, original = $5, sequence = $6, modified = $7, title = $8, organizer = $9, starts_at = $10,
-		ends_at = $11, zone = $12, meeting_url = $13, platform = $14, attendees = $15, response = $16, problem = $17, rule_record = $18,
-		rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, guests = $23, dirty = 1`
-
 // SaveEvent saves what is known of an event, whose job is then to be checked.
 func (tx *Tx) SaveEvent(ctx context.Context, calendarID, consumer uuid.UUID, e calendarsync.Event) error {
-	return tx.exec(ctx, "save an event of a calendar", saveEvent,
+	return tx.exec(ctx, "save an event of a calendar", `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, sequence,
+			modified, title, organizer, starts_at, ends_at, zone, meeting_url, platform, attendees, response, problem, rule_record,
+			rule_reason, updated_at, removed, missing_since, guests, dirty, wanted, record, reason, job_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, 1, 0, 0,
+			'not decided yet', '')
+		ON CONFLICT (id) DO UPDATE SET uid = $4, original = $5, sequence = $6, modified = $7, title = $8, organizer = $9, starts_at = $10,
+			ends_at = $11, zone = $12, meeting_url = $13, platform = $14, attendees = $15, response = $16, problem = $17, rule_record = $18,
+			rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, guests = $23, dirty = 1`,
 		e.ID, calendarID, consumer, e.UID, originalMillis(e.Original), e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, e.Start,
 		e.End, e.Zone, e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, e.ByRules.Record, e.ByRules.Reason, e.UpdatedAt,
 		e.Removed, nullMillis(e.MissingSince), e.Guests)
@@ -187,19 +179,18 @@ func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, li
 		WHERE calendar_id = $1 AND dirty = 1 ORDER BY removed, starts_at, id LIMIT $2`, c.ID, limit)
 }
 
-const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4, wanted = $5, decided_start = $6 WHERE id = $1`
-
 // SettleEvent saves what was decided about an event. One that its calendar no longer has
 // is removed.
 func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
-	query, args := settleEvent, []any{e.ID, e.Record, e.Reason, "", e.Wanted, nullMillis(e.DecidedStart)}
-	if e.JobID != uuid.Nil {
-		args[3] = e.JobID.String()
-	}
 	if e.Removed {
-		query, args = `DELETE FROM calendar_events WHERE id = $1`, args[:1]
+		return tx.exec(ctx, "save the decision about an event", `DELETE FROM calendar_events WHERE id = $1`, e.ID)
 	}
-	return tx.exec(ctx, "save the decision about an event", query, args...)
+	jobID := ""
+	if e.JobID != uuid.Nil {
+		jobID = e.JobID.String()
+	}
+	return tx.exec(ctx, "save the decision about an event", `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4,
+		wanted = $5, decided_start = $6 WHERE id = $1`, e.ID, e.Record, e.Reason, jobID, e.Wanted, nullMillis(e.DecidedStart))
 }
 
 // OverrideEvent saves whether a person wants a bot for an event; nil if the rules decide.

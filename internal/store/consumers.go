@@ -127,12 +127,10 @@ func (s *Store) SetConsumerMail(ctx context.Context, id uuid.UUID, addresses []s
 	})
 }
 
-const lockConsumer = `SELECT id FROM consumers WHERE id = $1`
-
 // LockConsumer blocks other LockConsumer calls for the consumer until the
 // transaction ends. It does not block inserts that refer to the consumer.
 func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
-	return tx.queryRow(ctx, "lock a consumer", lockConsumer+tx.dialect.ForUpdate, id).Scan(new(uuid.UUID))
+	return tx.queryRow(ctx, "lock a consumer", `SELECT id FROM consumers WHERE id = $1`+tx.dialect.ForUpdate, id).Scan(new(uuid.UUID))
 }
 
 // Consumers returns all consumers, by name.
@@ -247,11 +245,9 @@ const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope,
 	k.last_used_at, k.expires_at, k.revoked_at,
 	k.user_id, k.reference, u.role FROM api_keys k JOIN consumers c ON c.id = k.consumer_id LEFT JOIN users u ON u.id = k.user_id `
 
-const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
-
 // KeyByHash uses the UNIQUE index of the hash.
 func (db *Reader) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
-	return queryOne(ctx, db, "key", scanKey, selectKeyByHash, hash)
+	return queryOne(ctx, db, "key", scanKey, selectKeys+`WHERE k.hash = $1`, hash)
 }
 
 // keyTimeout bounds looking up a key, with which each request begins: a server that has vanished is

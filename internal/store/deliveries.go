@@ -5,34 +5,34 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/webhook"
-	"standin/internal/store/sqldb"
 )
-
-const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data,
-	due_at, subject, mode, by_endpoint)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12, $13)`
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	_, err := tx.execBatch(ctx, "insert a delivery", deliveryStatement(d))
+	var statements batch
+	statements.addDelivery(d)
+	_, err := tx.execBatch(ctx, "insert a delivery", statements)
 	return err
 }
 
-func deliveryStatement(d webhook.Delivery) sqldb.Statement {
-	return statement(insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
-		d.EndpointKey(), d.Event, d.Sequence, d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint)
+func (b *batch) addDelivery(d webhook.Delivery) {
+	b.add(`INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, subject, mode,
+			by_endpoint)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12, $13)`,
+		d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL, d.EndpointKey(), d.Event, d.Sequence,
+		d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint)
 }
-
-const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
 
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error) {
-	next, err := queryValue[time.Time](ctx, db, "find the next due delivery", nextDelivery, after)
+	const query = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
+	next, err := queryValue[time.Time](ctx, db, "find the next due delivery", query, after)
 	return next, !next.IsZero(), err
 }
 
@@ -55,21 +55,18 @@ func (s *Store) WriteClaim(ctx context.Context, fn func(context.Context, webhook
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return fn(ctx, tx) })
 }
 
-// selectDueDeliveries selects the due deliveries, the longest due first. A delivery is
-// blocked by an earlier one of its subject and URL that is being sent, or is due soon.
-const selectDueDeliveries = `
-	SELECT ` + deliveryColumns + `,
-		EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `),
-		COALESCE((SELECT failures FROM webhook_endpoints WHERE key = d.endpoint), 0) >= $3,
-		(SELECT probe_at FROM webhook_endpoints WHERE key = d.endpoint)
-	FROM deliveries d WHERE d.due_at <= $2 ORDER BY d.due_at LIMIT $4`
-
-// DueDeliveries implements webhook.ClaimTx. It uses the index deliveries_due, and
-// deliveries_ahead for each row.
+// DueDeliveries implements webhook.ClaimTx: the longest due come first. A delivery is blocked by an
+// earlier one of its subject and URL that is being sent, or is due soon. It uses the index
+// deliveries_due, and deliveries_ahead for each row.
 func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
 	return list(ctx, tx.Reader, "find due deliveries", func(r row, d *webhook.DueDelivery) error {
 		return scanDelivery(r.with(&d.Blocked, &d.Dead, &d.ProbeAt), &d.Delivery)
-	}, selectDueDeliveries+tx.dialect.SkipLocked, now.Add(webhook.BlocksWithin), now, webhook.DeadAfterFailures, limit)
+	}, `SELECT `+deliveryColumns+`,
+			EXISTS (SELECT 1 FROM deliveries ahead WHERE `+aheadOf+`),
+			COALESCE((SELECT failures FROM webhook_endpoints WHERE key = d.endpoint), 0) >= $3,
+			(SELECT probe_at FROM webhook_endpoints WHERE key = d.endpoint)
+		FROM deliveries d WHERE d.due_at <= $2 ORDER BY d.due_at LIMIT $4`+tx.dialect.SkipLocked,
+		now.Add(webhook.BlocksWithin), now, webhook.DeadAfterFailures, limit)
 }
 
 // OldestWaiting implements webhook.ClaimTx. It uses the index deliveries_waiting.
@@ -83,34 +80,27 @@ func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Ti
 		d.EndpointKey(), now, now.Add(webhook.BlocksWithin))
 }
 
-const (
-	deferDelivery    = `UPDATE deliveries SET due_at = $1 WHERE id = $2`
-	leaseDeliveries  = `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id `
-	expireDeliveries = `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $1, end_reason = '` +
-		webhook.ReasonExpired + `' WHERE id `
-)
-
 // ExpireDeliveries implements webhook.ClaimTx.
 func (tx *Tx) ExpireDeliveries(ctx context.Context, ids []string, now time.Time) error {
-	return tx.exec(ctx, "expire deliveries", expireDeliveries+tx.dialect.In(2), now, jsonArray(ids))
+	return tx.exec(ctx, "expire deliveries", `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $1,
+		end_reason = '`+webhook.ReasonExpired+`' WHERE id `+tx.dialect.In(2), now, jsonArray(ids))
 }
 
 // SaveClaim implements webhook.ClaimTx.
 func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred []webhook.Deferral) ([]webhook.Delivery, error) {
-	var statements []sqldb.Statement
+	var statements batch
 	for _, d := range deferred {
-		statements = append(statements, statement(deferDelivery, d.DueAt, d.ID))
+		statements.add(`UPDATE deliveries SET due_at = $1 WHERE id = $2`, d.DueAt, d.ID)
 	}
 	ids, owners := make([]string, len(taken)), make([]uuid.UUID, len(taken))
 	for i, d := range taken {
 		ids[i], owners[i] = d.ID, d.ConsumerID
 	}
 	if len(taken) > 0 { // they have the lease of their claim
-		statements = append(statements, sqldb.Statement{
-			Query: leaseDeliveries + tx.dialect.In(3), Args: []any{taken[0].Lease, taken[0].LeasedTo, jsonArray(ids)},
-		})
+		statements.add(`UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id `+tx.dialect.In(3),
+			taken[0].Lease, taken[0].LeasedTo, jsonArray(ids))
 	}
-	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements...); err != nil {
+	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements); err != nil {
 		return nil, err
 	}
 	consumers, err := list(ctx, tx.Reader, "read the consumers of deliveries", scanConsumer, `SELECT `+consumerColumns+` FROM consumers
@@ -131,47 +121,16 @@ func (s *Store) ReleaseDelivery(ctx context.Context, d webhook.Delivery) error {
 		WHERE lease = $1 AND id = $2`, d.Lease, d.ID)
 }
 
-const (
-	// applyVerdict applies the consequence of a try to a delivery that still has its
-	// lease.
-	applyVerdict = `UPDATE deliveries SET lease = '', state = $3, failures = failures + $4, due_at = $5, ended_at = $6, end_reason = $7,
-		not_before = $8
-		WHERE id = $1 AND lease = $2`
-	insertTry = `INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`
-)
-
-// RecordTry implements webhook.Outbox.
+// RecordTry implements webhook.Outbox. Before the try is recorded, it makes deliveries to a recovered endpoint due: all
+// deliveries of an endpoint that is stored as dead and acknowledged a try now, and those that have not failed yet where
+// the sender requests it (Result.Resume). After a crash in between, the endpoint is still stored as dead, and the next
+// acknowledgment resumes it.
 func (s *Store) RecordTry(ctx context.Context, r webhook.Result) (lost bool, err error) {
-	verdict, err := verdictOf(r)
-	if err != nil {
-		return false, err
-	}
-	if err := s.resumeRecovered(ctx, r); err != nil {
-		return false, err
-	}
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		applied, err := tx.affected(ctx, "save the outcome of a try", applyVerdict, verdict...)
-		if lost = err == nil && applied == 0; err != nil || lost {
-			return err
-		}
-		statements := []sqldb.Statement{{Query: insertTry, Args: []any{
-			r.Try.DeliveryID, r.Try.Number, r.Try.StartedAt, r.Try.Latency, r.Try.StatusCode, r.Try.Error,
-			base64.StdEncoding.EncodeToString(r.Try.ResponseBody),
-		}}}
-		if r.UpdateEndpoint || r.Verdict.Outcome != webhook.Delivered {
-			statements = append(statements, endpointStatement(r))
-		}
-		_, err = tx.execBatch(ctx, "save a try", statements...)
-		return err
-	})
-	return lost, err
-}
-
-// verdictOf returns the arguments of applyVerdict.
-func verdictOf(r webhook.Result) ([]any, error) {
+	d, try, key, acknowledged := r.Delivery, r.Try, r.Delivery.EndpointKey(), r.Verdict.Outcome == webhook.Delivered
+	// Each is in milliseconds, as they are stored.
+	ended := try.StartedAt.Truncate(time.Millisecond).Add(try.Latency.Truncate(time.Millisecond))
 	state, failures := webhook.DeliveryWaiting, 1
-	var due, ended, notBefore sql.NullInt64
+	var due, endedAt, notBefore sql.NullInt64
 	switch r.Verdict.Outcome {
 	case webhook.Retry:
 		due, notBefore = nullMillis(r.Verdict.RetryAt), nullMillis(r.Verdict.NotBefore)
@@ -179,17 +138,48 @@ func verdictOf(r webhook.Result) ([]any, error) {
 			failures = 0
 		}
 	case webhook.Delivered:
-		state, failures, ended = webhook.DeliveryDelivered, 0, nullMillis(endOf(r.Try))
+		state, failures, endedAt = webhook.DeliveryDelivered, 0, nullMillis(ended)
 	case webhook.PermanentFailure:
-		state, ended = webhook.DeliveryFailed, nullMillis(endOf(r.Try))
+		state, endedAt = webhook.DeliveryFailed, nullMillis(ended)
 	default:
-		return nil, fmt.Errorf("record a try of delivery %s: unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)
+		return false, fmt.Errorf("record a try of delivery %s: unknown outcome %q", d.ID, r.Verdict.Outcome)
 	}
-	return []any{r.Delivery.ID, r.Delivery.Lease, state, failures, due, ended, r.Verdict.Reason, notBefore}, nil
-}
-
-// endOf returns when a try ended: its start and its latency, each in milliseconds as
-// they are stored.
-func endOf(try webhook.Try) time.Time {
-	return try.StartedAt.Truncate(time.Millisecond).Add(try.Latency.Truncate(time.Millisecond))
+	dead := false
+	if r.UpdateEndpoint && acknowledged {
+		dead, err = queryValue[bool](ctx, s.Reader, "find out whether a webhook endpoint is dead",
+			`SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE key = $1 AND failures >= $2)`, key, webhook.DeadAfterFailures)
+	}
+	switch {
+	case err != nil:
+	case dead:
+		err = s.resume(ctx, key, math.MaxInt32, ended)
+	case r.Resume:
+		err = s.resume(ctx, key, 0, ended)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		applied, err := tx.affected(ctx, "save the outcome of a try", `UPDATE deliveries SET lease = '', state = $3,
+			failures = failures + $4, due_at = $5, ended_at = $6, end_reason = $7, not_before = $8 WHERE id = $1 AND lease = $2`,
+			d.ID, d.Lease, state, failures, due, endedAt, r.Verdict.Reason, notBefore)
+		if lost = err == nil && applied == 0; err != nil || lost {
+			return err
+		}
+		var statements batch
+		statements.add(`INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, try.DeliveryID, try.Number, try.StartedAt, try.Latency, try.StatusCode, try.Error,
+			base64.StdEncoding.EncodeToString(try.ResponseBody))
+		if r.UpdateEndpoint || !acknowledged {
+			failures, since, probeAt, delivered, status, problem := 1, try.StartedAt, r.ProbeAt, time.Time{}, try.StatusCode, try.Error
+			if acknowledged {
+				failures, since, probeAt, delivered, status, problem = 0, time.Time{}, time.Time{}, ended, 0, ""
+			}
+			statements.add(saveEndpoint, key, webhook.EndpointID(d.ConsumerID, d.Mode, d.URL), d.ConsumerID, d.URL, d.Mode, failures,
+				nullMillis(since), nullMillis(probeAt), ended, try.Latency, status, problem, nullMillis(delivered))
+		}
+		_, err = tx.execBatch(ctx, "save a try", statements)
+		return err
+	})
+	return lost, err
 }

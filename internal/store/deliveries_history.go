@@ -71,12 +71,15 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 	}
 	return db.forEach(ctx, "read the tries of deliveries", func(r row) error {
 		var t webhook.Try
-		if err := scanTry(r, &t); err != nil {
+		var body string
+		if err := r.Scan(&t.DeliveryID, &t.Number, &t.StartedAt, &t.Latency, &t.StatusCode, &t.Error, &body); err != nil {
 			return err
 		}
+		var err error
+		t.ResponseBody, err = base64.StdEncoding.DecodeString(body)
 		d := &deliveries[index[t.DeliveryID]]
 		d.Tries = append(d.Tries, t)
-		return nil
+		return err
 	}, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, response_body FROM delivery_tries
 		WHERE delivery_id `+db.dialect.In(1)+` ORDER BY delivery_id, number`, jsonArray(ids))
 }
@@ -125,11 +128,8 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 // with an empty key. Tries of events that are more than a week older are left out. It uses the index deliveries_log.
 func (db *Reader) TryHours(ctx context.Context, caller account.Caller, key string, since time.Time) ([]webhook.HourTries, error) {
 	return list(ctx, db, "count the tries of each hour", func(r row, h *webhook.HourTries) error {
-		var hour int64
-		err := r.Scan(&hour, &h.Delivered, &h.Failed, &h.Latency)
-		h.Hour = fromMillis(hour * hourMillis)
-		return err
-	}, `SELECT t.started_at / 3600000 AS hour, CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END) AS BIGINT),
+		return r.Scan(&h.Hour, &h.Delivered, &h.Failed, &h.Latency)
+	}, `SELECT t.started_at / 3600000 * 3600000 AS hour, CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END) AS BIGINT),
 			CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 0 ELSE 1 END) AS BIGINT), CAST(AVG(t.latency_ms) AS BIGINT)
 		FROM deliveries d JOIN delivery_tries t ON t.delivery_id = d.id
 		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.emitted_at >= $3 AND ($4 = '' OR d.endpoint = $4) AND t.started_at >= $5
@@ -190,10 +190,23 @@ const redeliverBatch = 1000
 // deliveries_of_job for the deliveries of a job.
 func (s *Store) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter,
 	now time.Time) (count int, err error) {
+	c := conditions{args: []any{caller.ConsumerID, caller.Mode, webhook.MaxTries, now, redeliverBatch}}
+	if filter.JobID != uuid.Nil {
+		c.and("d.job_id = %s", filter.JobID)
+	}
+	if filter.URL != "" {
+		c.and("d.endpoint = %s", webhook.EndpointKey(caller.ConsumerID, caller.Mode, filter.URL))
+	}
+	c.within("d.emitted_at", filter.From, filter.To)
 	for {
 		var ids []string
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-			if ids, err = tx.failedDeliveries(ctx, caller, filter, now); err != nil {
+			// Those that failed after now are skipped, because this redelivery may have been their last try.
+			ids, err = list(ctx, tx.Reader, "find failed deliveries", scanColumn[string], `
+				SELECT d.id FROM deliveries d
+				WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+c.text+`
+				ORDER BY d.emitted_at, d.id LIMIT $5`, c.args...)
+			if err != nil {
 				return err
 			}
 			return tx.exec(ctx, "redeliver failed deliveries", `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+
@@ -209,25 +222,6 @@ func (s *Store) RedeliverFailed(ctx context.Context, caller account.Caller, filt
 	}
 }
 
-// failedDeliveries returns the next batch of failed deliveries that match the
-// filter. It skips those that failed after now, because this redelivery may
-// have been their last try.
-func (db *Reader) failedDeliveries(ctx context.Context, caller account.Caller, filter webhook.FailedFilter,
-	now time.Time) ([]string, error) {
-	c := conditions{args: []any{caller.ConsumerID, caller.Mode, webhook.MaxTries, now, redeliverBatch}}
-	if filter.JobID != uuid.Nil {
-		c.and("d.job_id = %s", filter.JobID)
-	}
-	if filter.URL != "" {
-		c.and("d.endpoint = %s", webhook.EndpointKey(caller.ConsumerID, caller.Mode, filter.URL))
-	}
-	c.within("d.emitted_at", filter.From, filter.To)
-	return list(ctx, db, "find failed deliveries", scanColumn[string], `
-		SELECT d.id FROM deliveries d
-		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+c.text+`
-		ORDER BY d.emitted_at, d.id LIMIT $5`, c.args...)
-}
-
 // scanDeliveryRecord returns a function that scans selectDeliveryRecords as of now.
 func scanDeliveryRecord(now time.Time) func(row, *webhook.DeliveryRecord) error {
 	return func(r row, d *webhook.DeliveryRecord) error {
@@ -240,15 +234,6 @@ func scanDeliveryRecord(now time.Time) func(row, *webhook.DeliveryRecord) error 
 		}
 		return err
 	}
-}
-
-func scanTry(r row, t *webhook.Try) error {
-	var body string
-	err := r.Scan(&t.DeliveryID, &t.Number, &t.StartedAt, &t.Latency, &t.StatusCode, &t.Error, &body)
-	if err == nil {
-		t.ResponseBody, err = base64.StdEncoding.DecodeString(body)
-	}
-	return err
 }
 
 // EraseConsumerDeliveries deletes the deliveries of a consumer's events without a job that

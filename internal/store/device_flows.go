@@ -12,25 +12,22 @@ func (s *Store) InsertDeviceFlow(ctx context.Context, flow device.Record, limits
 	if err := s.checkFlowLimits(ctx, flow, limits); err != nil { // refuses without a write transaction
 		return err
 	}
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.insertDeviceFlow(ctx, flow, limits) })
-}
-
-// insertDeviceFlow deletes expired flows, so that the table stays within the
-// limits even if nothing else does, and inserts a flow.
-func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
-	if err := tx.lockDeviceFlows(ctx); err != nil {
-		return err
-	}
-	err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, flow.CreatedAt)
-	if err != nil {
-		return err
-	}
-	if err := tx.checkFlowLimits(ctx, flow, limits); err != nil {
-		return err
-	}
-	return tx.exec(ctx, "insert a device flow", `
-		INSERT INTO device_flows (nonce_hash, client_address, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		flow.NonceHash, flow.ClientAddress, flow.Agent, flow.CreatedAt, flow.ExpiresAt)
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.lockDeviceFlows(ctx); err != nil {
+			return err
+		}
+		// The table stays within the limits even if nothing else deletes expired flows.
+		err := tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, flow.CreatedAt)
+		if err != nil {
+			return err
+		}
+		if err := tx.checkFlowLimits(ctx, flow, limits); err != nil {
+			return err
+		}
+		return tx.exec(ctx, "insert a device flow", `
+			INSERT INTO device_flows (nonce_hash, client_address, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+			flow.NonceHash, flow.ClientAddress, flow.Agent, flow.CreatedAt, flow.ExpiresAt)
+	})
 }
 
 // checkFlowLimits returns a *device.FullError if the limits admit no further
@@ -72,8 +69,19 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 	var n int64
 	err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		if len(sealed) > device.LongSealed {
-			if err := tx.checkLongLimit(ctx, int64(len(sealed)), now, limits); err != nil {
+			if err := tx.lockDeviceFlows(ctx); err != nil {
 				return err
+			}
+			// It uses the index device_flows_long, whose condition is device.LongSealed.
+			var used int64
+			var next time.Time
+			err := tx.queryRow(ctx, "sum up long keys", `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows
+				WHERE sealed_bytes > 4096`).Scan(&used, &next)
+			if err != nil {
+				return err
+			}
+			if used+int64(len(sealed)) > limits.LongTotal {
+				return &device.FullError{RetryAfter: max(0, next.Sub(now))}
 			}
 		}
 		n, err = tx.affected(ctx, "complete a device flow", `
@@ -82,27 +90,6 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 		return err
 	})
 	return n == 1, err
-}
-
-// checkLongLimit returns a *device.FullError if a long key of this length would
-// exceed the limit. It uses the index device_flows_long, whose condition is
-// device.LongSealed.
-func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, limits device.Limits) error {
-	if err := tx.lockDeviceFlows(ctx); err != nil {
-		return err
-	}
-	var used int64
-	var next time.Time
-	err := tx.queryRow(ctx, "sum up long keys", `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows
-		WHERE sealed_bytes > 4096`).
-		Scan(&used, &next)
-	if err != nil {
-		return err
-	}
-	if used+length > limits.LongTotal {
-		return &device.FullError{RetryAfter: max(0, next.Sub(now))}
-	}
-	return nil
 }
 
 // lockDeviceFlows blocks other transactions that check limits until this one

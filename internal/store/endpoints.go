@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/store/sqldb"
 )
 
 // MaxEndpoints is how many endpoints a consumer can register for a mode.
@@ -141,43 +139,6 @@ const saveEndpoint = `
 		last_status = CASE WHEN $6 = 0 THEN webhook_endpoints.last_status ELSE excluded.last_status END,
 		last_error = CASE WHEN $6 = 0 THEN webhook_endpoints.last_error ELSE excluded.last_error END,
 		last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`
-
-func endpointStatement(r webhook.Result) sqldb.Statement {
-	d, ended, failures := r.Delivery, endOf(r.Try), 1
-	var since, probeAt, delivered time.Time
-	status, problem := r.Try.StatusCode, r.Try.Error
-	if r.Verdict.Outcome == webhook.Delivered {
-		failures, delivered, status, problem = 0, ended, 0, ""
-	} else {
-		since, probeAt = r.Try.StartedAt, r.ProbeAt
-	}
-	return statement(saveEndpoint, d.EndpointKey(), webhook.EndpointID(d.ConsumerID, d.Mode, d.URL), d.ConsumerID, d.URL, d.Mode, failures,
-		nullMillis(since), nullMillis(probeAt), ended, r.Try.Latency, status, problem, nullMillis(delivered))
-}
-
-// resumeRecovered makes deliveries to a recovered endpoint due: all deliveries of
-// an endpoint that is stored as dead and acknowledged a try now, and those that
-// have not failed yet where the sender requests it (Result.Resume). It runs
-// before the try is recorded. After a crash in between, the endpoint is
-// still stored as dead, and the next acknowledgment resumes it.
-func (s *Store) resumeRecovered(ctx context.Context, r webhook.Result) error {
-	key, dead := r.Delivery.EndpointKey(), false
-	if r.UpdateEndpoint && r.Verdict.Outcome == webhook.Delivered {
-		var err error
-		dead, err = queryValue[bool](ctx, s.Reader, "find out whether a webhook endpoint is dead",
-			`SELECT EXISTS (SELECT 1 FROM webhook_endpoints WHERE key = $1 AND failures >= $2)`, key, webhook.DeadAfterFailures)
-		if err != nil {
-			return err
-		}
-	}
-	switch {
-	case dead:
-		return s.resume(ctx, key, math.MaxInt32, endOf(r.Try))
-	case r.Resume:
-		return s.resume(ctx, key, 0, endOf(r.Try))
-	}
-	return nil
-}
 
 // resume makes the waiting deliveries of an endpoint due that have failed at most the
 // given number of times. It respects their not_before times.

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +15,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/store/sqldb"
 )
 
 // viewColumns are the columns of a job.Job.
@@ -27,24 +28,21 @@ const jobColumns = viewColumns + `, status_since, sequence,
 	by_event, requested, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch,
 	bot_events, bot_event_bytes, bot_lost, ` + hasCommands
 
-const (
-	selectJob     = `SELECT ` + jobColumns + ` FROM jobs WHERE id = $1`
-	selectJobView = `SELECT ` + viewColumns + ` FROM jobs WHERE id = $1`
-)
+const selectJob = `SELECT ` + jobColumns + ` FROM jobs WHERE id = $1`
 
 // Job returns the job, or a *job.Error with NotFound.
 func (db *Reader) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
-	return db.oneJob(ctx, selectJob, id)
+	return queryOne(ctx, db, "job", scanJob, selectJob, id)
 }
 
 // JobView is like Job without the fields that only the service uses.
 func (db *Reader) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
-	return queryOne(ctx, db, "job", scanView, selectJobView, id)
+	return queryOne(ctx, db, "job", scanView, `SELECT `+viewColumns+` FROM jobs WHERE id = $1`, id)
 }
 
 // LockJob is like Job and locks the job until the transaction ends.
 func (tx *Tx) LockJob(ctx context.Context, id uuid.UUID) (job.Record, error) {
-	return tx.oneJob(ctx, selectJob+tx.dialect.ForUpdate, id)
+	return queryOne(ctx, tx.Reader, "job", scanJob, selectJob+tx.dialect.ForUpdate, id)
 }
 
 // JobChange is a changed job, and what is saved with it.
@@ -59,46 +57,58 @@ type JobChange struct {
 	AttemptEnds []job.AttemptEnd
 }
 
-// updateJob saves the columns that change while a job runs.
-const updateJob = `UPDATE jobs SET
-		status = $2, previous_status = $3, status_since = $4, attempts = $5, attempt = $6, started_at = $7, finalized_at = $8,
-		manifest_uri = $9, failure_code = $10, failure_detail = $11, sequence = $12, wake_at = $13, lease = $14, node = $15, prelaunch = $16,
-		attempt_started_at = $17, launched_at = $18, launch_failures = $19, launch_error = $20, heartbeat_at = $21, stats = $22,
-		bot_events = $23, bot_event_bytes = $24, recording_deleted_at = $25, recording_deleted_by = $26, recording_erased_at = $27,
-		bot_lost = $28
-	WHERE id = $1`
-
 // SaveJob updates the fields of a job that change while it runs, and saves what belongs to the
 // change, in one round trip. The caller has locked the job.
 func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
-	statements := []sqldb.Statement{{Query: updateJob, Args: []any{
-		c.ID, c.Status, c.PreviousStatus, c.StatusSince, c.Attempts, c.Attempt, nullMillis(c.StartedAt),
-		nullMillis(c.FinalizedAt),
+	var statements batch
+	statements.add(`UPDATE jobs SET
+			status = $2, previous_status = $3, status_since = $4, attempts = $5, attempt = $6, started_at = $7, finalized_at = $8,
+			manifest_uri = $9, failure_code = $10, failure_detail = $11, sequence = $12, wake_at = $13, lease = $14, node = $15,
+			prelaunch = $16, attempt_started_at = $17, launched_at = $18, launch_failures = $19, launch_error = $20, heartbeat_at = $21,
+			stats = $22, bot_events = $23, bot_event_bytes = $24, recording_deleted_at = $25, recording_deleted_by = $26,
+			recording_erased_at = $27, bot_lost = $28
+		WHERE id = $1`,
+		c.ID, c.Status, c.PreviousStatus, c.StatusSince, c.Attempts, c.Attempt, nullMillis(c.StartedAt), nullMillis(c.FinalizedAt),
 		c.ManifestURI, c.FailureCode, c.FailureDetail, c.Sequence, nullMillis(c.WakeAt), c.Lease, c.Node, c.Prelaunch,
 		nullMillis(c.AttemptStartedAt), nullMillis(c.LaunchedAt), c.LaunchFailures, c.LaunchError, nullMillis(c.HeartbeatAt), c.Stats,
-		c.BotEvents, c.BotEventBytes, nullMillis(c.RecordingDeletedAt), c.RecordingDeletedBy, nullMillis(c.RecordingErasedAt), c.BotLost,
-	}}}
+		c.BotEvents, c.BotEventBytes, nullMillis(c.RecordingDeletedAt), c.RecordingDeletedBy, nullMillis(c.RecordingErasedAt), c.BotLost)
 	for _, e := range c.Entries {
-		statements = append(statements, entryStatement(e))
+		statements.add(`INSERT INTO timeline (`+entryColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data)
 	}
 	for _, d := range c.Deliveries {
-		statements = append(statements, deliveryStatement(d))
+		statements.addDelivery(d)
 	}
 	if c.Ended {
-		statements = append(statements, statement(deleteScreenshot, c.ID))
+		statements.add(`DELETE FROM screenshots WHERE job_id = $1`, c.ID)
 	}
 	for _, end := range c.AttemptEnds {
-		statements = append(statements, statement(insertAttemptEnd, c.ID, end.Attempt, c.Now, c.Platform, end.Code, end.Cause, end.Capture))
+		statements.add(`INSERT INTO attempt_ends (job_id, attempt, at, platform, code, cause, capture, account)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, COALESCE((SELECT a.label FROM account_uses u JOIN accounts a ON a.id = u.account_id
+				WHERE u.job_id = $1 ORDER BY u.at DESC LIMIT 1), '')) ON CONFLICT DO NOTHING`,
+			c.ID, end.Attempt, c.Now, c.Platform, end.Code, end.Cause, end.Capture)
 	}
-	if c.Usage != (job.Usage{}) {
-		statements = append(statements, usageStatement(c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, c.Usage))
+	if u := c.Usage; u != (job.Usage{}) {
+		statements.add(`INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes,
+				deleted_bytes, part)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+			ON CONFLICT (consumer_id, mode, day, part) DO UPDATE SET
+				completed = usage_days.completed + excluded.completed, failed = usage_days.failed + excluded.failed,
+				cancelled = usage_days.cancelled + excluded.cancelled, recorded_ms = usage_days.recorded_ms + excluded.recorded_ms,
+				bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
+				deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`,
+			c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes,
+			u.DeletedBytes, rand.N(usageParts))
 	}
-	affected, err := tx.execBatch(ctx, "save a job", statements...)
+	affected, err := tx.execBatch(ctx, "save a job", statements)
 	if err == nil && affected[0] != 1 {
 		return fmt.Errorf("save a job: %w", sql.ErrNoRows)
 	}
 	return err
 }
+
+// usageParts is the number of rows of a day of usage, which transactions lock until they end.
+const usageParts = 32
 
 // SaveJobRequest updates the requested fields of a job, which change only before it
 // is dispatched.
@@ -123,11 +133,6 @@ func hashText(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// oneJob reads the job of a query that selects jobColumns.
-func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
-	return queryOne(ctx, db, "job", scanJob, query, args...)
-}
-
 // scanView scans viewColumns.
 func scanView(r row, j *job.Job) error {
 	return r.Scan(
@@ -150,30 +155,25 @@ func scanJob(r row, j *job.Record) error {
 	), &j.Job)
 }
 
-// insertJob inserts a new job, unless there is one with its externalId.
-const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name,
-		join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, by_event, meeting_key,
-		options)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-	ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`
-
 // InsertJob inserts a job and returns true. If the consumer has or had a job with
 // that externalId in that mode, it does nothing and returns false.
 func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 	hash := hashText(r.ExternalID)
-	affected, err := tx.execBatch(ctx, "insert a job",
-		statement(insertJob, r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
-			r.JoinAt, r.CreatedAt, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave},
-			r.Status, r.StatusSince, nullMillis(r.WakeAt), r.ByEvent,
-			MeetingKey(r.MeetingURL), jsonValue{r.Options}),
-		statement(deleteErased, r.ID, r.ConsumerID, r.Mode, hash))
+	var statements batch
+	statements.add(`INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name, join_at,
+			created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, by_event, meeting_key, options)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+		ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`,
+		r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName, r.JoinAt, r.CreatedAt,
+		r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave}, r.Status, r.StatusSince,
+		nullMillis(r.WakeAt), r.ByEvent, MeetingKey(r.MeetingURL), jsonValue{r.Options})
+	// One with its externalId was erased. Only after the insert is it certain that no other transaction is erasing one.
+	statements.add(`DELETE FROM jobs WHERE id = $1
+		AND EXISTS (SELECT 1 FROM job_tombstones WHERE consumer_id = $2 AND mode = $3 AND external_hash = $4)`,
+		r.ID, r.ConsumerID, r.Mode, hash)
+	affected, err := tx.execBatch(ctx, "insert a job", statements)
 	return err == nil && affected[0] == 1 && affected[1] == 0, err
 }
-
-// deleteErased deletes a job if one with its externalId was erased. It follows insertJob: only
-// then is it certain that no other transaction is erasing one.
-const deleteErased = `DELETE FROM jobs WHERE id = $1
-	AND EXISTS (SELECT 1 FROM job_tombstones WHERE consumer_id = $2 AND mode = $3 AND external_hash = $4)`
 
 const selectJobExternal = `SELECT ` + viewColumns + ` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`
 
@@ -181,11 +181,18 @@ const selectJobExternal = `SELECT ` + viewColumns + ` FROM jobs WHERE consumer_i
 // of it once it was erased. It uses the indexes jobs_external and
 // job_tombstones_external.
 func (db *Reader) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
-	j, err := queryOne(ctx, db, "job", scanView, selectJobExternal, caller.ConsumerID, caller.Mode, hashText(externalID))
-	if job.ErrorIs(err, job.NotFound) {
-		return db.tombstone(ctx, caller, externalID)
+	args := []any{caller.ConsumerID, caller.Mode, hashText(externalID)}
+	j, err := queryOne(ctx, db, "job", scanView, selectJobExternal, args...)
+	if !job.ErrorIs(err, job.NotFound) {
+		return j, err
 	}
-	return j, err
+	// Its meeting URL, display name, metadata, manifest and failure detail are erased.
+	return queryOne(ctx, db, "job", func(r row, j *job.Job) error {
+		*j = job.Job{ConsumerID: caller.ConsumerID, Mode: caller.Mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
+		return r.Scan(&j.ID, &j.Platform, &j.JoinAt, &j.CreatedAt, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
+			&j.StartedAt, &j.FinalizedAt, &j.FailureCode)
+	}, `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
+		WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`, args...)
 }
 
 // ChangeSummary changes the summary of a job, which the caller has locked.
@@ -212,22 +219,12 @@ func (db *Reader) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]
 	return all, err
 }
 
-const insertEntry = `INSERT INTO timeline (` + entryColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
-
-// entryStatement adds an entry to a timeline.
-func entryStatement(e job.TimelineEntry) sqldb.Statement {
-	return statement(insertEntry, e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To,
-		e.Data)
-}
-
-const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4
-	AND source = 'bot')`
-
 // HasEvent reports whether a bot's event is already on the timeline. It uses the
 // index timeline_identity.
 func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger,
 	emittedAt time.Time) (bool, error) {
-	return queryValue[bool](ctx, db, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, emittedAt)
+	return queryValue[bool](ctx, db, "look for an event on the timeline of a job", `SELECT EXISTS (SELECT 1 FROM timeline
+		WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4 AND source = 'bot')`, jobID, attempt, kind, emittedAt)
 }
 
 // Timeline returns all entries of a job in the order of their arrival. It

@@ -13,14 +13,13 @@ import (
 // MeetingKey returns what identifies a meeting, however its URL is written: the column meeting_key.
 func MeetingKey(meetingURL string) string { return hashText(meetinglink.Key(meetingURL)) }
 
-const selectJobsOfMeeting = `SELECT ` + jobColumns + ` FROM jobs
-	WHERE consumer_id = $1 AND mode = 'live' AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 
-	ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 100`
-
 // JobsOfMeeting returns the consumer's live jobs for the meeting of this URL whose joinAt is in a range: those that have
 // not ended, and then the newest that have. It uses the index jobs_meeting.
 func (db *Reader) JobsOfMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, from, to time.Time) ([]job.Record, error) {
-	return list(ctx, db, "find the jobs of a meeting", scanJob, selectJobsOfMeeting, consumer, MeetingKey(meetingURL), from, to)
+	return list(ctx, db, "find the jobs of a meeting", scanJob, `SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND mode = 'live' AND meeting_key = $2 AND join_at BETWEEN $3 AND $4
+		ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 100`,
+		consumer, MeetingKey(meetingURL), from, to)
 }
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
@@ -36,34 +35,27 @@ func (db *Reader) ChangedByConsumer(ctx context.Context, jobID uuid.UUID, field 
 		WHERE job_id = $1 AND data LIKE $2)`, jobID, `{"by":"consumer"%"`+field+`"%`)
 }
 
-const selectJobForMeeting = `
-	SELECT id FROM jobs
-	WHERE consumer_id = $1 AND mode = $5 AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 AND id <> $6
-		AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
-	ORDER BY join_at LIMIT 1`
-
 // JobForMeeting returns the ID of the consumer's job for the meeting of this URL that waits
 // for its time, or has a bot, and whose joinAt is in a range; false if there is none. It skips
 // the job with the ID except, and uses the index jobs_meeting.
 func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time,
 	except uuid.UUID) (uuid.UUID, bool, error) {
-	return first(ctx, db, "find the job for a meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, MeetingKey(meetingURL), from, to,
-		mode, except)
+	return first(ctx, db, "find the job for a meeting", scanColumn[uuid.UUID], `SELECT id FROM jobs
+		WHERE consumer_id = $1 AND mode = $5 AND meeting_key = $2 AND join_at BETWEEN $3 AND $4 AND id <> $6
+			AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
+		ORDER BY join_at LIMIT 1`, consumer, MeetingKey(meetingURL), from, to, mode, except)
 }
 
-const (
-	hasBot = `status NOT IN ('scheduled', 'pending', 'finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')`
-
-	selectBotInMeeting = `SELECT id FROM jobs WHERE consumer_id = $1 AND mode = $2 AND meeting_key = $3 AND join_at BETWEEN $4 AND $5
-		AND id <> $6 AND ` + hasBot + ` ORDER BY join_at LIMIT 1`
-)
+const hasBot = `status NOT IN ('scheduled', 'pending', 'finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')`
 
 // BotInMeeting returns the ID of another job of the same consumer whose bot is in the meeting of a job, or at
 // its door; false if there is none. It uses the index jobs_meeting.
 func (db *Reader) BotInMeeting(ctx context.Context, j job.Job) (uuid.UUID, bool, error) {
 	const longest = 26 * time.Hour // a job can have a bot
-	return first(ctx, db, "find the bot in a meeting", scanColumn[uuid.UUID], selectBotInMeeting, j.ConsumerID, j.Mode,
-		MeetingKey(j.MeetingURL), j.JoinAt.Add(-longest), j.JoinAt.Add(longest), j.ID)
+	return first(ctx, db, "find the bot in a meeting", scanColumn[uuid.UUID], `SELECT id FROM jobs
+		WHERE consumer_id = $1 AND mode = $2 AND meeting_key = $3 AND join_at BETWEEN $4 AND $5 AND id <> $6 AND `+hasBot+`
+		ORDER BY join_at LIMIT 1`,
+		j.ConsumerID, j.Mode, MeetingKey(j.MeetingURL), j.JoinAt.Add(-longest), j.JoinAt.Add(longest), j.ID)
 }
 
 // MoveEvents makes the events of a job those of another one.

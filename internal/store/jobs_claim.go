@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // prelaunchRetry is how soon a job that can be prelaunched, and was not claimed
@@ -39,7 +38,9 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 		return claimed, err
 	}
 	// Before the admission, which thus knows all of them and has refused the others.
-	waiting, err := tx.dueWaiting(ctx, claim)
+	where, args = waitingCondition(claim)
+	waiting, err := list(ctx, tx.Reader, "find due jobs that wait for capacity", scanColumn[uuid.UUID],
+		`SELECT id FROM jobs WHERE wake_at <= $1 AND `+where+` ORDER BY wake_at LIMIT $3`, append(args, claim.Limit)...)
 	if err != nil {
 		return claimed, err
 	}
@@ -47,30 +48,15 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 	if err != nil {
 		return claimed, err
 	}
+	for i, j := range admitted {
+		admitted[i].Admitted = true
+		waiting = slices.DeleteFunc(waiting, func(id uuid.UUID) bool { return id == j.ID })
+	}
 	var refused []job.ClaimedJob
 	if !more {
-		where, args := waitingCondition(claim)
-		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3),
-			append(args, jsonArray(withoutJobs(waiting, admitted)))...)
-		if err != nil {
-			return claimed, err
-		}
+		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3), append(args, jsonArray(waiting))...)
 	}
-	for i := range admitted {
-		admitted[i].Admitted = true
-	}
-	return job.Claimed{Jobs: slices.Concat(admitted, refused, others), More: more}, nil
-}
-
-// withoutJobs returns the IDs that are not those of the jobs.
-func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
-	rest := make([]uuid.UUID, 0, len(ids)) // an empty JSON array, not null
-	for _, id := range ids {
-		if !slices.ContainsFunc(jobs, func(j job.ClaimedJob) bool { return j.ID == id }) {
-			rest = append(rest, id)
-		}
-	}
-	return rest
+	return job.Claimed{Jobs: slices.Concat(admitted, refused, others), More: more}, err
 }
 
 // leaseJobs leases the selected jobs that no other transaction has locked. The
@@ -94,32 +80,50 @@ func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, 
 	return jobs, err
 }
 
-// dueWaiting returns due live jobs that wait for their first bot.
-func (db *Reader) dueWaiting(ctx context.Context, claim job.Claim) ([]uuid.UUID, error) {
-	where, args := waitingCondition(claim)
-	return list(ctx, db, "find due jobs that wait for capacity", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $1 AND `+where+
-		` ORDER BY wake_at LIMIT $3`,
-		append(args, claim.Limit)...)
-}
-
 // admitJobs leases live jobs without an attempt, in the order in which they are to be
 // served. more reports that others may still be admitted: by the next claim, or by
 // another node that is admitting jobs or has capacity.
 func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.ClaimedJob, more bool, err error) {
-	limit := min(claim.Limit, claim.Capacity)
-	if limit > 0 {
-		if more, err = tx.admissionBusy(ctx); more || err != nil {
-			return nil, more, err
+	if limit := min(claim.Limit, claim.Capacity); limit > 0 {
+		if tx.dialect.SkipLocked != "" { // SQLite has one writer
+			// If no other transaction admits jobs, this one is the only one until it ends.
+			locked, err := queryValue[bool](ctx, tx.Reader, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock)
+			if !locked || err != nil {
+				return nil, !locked, err
+			}
 		}
-		next, err := tx.nextAdmitted(ctx, claim, limit)
+		where, args := waitingCondition(claim)
+		busy, withinLimit := consumerLimit(claim)
+		ids, groups := []uuid.UUID{}, make(map[uuid.UUID]uuid.UUID)
+		err := tx.forEach(ctx, "find the jobs to admit", func(r row) error {
+			// The group is the consumer whose turn the job takes: uuid.Nil for those that only calendar invites have created.
+			var id, group uuid.UUID
+			err := r.Scan(&id, &group)
+			ids, groups[id] = append(ids, id), group
+			return err
+		}, fmt.Sprintf(`
+			WITH waiting AS (
+				SELECT id, consumer_id, CASE WHEN join_at > $1 THEN 1 ELSE 0 END AS early,
+					CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
+				FROM jobs WHERE `+where+roomIsFree+`
+			), ranked AS (
+				SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
+				FROM waiting
+			), first AS (
+				SELECT ranked.*, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = ranked.consumer_id)
+					OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = ranked.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
+				FROM ranked WHERE rank <= $3
+			), turns AS (
+				SELECT first.id, group_id, early, due_at,
+					ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, first.id) AS turn
+				FROM first LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = first.consumer_id`+busy+`
+				WHERE `+withinLimit+`
+			)
+			SELECT turns.id, group_id FROM turns LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = group_id
+			ORDER BY early, turn, COALESCE(position, 0), due_at, turns.id LIMIT $3`, uuid.Nil), append(args, limit)...)
 		if err != nil {
 			return nil, false, err
 		}
-		ids, groups := make([]uuid.UUID, len(next)), make(map[uuid.UUID]uuid.UUID)
-		for i, a := range next {
-			ids[i], groups[a.id] = a.id, a.group
-		}
-		where, args := waitingCondition(claim)
 		jobs, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3), append(args, jsonArray(ids))...)
 		if err != nil {
 			return nil, false, err
@@ -130,63 +134,13 @@ func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.Claime
 			return nil, false, err
 		}
 	}
-	if len(jobs) >= claim.Capacity { // the node is full
-		more, err = tx.otherNodeHasCapacity(ctx, claim)
-		return jobs, more, err
+	if len(jobs) < claim.Capacity {
+		return jobs, more || len(jobs) == claim.Limit, nil
 	}
-	return jobs, more || len(jobs) == claim.Limit, nil
-}
-
-// admissionBusy reports whether another transaction admits jobs. If none does, this
-// one is the only one until it ends. SQLite has one writer.
-func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
-	if tx.dialect.SkipLocked == "" {
-		return false, nil
-	}
-	locked, err := queryValue[bool](ctx, tx.Reader, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock)
-	return !locked, err
-}
-
-// otherNodeHasCapacity reports whether another node can run another bot, by a
-// heartbeat that is not older than half a lease. It takes the jobs that this node has
-// no capacity for.
-func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
-	_, ok, err := first(ctx, db, "find a node with capacity", scanColumn[string], `SELECT id FROM nodes
-		WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
-		claim.Node, claim.Now.Add(-claim.Lease/2))
-	return ok, err
-}
-
-// admission is a job to admit, and the consumer whose turn it takes: uuid.Nil for the
-// consumers that only calendar invites have created.
-type admission struct{ id, group uuid.UUID }
-
-// nextAdmitted returns the next jobs to admit, in their order.
-func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]admission, error) {
-	where, args := waitingCondition(claim)
-	busy, withinLimit := consumerLimit(claim)
-	return list(ctx, tx.Reader, "find the jobs to admit", func(r row, a *admission) error {
-		return r.Scan(&a.id, &a.group)
-	}, fmt.Sprintf(`
-		WITH waiting AS (
-			SELECT id, consumer_id, CASE WHEN join_at > $1 THEN 1 ELSE 0 END AS early,
-				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
-			FROM jobs WHERE `+where+roomIsFree+`
-		), ranked AS (
-			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
-			FROM waiting
-		), first AS (
-			SELECT ranked.*, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = ranked.consumer_id)
-				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = ranked.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
-			FROM ranked WHERE rank <= $3
-		), turns AS (
-			SELECT first.id, group_id, early, due_at,
-				ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, first.id) AS turn
-			FROM first LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = first.consumer_id`+busy+`
-			WHERE `+withinLimit+`
-		)
-		SELECT turns.id, group_id FROM turns LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = group_id
-		ORDER BY early, turn, COALESCE(position, 0), due_at, turns.id LIMIT $3`, uuid.Nil), append(args, limit)...)
+	// The node is full. Another one with a heartbeat that is not older than half a lease takes the other jobs.
+	_, more, err = first(ctx, tx.Reader, "find a node with capacity", scanColumn[string], `SELECT id FROM nodes
+		WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`, claim.Node, claim.Now.Add(-claim.Lease/2))
+	return jobs, more, err
 }
 
 // waitingCondition selects live jobs that wait for their first bot: due ones, and
@@ -254,17 +208,14 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 		positions[groups[j.ID]] = last + int64(i) + 1
 	}
 	// In the same order on every node, so that concurrent claims cannot deadlock.
-	consumers := slices.SortedFunc(maps.Keys(positions), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	statements := make([]sqldb.Statement, len(consumers))
-	for i, consumer := range consumers {
-		statements[i] = statement(rotateConsumer, consumer, positions[consumer])
+	var statements batch
+	for _, consumer := range slices.SortedFunc(maps.Keys(positions), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		statements.add(`INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2) ON CONFLICT (consumer_id) DO UPDATE
+			SET position = $2`, consumer, positions[consumer])
 	}
-	_, err = tx.execBatch(ctx, "rotate consumers", statements...)
+	_, err = tx.execBatch(ctx, "rotate consumers", statements)
 	return err
 }
-
-const rotateConsumer = `INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2) ON CONFLICT (consumer_id) DO UPDATE
-	SET position = $2`
 
 // CanClaim reports whether ClaimJobs may find a job. It does not consider the limit
 // of consumers.
@@ -329,21 +280,18 @@ func (tx *Tx) WakeNodeJobs(ctx context.Context, node string, now time.Time) erro
 // other nodes run.
 const wakeHorizon = 10 * time.Second
 
-const (
-	nextWake = `SELECT wake_at FROM jobs WHERE wake_at <= $2 AND (node = '' OR node = $1) ORDER BY wake_at LIMIT 1`
-	nextJoin = `SELECT join_at FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $1
-			AND lease = '' AND prelaunch = '' ORDER BY join_at LIMIT 1`
-)
-
 // NextWake returns when the next job is due for a node, or can be prelaunched; false
 // when there is none within wakeHorizon. Jobs of other nodes do not count. It uses the
 // indexes jobs_wake and jobs_upcoming.
 func (db *Reader) NextWake(ctx context.Context, node string, now time.Time, prelaunch time.Duration) (time.Time, bool, error) {
-	next, ok, err := first(ctx, db, "find the next due job", scanColumn[time.Time], nextWake, node, now.Add(wakeHorizon))
+	next, ok, err := first(ctx, db, "find the next due job", scanColumn[time.Time],
+		`SELECT wake_at FROM jobs WHERE wake_at <= $2 AND (node = '' OR node = $1) ORDER BY wake_at LIMIT 1`, node, now.Add(wakeHorizon))
 	if err != nil || prelaunch == 0 {
 		return next, ok, err
 	}
-	join, scheduled, err := first(ctx, db, "find the next job to prelaunch", scanColumn[time.Time], nextJoin, now)
+	join, scheduled, err := first(ctx, db, "find the next job to prelaunch", scanColumn[time.Time],
+		`SELECT join_at FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $1
+			AND lease = '' AND prelaunch = '' ORDER BY join_at LIMIT 1`, now)
 	launch := join.Add(-prelaunch)
 	if !launch.After(now) {
 		launch = now.Add(prelaunchRetry) // a limit keeps it from being claimed

@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/jobs/job"
 )
 
@@ -48,26 +46,8 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 		if err != nil {
 			return err
 		}
-		return tx.deleteJob(ctx, id)
+		return tx.exec(ctx, "delete a job", deleteJob, id)
 	})
-}
-
-// tombstone returns the remains of an erased job, or a *job.Error with NotFound.
-// Its meeting URL, display name, metadata, manifest and failure detail are
-// erased. It uses the index job_tombstones_external.
-func (db *Reader) tombstone(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
-	return queryOne(ctx, db, "job", func(r row, j *job.Job) error {
-		*j = job.Job{ConsumerID: caller.ConsumerID, Mode: caller.Mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
-		return r.Scan(&j.ID, &j.Platform, &j.JoinAt, &j.CreatedAt, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
-			&j.StartedAt, &j.FinalizedAt, &j.FailureCode)
-	}, `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
-		WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`, caller.ConsumerID, caller.Mode, hashText(externalID))
-}
-
-// deleteJob deletes a job and everything that refers to it, after the transactions that change
-// it. A job that does not exist is not an error.
-func (tx *Tx) deleteJob(ctx context.Context, id uuid.UUID) error {
-	return tx.exec(ctx, "delete a job", `DELETE FROM jobs WHERE id = $1`, id)
 }
 
 // ConsumerJobs returns the IDs of up to limit of a consumer's jobs after one of them.
@@ -76,7 +56,11 @@ func (db *Reader) ConsumerJobs(ctx context.Context, consumer, after uuid.UUID, l
 		ORDER BY id LIMIT $3`, consumer, after, limit)
 }
 
-// DeleteJob deletes a job and everything that refers to it, without a tombstone.
+// deleteJob deletes a job and everything that refers to it, after the transactions that change it.
+const deleteJob = `DELETE FROM jobs WHERE id = $1`
+
+// DeleteJob deletes a job and everything that refers to it, without a tombstone. A job that does not exist is not an
+// error.
 func (s *Store) DeleteJob(ctx context.Context, id uuid.UUID) error {
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.deleteJob(ctx, id) })
+	return s.exec(ctx, "delete a job", deleteJob, id)
 }

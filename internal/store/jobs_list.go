@@ -99,15 +99,10 @@ func (db *Reader) JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]
 // uses the index jobs_created.
 func (db *Reader) JobHours(ctx context.Context, caller account.Caller, since time.Time) ([]job.HourCount, error) {
 	return list(ctx, db, "count the jobs of each hour", func(r row, c *job.HourCount) error {
-		var hour int64
-		err := r.Scan(&hour, &c.Jobs, &c.Failed)
-		c.Hour = fromMillis(hour * hourMillis)
-		return err
-	}, `SELECT created_at / 3600000 AS hour, COUNT(*), CAST(SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS BIGINT) FROM jobs
+		return r.Scan(&c.Hour, &c.Jobs, &c.Failed)
+	}, `SELECT created_at / 3600000 * 3600000 AS hour, COUNT(*), CAST(SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS BIGINT) FROM jobs
 		WHERE consumer_id = $1 AND mode = $2 AND created_at >= $3 GROUP BY created_at / 3600000`, caller.ConsumerID, caller.Mode, since)
 }
-
-const hourMillis = 60 * 60 * 1000
 
 // containsPattern returns the LIKE pattern for lower-case texts that contain text.
 func containsPattern(text string) string {

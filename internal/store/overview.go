@@ -3,15 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/account"
 	"standin/internal/jobs/job"
-	"standin/internal/store/sqldb"
 )
 
 // Bounds of the lists of an overview.
@@ -29,12 +25,12 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 	if o.Bots, err = db.RunningBots(ctx, 0, overviewBots); err != nil {
 		return o, err
 	}
-	if o.Deliveries, err = db.backlog(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries
-		WHERE due_at IS NOT NULL AND due_at <= $1`, now); err != nil {
+	if err = db.queryRow(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries
+		WHERE due_at IS NOT NULL AND due_at <= $1`, now).Scan(&o.Deliveries.Waiting, &o.Deliveries.Since); err != nil {
 		return o, err
 	}
-	if o.Overdue, err = db.backlog(ctx, "count due jobs", `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`,
-		now); err != nil {
+	if err = db.queryRow(ctx, "count due jobs", `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`,
+		now).Scan(&o.Overdue.Waiting, &o.Overdue.Since); err != nil {
 		return o, err
 	}
 	err = db.queryRow(ctx, "count pending commands", `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
@@ -42,10 +38,23 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 	if err != nil {
 		return o, err
 	}
-	if o.Failures, err = db.failureCounts(ctx, mode, now); err != nil {
+	// This and the next query use the index jobs_failed alone.
+	firstDay := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
+	o.Failures, err = list(ctx, db, "count failures", func(r row, c *job.FailureCount) error {
+		return r.Scan(&c.Day, &c.Code, &c.Jobs)
+	}, `SELECT status_since / 86400000 * 86400000 AS day, failure_code, COUNT(*) FROM jobs
+		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
+		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, mode, firstDay)
+	if err != nil {
 		return o, err
 	}
-	if o.Reasons, err = db.failureReasons(ctx, mode, now); err != nil {
+	o.Reasons, err = list(ctx, db, "count failures by reason", func(r row, f *job.FailureReason) error {
+		return r.Scan(&f.Code, &f.Platform, &f.Day, &f.Week)
+	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
+		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
+		GROUP BY failure_code, platform ORDER BY week DESC, failure_code, platform`,
+		mode, now.AddDate(0, 0, -7), now.Add(-24*time.Hour))
+	if err != nil {
 		return o, err
 	}
 	o.Recent, err = db.FailedJobs(ctx, mode, job.FailureFilter{}, overviewFailures)
@@ -65,41 +74,6 @@ func (db *Reader) CountActive(ctx context.Context) (map[job.Status]int, error) {
 	}, `SELECT status, COUNT(*) FROM jobs WHERE wake_at IS NOT NULL AND status NOT IN ('completed', 'failed', 'cancelled') GROUP BY status`)
 	return counts, err
 }
-
-// backlog reads a count and the earliest time. It uses the indexes
-// deliveries_due and jobs_wake.
-func (db *Reader) backlog(ctx context.Context, action, query string, args ...any) (b job.Backlog, err error) {
-	err = db.queryRow(ctx, action, query, args...).Scan(&b.Waiting, &b.Since)
-	return b, err
-}
-
-// failureCounts uses the index jobs_failed alone.
-func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureCount, error) {
-	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
-	return list(ctx, db, "count failures", func(r row, c *job.FailureCount) error {
-		var day int64
-		err := r.Scan(&day, &c.Code, &c.Jobs)
-		c.Day = fromMillis(day * dayMillis)
-		return err
-	}, `SELECT status_since / 86400000 AS day, failure_code, COUNT(*) FROM jobs
-		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
-		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, mode, from)
-}
-
-// failureReasons counts the failures of the last week, the most frequent first. It uses the
-// index jobs_failed alone.
-func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureReason, error) {
-	return list(ctx, db, "count failures by reason", func(r row, f *job.FailureReason) error {
-		return r.Scan(&f.Code, &f.Platform, &f.Day, &f.Week)
-	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
-		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
-		GROUP BY failure_code, platform ORDER BY week DESC, failure_code, platform`,
-		mode, now.AddDate(0, 0, -7), now.Add(-24*time.Hour))
-}
-
-const insertAttemptEnd = `INSERT INTO attempt_ends (job_id, attempt, at, platform, code, cause, capture, account)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, COALESCE((SELECT a.label FROM account_uses u JOIN accounts a ON a.id = u.account_id
-		WHERE u.job_id = $1 ORDER BY u.at DESC LIMIT 1), '')) ON CONFLICT DO NOTHING`
 
 // FailureCauses returns why attempts of live jobs failed in the last job.CauseWeeks, up to limit, the most
 // frequent of the last seven days first. It finds them in the index attempt_ends_failed, and counts all
@@ -151,36 +125,14 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 // [from, until), by intervals that start at multiples of their length.
 // Intervals without jobs are omitted. It uses the index jobs_upcoming alone.
 func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
-	step := length.Milliseconds()
 	return list(ctx, db, "count upcoming jobs", func(r row, c *job.UpcomingCount) error {
-		var number int64
-		err := r.Scan(&number, &c.Jobs)
-		c.From = fromMillis(number * step)
-		return err
-	}, `SELECT join_at / $3 AS number, COUNT(*) FROM jobs
+		return r.Scan(&c.From, &c.Jobs)
+	}, `SELECT join_at / $3 * $3 AS start, COUNT(*) FROM jobs
 		WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at >= $1 AND join_at < $2
-		GROUP BY number ORDER BY number`, from, until, step)
+		GROUP BY start ORDER BY start`, from, until, length)
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
-
-// usageParts is the number of rows of a day, which transactions lock until they end.
-const usageParts = 32
-
-const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes,
-	deleted_bytes, part)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-	ON CONFLICT (consumer_id, mode, day, part) DO UPDATE SET
-		completed = usage_days.completed + excluded.completed, failed = usage_days.failed + excluded.failed,
-		cancelled = usage_days.cancelled + excluded.cancelled, recorded_ms = usage_days.recorded_ms + excluded.recorded_ms,
-		bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
-		deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`
-
-// usageStatement adds to the usage of a consumer on a day.
-func usageStatement(consumer uuid.UUID, mode job.Mode, day int64, u job.Usage) sqldb.Statement {
-	return statement(addUsage, consumer, mode, day, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes, u.DeletedBytes,
-		rand.N(usageParts))
-}
 
 // Usage returns the usage of a consumer from one day to another, both included. It uses the
 // primary key of usage_days.
@@ -191,12 +143,8 @@ func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to tim
 		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
 	}
 	days, err := list(ctx, db, "read the usage of a consumer", func(r row, d *job.UsageDay) error {
-		var day int64
-		err := r.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes,
-			&d.DeletedBytes)
-		d.Day = fromMillis(day * dayMillis)
-		return err
-	}, `SELECT day`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
+		return r.Scan(&d.Day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes, &d.DeletedBytes)
+	}, `SELECT day * 86400000`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
 		GROUP BY day ORDER BY day`, caller.ConsumerID, caller.Mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
 		return report, err

@@ -35,7 +35,7 @@ func (tx *Tx) exec(ctx context.Context, action, query string, args ...any) error
 
 // affected runs a statement, and returns the number of affected rows.
 func (tx *Tx) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
-	affected, err := tx.execBatch(ctx, action, statement(query, args...))
+	affected, err := tx.execBatch(ctx, action, batch{{Query: query, Args: stored(args)}})
 	if err != nil {
 		return 0, err
 	}
@@ -52,16 +52,15 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 	return nil
 }
 
-// statement returns a statement for execBatch.
-func statement(query string, args ...any) sqldb.Statement {
-	return sqldb.Statement{Query: query, Args: args}
+// batch is statements for execBatch.
+type batch []sqldb.Statement
+
+func (b *batch) add(query string, args ...any) {
+	*b = append(*b, sqldb.Statement{Query: query, Args: stored(args)})
 }
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
-func (tx *Tx) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
-	for i := range statements {
-		statements[i].Args = stored(statements[i].Args)
-	}
+func (tx *Tx) execBatch(ctx context.Context, action string, statements batch) ([]int64, error) {
 	affected, err := tx.conn.Exec(ctx, statements...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", action, err)
@@ -100,41 +99,27 @@ func (tx *Tx) change(ctx context.Context, entity, query string, args ...any) err
 	return err
 }
 
-// queryRow returns the only row of a query. Without one, the error of its Scan is
-// sql.ErrNoRows.
+// queryRow returns the only row of a query, which runs when the row is scanned. Without one, the error
+// is sql.ErrNoRows.
 func (db *Reader) queryRow(ctx context.Context, action, query string, args ...any) row {
-	rows, err := db.conn.Query(ctx, query, stored(args)...)
-	return row{onlyRow{rows, err, action}, nil}
+	return row{onlyRow(func(columns ...any) error {
+		found := false
+		err := db.forEach(ctx, action, func(r row) error {
+			found = true
+			return r.Row.Scan(columns...)
+		}, query, args...)
+		if err == nil && !found {
+			err = fmt.Errorf("%s: %w", action, sql.ErrNoRows)
+		}
+		return err
+	}), nil}
 }
 
-// onlyRow is the only row of a query.
-type onlyRow struct {
-	rows   sqldb.Rows
-	err    error // of the query
-	action string
-}
+// onlyRow runs a query that has one row, and scans that.
+type onlyRow func(columns ...any) error
 
 // Scan implements sqldb.Row.
-func (r onlyRow) Scan(columns ...any) error {
-	if err := r.scan(columns); err != nil {
-		return fmt.Errorf("%s: %w", r.action, err)
-	}
-	return nil
-}
-
-func (r onlyRow) scan(columns []any) error {
-	if r.err != nil {
-		return r.err
-	}
-	defer r.rows.Close() // Err returns its error
-	if !r.rows.Next() {
-		return cmp.Or(r.rows.Err(), sql.ErrNoRows)
-	}
-	if err := r.rows.Scan(columns...); err != nil {
-		return err
-	}
-	return cmp.Or(r.rows.Close(), r.rows.Err())
-}
+func (r onlyRow) Scan(columns ...any) error { return r(columns...) }
 
 // forEach runs a query and calls scan, which must not run statements, for each row.
 func (db *Reader) forEach(ctx context.Context, action string, scan func(row) error, query string, args ...any) error {

@@ -120,8 +120,9 @@ func (s *Store) ClaimRecordingTask(ctx context.Context, kind job.TaskKind, consu
 	claimed job.RecordingTask, ok bool, err error,
 ) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, tx.Reader, "claim a task of a recording", scanRecordingTask,
-			`SELECT job_id, kind, created_at, failures, sent_ms, requested FROM recording_tasks t WHERE kind = $1 AND due_at <= $2
+		claimed, ok, err = first(ctx, tx.Reader, "claim a task of a recording", func(r row, t *job.RecordingTask) error {
+			return r.Scan(&t.JobID, &t.Kind, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
+		}, `SELECT job_id, kind, created_at, failures, sent_ms, requested FROM recording_tasks t WHERE kind = $1 AND due_at <= $2
 				AND EXISTS (SELECT 1 FROM jobs WHERE id = job_id AND consumer_id = $3)
 				AND NOT EXISTS (SELECT 1 FROM recording_tasks o WHERE o.job_id = t.job_id AND o.kind <> t.kind AND (
 					o.lease <> '' AND o.due_at > $2 OR o.kind = $4 AND o.failures = 0 AND o.due_at IS NOT NULL))
@@ -135,10 +136,6 @@ func (s *Store) ClaimRecordingTask(ctx context.Context, kind job.TaskKind, consu
 			WHERE job_id = $1 AND kind = $2`, claimed.JobID, kind, claimed.Lease, until)
 	})
 	return claimed, ok, err
-}
-
-func scanRecordingTask(r row, t *job.RecordingTask) error {
-	return r.Scan(&t.JobID, &t.Kind, &t.CreatedAt, &t.Failures, &t.Sent, jsonColumn{&t.Again})
 }
 
 // SaveRecordingTask saves the failures and the accepted audio of a leased

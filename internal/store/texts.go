@@ -24,23 +24,37 @@ import (
 // job. The caller must have locked the job. Over a limit of the job, the error is
 // a *job.Error with OverQuota and nothing is to be stored.
 func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.MeetingText) ([]job.MeetingText, error) {
-	count, bytes, err := tx.textTotals(ctx, jobID)
-	if err != nil {
+	var count, bytes int64
+	err := tx.queryRow(ctx, "count the texts of a job", `SELECT texts, bytes FROM meeting_text_totals WHERE job_id = $1`,
+		jobID).Scan(&count, &bytes)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
 	var stored []job.MeetingText
-	for _, text := range texts {
-		text.JobID, text.Sequence = jobID, count+1
-		changed, err := tx.upsertText(ctx, text)
+	for _, t := range texts {
+		t.JobID, t.Sequence = jobID, count+1
+		var speech any = ""
+		if t.Speech != nil {
+			speech = jsonValue{t.Speech}
+		}
+		changed, err := tx.affected(ctx, "store a text of a job", `
+			INSERT INTO meeting_texts (`+textColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (job_id, attempt, kind, id) DO UPDATE SET sequence = excluded.sequence,
+				participant_id = excluded.participant_id, author = excluded.author, text = excluded.text,
+				language = excluded.language, started_at = excluded.started_at, ended_at = excluded.ended_at, speech = excluded.speech
+			WHERE (meeting_texts.participant_id, meeting_texts.author, meeting_texts.text, meeting_texts.language,
+					meeting_texts.started_at, meeting_texts.ended_at, meeting_texts.speech)
+				<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at,
+				excluded.speech)`,
+			t.JobID, t.Attempt, t.Kind, t.ID, t.Sequence, t.ParticipantID, t.Author, t.Text, t.Language, t.StartedAt, t.EndedAt, speech)
 		if err != nil {
 			return nil, err
 		}
-		if !changed {
-			continue
+		if changed > 0 {
+			count++
+			bytes += int64(len(t.Text) + len(t.Author) + t.Speech.Size())
+			stored = append(stored, t)
 		}
-		count++
-		bytes += int64(len(text.Text) + len(text.Author) + text.Speech.Size())
-		stored = append(stored, text)
 	}
 	if len(stored) == 0 {
 		return nil, nil
@@ -52,35 +66,6 @@ func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.Meet
 	err = tx.exec(ctx, "count the texts of a job", `INSERT INTO meeting_text_totals (job_id, texts, bytes) VALUES ($1, $2, $3)
 		ON CONFLICT (job_id) DO UPDATE SET texts = excluded.texts, bytes = excluded.bytes`, jobID, count, bytes)
 	return stored, err
-}
-
-func (db *Reader) textTotals(ctx context.Context, jobID uuid.UUID) (count, bytes int64, err error) {
-	err = db.queryRow(ctx, "count the texts of a job", `SELECT texts, bytes FROM meeting_text_totals
-		WHERE job_id = $1`, jobID).Scan(&count, &bytes)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, 0, nil
-	}
-	return count, bytes, err
-}
-
-// upsertText stores a text and reports whether it is new or has changed.
-func (tx *Tx) upsertText(ctx context.Context, t job.MeetingText) (bool, error) {
-	var speech any = ""
-	if t.Speech != nil {
-		speech = jsonValue{t.Speech}
-	}
-	n, err := tx.affected(ctx, "store a text of a job", `
-		INSERT INTO meeting_texts (`+textColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-		ON CONFLICT (job_id, attempt, kind, id) DO UPDATE SET sequence = excluded.sequence,
-			participant_id = excluded.participant_id, author = excluded.author, text = excluded.text,
-			language = excluded.language, started_at = excluded.started_at, ended_at = excluded.ended_at, speech = excluded.speech
-		WHERE (meeting_texts.participant_id, meeting_texts.author, meeting_texts.text, meeting_texts.language,
-				meeting_texts.started_at, meeting_texts.ended_at, meeting_texts.speech)
-			<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at,
-			excluded.speech)`,
-		t.JobID, t.Attempt, t.Kind, t.ID, t.Sequence, t.ParticipantID, t.Author, t.Text, t.Language,
-		t.StartedAt, t.EndedAt, speech)
-	return n > 0, err
 }
 
 // Texts returns all texts of a job in the order in which they began. There are at

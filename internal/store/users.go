@@ -97,26 +97,6 @@ func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// insertUser inserts a user. The error is a *job.Error with NotFound for a
-// second founder, and with InvalidInput when the e-mail is taken.
-func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
-	n, err := tx.affected(ctx, "insert a user", `
-		INSERT INTO users (id, consumer_id, email, name, role, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
-		u.ID, u.ConsumerID, u.Email, u.Name, u.Role, u.Operator, sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
-		u.Identity.Issuer, u.Identity.Subject, u.CreatedAt)
-	if err != nil {
-		return err
-	}
-	if n == 1 {
-		return nil
-	}
-	if _, err := tx.UserByEmail(ctx, u.Email); err == nil {
-		return job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
-	}
-	return notFound("invitation")
-}
-
 func scanUser(r row, u *account.User) error {
 	var founder sql.NullBool
 	err := r.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Role, &u.Operator, &founder, &u.PasswordHash,
@@ -173,14 +153,26 @@ func (db *Reader) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID,
 		WHERE i.consumer_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.hash`, consumerID, now)
 }
 
-// AcceptInvitation implements account.UserStore.
-func (s *Store) AcceptInvitation(ctx context.Context, hash string, user account.User, now time.Time) error {
+// AcceptInvitation implements account.UserStore. The error is a *job.Error with NotFound for a
+// second founder, and with InvalidInput when the e-mail is taken.
+func (s *Store) AcceptInvitation(ctx context.Context, hash string, u account.User, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.change(ctx, "invitation", `DELETE FROM invitations WHERE hash = $1 AND expires_at > $2`, hash, now)
 		if err != nil {
 			return err
 		}
-		return tx.insertUser(ctx, user)
+		n, err := tx.affected(ctx, "insert a user", `
+			INSERT INTO users (id, consumer_id, email, name, role, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+			u.ID, u.ConsumerID, u.Email, u.Name, u.Role, u.Operator, sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
+			u.Identity.Issuer, u.Identity.Subject, u.CreatedAt)
+		if err != nil || n == 1 {
+			return err
+		}
+		if _, err := tx.UserByEmail(ctx, u.Email); err == nil {
+			return job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
+		}
+		return notFound("invitation")
 	})
 }
 
