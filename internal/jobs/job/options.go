@@ -1,8 +1,8 @@
 package job
 
 import (
-	"cmp"
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -41,24 +41,12 @@ type TextOptions struct {
 	Language string `json:"language,omitempty"` // BCP 47
 }
 
-// Or returns the options with those of other in place of the empty ones.
-func (o TextOptions) Or(other TextOptions) TextOptions {
-	return TextOptions{cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language)}
-}
-
 // TranscriptOptions are the options of transcripts.
 type TranscriptOptions struct {
 	Enabled  *bool    `json:"enabled,omitempty"`
 	Language string   `json:"language,omitempty"` // BCP 47
 	Live     *bool    `json:"live,omitempty"`     // while the meeting runs
 	Keyterms []string `json:"keyterms,omitempty"` // words and names that are likely
-}
-
-// Or returns the options with those of other in place of the empty ones.
-func (o TranscriptOptions) Or(other TranscriptOptions) TranscriptOptions {
-	return TranscriptOptions{
-		cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language), cmp.Or(o.Live, other.Live), listOr(o.Keyterms, other.Keyterms),
-	}
 }
 
 // ConsentOptions are the options of asking for permission to record.
@@ -75,32 +63,31 @@ type Simulation struct {
 }
 
 // Or returns the options with those of other in place of the empty ones.
-func (o Options) Or(other Options) Options {
-	return Options{
-		Title: cmp.Or(o.Title, other.Title), StartBefore: cmp.Or(o.StartBefore, other.StartBefore),
-		Recording: o.Recording.Or(other.Recording), Captions: o.Captions.Or(other.Captions),
-		Chat: cmp.Or(o.Chat, other.Chat), Transcript: o.Transcript.Or(other.Transcript),
-		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
-		Streams:  listOr(o.Streams, other.Streams),
-		Output:   cmp.Or(o.Output, other.Output),
-		SignIn:   cmp.Or(o.SignIn, other.SignIn),
-		Account:  cmp.Or(o.Account, other.Account),
-		Simulate: cmp.Or(o.Simulate, other.Simulate),
+func (o Options) Or(other Options) Options { return or(o, other) }
+
+// or returns options with the fields of other in place of the empty ones, also in options below them.
+func or[T any](options, other T) T {
+	var fill func(to, from reflect.Value)
+	fill = func(to, from reflect.Value) {
+		for i := range to.NumField() {
+			field := to.Field(i)
+			_, isTime := field.Interface().(Timestamp)
+			switch {
+			case field.IsZero():
+				field.Set(from.Field(i))
+			case field.Kind() == reflect.Struct && !isTime:
+				fill(field, from.Field(i))
+			}
+		}
 	}
+	fill(reflect.ValueOf(&options).Elem(), reflect.ValueOf(other))
+	return options
 }
 
 // StartsInTime reports whether a bot that joins at a time starts before StartBefore, if that
 // is set.
 func (o Options) StartsInTime(joinAt time.Time) bool {
 	return o.StartBefore.IsZero() || joinAt.Before(o.StartBefore.Time())
-}
-
-// listOr returns the first list that is set.
-func listOr[T any](list, other []T) []T {
-	if list == nil {
-		return other
-	}
-	return list
 }
 
 // Resolved returns the job's options: those of its request, or else those in its

@@ -1,9 +1,6 @@
 package job
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // RecordingOptions are the options of a job under recording in api/openapi.yaml. An empty
 // one leaves the consumer's, or else the service's, setting as it is.
@@ -16,12 +13,7 @@ type RecordingOptions struct {
 }
 
 // Or returns the options with those of other in place of the empty ones.
-func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
-	return RecordingOptions{
-		cmp.Or(o.Mode, other.Mode), cmp.Or(o.Layout, other.Layout), cmp.Or(o.Resolution, other.Resolution), cmp.Or(o.ParticipantAudio,
-			other.ParticipantAudio), cmp.Or(o.Capture, other.Capture),
-	}
-}
+func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions { return or(o, other) }
 
 // RecordingMode selects what is recorded.
 type RecordingMode string

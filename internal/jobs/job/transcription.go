@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,7 +36,7 @@ type TranscriptionOptions struct {
 
 // Or returns the options with those of other in place of the empty ones.
 func (o TranscriptionOptions) Or(other TranscriptionOptions) TranscriptionOptions {
-	return TranscriptionOptions{cmp.Or(o.Model, other.Model), cmp.Or(o.Language, other.Language), listOr(o.Keyterms, other.Keyterms)}
+	return or(o, other)
 }
 
 // SearchText is a searchable text of a recording: a chat message, a caption or a

@@ -51,5 +51,5 @@ func Transitions() []Transition {
 // permission_requested: see State.destination.
 func upTo(last Status) []Status {
 	sequence := slices.DeleteFunc(Statuses(), func(s Status) bool { return s == PermissionRequested })
-	return sequence[: slices.Index(sequence, last)+1 : slices.Index(sequence, last)+1]
+	return slices.Clip(sequence[:slices.Index(sequence, last)+1])
 }

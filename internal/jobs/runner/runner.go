@@ -216,33 +216,12 @@ func (r *Runner[T]) claimInTurn(ctx context.Context) (found Batch[T], team strin
 	return found, team, err
 }
 
-// start runs an item in a slot.
+// start runs an item in a slot, once an earlier claim of it has ended.
 func (r *Runner[T]) start(ctx context.Context, item T, team string, claimedAt time.Time) {
 	id := r.ID(item)
 	ended := make(chan struct{})
-	before := r.begin(id, team, ended)
-	r.used.Add(1)
-	lease := &Lease{length: r.Lease, free: sync.OnceFunc(func() {
-		r.used.Add(-1)
-		r.freed.Send()
-	})}
-	lease.renewedAt.Store(&claimedAt)
-	r.running.Go(func() {
-		defer lease.FreeSlot()
-		defer r.end(id, team, ended)
-		if before != nil {
-			<-before
-		}
-		r.process(ctx, item, lease)
-	})
-}
-
-// begin notes that an item is claimed until ended is closed. It returns what is closed when
-// an earlier claim of it has ended: nil if there is none.
-func (r *Runner[T]) begin(id, team string, ended chan struct{}) (before chan struct{}) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	before = r.active[id]
+	before := r.active[id]
 	r.active[id] = ended
 	if team != "" {
 		if len(r.teams) >= maxFailing {
@@ -251,21 +230,32 @@ func (r *Runner[T]) begin(id, team string, ended chan struct{}) (before chan str
 		r.turns++
 		r.teams[team] = turn{last: r.turns, running: r.teams[team].running + 1}
 	}
-	return before
-}
-
-// end notes that an item has ended, and gives the teams their turns.
-func (r *Runner[T]) end(id, team string, ended chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(ended)
-	if r.active[id] == ended {
-		delete(r.active, id)
-	}
-	if team != "" {
-		r.teams[team] = turn{last: r.teams[team].last, running: r.teams[team].running - 1}
-		r.wake.Send()
-	}
+	r.mu.Unlock()
+	r.used.Add(1)
+	lease := &Lease{length: r.Lease, free: sync.OnceFunc(func() {
+		r.used.Add(-1)
+		r.freed.Send()
+	})}
+	lease.renewedAt.Store(&claimedAt)
+	r.running.Go(func() {
+		defer lease.FreeSlot()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			close(ended)
+			if r.active[id] == ended {
+				delete(r.active, id)
+			}
+			if team != "" {
+				r.teams[team] = turn{last: r.teams[team].last, running: r.teams[team].running - 1}
+				r.wake.Send()
+			}
+		}()
+		if before != nil {
+			<-before
+		}
+		r.process(ctx, item, lease)
+	})
 }
 
 // process runs an item while its lease is extended, and postpones it if it fails.
