@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,17 +19,15 @@ const MaxAccounts = 200
 // recentUse is how long the uses of an account that have ended are read.
 const recentUse = 72 * time.Hour
 
-const selectAccounts = `SELECT id, COALESCE(consumer_id, ''), teams, platform, label, address, account_group, max_meetings, file, saml, sealed,
+const selectAccounts = `SELECT id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, saml, sealed,
 	signed_in_until, renewed_at, rests_until, last_used_at, created_at FROM accounts `
 
 func scanAccount(r row, a *signin.Account) error {
-	var owner string
+	var owner uuid.NullUUID
 	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.SAML,
 		&a.Sealed,
 		&a.SignedInUntil, &a.RenewedAt, &a.RestsUntil, &a.LastUsedAt, &a.CreatedAt)
-	if err == nil && owner != "" {
-		a.ConsumerID, err = uuid.Parse(owner)
-	}
+	a.ConsumerID = owner.UUID
 	return err
 }
 
@@ -82,8 +79,8 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 // accounts, are a *job.Error with InvalidState.
 func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		kept, err := queryValue[int](ctx, tx.Reader, "count accounts", `SELECT COUNT(*) FROM accounts WHERE COALESCE(consumer_id, '') = $1`,
-			cmp.Or(ownerOf(a.ConsumerID), ""))
+		kept, err := queryValue[int](ctx, tx.Reader, "count accounts", `SELECT COUNT(*) FROM accounts
+			WHERE COALESCE(consumer_id, '') = COALESCE($1, '')`, nullID(a.ConsumerID))
 		if err != nil {
 			return err
 		}
@@ -94,21 +91,13 @@ func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 			INSERT INTO accounts (id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, saml, sealed, signed_in_until,
 				renewed_at, rests_until, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
-			a.ID, ownerOf(a.ConsumerID), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.SAML, a.Sealed,
+			a.ID, nullID(a.ConsumerID), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.SAML, a.Sealed,
 			nullMillis(a.SignedInUntil), a.RenewedAt, nullMillis(a.RestsUntil), a.CreatedAt)
 		if err == nil && n == 0 {
 			err = job.NewError(job.InvalidState, fmt.Sprintf("there is an account %q for this platform already", a.Label))
 		}
 		return err
 	})
-}
-
-// ownerOf returns the owner of an account as stored.
-func ownerOf(consumer uuid.UUID) any {
-	if consumer == uuid.Nil {
-		return nil
-	}
-	return consumer.String()
 }
 
 // ChangeAccount changes an account, which change gets without its uses. One that does not exist is a
@@ -160,18 +149,16 @@ func (tx *Tx) TakeBackAccount(ctx context.Context, jobID uuid.UUID, now time.Tim
 // SAMLSecret returns the encrypted key of an owner of accounts, which make returns at first.
 func (s *Store) SAMLSecret(ctx context.Context, owner uuid.UUID, make func() (string, error)) (string, error) {
 	read := func() (string, error) {
-		return queryOne(ctx, s.Reader, "key for SAML", scanColumn[string], `SELECT sealed FROM saml_secrets WHERE COALESCE(consumer_id, '') = $1`,
-			cmp.Or(ownerOf(owner), ""))
+		return queryOne(ctx, s.Reader, "key for SAML", scanColumn[string], `SELECT sealed FROM saml_secrets
+			WHERE COALESCE(consumer_id, '') = COALESCE($1, '')`, nullID(owner))
 	}
 	sealed, err := read()
 	if !job.ErrorIs(err, job.NotFound) {
 		return sealed, err
 	}
 	if sealed, err = make(); err == nil {
-		err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-			return tx.exec(ctx, "save a key for SAML", `INSERT INTO saml_secrets (consumer_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-				ownerOf(owner), sealed)
-		})
+		err = s.exec(ctx, "save a key for SAML", `INSERT INTO saml_secrets (consumer_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			nullID(owner), sealed)
 	}
 	if err != nil {
 		return "", err

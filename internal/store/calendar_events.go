@@ -11,30 +11,24 @@ import (
 	"standin/internal/calendar/calendarsync"
 )
 
-const selectEvents = `SELECT e.id, e.calendar_id, c.provider, e.uid, e.original, e.sequence, e.modified, e.title, e.organizer,
+const selectEvents = `SELECT e.id, e.calendar_id, c.provider, e.uid, NULLIF(e.original, 0), e.sequence, e.modified, e.title, e.organizer,
 	e.starts_at, e.ends_at, e.zone, e.meeting_url, e.platform, e.attendees, e.guests, e.response, e.problem, e.rule_record, e.rule_reason,
 	e.updated_at, e.overridden, e.removed,
-	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at
+	e.missing_since, e.decided_start, e.wanted, e.record, e.reason, NULLIF(e.job_id, ''), COALESCE(j.status, ''), j.join_at
 	FROM calendar_events e
 	JOIN calendars c ON c.id = e.calendar_id LEFT JOIN jobs j ON j.id = e.job_id `
 
 func scanEvent(r row, e *calendarsync.Event) error {
-	var original int64
 	var overridden sql.NullBool
-	var jobID string
-	err := r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
+	var jobID uuid.NullUUID
+	err := r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &e.Original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
 		&e.Start, &e.End, &e.Zone,
 		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Guests, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
 		&overridden, &e.Removed,
 		&e.MissingSince, &e.DecidedStart, &e.Wanted, &e.Record, &e.Reason, &jobID, &e.Job, &e.JobAt)
-	if original != 0 {
-		e.Original = fromMillis(original)
-	}
+	e.JobID = jobID.UUID
 	if overridden.Valid {
 		e.Override = &overridden.Bool
-	}
-	if err == nil && jobID != "" {
-		e.JobID, err = uuid.Parse(jobID)
 	}
 	return err
 }
@@ -78,7 +72,8 @@ func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.
 // MeetingEvents returns the events of a meeting in all calendars of its consumer. It
 // uses the index calendar_events_meeting.
 func (db *Reader) MeetingEvents(ctx context.Context, m calendarsync.Meeting) ([]calendarsync.Event, error) {
-	return db.events(ctx, `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`, m.ConsumerID, m.UID, originalMillis(m.Original))
+	return db.events(ctx, `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`,
+		m.ConsumerID, m.UID, originalMillis(m.Original))
 }
 
 func (db *Reader) events(ctx context.Context, which string, args ...any) ([]calendarsync.Event, error) {
@@ -224,12 +219,12 @@ func (s *Store) WithdrawEvents(ctx context.Context, c calendarsync.Calendar, now
 // uses the index calendar_events_job.
 func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID uuid.UUID) ([]calendarsync.Meeting, error) {
 	const others = ` job_id = $1 AND job_id <> '' AND NOT (uid = $2 AND original = $3)`
-	if err := tx.exec(ctx, "mark other events of a job", `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID,
-		originalMillis(m.Original)); err != nil {
+	args := []any{jobID.String(), m.UID, originalMillis(m.Original)}
+	if err := tx.exec(ctx, "mark other events of a job", `UPDATE calendar_events SET dirty = 1 WHERE`+others, args...); err != nil {
 		return nil, err
 	}
 	return list(ctx, tx.Reader, "find other events of a job", scanMeeting,
-		`SELECT DISTINCT consumer_id, uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
+		`SELECT DISTINCT consumer_id, uid, original FROM calendar_events WHERE`+others, args...)
 }
 
 // tellTime is the longest time before a meeting at which its organizer is told.

@@ -19,9 +19,21 @@ type timeLimit struct {
 	corrected            time.Duration // how far in the future it is set if it is later; 0 means due
 }
 
-// timeLimits returns the limits of all times that work waits for. A job under way waits for at most
-// underWay, or for its first heartbeat.
-func timeLimits(firstHeartbeat, underWay time.Duration) []timeLimit {
+// CorrectTimes corrects times that a clock left behind that was ahead, so that no work waits for longer
+// than it may. A job under way waits for at most underWay, or for its first heartbeat. It returns how many times
+// they were, and how far ahead.
+func (s *Store) CorrectTimes(ctx context.Context, now time.Time, firstHeartbeat, underWay time.Duration) (
+	corrected int64, ahead time.Duration, err error,
+) {
+	if s.postgres != nil { // a node whose clock is behind corrects nothing
+		const clock = `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
+		theirs, err := queryValue[time.Time](ctx, s.Reader, "read the clock", clock)
+		if err != nil {
+			return 0, 0, err
+		}
+		now = job.Latest(now, theirs)
+	}
+	// The limits of all times that work waits for.
 	const day = 24 * time.Hour
 	const jobUnderWay = needsNoAdmission + `wake_at IS NOT NULL`
 	// A scheduled job has no other time than joinAt.
@@ -53,23 +65,7 @@ func timeLimits(firstHeartbeat, underWay time.Duration) []timeLimit {
 			max(time.Minute, delay*5/4), 0,
 		})
 	}
-	return limits
-}
-
-// CorrectTimes corrects times that a clock left behind that was ahead, so that no work waits for longer
-// than it may. It returns how many they were, and how far ahead.
-func (s *Store) CorrectTimes(ctx context.Context, now time.Time, firstHeartbeat, underWay time.Duration) (
-	corrected int64, ahead time.Duration, err error,
-) {
-	if s.postgres != nil { // a node whose clock is behind corrects nothing
-		const clock = `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
-		theirs, err := queryValue[time.Time](ctx, s.Reader, "read the clock", clock)
-		if err != nil {
-			return 0, 0, err
-		}
-		now = job.Latest(now, theirs)
-	}
-	for _, l := range timeLimits(firstHeartbeat, underWay) {
+	for _, l := range limits {
 		longest := now.Add(l.limit)
 		rows := l.table + ` WHERE ` + l.column + ` > $1 AND ` + l.where
 		latest, err := queryValue[time.Time](ctx, s.Reader, "find times ahead", `SELECT MAX(`+l.column+`) FROM `+rows, longest.Add(clockTolerance))

@@ -236,9 +236,8 @@ func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by,
 		expires_at, user_id, reference)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy, nullMillis(k.ExpiresAt), uuid.NullUUID{
-			UUID: k.UserID, Valid: k.UserID != uuid.Nil,
-		}, k.Reference)
+		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy, nullMillis(k.ExpiresAt), nullID(k.UserID),
+		k.Reference)
 }
 
 const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by,

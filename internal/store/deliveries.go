@@ -25,7 +25,7 @@ func (b *batch) addDelivery(d webhook.Delivery) {
 	b.add(`INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, subject, mode,
 			by_endpoint)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12, $13)`,
-		d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL, d.EndpointKey(), d.Event, d.Sequence,
+		d.ID, nullID(d.JobID), d.ConsumerID, d.URL, d.EndpointKey(), d.Event, d.Sequence,
 		d.EmittedAt, d.Version, d.Data, d.Subject(), d.Mode, d.ByEndpoint)
 }
 

@@ -46,7 +46,8 @@ func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode jo
 		ORDER BY join_at LIMIT 1`, consumer, MeetingKey(meetingURL), from, to, mode, except)
 }
 
-const hasBot = `status NOT IN ('scheduled', 'pending', 'finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')`
+const hasBot = `status NOT IN ('scheduled', 'pending', 'finalizing', 'post_processing', 'media_uploading', 'completed', 'failed',
+	'cancelled')`
 
 // BotInMeeting returns the ID of another job of the same consumer whose bot is in the meeting of a job, or at
 // its door; false if there is none. It uses the index jobs_meeting.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/jobs/job"
 	"standin/internal/store/sqldb"
 )
@@ -313,6 +315,9 @@ func (r row) Scan(columns ...any) error {
 func nullMillis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
+
+// nullID is an ID as stored, NULL if it is unset.
+func nullID(id uuid.UUID) uuid.NullUUID { return uuid.NullUUID{UUID: id, Valid: id != uuid.Nil} }
 
 // ceilMillis rounds a bound up to milliseconds, the precision of stored times,
 // so that times before the bound stay before it.

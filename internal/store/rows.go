@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"time"
+
+	"standin/internal/store/sqldb"
 )
 
 // Row is a row of a query.
-type Row interface{ Scan(columns ...any) error }
+type Row = sqldb.Row
 
 // Rows runs a query of a package that has its own tables, and returns its rows.
 func Rows[T any](ctx context.Context, db *Reader, action string, scan func(Row) (T, error), query string, args ...any) ([]T, error) {

@@ -127,10 +127,9 @@ const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i
 
 // InsertInvitation implements account.UserStore.
 func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) error {
-	consumer := uuid.NullUUID{UUID: i.ConsumerID, Valid: i.ConsumerID != uuid.Nil}
 	return s.exec(ctx, "insert an invitation", `INSERT INTO invitations (hash, consumer_id, email, role, operator, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		i.Hash, consumer, i.Email, i.Role, i.Operator, i.CreatedAt, i.ExpiresAt)
+		i.Hash, nullID(i.ConsumerID), i.Email, i.Role, i.Operator, i.CreatedAt, i.ExpiresAt)
 }
 
 // Invitation implements account.UserStore.
