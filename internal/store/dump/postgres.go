@@ -106,52 +106,19 @@ func copyTarget(table string, columns []string) string {
 }
 
 // loadPostgres empties the database, creates the schema of the dump, loads the
-// tables in one transaction. After an error the database can be empty, and the load
-// can be repeated.
-func loadPostgres(ctx context.Context, address, dir string, dump Dump, force bool) error {
-	if err := dump.checkTables(); err != nil {
-		return err
+// tables in one transaction. It returns an error if a service uses the database, or if the
+// database has consumers and force is not set. After another error the database can be
+// empty, and the load can be repeated.
+func loadPostgres(ctx context.Context, address, dir string, dump Dump, force bool) (err error) {
+	if len(tables) != len(dump.Tables) {
+		return fmt.Errorf("the dump has %d tables, and its schema %d", len(dump.Tables), len(tables))
 	}
-	if err := checkReplaceable(ctx, address, force); err != nil {
-		return err
-	}
-	if err := recreate(ctx, address); err != nil {
-		return err
-	}
-	connection, err := connectBulk(ctx, address)
-	if err != nil {
-		return err
-	}
-	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		for _, table := range dump.Tables {
-			if err := loadTable(ctx, tx, dir, table); err != nil {
-				return fmt.Errorf("load the table %s: %w", table.Name, err)
-			}
-		}
-		return nil
-	})
-	return errors.Join(err, connection.Close(context.WithoutCancel(ctx)))
-}
-
-// checkTables returns an error if the dump does not list exactly the tables of its
-// schema, in their order.
-func (d Dump) checkTables() error {
-	if len(tables) != len(d.Tables) {
-		return fmt.Errorf("the dump has %d tables, and its schema %d", len(d.Tables), len(tables))
-	}
-	for i, table := range d.Tables {
+	for i, table := range dump.Tables {
 		if table.Name != tables[i] {
 			return fmt.Errorf("the dump has the table %q instead of %q", table.Name, tables[i])
 		}
 	}
-	return nil
-}
-
-// checkReplaceable migrates the schema, so that the tables exist. It returns an
-// error if a service uses the database, or if the database has consumers and
-// force is not set.
-func checkReplaceable(ctx context.Context, address string, force bool) error {
-	s, err := store.Open(ctx, address)
+	s, err := store.Open(ctx, address) // migrates the schema, so that the tables exist
 	if err == nil {
 		err = s.Close()
 	}
@@ -162,7 +129,7 @@ func checkReplaceable(ctx context.Context, address string, force bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = connection.Close(context.WithoutCancel(ctx)) }() // only read
+	defer func() { err = errors.Join(err, connection.Close(context.WithoutCancel(ctx))) }()
 	var consumers int64
 	if err := connection.QueryRow(ctx, `SELECT COUNT(*) FROM consumers`).Scan(&consumers); err != nil {
 		return fmt.Errorf("check that the database is empty: %w", err)
@@ -170,7 +137,26 @@ func checkReplaceable(ctx context.Context, address string, force bool) error {
 	if consumers > 0 && !force {
 		return fmt.Errorf("it has %d consumers: %w", consumers, ErrNotEmpty)
 	}
-	return waitUnused(ctx, connection)
+	if err := waitUnused(ctx, connection); err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*connection.Config())
+	defer db.Close()                               // its connections are idle
+	locker, err := lock.NewPostgresSessionLocker() // no service may start meanwhile
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	if err := migrations.Recreate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker)); err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		for _, table := range dump.Tables {
+			if err := loadTable(ctx, tx, dir, table); err != nil {
+				return fmt.Errorf("load the table %s: %w", table.Name, err)
+			}
+		}
+		return nil
+	})
 }
 
 // unusedTimeout is how long PostgreSQL may take to end the connections of a
@@ -197,21 +183,6 @@ func waitUnused(ctx context.Context, connection *pgx.Conn) error {
 			return err
 		}
 	}
-}
-
-// recreate empties the database and creates the schema.
-func recreate(ctx context.Context, address string) error {
-	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		return fmt.Errorf("parse the PostgreSQL address: %w", err)
-	}
-	db := stdlib.OpenDB(*config)
-	defer db.Close()                               // its connections are idle
-	locker, err := lock.NewPostgresSessionLocker() // no service may start meanwhile
-	if err != nil {
-		return fmt.Errorf("prepare migrations: %w", err)
-	}
-	return migrations.Recreate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker))
 }
 
 // loadTable replaces the rows of a table by those in its file.

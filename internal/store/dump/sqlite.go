@@ -77,11 +77,20 @@ func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) er
 	if err != nil {
 		return err
 	}
-	if err := found.matches(dump); err != nil {
-		return err
+	if found.SchemaVersion != dump.SchemaVersion || len(found.Tables) != len(dump.Tables) {
+		return fmt.Errorf("the dump has the schema version %d with %d tables, and its description %d with %d",
+			found.SchemaVersion, len(found.Tables), dump.SchemaVersion, len(dump.Tables))
 	}
-	if err := keepReplaced(path); err != nil {
-		return fmt.Errorf("keep the replaced database: %w", err)
+	for i, table := range found.Tables {
+		if want := dump.Tables[i]; table.Name != want.Name || table.Rows != want.Rows {
+			return fmt.Errorf("the dump has %d rows in %s, and its description %d in %s", table.Rows, table.Name, want.Rows, want.Name)
+		}
+	}
+	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keep the replaced database: %w", err)
+		}
 	}
 	if err := os.Rename(restored, path); err != nil {
 		return fmt.Errorf("replace the database: %w", err)
@@ -94,29 +103,4 @@ func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) er
 		return err
 	}
 	return errors.Join(s.Check(ctx), s.Close())
-}
-
-// matches returns an error if d does not have the schema and the rows of the dump.
-func (d Dump) matches(dump Dump) error {
-	if d.SchemaVersion != dump.SchemaVersion || len(d.Tables) != len(dump.Tables) {
-		return fmt.Errorf("the dump has the schema version %d with %d tables, and its description %d with %d",
-			d.SchemaVersion, len(d.Tables), dump.SchemaVersion, len(dump.Tables))
-	}
-	for i, table := range d.Tables {
-		if want := dump.Tables[i]; table.Name != want.Name || table.Rows != want.Rows {
-			return fmt.Errorf("the dump has %d rows in %s, and its description %d in %s", table.Rows, table.Name, want.Rows, want.Name)
-		}
-	}
-	return nil
-}
-
-// keepReplaced renames a database with its -wal and -shm files, if they exist.
-func keepReplaced(path string) error {
-	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

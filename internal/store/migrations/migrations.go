@@ -82,7 +82,13 @@ func Recreate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ..
 }
 
 func newProvider(db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) (*goose.Provider, error) {
-	all := goose.WithGoMigrations(goose.NewGoMigration(101, run(schema), run(schemaDown)), searchIndex(dialect))
+	// The full-text index of search_texts: FTS5 on SQLite, and tsvector on PostgreSQL.
+	up, down := searchSQLite, `DROP TRIGGER search_texts_deleted; DROP TRIGGER search_texts_inserted; DROP TABLE search_texts_words`
+	if dialect == goose.DialectPostgres {
+		up = `CREATE INDEX search_texts_words ON search_texts USING gin (to_tsvector('simple', text))`
+		down = `DROP INDEX search_texts_words`
+	}
+	all := goose.WithGoMigrations(goose.NewGoMigration(101, run(schema), run(schemaDown)), goose.NewGoMigration(102, run(up), run(down)))
 	provider, err := goose.NewProvider(dialect, db, nil, append(options, all)...)
 	if err != nil {
 		return nil, fmt.Errorf("prepare migrations: %w", err)

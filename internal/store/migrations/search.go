@@ -1,18 +1,6 @@
 package migrations
 
-import "github.com/pressly/goose/v3"
-
-// searchIndex is the migration that creates the full-text index of search_texts:
-// FTS5 on SQLite, which triggers keep up to date, and tsvector on PostgreSQL.
-func searchIndex(dialect goose.Dialect) *goose.Migration {
-	up, down := searchSQLite, `DROP TRIGGER search_texts_deleted; DROP TRIGGER search_texts_inserted; DROP TABLE search_texts_words`
-	if dialect == goose.DialectPostgres {
-		up = `CREATE INDEX search_texts_words ON search_texts USING gin (to_tsvector('simple', text))`
-		down = `DROP INDEX search_texts_words`
-	}
-	return goose.NewGoMigration(102, run(up), run(down))
-}
-
+// searchSQLite creates the full-text index of search_texts on SQLite, which triggers keep up to date.
 const searchSQLite = `
 CREATE VIRTUAL TABLE search_texts_words USING fts5(owner, speaker, text, content='search_texts', content_rowid='id',
 tokenize='unicode61 remove_diacritics 2', prefix='3 4 5 6');

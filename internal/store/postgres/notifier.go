@@ -183,10 +183,7 @@ func (n *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
 		case ctx.Err() != nil || !idle:
 			return fmt.Errorf("wait for notifications: %w", err)
 		default:
-			pingCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
-			err := conn.Ping(pingCtx)
-			cancel()
-			if err != nil {
+			if err := execTimeout(ctx, conn, `SELECT 1`); err != nil {
 				return fmt.Errorf("ping: %w", err)
 			}
 		}

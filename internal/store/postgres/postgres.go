@@ -89,15 +89,13 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
-	if err := checkSession(ctx, pool); err != nil {
+	err = checkSession(ctx, pool)
+	if err == nil && !migrations.IsNewest(pool.QueryRow(ctx, migrations.VersionQuery)) {
+		err = migrate(ctx, *migrating)
+	}
+	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("PostgreSQL database: %w", err)
-	}
-	if !migrations.IsNewest(pool.QueryRow(ctx, migrations.VersionQuery)) {
-		if err := migrate(ctx, *migrating); err != nil {
-			pool.Close()
-			return nil, fmt.Errorf("PostgreSQL database: %w", err)
-		}
 	}
 	return &DB{pool: pool}, nil
 }
@@ -179,16 +177,9 @@ func (db *DB) Close() error {
 
 // Write runs fn in a transaction, which is durable when Write returns nil. fn may be
 // called more than once. Its context does not end when ctx is cancelled, because
-// interrupting a statement costs the connection. A deadline of ctx still applies.
+// interrupting a statement costs the connection. A deadline of ctx still applies. A transaction that fails
+// only because of others or of its connection is repeated, and takes at most transactionTimeout.
 func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
-	return db.repeat(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, conn{tx}) })
-	})
-}
-
-// repeat calls transact, which runs a transaction, again as long as it fails only because of others
-// or of its connection. A transaction takes at most transactionTimeout.
-func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -202,10 +193,11 @@ func (db *DB) repeat(ctx context.Context, transact func(context.Context) error) 
 	backoff := retry.Backoff{Min: time.Millisecond, Max: time.Second}
 	for {
 		limited, cancel := context.WithTimeout(ctx, transactionTimeout)
-		err := transact(limited)
+		err := pgx.BeginFunc(limited, db.pool, func(tx pgx.Tx) error { return fn(limited, conn{tx}) })
 		cancel()
 		db.ResetAfter(err)
-		again := isConflict(err) || isReadOnly(err) || pgconn.SafeToRetry(err)
+		// serialization_failure and deadlock_detected are because of concurrent transactions
+		again := hasCode(err, "40001", "40P01") || isReadOnly(err) || pgconn.SafeToRetry(err)
 		if !again || backoff.Failures == maxRetries || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
 		}
@@ -220,12 +212,6 @@ func (db *DB) ResetAfter(err error) {
 	if isReadOnly(err) || late && db.resetAt.CompareAndSwap(last, now) {
 		db.pool.Reset()
 	}
-}
-
-// isConflict reports whether a transaction failed only because of a concurrent one:
-// serialization_failure (40001) or deadlock_detected (40P01).
-func isConflict(err error) bool {
-	return hasCode(err, "40001", "40P01")
 }
 
 // isReadOnly reports whether a server refused a write because it is a standby

@@ -62,11 +62,19 @@ func (db *DB) Check(ctx context.Context) error {
 // Explain adds what to do next to an error that reports a damaged file, and returns
 // other errors as they are.
 func Explain(path string, err error) error {
-	var lite *sqlite.Error
-	if errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_CORRUPT || lite.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+	switch code(err) & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return damaged(path, err)
 	}
 	return err
+}
+
+// code returns the extended code of an error of SQLite, whose last byte is the primary code; 0 for other errors.
+func code(err error) int {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return lite.Code()
+	}
+	return 0
 }
 
 func damaged(path string, err error) error {
@@ -78,18 +86,13 @@ func damaged(path string, err error) error {
 // SQLITE_IOERR_SHMSIZE when it cannot extend its shared memory. Other I/O errors do
 // not say that space is missing.
 func IsDiskFull(err error) bool {
-	var lite *sqlite.Error
-	return errors.As(err, &lite) && (lite.Code() == sqlite3.SQLITE_FULL || lite.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+	return code(err) == sqlite3.SQLITE_FULL || code(err) == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
 // IsUnavailable reports whether the file cannot be used now: it is locked, its disk is full, or
 // it cannot be read or written.
 func IsUnavailable(err error) bool {
-	var lite *sqlite.Error
-	if !errors.As(err, &lite) {
-		return false
-	}
-	switch lite.Code() & 0xff {
+	switch code(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
 		sqlite3.SQLITE_READONLY:
 		return true
