@@ -84,9 +84,19 @@ func compile() (*Description, error) {
 		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
 	}
 	d.identity = body{schema: identity, fromBot: true}
-	if err := d.addOperations(compiler, &o); err != nil {
-		return nil, err
+	for path, item := range o.Paths {
+		for method, raw := range item {
+			if !slices.Contains(Methods(), strings.ToUpper(method)) {
+				continue // for example parameters
+			}
+			if err := d.addOperation(compiler, &o, path, method, raw); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err)
+			}
+		}
 	}
+	slices.SortFunc(d.operations, func(a, b Operation) int {
+		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
+	})
 	return d, nil
 }
 
@@ -154,8 +164,10 @@ type outlineOperation struct {
 	OperationID string                     `json:"operationId"`
 	Parameters  []outlineParameter         `json:"parameters"`
 	Security    []map[string]any           `json:"security"`
-	RequestBody *outlineBody               `json:"requestBody"`
 	Responses   map[string]json.RawMessage `json:"responses"`
+	RequestBody struct {
+		Content map[string]json.RawMessage `json:"content"`
+	} `json:"requestBody"`
 }
 
 type outlineParameter struct {
@@ -168,34 +180,12 @@ type outlineParameter struct {
 	} `json:"schema"`
 }
 
-type outlineBody struct {
-	Content map[string]json.RawMessage `json:"content"`
-}
-
 // Methods returns the HTTP methods that operations can have.
 func Methods() []string {
 	return []string{
 		http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead, http.MethodPatch,
 		http.MethodTrace,
 	}
-}
-
-// addOperations compiles all operations.
-func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) error {
-	for path, item := range o.Paths {
-		for method, raw := range item {
-			if !slices.Contains(Methods(), strings.ToUpper(method)) {
-				continue // for example parameters
-			}
-			if err := d.addOperation(compiler, o, path, method, raw); err != nil {
-				return fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err)
-			}
-		}
-	}
-	slices.SortFunc(d.operations, func(a, b Operation) int {
-		return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method)
-	})
-	return nil
 }
 
 // addOperation compiles the schemas of an operation.
@@ -219,7 +209,7 @@ func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, pa
 	})
 	// A key of a JSON Pointer in a URL fragment is escaped (RFC 6901, sections 3 and 6).
 	at := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path) + "/" + method
-	if request := operation.RequestBody; request != nil && request.Content[jsonType] != nil {
+	if operation.RequestBody.Content[jsonType] != nil {
 		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody" + jsonSchemaAt)
 		if err != nil {
 			return fmt.Errorf("compile the request's schema: %w", err)

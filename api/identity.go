@@ -14,50 +14,42 @@ const maxIdentity = 1024
 // FindIdentity reads and checks jobId and attempt of a bot's message, to which its
 // token is bound. It only scans the rest of the message, so that a message without a
 // valid token costs little memory. It does not apply the bounds of Parse to the rest.
+//
+// The check is of the top-level fields jobId and attempt. One that cannot be valid is an
+// empty list, and so is a message that is not an object.
 func (d *Description) FindIdentity(message []byte) Checked {
-	fields, problem := scanIdentity(message)
-	if problem != "" {
+	if problem := textProblem(message); problem != "" {
 		return unreadable(problem)
 	}
-	if fields == nil {
-		return d.identity.check([]any{}) // the message is not an object
-	}
-	return d.identity.check(fields)
-}
-
-// scanIdentity returns the top-level fields jobId and attempt; nil if the message is not
-// an object. A field that cannot be valid is an empty list.
-func scanIdentity(message []byte) (fields map[string]any, problem string) {
-	if problem := textProblem(message); problem != "" {
-		return nil, problem
-	}
+	var identity any = []any{}
 	decoder := json.NewDecoder(bytes.NewReader(message))
 	if bytes.TrimLeft(message, " \t\r\n")[0] == '{' {
-		fields = make(map[string]any)
+		fields := make(map[string]any)
+		identity = fields
 		_, _ = decoder.Token() // the brace
 		for decoder.More() {
 			name, err := decoder.Token()
 			if err != nil {
-				return nil, syntaxMessage(err)
+				return unreadable(syntaxMessage(err))
 			}
 			value := identityValue{wanted: name == "jobId" || name == "attempt"}
 			if err := decoder.Decode(&value); err != nil {
-				return nil, syntaxMessage(err)
+				return unreadable(syntaxMessage(err))
 			}
 			if value.wanted {
 				fields[name.(string)] = value.parsed
 			}
 		}
 		if _, err := decoder.Token(); err != nil {
-			return nil, syntaxMessage(err)
+			return unreadable(syntaxMessage(err))
 		}
 	} else if err := decoder.Decode(new(identityValue)); err != nil {
-		return nil, syntaxMessage(err)
+		return unreadable(syntaxMessage(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, trailingText
+		return unreadable(trailingText)
 	}
-	return fields, ""
+	return d.identity.check(identity)
 }
 
 // identityValue is the value of a field, which is parsed only if it is wanted.

@@ -63,20 +63,6 @@ func check(schema *jsonschema.Schema, value any) []Issue {
 	return issues
 }
 
-// mergeIssues adds issues of texts to those of a schema, which come first where both
-// concern the same field.
-func mergeIssues(issues, texts []Issue) []Issue {
-	merged := issues
-	for _, issue := range texts {
-		same := func(other Issue) bool { return slices.Equal(other.Path, issue.Path) }
-		if !slices.ContainsFunc(issues, same) {
-			merged = append(merged, issue)
-		}
-	}
-	slices.SortStableFunc(merged, compareIssues)
-	return merged
-}
-
 // collect appends the issues of a failure and its causes.
 func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Issue {
 	path := readPath(failure.InstanceLocation, root)

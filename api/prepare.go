@@ -47,10 +47,22 @@ func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 		if !accepts(schema, "object") {
 			return map[string]any{}
 		}
-		if schema != nil && len(schema.Properties) > 0 && schema.AdditionalProperties == nil {
-			return p.fields(schema, value)
+		described := schema != nil && len(schema.Properties) > 0 && schema.AdditionalProperties == nil // it has only these
+		fields := make(map[string]any, len(value))
+		for _, name := range slices.Sorted(maps.Keys(value)) { // the last of names that are equal once cleaned wins
+			p.path = append(p.path, name)
+			var property *jsonschema.Schema
+			if schema != nil {
+				property = schema.Properties[name]
+			}
+			if described && property == nil {
+				p.ignored = append(p.ignored, joinPath(p.path))
+			} else {
+				fields[p.text(nil, name)] = p.prepare(property, value[name])
+			}
+			p.path = p.path[:len(p.path)-1]
 		}
-		return p.freeFields(schema, value)
+		return fields
 	case []any:
 		if !accepts(schema, "array") {
 			return []any{}
@@ -77,36 +89,6 @@ func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 		return number(schema, value)
 	}
 	return value
-}
-
-// fields copies the fields of an object that has only those that the schema describes.
-func (p *preparation) fields(schema *jsonschema.Schema, value map[string]any) map[string]any {
-	fields := make(map[string]any, len(value))
-	for name, field := range value {
-		p.path = append(p.path, name)
-		if property, ok := schema.Properties[name]; ok {
-			fields[name] = p.prepare(property, field)
-		} else {
-			p.ignored = append(p.ignored, joinPath(p.path))
-		}
-		p.path = p.path[:len(p.path)-1]
-	}
-	return fields
-}
-
-// freeFields copies all fields of an object.
-func (p *preparation) freeFields(schema *jsonschema.Schema, value map[string]any) map[string]any {
-	fields := make(map[string]any, len(value))
-	for _, name := range slices.Sorted(maps.Keys(value)) { // the last of names that are equal once cleaned wins
-		p.path = append(p.path, name)
-		var property *jsonschema.Schema
-		if schema != nil {
-			property = schema.Properties[name]
-		}
-		fields[p.text(nil, name)] = p.prepare(property, value[name])
-		p.path = p.path[:len(p.path)-1]
-	}
-	return fields
 }
 
 // text checks a text, and cleans free text of a bot.

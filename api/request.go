@@ -71,7 +71,16 @@ func (b body) check(value any) Checked {
 	p := preparation{fromBot: b.fromBot}
 	prepared := p.prepare(b.schema, value)
 	slices.Sort(p.ignored)
-	return Checked{Issues: mergeIssues(check(b.schema, prepared), p.issues), Ignored: p.ignored, value: prepared}
+	ofSchema := check(b.schema, prepared)
+	issues := ofSchema
+	for _, issue := range p.issues { // of texts: those of the schema come first where both concern the same field
+		same := func(other Issue) bool { return slices.Equal(other.Path, issue.Path) }
+		if !slices.ContainsFunc(ofSchema, same) {
+			issues = append(issues, issue)
+		}
+	}
+	slices.SortStableFunc(issues, compareIssues)
+	return Checked{Issues: issues, Ignored: p.ignored, value: prepared}
 }
 
 // Bounds of every body.
