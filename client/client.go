@@ -285,11 +285,25 @@ func (c *Client) sendOnce(ctx context.Context, req request) (*http.Response, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotReached, err)
 	}
-	if response.StatusCode >= http.StatusBadRequest {
-		defer response.Body.Close()
-		return nil, responseError(response)
+	if response.StatusCode < http.StatusBadRequest {
+		return response, nil
 	}
-	return response, nil
+	defer response.Body.Close()
+	const maxBody = 1 << 20
+	apiError := &Error{Status: response.StatusCode, RequestID: response.Header.Get("x-request-id")}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		apiError.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	var refusal struct {
+		Error   string  `json:"error"`
+		Message string  `json:"message"`
+		Issues  []Issue `json:"issues"`
+	}
+	// A body in another format, for example from a proxy, is ignored.
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&refusal); err == nil {
+		apiError.Code, apiError.Message, apiError.Issues = refusal.Error, refusal.Message, refusal.Issues
+	}
+	return nil, apiError
 }
 
 const (
@@ -333,23 +347,4 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// responseError reads an error response.
-func responseError(response *http.Response) *Error {
-	const maxBody = 1 << 20
-	apiError := &Error{Status: response.StatusCode, RequestID: response.Header.Get("x-request-id")}
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		apiError.RetryAfter = time.Duration(seconds) * time.Second
-	}
-	var body struct {
-		Error   string  `json:"error"`
-		Message string  `json:"message"`
-		Issues  []Issue `json:"issues"`
-	}
-	// A body in another format, for example from a proxy, is ignored.
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&body); err == nil {
-		apiError.Code, apiError.Message, apiError.Issues = body.Error, body.Message, body.Issues
-	}
-	return apiError
 }

@@ -104,8 +104,7 @@ func (c *Client) events(ctx context.Context, id, lastEvent string, query url.Val
 // more, or else why the stream ended.
 func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Values,
 	yield func(LiveEvent) bool) (finished bool, err error) {
-	header := http.Header{}
-	header.Set("Accept", "text/event-stream")
+	header := http.Header{"Accept": {"text/event-stream"}}
 	if lastEvent != "" {
 		header.Set("Last-Event-ID", lastEvent)
 	}

@@ -290,9 +290,7 @@ func (c *Client) downloadFrom(ctx context.Context, id string, file Media, w io.W
 // refused, and can be repeated.
 func (c *Client) UploadMedia(ctx context.Context, token, id string, attempt int, name string, content []byte) error {
 	sum := sha256.Sum256(content)
-	header := http.Header{}
-	header.Set("Content-Type", "application/octet-stream")
-	header.Set("X-Content-Sha256", hex.EncodeToString(sum[:]))
+	header := http.Header{"Content-Type": {"application/octet-stream"}, "X-Content-Sha256": {hex.EncodeToString(sum[:])}}
 	path := apiPath("ingest", "media", id, strconv.Itoa(attempt), name)
 	_, err := c.call(ctx, request{method: http.MethodPut, path: path, content: content, token: token, header: header}, nil)
 	return err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,13 +79,7 @@ func VerifyWebhook(header http.Header, body []byte, secret string, now time.Time
 
 // contains compares in constant time.
 func contains(signatures []string, wanted string) bool {
-	found := false
-	for _, signature := range signatures {
-		if hmac.Equal([]byte(signature), []byte(wanted)) {
-			found = true
-		}
-	}
-	return found
+	return slices.ContainsFunc(signatures, func(signature string) bool { return hmac.Equal([]byte(signature), []byte(wanted)) })
 }
 
 // standardKey returns the Standard Webhooks key of a secret: the decoded part of
