@@ -130,7 +130,13 @@ func (s State) Apply(event Event) (State, Result) {
 		return refuse(StaleAttempt)
 	}
 	if s.Status.Terminal() {
-		return s.applyAfterEnd(event)
+		// Only the manifest of a recording of a cancelled job is applied, and of one that the operator finished.
+		attached := s.Status == Cancelled && event.Trigger == ManifestFinalized || s.Status != Completed && event.Trigger == RecordingFinished
+		if !attached || s.ManifestURI != "" {
+			return refuse(Terminal)
+		}
+		s.ManifestURI, s.FinalizedAt = event.ManifestURI, event.At
+		return s, Result{Applied: true, From: s.Status, To: s.Status}
 	}
 
 	next := s
@@ -152,20 +158,6 @@ func (s State) Apply(event Event) (State, Result) {
 		next.Attempts = max(s.Attempts, event.Attempt+1) // the operator may have started attempts
 	}
 	return next, Result{Applied: true, From: s.Status, To: to}
-}
-
-// applyAfterEnd is Apply for a job that has ended. Only the manifest of a recording of a
-// cancelled job is applied, and of one that the operator finished.
-func (s State) applyAfterEnd(event Event) (State, Result) {
-	result := Result{From: s.Status, To: s.Status}
-	attached := s.Status == Cancelled && event.Trigger == ManifestFinalized || s.Status != Completed && event.Trigger == RecordingFinished
-	if attached && s.ManifestURI == "" {
-		s.ManifestURI, s.FinalizedAt = event.ManifestURI, event.At
-		result.Applied = true
-		return s, result
-	}
-	result.Reason = Terminal
-	return s, result
 }
 
 // destination returns the status that the transition table gives for the event.

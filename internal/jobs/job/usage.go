@@ -121,16 +121,18 @@ func csvNames() []string {
 }
 
 // csv returns the fields as texts.
-func (u Usage) csv() []string {
+func (u Usage) csv() (texts []string) {
 	f := u.Fields()
-	rate := ""
+	var rate any = ""
 	if f.SuccessRate != nil {
-		rate = fmt.Sprint(*f.SuccessRate)
+		rate = *f.SuccessRate
 	}
-	return []string{
-		fmt.Sprint(f.Jobs), fmt.Sprint(f.Completed), fmt.Sprint(f.Failed), fmt.Sprint(f.Cancelled), rate,
-		fmt.Sprint(f.RecordedHours), fmt.Sprint(f.BotMinutes), fmt.Sprint(f.StoredBytes), fmt.Sprint(f.DeletedBytes),
+	for _, value := range []any{
+		f.Jobs, f.Completed, f.Failed, f.Cancelled, rate, f.RecordedHours, f.BotMinutes, f.StoredBytes, f.DeletedBytes,
+	} {
+		texts = append(texts, fmt.Sprint(value))
 	}
+	return texts
 }
 
 // writeCSV returns a table.

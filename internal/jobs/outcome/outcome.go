@@ -60,7 +60,22 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 		e.Failed, e.Stage = true, stages[failedIn]
 		return e
 	case job.Completed, job.Cancelled:
-		return explainEnded(j, endReason, partial)
+		e, known := endings[endReason]
+		switch {
+		case j.Status == job.Cancelled && j.ManifestURI == "":
+			return Explanation{Title: "The job was cancelled", Text: "Nothing was recorded."}
+		case !known && endReason != "":
+			e = Explanation{Title: "The meeting was recorded", Text: "The bot reported “" + endReason + "” as the end reason."}
+		case !known:
+			e = Explanation{Title: "The meeting was recorded", Text: "The recording was deleted, or is stored elsewhere."}
+		}
+		if j.Status == job.Cancelled {
+			e.Text += " The job was cancelled. The recording up to that point was kept."
+		}
+		if partial {
+			e.Text += " The recording is incomplete: the manifest lists its gaps."
+		}
+		return e
 	}
 	if e, ok := running[j.Status]; ok {
 		if j.Status == job.EnteringLobby {
@@ -69,26 +84,6 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 		return e
 	}
 	return Explanation{Title: "The recording is being finished", Text: "The bot has left the meeting. The recording will be ready soon."}
-}
-
-// explainEnded describes a completed or cancelled job.
-func explainEnded(j job.Job, endReason string, partial bool) Explanation {
-	e, known := endings[endReason]
-	switch {
-	case j.Status == job.Cancelled && j.ManifestURI == "":
-		return Explanation{Title: "The job was cancelled", Text: "Nothing was recorded."}
-	case !known && endReason != "":
-		e = Explanation{Title: "The meeting was recorded", Text: "The bot reported “" + endReason + "” as the end reason."}
-	case !known:
-		e = Explanation{Title: "The meeting was recorded", Text: "The recording was deleted, or is stored elsewhere."}
-	}
-	if j.Status == job.Cancelled {
-		e.Text += " The job was cancelled. The recording up to that point was kept."
-	}
-	if partial {
-		e.Text += " The recording is incomplete: the manifest lists its gaps."
-	}
-	return e
 }
 
 // running describes the jobs that have not ended.

@@ -148,7 +148,13 @@ func (r *Runner[T]) Work(ctx context.Context) {
 			r.awaitSlots(ctx)
 		default:
 			taken.Reset()
-			r.wake.Wait(ctx, r.untilNext(ctx))
+			pause := r.Poll
+			if r.Next != nil {
+				if next, ok, err := r.Next(ctx); err == nil && ok {
+					pause = min(pause, next.Sub(r.Now()))
+				}
+			}
+			r.wake.Wait(ctx, pause)
 		}
 		_ = retry.Sleep(ctx, time.Until(started.Add(r.Gap)))
 	}
@@ -356,18 +362,6 @@ func (r *Runner[T]) awaitSlots(ctx context.Context) {
 			r.freed.Wait(ctx, r.Poll)
 		}
 	}
-}
-
-// untilNext returns how long the runner may sleep.
-func (r *Runner[T]) untilNext(ctx context.Context) time.Duration {
-	if r.Next == nil {
-		return r.Poll
-	}
-	next, ok, err := r.Next(ctx)
-	if err != nil || !ok {
-		return r.Poll
-	}
-	return min(r.Poll, next.Sub(r.Now()))
 }
 
 // Lease is the right of a node to work on an item, and its slot.
