@@ -36,9 +36,15 @@ func (o *ownAddresses) contains(ctx context.Context, address netip.Addr, resolve
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if now := time.Now(); now.After(o.until) {
-		interfaces, err := interfaceAddresses()
+		networks, err := net.InterfaceAddrs()
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("list the addresses of this machine: %w", err)
+		}
+		var interfaces []netip.Addr
+		for _, network := range networks {
+			if prefix, err := netip.ParsePrefix(network.String()); err == nil {
+				interfaces = append(interfaces, prefix.Addr().Unmap())
+			}
 		}
 		named, err := lookupAll(ctx, resolver, hosts)
 		switch {
@@ -52,21 +58,6 @@ func (o *ownAddresses) contains(ctx context.Context, address netip.Addr, resolve
 		}
 	}
 	return slices.Contains(o.interfaces, address) || slices.Contains(o.named, address), nil
-}
-
-// interfaceAddresses returns the addresses of all network interfaces.
-func interfaceAddresses() ([]netip.Addr, error) {
-	networks, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil, fmt.Errorf("list the addresses of this machine: %w", err)
-	}
-	var addresses []netip.Addr
-	for _, network := range networks {
-		if prefix, err := netip.ParsePrefix(network.String()); err == nil {
-			addresses = append(addresses, prefix.Addr().Unmap())
-		}
-	}
-	return addresses, nil
 }
 
 // lookupAll returns the addresses of all hosts. Names that do not exist have none.

@@ -38,8 +38,12 @@ func Sync(path string) error {
 // before its name is durable, so a call that is interrupted, or that runs beside
 // another one, leaves no directory that only seems to be durable.
 func MkdirAll(path string, perm fs.FileMode, syncDir func(path string) error) error {
-	empty, err := isEmpty(path)
-	if err != nil || !empty {
+	dir, err := os.Open(path)
+	if err == nil {
+		_, err = dir.Readdirnames(1)
+		dir.Close() // only read
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist) { // err is nil if the directory has something
 		return err
 	}
 	parent := filepath.Dir(path)
@@ -53,23 +57,6 @@ func MkdirAll(path string, perm fs.FileMode, syncDir func(path string) error) er
 		return err
 	}
 	return syncDir(parent)
-}
-
-// isEmpty reports whether a directory has no entries or does not exist.
-func isEmpty(path string) (bool, error) {
-	dir, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer dir.Close() // only read
-	_, err = dir.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		return true, nil
-	}
-	return false, err
 }
 
 // WriteFile creates or replaces a file with mode 0600, atomically and durably.
