@@ -232,7 +232,7 @@ const tellTime = time.Hour
 
 // ClaimArrivals returns the bots that come soon and of which the organizers of their meetings are to be told, each once.
 func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calendarsync.Arrival, err error) {
-	return due, s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		due = nil
 		found, err := list(ctx, tx.Reader, "find organizers to tell", func(r row, a *calendarsync.Arrival) error {
 			return r.Scan(&a.EventID, &a.ConsumerID, &a.Organizer, &a.Title, &a.Start, &a.Zone, &a.Platform, &a.Bot, jsonColumn{&a.Rules})
@@ -253,4 +253,5 @@ func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calenda
 		}
 		return err
 	})
+	return due, err
 }

@@ -42,7 +42,8 @@ func (s *Store) AddZoomApp(ctx context.Context, a zoomstream.App) error {
 		}
 		own := slices.DeleteFunc(slices.Clone(apps), func(known zoomstream.App) bool { return known.ConsumerID != a.ConsumerID })
 		if len(own) >= maxTeamZoomApps || len(apps) >= maxZoomApps {
-			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d apps of Zoom, which is the maximum", len(own)))
+			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d apps of Zoom of the team, and %d in all; at most %d and %d", len(own), len(apps),
+				maxTeamZoomApps, maxZoomApps))
 		}
 		n, err := tx.affected(ctx, "add an app of Zoom", `INSERT INTO zoom_apps (id, consumer_id, label, client_id, record, sealed, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, a.ID, a.ConsumerID, a.Label, a.ClientID, a.Record, a.Sealed, a.CreatedAt)
@@ -63,7 +64,7 @@ func (s *Store) DeleteZoomApp(ctx context.Context, consumer, id uuid.UUID) error
 func (s *Store) SaveZoomEvent(ctx context.Context, app zoomstream.App, e zoomstream.Event,
 	now time.Time) (waiting int64, jobID string, err error) {
 	stream := e.Stream
-	return waiting, jobID, s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.exec(ctx, "note an event of Zoom", `UPDATE zoom_apps SET heard_at = $2 WHERE id = $1`, app.ID, now)
 		if err == nil {
 			err = tx.exec(ctx, "delete old streams", `DELETE FROM zoom_streams WHERE started_at < $1`, now.Add(-streamLife))
@@ -105,11 +106,12 @@ func (s *Store) SaveZoomEvent(ctx context.Context, app zoomstream.App, e zoomstr
 			AND lease = '' AND consumer_id = $3`, key, now, app.ConsumerID)
 		return err
 	})
+	return waiting, jobID, err
 }
 
 // ClaimZoomStream returns the stream of a job's meeting, and its app; false if there is none that no other bot receives.
 func (s *Store) ClaimZoomStream(ctx context.Context, j job.Job) (stream zoomstream.Stream, app zoomstream.App, found bool, err error) {
-	return stream, app, found, s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		stream, found, err = first(ctx, tx.Reader, "find a stream", func(r row, s *zoomstream.Stream) error {
 			return r.Scan(&s.ID, &s.AppID, &s.MeetingUUID, &s.Number, &s.ServerURLs)
 		}, `SELECT s.id, s.app_id, s.meeting_uuid, s.number, s.server_urls FROM zoom_streams s JOIN zoom_apps a ON a.id = s.app_id
@@ -124,4 +126,5 @@ func (s *Store) ClaimZoomStream(ctx context.Context, j job.Job) (stream zoomstre
 		}
 		return tx.exec(ctx, "claim a stream", `UPDATE zoom_streams SET job_id = $2 WHERE id = $1`, stream.ID, j.ID.String())
 	})
+	return stream, app, found, err
 }
