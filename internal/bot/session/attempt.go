@@ -58,7 +58,8 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 	observed := report.New(settings.Attempt, settings.Version, settings.withoutRecording(), store, clock)
 	events := events{report.NewEmitter(log, client)}
 	texts := captions.New(log, client, settings.DisplayName, settings.Recording.CaptionsLanguage)
-	opener := newOpener(settings, client.BorrowAccount, log)
+	opener := newOpener(settings)
+	opener.borrow = client.BorrowAccount
 	diagnostics := &diagnostics{log: log, spool: store, clock: clock, opener: opener}
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
@@ -212,17 +213,16 @@ func (a *attempt) conclude(end exitResult) exitResult {
 	if end.code == job.AuthFailure {
 		end.detail = strings.TrimSpace(end.detail + " " + a.opener.signIn.Advice(a.settings.Platform))
 	}
+	lost := exitResult{reason: a.interrupted.reason, code: a.interrupted.code}
+	lost.detail = a.interrupted.detail + " Rejoining failed: " + end.detail
 	if a.report.HasResult() {
 		if end.reason == "" {
-			end = exitResult{
-				reason: cmp.Or(a.interrupted.reason, report.ReasonConnection),
-				detail: a.interrupted.detail + " Rejoining failed: " + end.detail,
-			}
+			lost.reason, lost.code = cmp.Or(lost.reason, report.ReasonConnection), ""
+			end = lost
 		}
 		a.report.SetEnd(end.end())
-	} else if end.reason == "" && a.interrupted.code != "" {
-		detail := a.interrupted.detail + " Rejoining failed: " + end.detail
-		end = exitResult{reason: a.interrupted.reason, code: a.interrupted.code, detail: detail}
+	} else if end.reason == "" && lost.code != "" {
+		end = lost
 	}
 	if err := a.consent.emitAnswer(consentAnswer{timedOut, "The bot left before the host answered."}); err != nil {
 		a.log.Error("cannot answer the request for permission", "error", err)

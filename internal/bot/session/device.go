@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/jobs/job"
@@ -28,6 +29,12 @@ type pageDevice struct {
 	on      bool      // it was turned on, or will be
 	onSince time.Time // zero until it is on
 	off     int       // snapshots since then that show it off
+
+	queue taskQueue
+	cause *outputError // why the queue is being cleared
+
+	// prepare prepares the page before the device is turned on. It may be nil.
+	prepare func(context.Context, *browser.Page) error
 }
 
 // newDevice returns a device of a session's page.
@@ -51,15 +58,17 @@ func (d *pageDevice) decode(command ingest.Command, args any) bool {
 }
 
 // turnOn prepares the page and turns the device on. It is called beside the loop, and waits for it.
-func (d *pageDevice) turnOn(ctx context.Context, prepare func(context.Context) error) error {
+func (d *pageDevice) turnOn(ctx context.Context) error {
 	done := make(chan error, 1)
 	d.page.inLoop(ctx, func(loop context.Context) {
 		d.on, d.onSince, d.off = true, time.Time{}, 0
 		d.page.pageQueue.add(loop, task{
 			timeout: d.page.timeouts.Command,
 			do: func(ctx context.Context) error {
-				if err := prepare(ctx); err != nil {
-					return err
+				if d.prepare != nil {
+					if err := d.prepare(ctx, d.page.tab); err != nil {
+						return err
+					}
 				}
 				return d.set(ctx, true)
 			},
@@ -88,6 +97,13 @@ func (d *pageDevice) turnOff(ctx context.Context, off task) {
 		off.onDone = logFailure(d.log.Warn, "cannot turn a device off", "device", d.kind)
 	}
 	d.page.pageQueue.add(ctx, off)
+}
+
+// leave ends the current output because the bot leaves the page. What waits is deferred until
+// it is in the meeting again, and a picture is shown again then.
+func (d *pageDevice) leave(ctx context.Context) {
+	d.queue.clear(ctx)
+	d.on = false
 }
 
 // set turns the device on or off on the page. It is called beside the loop.

@@ -41,11 +41,9 @@ type display struct {
 	say    func(ctx context.Context, speech *sound.Speech, kind string)
 	read   func(ctx context.Context, commandID string) ([]byte, error)
 
-	queue    taskQueue
-	started  bool         // others see the current picture
-	replaced bool         // the queue is being cleared for another picture
-	cause    *outputError // why the queue is being cleared
-	final    bool         // no other session follows
+	started  bool // others see the current picture
+	replaced bool // the queue is being cleared for another picture
+	final    bool // no other session follows
 }
 
 // newDisplay returns the display of a session for a device.
@@ -54,6 +52,9 @@ func (a *attempt) newDisplay(page *meetingPage, speaker *speaker, device meeting
 		pageDevice: a.newDevice(page, device), screen: screen,
 		open: a.opener.openShown, audio: recorder.Settings{AudioOnly: true, Log: a.log, AllowAddress: a.opener.egress.Allow},
 		listen: a.sound.Listen, say: speaker.playLive, read: a.client.Output,
+	}
+	if screen == output.SharedScreen {
+		d.prepare = screen.Offer
 	}
 	d.queue.settle = d.settle
 	return d
@@ -116,20 +117,11 @@ func (d *display) hide(ctx context.Context, command *ingest.Command) {
 				return nil
 			}
 			if d.screen == output.SharedScreen { // most pages turn it off then
-				err := d.screen.End(ctx, d.page.tab)
-				return errors.Join(err, d.set(ctx, false))
+				return errors.Join(d.screen.End(ctx, d.page.tab), d.set(ctx, false))
 			}
-			err := d.set(ctx, false)
-			return errors.Join(err, d.screen.Clear(ctx, d.page.tab))
+			return errors.Join(d.set(ctx, false), d.screen.Clear(ctx, d.page.tab))
 		},
 	})
-}
-
-// leave ends the current picture because the bot leaves the page. It is shown again when
-// the bot is back.
-func (d *display) leave(ctx context.Context) {
-	d.queue.clear(ctx)
-	d.on = false
 }
 
 // close ends the current picture with the session. With final, no other session follows.
@@ -234,7 +226,7 @@ func (d *display) showPage(ctx context.Context, command ingest.Command, address 
 	if errors.Is(err, browser.ErrPageCrashed) {
 		return &outputError{ingest.OutputUnavailable, "the page crashed"}
 	}
-	if lost := (*outputError)(nil); errors.As(context.Cause(ctx), &lost) && d.page.browser.Err() == nil {
+	if lost, ok := errors.AsType[*outputError](context.Cause(ctx)); ok && d.page.browser.Err() == nil {
 		return lost
 	}
 	return err
@@ -245,7 +237,7 @@ func (d *display) start(ctx context.Context, command ingest.Command, show func(c
 	if err := show(ctx); err != nil {
 		return err
 	}
-	if err := d.turnOn(ctx, d.offer); err != nil {
+	if err := d.turnOn(ctx); err != nil {
 		return err
 	}
 	if err := d.screen.CheckUsed(ctx, d.page.tab); err != nil {
@@ -258,23 +250,13 @@ func (d *display) start(ctx context.Context, command ingest.Command, show func(c
 	return nil
 }
 
-// offer offers the shared screen to the page.
-func (d *display) offer(ctx context.Context) error {
-	if d.screen != output.SharedScreen {
-		return nil
-	}
-	return d.screen.Offer(ctx, d.page.tab)
-}
-
 // settle reports how the picture of a command ended.
 func (d *display) settle(command ingest.Command, err error) {
 	started := d.started
 	d.started = false
-	failure := (*outputError)(nil)
+	failure := d.cause
 	switch {
-	case d.cause != nil:
-		failure = d.cause
-	case err == nil, d.replaced && started:
+	case failure != nil, err == nil, d.replaced && started:
 	case d.replaced:
 		failure = errInterrupted
 	default:

@@ -65,8 +65,7 @@ func superseded(t serviceclient.Termination) *exitResult {
 func pageFailed(err error) *exitResult {
 	end := internalError(err)
 	if browserLost(err) {
-		resource := (*browser.ResourceError)(nil)
-		end.retry, end.reason = !errors.As(err, &resource), report.ReasonBrowserLost
+		end.retry, end.reason = !errors.As(err, new(*browser.ResourceError)), report.ReasonBrowserLost
 	} else {
 		end.needsDiagnostics = true
 	}
@@ -75,8 +74,7 @@ func pageFailed(err error) *exitResult {
 
 // browserLost reports whether an error means that the browser or the page crashed.
 func browserLost(err error) bool {
-	var gone *browser.GoneError
-	return errors.As(err, &gone) || errors.Is(err, browser.ErrPageCrashed)
+	return errors.As(err, new(*browser.GoneError)) || errors.Is(err, browser.ErrPageCrashed)
 }
 
 // mayContinue reports whether an attempt that ended for a reason may be followed by another one in

@@ -53,33 +53,30 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil {
-				var refused *browser.NavigationBlockedError
-				if errors.As(err, &refused) && meeting.IsHomePage(refused.Host) {
-					end := failed(job.NetworkLoss, fmt.Sprintf(
-						"The platform sent the bot to its home page, %s, instead of the meeting.", refused.Host))
-					end.retry = true
-					return end
-				}
-				if signIn := (*signInError)(nil); errors.As(err, &signIn) {
+				end := internalError(err)
+				end.retry = true
+				refused, blocked := errors.AsType[*browser.NavigationBlockedError](err)
+				signIn, unsigned := errors.AsType[*signInError](err)
+				switch {
+				case blocked && meeting.IsHomePage(refused.Host):
+					end.code = job.NetworkLoss
+					end.detail = fmt.Sprintf("The platform sent the bot to its home page, %s, instead of the meeting.", refused.Host)
+				case unsigned:
 					return failed(job.AuthFailure, signIn.Error())
-				}
-				if errors.As(err, &refused) {
+				case blocked:
 					return failed(job.MeetingNotFound, fmt.Sprintf(
 						"The meeting's address leads to %s, which does not belong to a meeting platform. "+
 							"If you trust it, add it to %s.", refused.Host, network.AllowedHostsSetting))
-				}
-				end := internalError(err)
-				var navigation *browser.NavigationError
-				if errors.As(err, &navigation) {
+				case errors.As(err, new(*browser.NavigationError)):
 					end.code = job.NetworkLoss
 				}
-				end.retry = true
 				return end
 			}
 			if page.way = streams; streams != nil {
 				j.opener.adapter = streams
 			} else {
 				page.browser, page.tab, page.way = chromium, tab, browserWay{chromium, tab, j.opener.settings.startRecorder}
+				page.gone, page.crashed = chromium.Done(), tab.Crashed()
 			}
 			page.adapter = j.opener.adapter
 			j.join(ctx, page)
@@ -145,8 +142,8 @@ func joinFailed(err error, page *meetingPage) *exitResult {
 		end.retry = true
 		return end
 	}
-	var screen *meeting.ScreenError
-	if !errors.As(err, &screen) {
+	screen, ok := errors.AsType[*meeting.ScreenError](err)
+	if !ok {
 		return pageFailed(err)
 	}
 	page.last.seen = screen.Observation

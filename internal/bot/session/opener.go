@@ -38,7 +38,8 @@ type opener struct {
 	mode    browser.Mode
 	egress  *network.Proxy // the browsers' only way out
 
-	borrow  borrowAccount
+	// borrow asks the service for an account; see serviceclient.Client.BorrowAccount.
+	borrow  func(context.Context, ingest.AccountRequest) (ingest.AccountResponse, error)
 	signIn  browser.Account
 	account string // label of the borrowed account; empty for a guest
 
@@ -47,11 +48,8 @@ type opener struct {
 	sentHome retry.Signal // the page was sent to the platform's home page, which is blocked
 }
 
-// borrowAccount asks the service for an account; see serviceclient.Client.BorrowAccount.
-type borrowAccount func(ctx context.Context, ask ingest.AccountRequest) (ingest.AccountResponse, error)
-
-func newOpener(settings Settings, borrow borrowAccount, log *slog.Logger) *opener {
-	return &opener{settings: settings, log: log, borrow: borrow, signIn: settings.Account, sentHome: retry.NewSignal()}
+func newOpener(settings Settings) *opener {
+	return &opener{settings: settings, log: settings.Log, signIn: settings.Account, sentHome: retry.NewSignal()}
 }
 
 // prepare checks that the meeting may and can be opened.
@@ -89,8 +87,11 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if reason := o.signInAs(ctx, ""); o.account == "" && o.settings.SignIn == job.SignInAlways {
 		return failed(job.AuthFailure, cmp.Or(reason, "The service has no account for the bot."))
 	}
-	if err := o.startEgress(ctx); err != nil {
-		return internalError(err)
+	// The browsers reach the public internet and the hosts that the operator allows.
+	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{
+		Allowed: network.AllowedTargets(o.settings.AllowedHosts), OwnHosts: o.settings.OwnHosts, Log: o.log,
+	}); err != nil {
+		return internalError(fmt.Errorf("start the egress proxy: %w", err))
 	}
 	return nil
 }
@@ -162,17 +163,6 @@ const returnTimeout = 15 * time.Second
 // profileDir returns the profile of the browser with a number.
 func (o *opener) profileDir(number int) string {
 	return filepath.Join(o.settings.Dir, fmt.Sprintf("browser-%d", number))
-}
-
-// startEgress starts the proxy that lets the browsers reach the public internet
-// and the hosts that the operator allows.
-func (o *opener) startEgress(ctx context.Context) (err error) {
-	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{
-		Allowed: network.AllowedTargets(o.settings.AllowedHosts), OwnHosts: o.settings.OwnHosts, Log: o.log,
-	}); err != nil {
-		return fmt.Errorf("start the egress proxy: %w", err)
-	}
-	return nil
 }
 
 // close ends what outlives the browsers.
@@ -314,8 +304,7 @@ func (o *opener) load(ctx context.Context, page *browser.Page) error {
 func visitAgain(visit func() error) (err error) {
 	for range homeVisits {
 		err = visit()
-		var refused *browser.NavigationBlockedError
-		if !errors.As(err, &refused) || !meeting.IsHomePage(refused.Host) {
+		if refused, ok := errors.AsType[*browser.NavigationBlockedError](err); !ok || !meeting.IsHomePage(refused.Host) {
 			return err
 		}
 	}

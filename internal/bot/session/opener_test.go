@@ -86,7 +86,7 @@ func TestSentHome(t *testing.T) {
 			t.Errorf("%s: %d visits, %v", name, visits, err)
 		}
 	}
-	o := newOpener(Settings{}, nil, slog.New(slog.DiscardHandler))
+	o := newOpener(Settings{Log: slog.New(slog.DiscardHandler)})
 	sent := &sentHomeAdapter{opener: o}
 	o.adapter = sent
 	if err := o.joinUnlessSentHome(t.Context(), nil, meeting.JoinOptions{}); !errors.Is(err, meeting.ErrHomePage) {

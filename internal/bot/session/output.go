@@ -59,9 +59,7 @@ type speaker struct {
 	// recordingStarts reports whether a recording is about to start.
 	recordingStarts func() bool
 
-	queue      taskQueue
-	cause      *outputError // why the queue is being cleared
-	startedAt  time.Time    // when others heard the current sound; zero before
+	startedAt  time.Time // when others heard the current sound; zero before
 	quietSince time.Time
 }
 
@@ -130,13 +128,6 @@ func (s *speaker) interrupt(ctx context.Context, cause *outputError) {
 	s.quietSince = time.Now()
 }
 
-// leave ends the current sound because the bot leaves the page. Those that wait are
-// deferred until it is in the meeting again.
-func (s *speaker) leave(ctx context.Context) {
-	s.queue.clear(ctx)
-	s.on = false
-}
-
 // run plays a sound. It runs beside the loop.
 func (s *speaker) run(ctx context.Context, command ingest.Command) error {
 	pcm, err := s.download(ctx, cmp.Or(command.ID, ingest.OnJoinOutput))
@@ -154,11 +145,8 @@ func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) er
 	if err := s.awaitRecording(ctx); err != nil {
 		return err
 	}
-	unmute := func(ctx context.Context) error {
-		return s.turnOn(ctx, func(context.Context) error { return nil })
-	}
 	player := &output.Player{Page: s.page.tab, Recording: s.recording, Log: s.log}
-	return player.Play(ctx, pcm, unmute, func(at time.Time) {
+	return player.Play(ctx, pcm, s.turnOn, func(at time.Time) {
 		s.page.inLoop(ctx, func(context.Context) {
 			s.startedAt = at
 			started()
@@ -211,11 +199,11 @@ func (s *speaker) settle(command ingest.Command, err error) {
 		return
 	}
 	s.end()
-	if err == nil {
-		s.finish(command, nil, nil)
-		return
+	var failure *outputError
+	if err != nil {
+		failure = s.failure(err)
 	}
-	s.finish(command, s.failure(err), err)
+	s.finish(command, failure, err)
 }
 
 // end adds the sound that has ended to the report.
@@ -236,13 +224,13 @@ func (s *speaker) failure(err error) *outputError {
 
 // outputFailure returns why output failed, by the error of a page or a browser.
 func outputFailure(err error) *outputError {
-	known, script := (*outputError)(nil), (*browser.ScriptError)(nil)
+	known, ok := errors.AsType[*outputError](err)
 	switch {
-	case errors.As(err, &known):
+	case ok:
 		return known
 	case errors.Is(err, errNotStarted), errors.Is(err, context.Canceled), browserLost(err), meeting.Transient(err):
 		return errPageLeft
-	case errors.As(err, &script), errors.Is(err, output.ErrReloaded): // a new document has no devices of the bot yet
+	case errors.As(err, new(*browser.ScriptError)), errors.Is(err, output.ErrReloaded): // a new document has no devices of the bot yet
 		return errPageLeft
 	case errors.Is(err, output.ErrNoMicrophone), errors.Is(err, output.ErrNotUsed), errors.Is(err, meeting.ErrNoDevice):
 		return &outputError{ingest.NoDevice, err.Error()}

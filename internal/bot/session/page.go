@@ -42,6 +42,8 @@ type meetingPage struct {
 	pageQueue taskQueue
 	calls     chan func(context.Context) // from work beside the session's loop to the loop
 
+	gone, crashed <-chan struct{} // closed when the browser has ended, and when the page has crashed; nil like them
+
 	polling   sync.WaitGroup
 	snapshots chan snapshot // nil until the page is polled
 	last      snapshot      // the last readable one
@@ -78,22 +80,6 @@ func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, set
 	return &meetingPage{
 		log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{settle: settle}, calls: make(chan func(context.Context)),
 	}
-}
-
-// gone is closed when the browser has ended.
-func (p *meetingPage) gone() <-chan struct{} {
-	if p.browser == nil {
-		return nil
-	}
-	return p.browser.Done()
-}
-
-// crashed is closed when the page has crashed.
-func (p *meetingPage) crashed() <-chan struct{} {
-	if p.tab == nil {
-		return nil
-	}
-	return p.tab.Crashed()
 }
 
 // startWaiting starts to wait for admission. It starts polling the page if

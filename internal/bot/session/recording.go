@@ -156,7 +156,7 @@ func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitRe
 	if browserLost(err) {
 		return pageFailed(err)
 	}
-	if full := new(spool.FullError); errors.As(err, &full) {
+	if full, ok := errors.AsType[*spool.FullError](err); ok {
 		r.log.Error("the spool is full; recording continues when there is space", "error", full)
 		r.state.full = true
 		r.report.SetGap(time.Now(), recording.GapDiskFull)

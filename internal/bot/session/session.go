@@ -88,9 +88,9 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return s.recording.recordingQueue.finish(ctx, err)
 	case snapshot := <-s.page.snapshots:
 		return s.handleSnapshot(ctx, snapshot)
-	case <-s.page.gone():
+	case <-s.page.gone:
 		return pageFailed(s.page.browser.Err())
-	case <-s.page.crashed():
+	case <-s.page.crashed:
 		return pageFailed(browser.ErrPageCrashed)
 	case <-s.recording.ended():
 		err := s.recording.recorder.Err()

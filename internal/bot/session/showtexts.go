@@ -58,7 +58,7 @@ func (t *textOpener) show(ctx context.Context, page *meetingPage, now time.Time)
 		onDone: func(ctx context.Context, err error) *exitResult {
 			t.showing = false
 			pause := showTextsPause
-			if language := (*meeting.LanguageError)(nil); errors.As(err, &language) {
+			if errors.As(err, new(*meeting.LanguageError)) {
 				t.log.Warn("captions are in the language of the page", "error", err)
 				t.texts.SetLanguage("")
 				t.wanted.Language, err = "", nil

@@ -42,7 +42,7 @@ type Visitor struct {
 // also after an error.
 func VisitMeeting(ctx context.Context, settings Settings) (v *Visitor, err error) {
 	settings = settings.withDefaults()
-	o := newOpener(settings, nil, settings.Log)
+	o := newOpener(settings)
 	v = &Visitor{opener: o, snapshots: make(chan snapshot)}
 	ctx, v.stop = context.WithCancel(ctx)
 	if end := o.prepare(ctx); end != nil {
