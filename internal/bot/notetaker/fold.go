@@ -21,15 +21,10 @@ const (
 	possessive = "'s"
 )
 
-// folding replaces letters that look alike by the same letter.
-type folding struct {
-	latin map[rune]rune // similar letter → Latin letter or digit
-}
-
-// words splits a name into words of folded letters. A dot inside a word starts
+// foldedWords splits a name into words of folded letters: letters that look alike are the same. A dot inside a word starts
 // the next one, so that the domain Read.ai differs from the words Read AI.
-func (f folding) words(name string) []string {
-	letters := f.letters(name)
+func foldedWords(name string) []string {
+	letters := lettersOf(name)
 	var words []string
 	var word strings.Builder
 	flush := func() {
@@ -76,9 +71,9 @@ func (f folding) words(name string) []string {
 	return words
 }
 
-// letters returns the first maxBytes of a name in lower case, each letter as the
+// lettersOf returns the first maxBytes of a name in lower case, each letter as the
 // Latin letter that it resembles, without marks and invisible characters.
-func (f folding) letters(name string) []rune {
+func lettersOf(name string) []rune {
 	if len(name) > maxBytes {
 		name = name[:maxBytes]
 	}
@@ -90,24 +85,24 @@ func (f folding) letters(name string) []rune {
 		case isApostrophe(r):
 			visible.WriteByte('\'') // some decompose into a space
 		case !isInvisible(r):
-			visible.WriteRune(f.latinOf(enclosedLetter(r)))
+			visible.WriteRune(latinOf(enclosedLetter(r)))
 		}
 	}
 	var letters []rune
 	for _, r := range norm.NFKD.String(visible.String()) {
 		if !unicode.In(r, unicode.Mn, unicode.Me) {
-			letters = append(letters, unicode.ToLower(f.latinOf(r)))
+			letters = append(letters, unicode.ToLower(latinOf(r)))
 		}
 	}
 	return letters
 }
 
 // latinOf returns the Latin letter that a letter resembles, or the letter itself.
-func (f folding) latinOf(r rune) rune {
+func latinOf(r rune) rune {
 	if r < unicode.MaxLatin1 && r != 'ø' && r != 'Ø' {
 		return r // most letters need no lookup
 	}
-	if latin, ok := f.latin[r]; ok {
+	if latin, ok := lookalikes[r]; ok {
 		return latin
 	}
 	return r

@@ -100,12 +100,12 @@ func parse(source string, data []byte) (*List, error) {
 	if err := decoder.Decode(new(document)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("list of notetakers %s: more than one document", source)
 	}
-	b := &builder{list: &List{Version: read.Version, Date: read.Date, fold: newFolding()}}
+	b := &builder{list: &List{Version: read.Version, Date: read.Date}}
 	b.expect(read.Version > 0, "version", "must be 1 or more")
 	b.expect(datePattern.MatchString(read.Date), "date", "must be a date such as 2026-11-21")
 	b.expect(len(read.Notetakers) > 0, "notetakers", "must name at least one")
 	for i, mark := range read.Marks {
-		words := b.list.fold.words(mark)
+		words := foldedWords(mark)
 		b.expect(len(words) > 0, fmt.Sprintf("marks[%d]", i), "%q has no letter", mark)
 		b.list.marks = append(b.list.marks, words)
 	}
@@ -150,7 +150,7 @@ func (b *builder) fold(position string, patterns []string) [][]string {
 	for i, pattern := range patterns {
 		at := fmt.Sprintf("%s[%d]", position, i)
 		b.expect(len(pattern) <= maxBytes, at, "is longer than %d bytes", maxBytes)
-		words := b.list.fold.words(pattern)
+		words := foldedWords(pattern)
 		letters := strings.Map(func(r rune) rune {
 			if isWordLetter(r) {
 				return r

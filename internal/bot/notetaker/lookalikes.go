@@ -1,12 +1,12 @@
 package notetaker
 
-// newFolding returns the folding of similar letters. The table holds the letters
+// lookalikes are the Latin letters or digits of similar letters. The table holds the letters
 // and digits of Unicode's confusables (UTS #39), plus small capitals, letters
 // with a stroke, and lower-case Greek and Cyrillic letters that resemble a Latin
 // capital. Full-width, mathematical, circled and accented forms are not in the
 // table, because they decompose into letters that are.
-func newFolding() folding {
-	f := folding{latin: make(map[rune]rune)}
+var lookalikes = func() map[rune]rune {
+	similar := make(map[rune]rune)
 	for latin, others := range map[rune]string{
 		'2': "ƧϨᒿꙄꛯꝚ",
 		'3': "ƷȜЗӠⳌꝪꞫ",
@@ -44,8 +44,8 @@ func newFolding() folding {
 		'.': "。․﹒．｡",
 	} {
 		for _, other := range others {
-			f.latin[other] = latin
+			similar[other] = latin
 		}
 	}
-	return f
-}
+	return similar
+}()

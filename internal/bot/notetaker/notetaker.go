@@ -16,7 +16,6 @@ type List struct {
 	Version int
 	Date    string // date of the data file: year-month-day
 
-	fold       folding
 	marks      [][]string // suffixes that platforms add to a name, folded
 	notetakers []notetaker
 	own        []string // the bot's own name, folded; see Without
@@ -30,7 +29,7 @@ type notetaker struct {
 
 // Match returns the name of the known notetaker that a display name belongs to.
 func (l *List) Match(displayName string) (known string, ok bool) {
-	words := l.fold.words(displayName)
+	words := foldedWords(displayName)
 	bare := l.withoutMark(words)
 	if len(words) == 0 || l.isOwn(bare) {
 		return "", false
@@ -47,7 +46,7 @@ func (l *List) Match(displayName string) (known string, ok bool) {
 // show the bot's tile twice, or not mark it as the bot's own.
 func (l *List) Without(ownName string) *List {
 	copied := *l
-	copied.own = l.fold.words(ownName)
+	copied.own = foldedWords(ownName)
 	return &copied
 }
 
@@ -81,29 +80,21 @@ func (l *List) withoutMark(words []string) []string {
 func (n notetaker) matches(words, bare []string) bool {
 	for start := range words {
 		atStart := start == 0 || words[start-1] == possessive
-		if startsWithAny(words[start:], n.anywhere) || atStart && startsWithAny(words[start:], n.first) {
+		if matchesAny(words[start:], n.anywhere, false) || atStart && matchesAny(words[start:], n.first, false) {
 			return true
 		}
-		if atStart && start < len(bare) && equalsAny(bare[start:], n.whole) {
+		if atStart && start < len(bare) && matchesAny(bare[start:], n.whole, true) {
 			return true
 		}
 	}
 	return false
 }
 
-// startsWithAny reports whether the words start with one of the patterns.
-func startsWithAny(words []string, patterns [][]string) bool {
-	return slices.ContainsFunc(patterns, func(pattern []string) bool {
-		_, ok := cutPattern(words, pattern)
-		return ok
-	})
-}
-
-// equalsAny reports whether the words equal one of the patterns.
-func equalsAny(words []string, patterns [][]string) bool {
+// matchesAny reports whether the words start with one of the patterns, or equal it.
+func matchesAny(words []string, patterns [][]string, whole bool) bool {
 	return slices.ContainsFunc(patterns, func(pattern []string) bool {
 		rest, ok := cutPattern(words, pattern)
-		return ok && len(rest) == 0
+		return ok && (!whole || len(rest) == 0)
 	})
 }
 

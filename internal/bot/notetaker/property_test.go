@@ -16,7 +16,7 @@ func TestDisguisesMatch(t *testing.T) {
 	t.Parallel()
 	list := builtIn(t)
 	disguises := make(map[rune][]rune) // by small letter
-	for other, latin := range list.fold.latin {
+	for other, latin := range lookalikes {
 		disguises[latin] = append(disguises[latin], other)
 	}
 	for offset := range rune(26) {
@@ -82,7 +82,7 @@ func FuzzMatch(f *testing.F) {
 		if _, stillOk := own.Match(name); stillOk && !ok {
 			t.Fatalf("%q matches only for a bot of another name", name)
 		}
-		words := list.fold.words(name)
+		words := foldedWords(name)
 		length := 0
 		for i, word := range words {
 			length += len(word)

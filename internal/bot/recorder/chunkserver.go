@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -289,35 +288,27 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current.LastReportAt = time.Now()
-	for _, last := range []struct {
-		agoMs int64
-		at    *time.Time
-	}{
-		{status.SoundAgoMs, &s.current.LastSoundAt}, {status.SignalAgoMs, &s.current.LastSignalAt}, {
-			status.PictureAgoMs, &s.current.LastPictureAt,
-		},
-	} {
-		if last.agoMs >= 0 {
-			*last.at = s.current.LastReportAt.Add(-time.Duration(last.agoMs) * time.Millisecond)
+	stats, now := &s.current, time.Now()
+	stats.LastReportAt, stats.Width, stats.Height = now, status.Width, status.Height
+	update := func(at *time.Time, agoMs int64) {
+		if agoMs >= 0 {
+			*at = now.Add(-time.Duration(agoMs) * time.Millisecond)
 		}
 	}
-	// A reader may have the old slices.
-	s.current.SoundChanges, s.current.SoundGaps = slices.Clone(s.current.SoundChanges), slices.Clone(s.current.SoundGaps)
+	update(&stats.LastSoundAt, status.SoundAgoMs)
+	update(&stats.LastSignalAt, status.SignalAgoMs)
+	update(&stats.LastPictureAt, status.PictureAgoMs)
+	// A reader may have the old slices, whose elements do not change.
 	for _, change := range status.SoundChanges {
-		s.current.SoundChanges = append(s.current.SoundChanges, SoundChange{
-			At: localTime(change.AtMs, change.AgoMs, s.current.LastReportAt), Sound: change.Sound,
-		})
+		stats.SoundChanges = append(stats.SoundChanges, SoundChange{localTime(change.AtMs, change.AgoMs, now), change.Sound})
 	}
-	s.current.SoundChanges = s.current.SoundChanges[max(0, len(s.current.SoundChanges)-maxSoundChanges):]
+	stats.SoundChanges = stats.SoundChanges[max(0, len(stats.SoundChanges)-maxSoundChanges):]
 	for _, gap := range status.SoundGaps {
-		from := localTime(gap.AtMs, gap.AgoMs, s.current.LastReportAt)
-		s.current.SoundGaps = append(s.current.SoundGaps, SoundGap{
-			From: from, To: from.Add(time.Duration(gap.LengthMs * float64(time.Millisecond))), Blank: gap.Blank,
-		})
+		from := localTime(gap.AtMs, gap.AgoMs, now)
+		to := from.Add(time.Duration(gap.LengthMs * float64(time.Millisecond)))
+		stats.SoundGaps = append(stats.SoundGaps, SoundGap{From: from, To: to, Blank: gap.Blank})
 	}
-	s.current.SoundGaps = s.current.SoundGaps[max(0, len(s.current.SoundGaps)-maxSoundChanges):]
-	s.current.Width, s.current.Height = status.Width, status.Height
+	stats.SoundGaps = stats.SoundGaps[max(0, len(stats.SoundGaps)-maxSoundChanges):]
 	w.WriteHeader(http.StatusNoContent)
 }
 

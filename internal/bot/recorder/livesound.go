@@ -182,21 +182,17 @@ func (s *liveSound) followDelay(ctx context.Context, meeting *browser.Page) {
 		}
 		if want != delay {
 			delay = want
-			if err := s.setDelay(ctx, meeting, delay); err != nil && ctx.Err() == nil {
+			setting, cancel := context.WithTimeout(ctx, fetchTimeout)
+			if err := meeting.EvalInPage(setting, withViews(delayScript, delay.Milliseconds()), nil); err != nil && ctx.Err() == nil {
 				s.log.Debug("cannot set the jitter buffers", "error", err)
 			}
+			cancel()
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
 	}
-}
-
-func (s *liveSound) setDelay(ctx context.Context, meeting *browser.Page, delay time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	return meeting.EvalInPage(ctx, withViews(delayScript, delay.Milliseconds()), nil)
 }
 
 // fetchOnce fetches the sound that waits, or the next.

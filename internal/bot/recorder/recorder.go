@@ -400,6 +400,12 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 		streamsMissing = r.streams.missing
 	}
 	var silentAt time.Time // when the browser last did not answer
+	// stop lets the recorder tab send the remaining chunks and end the recording. The checks notice what fails.
+	stop := func(reason string) {
+		stopping, cancel := context.WithTimeout(ctx, checkInterval)
+		defer cancel()
+		_ = r.tab.EvalInPage(stopping, stopScript(reason), nil)
+	}
 	for {
 		select {
 		case report := <-r.server.ended:
@@ -409,17 +415,11 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 		case <-r.tab.Crashed():
 			return fmt.Errorf("the recorder tab: %w", browser.ErrPageCrashed)
 		case <-pageCrashed:
-			// The browser continues to capture a crashed tab. The recorder tab
-			// sends the remaining chunks and ends the recording.
-			pageCrashed = nil
-			stopping, cancel := context.WithTimeout(ctx, checkInterval)
-			_ = r.tab.EvalInPage(stopping, stopScript(reasonCaptureEnded), nil) // the checks notice what fails
-			cancel()
+			pageCrashed = nil // the browser continues to capture a crashed tab
+			stop(reasonCaptureEnded)
 		case <-streamsMissing:
 			streamsMissing = nil
-			stopping, cancel := context.WithTimeout(ctx, checkInterval)
-			_ = r.tab.EvalInPage(stopping, stopScript(reasonStreamsMissing), nil) // the checks notice what fails
-			cancel()
+			stop(reasonStreamsMissing)
 		case <-r.abandoned:
 			return ErrStopTimeout
 		case now := <-ticker.C:

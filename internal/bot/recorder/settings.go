@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -48,35 +49,22 @@ func (s Settings) withDefaults() Settings {
 	if s.Width == 0 || s.Height == 0 {
 		s.Width, s.Height = 1280, 720
 	}
-	if s.FramesPerSecond == 0 {
-		s.FramesPerSecond = 15
-	}
-	if s.VideoBitsPerSecond == 0 {
-		s.VideoBitsPerSecond = 1_200_000
-	}
-	if s.ChunkTimeout == 0 {
-		s.ChunkTimeout = 15 * time.Second
-	}
-	if s.MaxParticipantTracks == 0 {
-		s.MaxParticipantTracks = 16
-	}
-	if s.Log == nil {
-		s.Log = slog.New(slog.DiscardHandler)
-	}
+	s.FramesPerSecond = cmp.Or(s.FramesPerSecond, 15)
+	s.VideoBitsPerSecond = cmp.Or(s.VideoBitsPerSecond, 1_200_000)
+	s.ChunkTimeout = cmp.Or(s.ChunkTimeout, 15*time.Second)
+	s.MaxParticipantTracks = cmp.Or(s.MaxParticipantTracks, 16)
+	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	if s.AllowAddress == nil {
 		s.AllowAddress = func(string, string) (func(), error) { return func() {}, nil }
 	}
 	return s
 }
 
-// audioMimeType is Opus in MP4.
-const audioMimeType = "audio/mp4;codecs=opus"
-
 // mimeType returns H.264 and Opus, or Opus only, in MP4. Chromium writes one MP4
 // fragment per key frame, so an incomplete file is playable.
 func (s Settings) mimeType() string {
 	if s.AudioOnly {
-		return audioMimeType
+		return "audio/mp4;codecs=opus"
 	}
 	return fmt.Sprintf("video/mp4;codecs=avc1.42E0%02X,opus", s.level())
 }
