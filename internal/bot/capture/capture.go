@@ -84,19 +84,15 @@ func (c *Capture) Encode() ([]byte, error) {
 	}
 	var encoded bytes.Buffer
 	archive := zip.NewWriter(&encoded)
-	for _, file := range []struct {
-		name string
-		data []byte
-	}{{infoFile, info}, {pageFile, c.Page}, {accessibilityFile, c.Accessibility}, {screenshotFile, c.Screenshot}, {profileFile, c.Profile}} {
-		if len(file.data) == 0 || len(file.data) > maxFile {
+	for _, file := range c.files(&info) {
+		if len(*file.data) == 0 || len(*file.data) > maxFile {
 			continue
 		}
-		header := &zip.FileHeader{Name: file.name, Method: zip.Deflate, Modified: c.TakenAt}
-		to, err := archive.CreateHeader(header)
-		if err != nil {
-			return nil, fmt.Errorf("encode the capture: %w", err)
+		to, err := archive.CreateHeader(&zip.FileHeader{Name: file.name, Method: zip.Deflate, Modified: c.TakenAt})
+		if err == nil {
+			_, err = to.Write(*file.data)
 		}
-		if _, err := to.Write(file.data); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("encode the capture: %w", err)
 		}
 	}
@@ -104,6 +100,19 @@ func (c *Capture) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode the capture: %w", err)
 	}
 	return encoded.Bytes(), nil
+}
+
+// file is a file in a capture.
+type file struct {
+	name string
+	data *[]byte
+}
+
+// files returns the files in the capture, with the info as JSON.
+func (c *Capture) files(info *[]byte) []file {
+	return []file{
+		{infoFile, info}, {pageFile, &c.Page}, {accessibilityFile, &c.Accessibility}, {screenshotFile, &c.Screenshot}, {profileFile, &c.Profile},
+	}
 }
 
 // Open reads a capture: a ZIP file, or a folder with the same files.
@@ -138,14 +147,12 @@ func Decode(data []byte) (*Capture, error) {
 func read(files fs.FS) (*Capture, error) {
 	var c Capture
 	var info []byte
-	for name, to := range map[string]*[]byte{
-		infoFile: &info, pageFile: &c.Page, accessibilityFile: &c.Accessibility, screenshotFile: &c.Screenshot, profileFile: &c.Profile,
-	} {
-		data, err := readFile(files, name)
-		if err != nil && (name == infoFile || !errors.Is(err, fs.ErrNotExist)) {
+	for _, file := range c.files(&info) {
+		var err error
+		*file.data, err = readFile(files, file.name)
+		if err != nil && (file.name == infoFile || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, fmt.Errorf("read the capture: %w", err)
 		}
-		*to = data
 	}
 	if err := json.Unmarshal(info, &c.Info); err != nil {
 		return nil, fmt.Errorf("read %s of the capture: %w", infoFile, err)

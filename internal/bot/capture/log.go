@@ -19,10 +19,15 @@ const (
 // first and the last of successive snapshots with the same result. Its methods are
 // safe for concurrent use. The zero value is empty.
 type Log struct {
-	mu        sync.Mutex
-	snapshots []meeting.CapturedSnapshot
-	decisions []meeting.Decision // decision on each snapshot
-	names     map[string]bool    // names of participants in any snapshot
+	mu      sync.Mutex
+	entries []entry
+	names   map[string]bool // names of participants in any snapshot
+}
+
+// entry is a snapshot and the decision on it.
+type entry struct {
+	snapshot meeting.CapturedSnapshot
+	decision meeting.Decision
 }
 
 // Add adds an observation.
@@ -30,7 +35,7 @@ func (l *Log) Add(seen meeting.Observation) {
 	if seen.Captured == nil {
 		return
 	}
-	decision := seen.Decision(seen.Captured.At)
+	added := entry{*seen.Captured, seen.Decision(seen.Captured.At)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.names == nil {
@@ -41,36 +46,32 @@ func (l *Log) Add(seen meeting.Observation) {
 			l.names[name] = true
 		}
 	}
-	for _, entries := range [][]meeting.RosterEntry{seen.Captured.Snapshot.Tiles, seen.Captured.Snapshot.Rows} {
-		for _, entry := range entries {
-			for _, name := range entry.Names {
-				add(name)
-			}
+	shown := added.snapshot.Snapshot
+	for _, listed := range slices.Concat(shown.Tiles, shown.Rows) {
+		for _, name := range listed.Names {
+			add(name)
 		}
 	}
-	for _, message := range seen.Captured.Snapshot.Chat {
+	for _, message := range shown.Chat {
 		add(message.Author)
 	}
-	if last := len(l.snapshots) - 1; last > 0 &&
-		sameResult(l.decisions[last-1], l.snapshots[last-1], l.decisions[last], l.snapshots[last]) &&
-		sameResult(l.decisions[last], l.snapshots[last], decision, *seen.Captured) {
-		l.snapshots[last], l.decisions[last] = *seen.Captured, decision
+	last := len(l.entries) - 1
+	switch {
+	case last > 0 && l.entries[last-1].sameResult(l.entries[last]) && l.entries[last].sameResult(added):
+		l.entries[last] = added
 		return
+	case len(l.entries) == maxSnapshots:
+		l.entries = slices.Delete(l.entries, firstSnapshots, firstSnapshots+1)
 	}
-	if len(l.snapshots) == maxSnapshots {
-		l.snapshots = slices.Delete(l.snapshots, firstSnapshots, firstSnapshots+1)
-		l.decisions = slices.Delete(l.decisions, firstSnapshots, firstSnapshots+1)
-	}
-	l.snapshots, l.decisions = append(l.snapshots, *seen.Captured), append(l.decisions, decision)
+	l.entries = append(l.entries, added)
 }
 
 // sameResult reports whether two snapshots have the same decision, history and
 // elements.
-func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, otherDecision meeting.Decision,
-	other meeting.CapturedSnapshot) bool {
-	return decision.SameAs(otherDecision) && snapshot.Known.Requested == other.Known.Requested &&
-		snapshot.Known.Admitted == other.Known.Admitted &&
-		maps.EqualFunc(snapshot.Snapshot.Elements, other.Snapshot.Elements, func(a, b meeting.VisibleElement) bool {
+func (e entry) sameResult(other entry) bool {
+	known, others := e.snapshot.Known, other.snapshot.Known
+	return e.decision.SameAs(other.decision) && known.Requested == others.Requested && known.Admitted == others.Admitted &&
+		maps.EqualFunc(e.snapshot.Snapshot.Elements, other.snapshot.Snapshot.Elements, func(a, b meeting.VisibleElement) bool {
 			return a.Candidate == b.Candidate && a.Disabled == b.Disabled
 		})
 }
@@ -79,5 +80,8 @@ func sameResult(decision meeting.Decision, snapshot meeting.CapturedSnapshot, ot
 func (l *Log) Content() (snapshots []meeting.CapturedSnapshot, decisions []meeting.Decision, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.snapshots), slices.Clone(l.decisions), slices.Sorted(maps.Keys(l.names))
+	for _, e := range l.entries {
+		snapshots, decisions = append(snapshots, e.snapshot), append(decisions, e.decision)
+	}
+	return snapshots, decisions, slices.Sorted(maps.Keys(l.names))
 }

@@ -115,17 +115,11 @@ func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_
 // was before and where it is afterwards.
 func screenshot(ctx context.Context, page *browser.Page, call string, before document) []byte {
 	picture, err := page.Screenshot(ctx)
-	if err != nil {
-		return nil
-	}
 	var after document
-	if err := page.Eval(ctx, call, &after); err != nil || after.Width != before.Width {
+	if err != nil || page.Eval(ctx, call, &after) != nil || after.Width != before.Width {
 		return nil
 	}
-	painted, err := paintOver(picture, int(before.Width), slices.Concat(before.Boxes, after.Boxes))
-	if err != nil {
-		return nil
-	}
+	painted, _ := paintOver(picture, int(before.Width), slices.Concat(before.Boxes, after.Boxes)) // nil after an error
 	return painted
 }
 

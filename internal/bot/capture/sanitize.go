@@ -78,11 +78,6 @@ func newSanitizer(profile *meeting.Profile) *sanitizer {
 
 // stringsIn returns all texts of a profile.
 func stringsIn(profile *meeting.Profile) []string {
-	text, err := json.Marshal(profile)
-	var decoded any
-	if err != nil || json.Unmarshal(text, &decoded) != nil {
-		return nil
-	}
 	var all []string
 	var walk func(any)
 	walk = func(value any) {
@@ -99,8 +94,16 @@ func stringsIn(profile *meeting.Profile) []string {
 			}
 		}
 	}
-	walk(decoded)
+	walk(throughJSON(profile))
 	return all
+}
+
+// throughJSON returns a value as JSON has it; nil if it cannot be encoded.
+func throughJSON(value any) (decoded any) {
+	if text, err := json.Marshal(value); err == nil {
+		_ = json.Unmarshal(text, &decoded)
+	}
+	return decoded
 }
 
 // folded returns a text for comparisons.
@@ -258,8 +261,11 @@ func (s *sanitizer) snapshots(all []meeting.CapturedSnapshot) []meeting.Captured
 	ids := make(map[string]string)
 	clean := make([]meeting.CapturedSnapshot, 0, len(all))
 	for _, snapshot := range all {
+		// A snapshot is copied through JSON, so that no text of it is forgotten.
 		var copied meeting.CapturedSnapshot
-		if s.copyClean(snapshot, &copied, ids) {
+		decoded := throughJSON(snapshot)
+		text, err := json.Marshal(s.value("", decoded, ids))
+		if decoded != nil && err == nil && json.Unmarshal(text, &copied) == nil {
 			copied.At = snapshot.At
 			clean = append(clean, copied)
 		}
@@ -279,17 +285,6 @@ func (s *sanitizer) decisions(all []meeting.Decision) []meeting.Decision {
 		clean = append(clean, decision)
 	}
 	return clean
-}
-
-// copyClean copies a value through JSON, so that no text of it is forgotten.
-func (s *sanitizer) copyClean(from, to any, ids map[string]string) bool {
-	text, err := json.Marshal(from)
-	var decoded any
-	if err != nil || json.Unmarshal(text, &decoded) != nil {
-		return false
-	}
-	text, err = json.Marshal(s.value("", decoded, ids))
-	return err == nil && json.Unmarshal(text, to) == nil
 }
 
 // value returns a JSON value without what identifies people. path is where it is

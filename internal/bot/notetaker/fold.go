@@ -29,7 +29,7 @@ func foldedWords(name string) []string {
 	var word strings.Builder
 	flush := func() {
 		if word.Len() > 0 {
-			words = append(words, word.String())
+			words = append(words, similar.Replace(word.String()))
 			word.Reset()
 		}
 	}
@@ -44,7 +44,7 @@ func foldedWords(name string) []string {
 		inside := isWordLetter(at(i-1)) && isWordLetter(at(i+1))
 		switch {
 		case isWordLetter(letter):
-			writeFolded(&word, letter)
+			word.WriteRune(letter)
 		case isApostrophe(letter) && at(i+1) == 's' && !isWordLetter(at(i+2)):
 			flush()
 			words = append(words, possessive)
@@ -108,31 +108,14 @@ func latinOf(r rune) rune {
 	return r
 }
 
-// writeFolded writes a lower-case letter, with similar ASCII letters and digits
-// replaced by one of them.
-func writeFolded(word *strings.Builder, letter rune) {
-	switch letter {
-	case 'i', '1':
-		word.WriteByte('l')
-	case '0':
-		word.WriteByte('o')
-	case 'm':
-		word.WriteString("rn")
-	default:
-		word.WriteRune(letter)
-	}
-}
+// similar replaces similar ASCII letters and digits in lower case by one of them.
+var similar = strings.NewReplacer("i", "l", "1", "l", "0", "o", "m", "rn")
 
 // isInvisible reports whether a character is invisible, or is a trademark sign,
 // which does not count as part of a name.
 func isInvisible(r rune) bool {
-	switch r {
-	case '\u115F', '\u1160', '\u3164', '\uFFA0': // Hangul fillers
-		return true
-	case '©', '®', '™', '℠':
-		return true
-	}
-	return r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me)
+	const hangulFillers, trademarks = "\u115F\u1160\u3164\uFFA0", "©®™℠"
+	return strings.ContainsRune(hangulFillers+trademarks, r) || r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me)
 }
 
 // enclosedLetter returns the letter inside a circle, square or brackets that has no

@@ -100,66 +100,58 @@ func parse(source string, data []byte) (*List, error) {
 	if err := decoder.Decode(new(document)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("list of notetakers %s: more than one document", source)
 	}
-	b := &builder{list: &List{Version: read.Version, Date: read.Date}}
-	b.expect(read.Version > 0, "version", "must be 1 or more")
-	b.expect(datePattern.MatchString(read.Date), "date", "must be a date such as 2026-11-21")
-	b.expect(len(read.Notetakers) > 0, "notetakers", "must name at least one")
+	list := &List{Version: read.Version, Date: read.Date}
+	var issues []string
+	expect := func(ok bool, position, format string, args ...any) {
+		if !ok {
+			issues = append(issues, position+": "+fmt.Sprintf(format, args...))
+		}
+	}
+	total := 0
+	fold := func(position string, patterns []string) [][]string { // splits and folds patterns like names
+		folded := make([][]string, 0, len(patterns))
+		for i, pattern := range patterns {
+			at := fmt.Sprintf("%s[%d]", position, i)
+			expect(len(pattern) <= maxBytes, at, "is longer than %d bytes", maxBytes)
+			words := foldedWords(pattern)
+			letters := strings.Map(func(r rune) rune {
+				if isWordLetter(r) {
+					return r
+				}
+				return -1
+			}, strings.Join(words, ""))
+			expect(len(letters) >= minLetters, at, "%q has fewer than %d letters", pattern, minLetters)
+			folded = append(folded, words)
+		}
+		total += len(patterns)
+		return folded
+	}
+	expect(read.Version > 0, "version", "must be 1 or more")
+	expect(datePattern.MatchString(read.Date), "date", "must be a date such as 2026-11-21")
+	expect(len(read.Notetakers) > 0, "notetakers", "must name at least one")
 	for i, mark := range read.Marks {
 		words := foldedWords(mark)
-		b.expect(len(words) > 0, fmt.Sprintf("marks[%d]", i), "%q has no letter", mark)
-		b.list.marks = append(b.list.marks, words)
+		expect(len(words) > 0, fmt.Sprintf("marks[%d]", i), "%q has no letter", mark)
+		list.marks = append(list.marks, words)
 	}
 	var names []string
 	for i, n := range read.Notetakers {
 		position := fmt.Sprintf("notetakers[%d]", i)
-		b.expect(strings.TrimSpace(n.Name) != "", position, "has no name")
-		b.expect(!slices.Contains(names, n.Name), position, "%q is a duplicate", n.Name)
+		expect(strings.TrimSpace(n.Name) != "", position, "has no name")
+		expect(!slices.Contains(names, n.Name), position, "%q is a duplicate", n.Name)
 		names = append(names, n.Name)
-		b.expect(len(n.Anywhere)+len(n.First)+len(n.Whole) > 0, position,
+		expect(len(n.Anywhere)+len(n.First)+len(n.Whole) > 0, position,
 			"%q has no pattern under anywhere, first or whole", n.Name)
-		b.list.notetakers = append(b.list.notetakers, notetaker{
+		list.notetakers = append(list.notetakers, notetaker{
 			name:     n.Name,
-			anywhere: b.fold(position+".anywhere", n.Anywhere),
-			first:    b.fold(position+".first", n.First),
-			whole:    b.fold(position+".whole", n.Whole),
+			anywhere: fold(position+".anywhere", n.Anywhere),
+			first:    fold(position+".first", n.First),
+			whole:    fold(position+".whole", n.Whole),
 		})
 	}
-	b.expect(b.patterns <= maxPatterns, "notetakers", "have %d patterns; the maximum is %d", b.patterns, maxPatterns)
-	if len(b.issues) > 0 {
-		return nil, fmt.Errorf("list of notetakers %s: %s", source, strings.Join(b.issues, "; "))
+	expect(total <= maxPatterns, "notetakers", "have %d patterns; the maximum is %d", total, maxPatterns)
+	if len(issues) > 0 {
+		return nil, fmt.Errorf("list of notetakers %s: %s", source, strings.Join(issues, "; "))
 	}
-	return b.list, nil
-}
-
-// builder converts a document to a list and collects its mistakes.
-type builder struct {
-	list     *List
-	patterns int
-	issues   []string
-}
-
-func (b *builder) expect(ok bool, position, format string, args ...any) {
-	if !ok {
-		b.issues = append(b.issues, position+": "+fmt.Sprintf(format, args...))
-	}
-}
-
-// fold splits and folds patterns like names.
-func (b *builder) fold(position string, patterns []string) [][]string {
-	folded := make([][]string, 0, len(patterns))
-	for i, pattern := range patterns {
-		at := fmt.Sprintf("%s[%d]", position, i)
-		b.expect(len(pattern) <= maxBytes, at, "is longer than %d bytes", maxBytes)
-		words := foldedWords(pattern)
-		letters := strings.Map(func(r rune) rune {
-			if isWordLetter(r) {
-				return r
-			}
-			return -1
-		}, strings.Join(words, ""))
-		b.expect(len(letters) >= minLetters, at, "%q has fewer than %d letters", pattern, minLetters)
-		folded = append(folded, words)
-	}
-	b.patterns += len(patterns)
-	return folded
+	return list, nil
 }

@@ -6,7 +6,7 @@ package notetaker
 // capital. Full-width, mathematical, circled and accented forms are not in the
 // table, because they decompose into letters that are.
 var lookalikes = func() map[rune]rune {
-	similar := make(map[rune]rune)
+	table := make(map[rune]rune)
 	for latin, others := range map[rune]string{
 		'2': "ƧϨᒿꙄꛯꝚ",
 		'3': "ƷȜЗӠⳌꝪꞫ",
@@ -44,8 +44,8 @@ var lookalikes = func() map[rune]rune {
 		'.': "。․﹒．｡",
 	} {
 		for _, other := range others {
-			similar[other] = latin
+			table[other] = latin
 		}
 	}
-	return similar
+	return table
 }()

@@ -259,10 +259,10 @@ func (a *participantAudio) pull(ctx context.Context) (report pullReport, receive
 		stored[id] = track.next
 	}
 	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: 32_000, Stored: stored}
-	if err := a.page.EvalInPage(ctx, withViews(pullScript, request), &report); err != nil {
-		return pullReport{}, time.Time{}, err
+	if err = a.page.EvalInPage(ctx, withViews(pullScript, request), &report); err == nil {
+		err = report.validate()
 	}
-	if err := report.validate(); err != nil {
+	if err != nil {
 		return pullReport{}, time.Time{}, err
 	}
 	if report.Skipped > a.skipped {

@@ -278,9 +278,7 @@ func (r *Recorder) Pause(ctx context.Context) (at time.Time, err error) {
 		r.sound.resume(time.Now())
 		return time.Time{}, fmt.Errorf("pause recording: %w", err)
 	}
-	r.tracks.setEnabled(ctx, false)
-	r.streams.setEnabled(ctx, false)
-	r.voice.setEnabled(ctx, false)
+	r.setTracksEnabled(ctx, false)
 	return at, nil
 }
 
@@ -291,10 +289,15 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 	}
 	r.server.resume(time.Now())
 	r.sound.resume(at)
-	r.tracks.setEnabled(ctx, true)
-	r.streams.setEnabled(ctx, true)
-	r.voice.setEnabled(ctx, true)
+	r.setTracksEnabled(ctx, true)
 	return at, nil
+}
+
+// setTracksEnabled turns the recording of individual tracks on or off.
+func (r *Recorder) setTracksEnabled(ctx context.Context, enabled bool) {
+	r.tracks.setEnabled(ctx, enabled)
+	r.streams.setEnabled(ctx, enabled)
+	r.voice.setEnabled(ctx, enabled)
 }
 
 // controlEncoder starts, pauses or resumes the encoder and returns the time of that.

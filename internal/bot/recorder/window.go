@@ -15,11 +15,15 @@ func (r *Recorder) resize(ctx context.Context) error {
 	defer cancel()
 	var stableSince time.Time
 	err := waitUntil(ctx, func() (bool, error) {
-		ok, err := r.hasSize(ctx)
+		var page, video struct{ Width, Height int }
+		err := r.meeting.Eval(ctx, "({width: innerWidth, height: innerHeight})", &page)
+		if err == nil {
+			err = r.tab.EvalInPage(ctx, "standin.size()", &video)
+		}
 		switch {
 		case err != nil:
 			return false, err
-		case !ok:
+		case page.Width != r.settings.Width || page.Height != r.settings.Height || video != page:
 			stableSince = time.Time{}
 			return false, r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height)
 		case stableSince.IsZero():
@@ -41,18 +45,6 @@ func (r *Recorder) minimize(ctx context.Context, minimized bool) {
 	if err := r.meeting.SetMinimized(ctx, minimized); err != nil && ctx.Err() == nil {
 		r.settings.Log.Debug("cannot change the page's window", "minimized", minimized, "error", err)
 	}
-}
-
-// hasSize reports whether the page and the captured video have their size.
-func (r *Recorder) hasSize(ctx context.Context) (bool, error) {
-	var page, video struct{ Width, Height int }
-	if err := r.meeting.Eval(ctx, "({width: innerWidth, height: innerHeight})", &page); err != nil {
-		return false, err
-	}
-	if err := r.tab.EvalInPage(ctx, "standin.size()", &video); err != nil {
-		return false, err
-	}
-	return page.Width == r.settings.Width && page.Height == r.settings.Height && video == page, nil
 }
 
 // restoreSize resizes the page again if an infobar has changed its size. It is

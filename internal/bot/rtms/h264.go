@@ -3,6 +3,7 @@ package rtms
 import (
 	"bytes"
 	"crypto/rand"
+	"slices"
 	"time"
 
 	"standin/internal/bot/recorder"
@@ -60,7 +61,7 @@ func (r *Recording) addFrame(p packet, at time.Time) {
 		}
 		added = append(append(added, startCode...), unit...)
 	}
-	if !bytes.Equal(settings[0], c.settings[0]) || !bytes.Equal(settings[1], c.settings[1]) {
+	if !slices.EqualFunc(settings[:], c.settings[:], bytes.Equal) {
 		r.endCamera(c)
 	}
 	c.settings = settings

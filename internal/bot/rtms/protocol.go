@@ -15,12 +15,10 @@ import (
 	"standin/internal/bot/meeting"
 )
 
-// Types of messages. Those of media follow typeAudio in the order of media.
+// Types of messages. A response has the type of its request plus 1. Those of media follow typeAudio in the order of media.
 const (
 	typeSignalingRequest  = 1
-	typeSignalingResponse = 2
 	typeMediaRequest      = 3
-	typeMediaResponse     = 4
 	typeEvent             = 6
 	typeReady             = 7
 	typeStreamState       = 8

@@ -49,11 +49,10 @@ type consent struct {
 	seenBefore map[string]bool // ids of the chat messages before the host was asked
 }
 
-// permissionData is the data of the events about permission.
+// permissionData is the data of the event bot_permission_request.
 type permissionData struct {
 	ingest.EventData
-	CommandID string            `json:"commandId,omitempty"`
-	By        meeting.AskMethod `json:"askedBy,omitempty"`
+	By meeting.AskMethod `json:"askedBy,omitempty"`
 }
 
 // allowsRecording reports whether recording may start.
@@ -117,7 +116,7 @@ func (c *consent) ask(ctx context.Context, page *meetingPage, command *ingest.Co
 				return nil // already reported
 			}
 			c.askedAt = time.Now()
-			return c.events.emitOrExit(job.BotPermissionRequest, permissionData{CommandID: c.commands[0], By: by})
+			return c.events.emitOrExit(job.BotPermissionRequest, permissionData{ingest.EventData{CommandID: c.commands[0]}, by})
 		},
 	})
 }
@@ -211,9 +210,8 @@ func (c *consent) emitAnswer(answer consentAnswer) error {
 	yes := answer.outcome == granted
 	for _, command := range c.commands {
 		c.log.Info("permission to record", "command", command, "outcome", answer.outcome, "detail", answer.detail)
-		err := c.events.Emit(job.BotPermissionResponse, permissionData{
-			EventData: ingest.EventData{Granted: &yes, Outcome: string(answer.outcome), Detail: answer.detail},
-			CommandID: command,
+		err := c.events.Emit(job.BotPermissionResponse, ingest.EventData{
+			Granted: &yes, Outcome: string(answer.outcome), Detail: answer.detail, CommandID: command,
 		})
 		if err != nil {
 			return err

@@ -60,10 +60,7 @@ func (d *diagnostics) saveLater(ctx context.Context, page *meetingPage, reason s
 func (d *diagnostics) capture(ctx context.Context, page *meetingPage, reason string) (_ *capture.Capture, blank bool) {
 	ctx, cancel := context.WithTimeout(ctx, diagnosticsTimeout)
 	defer cancel()
-	made, blank := capture.New(ctx, page.tab, capture.Visit{
-		Version: d.opener.settings.Version, Platform: d.opener.settings.Platform, Profile: d.opener.profile,
-		DisplayName: page.displayName, Log: &page.seen,
-	}, reason)
+	made, blank := capture.New(ctx, page.tab, d.opener.visit(&page.seen), reason)
 	made.TakenAt = d.clock.Convert(made.TakenAt).UTC()
 	return made, blank
 }

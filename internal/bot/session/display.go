@@ -196,8 +196,13 @@ func (d *display) showPage(ctx context.Context, command ingest.Command, address 
 	defer voice.close()
 	defer beside.Wait()
 	defer cancel(nil) // before both are awaited, because the loop may wait for this function
-	page, err := d.open(ctx, d.page.browser, address, func(ctx context.Context, page *browser.Page) error {
-		return voice.capture(ctx, d.page.browser, page, d.audio)
+	// The page is captured before it is loaded, because it must not learn the title by which the
+	// browser finds a tab to capture.
+	page, err := d.open(ctx, d.page.browser, address, func(ctx context.Context, page *browser.Page) (err error) {
+		settings := d.audio
+		settings.LiveSound = voice
+		voice.captured, err = recorder.MonitorSound(ctx, d.page.browser, page, settings)
+		return err
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

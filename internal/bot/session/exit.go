@@ -33,6 +33,11 @@ func (e exitResult) end() report.End {
 	return report.End{Reason: e.reason, Code: e.code, Detail: text.Clean(e.detail, maxDetail)}
 }
 
+// left returns the result of a session that left the meeting for a reason.
+func left(reason, format string, args ...any) *exitResult {
+	return &exitResult{reason: reason, detail: fmt.Sprintf(format, args...)}
+}
+
 // failed returns the result of a session that did not reach the meeting.
 func failed(code job.FailureCode, detail string) *exitResult {
 	return &exitResult{code: code, detail: detail}
@@ -55,9 +60,7 @@ func disconnected(detail string) *exitResult {
 
 // superseded returns the result of a bot that the service no longer wants.
 func superseded(t serviceclient.Termination) *exitResult {
-	return &exitResult{
-		reason: report.ReasonSuperseded, detail: fmt.Sprintf("The service no longer wants this bot (%s): %s", t.Cause, t.Detail),
-	}
+	return left(report.ReasonSuperseded, "The service no longer wants this bot (%s): %s", t.Cause, t.Detail)
 }
 
 // pageFailed returns the result of an error of the page or its browser. The

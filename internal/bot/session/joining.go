@@ -31,11 +31,6 @@ type joining struct {
 	waited      meeting.Observation // the last one of a wait: for the host, or in the lobby
 }
 
-// joinedData is the data of the event bot_joined.
-type joinedData struct {
-	ReadyMS int64 `json:"readyMs"` // from the bot's start until it could have joined
-}
-
 // start opens a browser on the meeting's page and joins.
 func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 	var chromium *browser.Browser
@@ -89,7 +84,7 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 // meeting's page, and emits bot_joined. The event carries how long the bot took
 // to be ready, so that the service can start later bots in time.
 func (j *joining) waitForJoinTime(ctx context.Context) error {
-	data := joinedData{ReadyMS: time.Since(j.startedAt).Milliseconds()}
+	data := map[string]int64{"readyMs": time.Since(j.startedAt).Milliseconds()}
 	if early := time.Until(j.joinAt); early > 0 {
 		j.log.Info("ready before the join time", "early", early.Round(time.Millisecond))
 		if err := retry.Sleep(ctx, early); err != nil {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -88,7 +87,7 @@ func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 		p.botsSince, p.bots = s.at, bots
 	}
 	if found != "" && p.limits.OnBotDetected {
-		return &exitResult{reason: report.ReasonCompeting, detail: "The roster shows another notetaker: " + found}
+		return left(report.ReasonCompeting, "The roster shows another notetaker: %s", found)
 	}
 	return nil
 }
@@ -105,14 +104,11 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	quietSince := job.Latest(p.admitted, p.deafUntil, audio.last, audio.received)
 	switch {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
-		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
-			"For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)}
+		return left(report.ReasonAlone, "For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)
 	case !p.botsSince.IsZero() && now.Sub(p.botsSince) >= seconds(onlyBots):
-		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("For %d s, only bots were left in the meeting: %s.", onlyBots,
-			strings.Join(p.bots, ", "))}
+		return left(report.ReasonAlone, "For %d s, only bots were left in the meeting: %s.", onlyBots, strings.Join(p.bots, ", "))
 	case now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
-		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf(
-			"For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)}
+		return left(report.ReasonSilence, "For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)
 	}
 	return nil
 }
@@ -123,7 +119,5 @@ func (p *leavePolicy) checkMaximum(now time.Time) *exitResult {
 	if p.firstAdmitted.IsZero() || now.Sub(p.firstAdmitted) < seconds(p.limits.AfterMaxSeconds) {
 		return nil
 	}
-	return &exitResult{
-		reason: report.ReasonMaximum, detail: fmt.Sprintf("%d s have passed since the bot was first admitted.", p.limits.AfterMaxSeconds),
-	}
+	return left(report.ReasonMaximum, "%d s have passed since the bot was first admitted.", p.limits.AfterMaxSeconds)
 }

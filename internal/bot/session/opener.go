@@ -15,6 +15,7 @@ import (
 	"standin/internal/base/retry"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
+	"standin/internal/bot/capture"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
@@ -272,6 +273,13 @@ func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, addre
 		return nil, err
 	}
 	return page, nil
+}
+
+// visit describes a visit for its captures.
+func (o *opener) visit(log *capture.Log) capture.Visit {
+	return capture.Visit{
+		Version: o.settings.Version, Platform: o.settings.Platform, Profile: o.profile, DisplayName: o.settings.DisplayName, Log: log,
+	}
 }
 
 // mayNavigate reports whether the meeting's page may go to an address.

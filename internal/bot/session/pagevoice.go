@@ -1,11 +1,9 @@
 package session
 
 import (
-	"context"
 	"encoding/binary"
 	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/sound"
@@ -25,14 +23,6 @@ type pageVoice struct {
 	captured *recorder.Recorder
 	speech   *sound.Speech // nil while the page is silent
 	heardAt  time.Time     // of the last audible frame
-}
-
-// capture starts to capture what a page plays. The page must not be loaded yet, because it
-// must not learn the title by which the browser finds a tab to capture.
-func (v *pageVoice) capture(ctx context.Context, chromium *browser.Browser, page *browser.Page, settings recorder.Settings) (err error) {
-	settings.LiveSound = v
-	v.captured, err = recorder.MonitorSound(ctx, chromium, page, settings)
-	return err
 }
 
 // close ends the capture, and what is being said.

@@ -13,63 +13,52 @@ import (
 
 // pause suspends the recording. Audio is still monitored.
 func (r *recordingSession) pause(ctx context.Context, command ingest.Command) {
-	r.setPaused(ctx, command, pauseChange{
-		refusal: func() error {
-			if r.state.disabled || r.state.paused || r.state.stopped {
-				return errors.New("nothing is being recorded")
-			}
-			return nil
-		},
-		do: recorder.Recording.Pause,
-		onDone: func(ctx context.Context, _ bool, at time.Time) *exitResult {
-			r.state.paused = true
-			r.report.SetGap(at, recording.GapPaused)
-			r.monitorAudio(ctx)
-			return r.events.emitOrExit(job.BotRecordingPaused, nil)
-		},
+	check := func() error {
+		if r.state.disabled || r.state.paused || r.state.stopped {
+			return errors.New("nothing is being recorded")
+		}
+		return nil
+	}
+	r.setPaused(ctx, command, check, recorder.Recording.Pause, func(ctx context.Context, _ bool, at time.Time) *exitResult {
+		r.state.paused = true
+		r.report.SetGap(at, recording.GapPaused)
+		r.monitorAudio(ctx)
+		return r.events.emitOrExit(job.BotRecordingPaused, nil)
 	})
 }
 
 // resume continues a paused recording, with a new part if the recorder was lost
 // during the pause.
 func (r *recordingSession) resume(ctx context.Context, command ingest.Command) {
-	r.setPaused(ctx, command, pauseChange{
-		refusal: func() error {
-			if !r.state.paused {
-				return errors.New("no recording is paused")
-			}
+	check := func() error {
+		if !r.state.paused {
+			return errors.New("no recording is paused")
+		}
+		return nil
+	}
+	r.setPaused(ctx, command, check, recorder.Recording.Resume, func(ctx context.Context, running bool, at time.Time) *exitResult {
+		r.state.paused, r.state.failingSince = false, time.Time{}
+		r.report.SetGap(at, "")
+		if !running {
+			r.start(ctx)
 			return nil
-		},
-		do: recorder.Recording.Resume,
-		onDone: func(ctx context.Context, running bool, at time.Time) *exitResult {
-			r.state.paused, r.state.failingSince = false, time.Time{}
-			r.report.SetGap(at, "")
-			if !running {
-				r.start(ctx)
-				return nil
-			}
-			return r.events.emitOrExit(job.BotRecordingStarted, nil)
-		},
+		}
+		return r.events.emitOrExit(job.BotRecordingStarted, nil)
 	})
 }
 
-// pauseChange is how a recording is paused or resumed.
-type pauseChange struct {
-	refusal func() error // nil if the command can be executed
-	do      func(recorder.Recording, context.Context) (time.Time, error)
-	onDone  func(ctx context.Context, running bool, at time.Time) *exitResult
-}
-
 // setPaused pauses or resumes the recorder. If none runs, the change applies to
-// the next one.
-func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command, change pauseChange) {
+// the next one. check returns why the command cannot be executed.
+func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command, check func() error,
+	do func(recorder.Recording, context.Context) (time.Time, error),
+	onDone func(ctx context.Context, running bool, at time.Time) *exitResult) {
 	var running recorder.Recording
 	var refusal error
 	var at time.Time
 	r.recordingQueue.add(ctx, task{
 		timeout: r.page.timeouts.Command, command: &command,
 		shouldRun: func() bool {
-			running, refusal = r.recorder, change.refusal()
+			running, refusal = r.recorder, check()
 			return true
 		},
 		do: func(ctx context.Context) (err error) {
@@ -77,14 +66,14 @@ func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command
 			if refusal != nil || running == nil {
 				return refusal
 			}
-			at, err = change.do(running, ctx)
+			at, err = do(running, ctx)
 			return err
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil {
 				return nil
 			}
-			return change.onDone(ctx, running != nil, at)
+			return onDone(ctx, running != nil, at)
 		},
 	})
 }

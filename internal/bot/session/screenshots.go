@@ -35,23 +35,17 @@ func (s *screenshots) take(ctx context.Context, now time.Time) {
 	s.queue.add(ctx, task{
 		timeout: screenshotTimeout,
 		do: func(ctx context.Context) error {
-			picture, err := s.picture(ctx)
-			if err != nil {
-				return err
+			for _, quality := range []int{60, 30, 15, 5} { // as good as the service accepts
+				picture, err := s.page.tab.Picture(ctx, quality)
+				if err != nil {
+					return err
+				}
+				if len(picture) <= ingest.MaxScreenshot {
+					return s.send(ctx, picture)
+				}
 			}
-			return s.send(ctx, picture)
+			return errors.New("the picture of the page is too large")
 		},
 		onDone: logFailure(s.log.Debug, "cannot send a picture of the page"),
 	})
-}
-
-// picture takes a picture of the page, as good as the service accepts.
-func (s *screenshots) picture(ctx context.Context) ([]byte, error) {
-	for _, quality := range []int{60, 30, 15, 5} {
-		picture, err := s.page.tab.Picture(ctx, quality)
-		if err != nil || len(picture) <= ingest.MaxScreenshot {
-			return picture, err
-		}
-	}
-	return nil, errors.New("the picture of the page is too large")
 }

@@ -143,10 +143,7 @@ func (g *soundGaps) handleMeasured(report gapReport, at time.Time, inbound recor
 
 // compare tells a gap if the page could not play while the capture was blank.
 func compare(report gapReport, blank, unplayed soundGap) {
-	from, to := blank.from, blank.to
-	if from.Before(unplayed.from) {
-		from = unplayed.from
-	}
+	from, to := job.Latest(blank.from, unplayed.from), blank.to
 	if to.After(unplayed.to) {
 		to = unplayed.to
 	}

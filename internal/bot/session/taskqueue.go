@@ -69,8 +69,9 @@ func (q *taskQueue) startNext(ctx context.Context) {
 			taskCtx = context.WithoutCancel(ctx)
 		}
 		taskCtx, cancel := context.WithTimeout(taskCtx, q.current.timeout)
-		q.cancel, q.done = cancel, make(chan error, 1)
-		go func(do func(context.Context) error, done chan<- error) { done <- do(taskCtx) }(q.current.do, q.done)
+		do, done := q.current.do, make(chan error, 1)
+		q.cancel, q.done = cancel, done
+		go func() { done <- do(taskCtx) }()
 	}
 }
 

@@ -133,10 +133,7 @@ func (discardedTracks) AppendTracks([]recorder.ParticipantTrackPart) error { ret
 func (v *Visitor) Capture(ctx context.Context, reason string) *capture.Capture {
 	ctx, cancel := context.WithTimeout(ctx, 2*diagnosticsTimeout)
 	defer cancel()
-	settings := v.opener.settings
-	made, _ := capture.New(ctx, v.Page, capture.Visit{
-		Version: settings.Version, Platform: settings.Platform, Profile: v.Profile, DisplayName: settings.DisplayName, Log: &v.Seen,
-	}, reason)
+	made, _ := capture.New(ctx, v.Page, v.opener.visit(&v.Seen), reason)
 	return made
 }
 
