@@ -134,7 +134,8 @@ func (r *Recording) add(p packet) {
 	if difference := position - v.end; max(difference, -difference) < maxJitter {
 		position = v.end
 	}
-	pcm := samples(p.data)
+	pcm := make([]int16, len(p.data)/2)
+	_, _ = binary.Decode(p.data, binary.LittleEndian, pcm) // L16 with little-endian samples, all of which are there
 	end := position + len(pcm)
 	if position < r.mixed {
 		if v.end <= position { // it was not received before, and is too late
@@ -164,9 +165,7 @@ func (r *Recording) hear(user string, position int, pcm []int16) {
 	}
 	for frame := range slices.Chunk(pcm, ingest.SoundFrameSamples) {
 		heard := recorder.LiveSound{TrackID: user, At: r.time(position), PCM: make([]byte, ingest.SoundFrameBytes)}
-		for i, sample := range frame {
-			binary.LittleEndian.PutUint16(heard.PCM[2*i:], uint16(sample))
-		}
+		_, _ = binary.Encode(heard.PCM, binary.LittleEndian, frame) // it has room for a frame
 		r.settings.LiveSound.Hear([]recorder.LiveSound{heard})
 		position += len(frame)
 	}
@@ -347,15 +346,6 @@ func (r *Recording) Stop(ctx context.Context) error {
 
 // Close implements recorder.Recording.
 func (r *Recording) Close() { _ = r.Stop(context.Background()) }
-
-// samples decodes L16, whose samples are little-endian.
-func samples(data []byte) []int16 {
-	decoded := make([]int16, len(data)/2)
-	for i := range decoded {
-		decoded[i] = int16(binary.LittleEndian.Uint16(data[2*i:]))
-	}
-	return decoded
-}
 
 // level returns the root mean square of samples, between 0 and 1.
 func level(samples []int16) float64 {

@@ -119,10 +119,7 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		s := &session{shared: &a.shared, number: number, timeouts: a.settings.Timeouts, page: page, recording: a.newRecordingSession(page)}
 		s.faults = newMediaFaults(s.recording)
 		s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
-		s.speaker = &speaker{
-			pageDevice: a.newDevice(page, meeting.Microphone), report: a.report, name: a.settings.DisplayName,
-			download: a.client.Output, record: &s.recording.voice, recordingStarts: s.recording.shouldRecord,
-		}
+		s.speaker = &speaker{pageDevice: a.newDevice(page, meeting.Microphone), recording: s.recording}
 		s.speaker.queue.settle = s.speaker.settle
 		s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
 		s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)

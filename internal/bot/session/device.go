@@ -25,6 +25,7 @@ type pageDevice struct {
 	page    *meetingPage
 	events  events
 	ack     func(command ingest.Command, err error)
+	read    func(ctx context.Context, commandID string) ([]byte, error) // what a command plays or shows
 
 	on      bool      // it was turned on, or will be
 	onSince time.Time // zero until it is on
@@ -39,7 +40,10 @@ type pageDevice struct {
 
 // newDevice returns a device of a session's page.
 func (a *attempt) newDevice(page *meetingPage, kind meeting.Device) pageDevice {
-	return pageDevice{log: a.log, kind: kind, enabled: a.settings.Recording.Output, page: page, events: a.events, ack: a.commands.settleOutput}
+	return pageDevice{
+		log: a.log, kind: kind, enabled: a.settings.Recording.Output, page: page, events: a.events,
+		ack: a.commands.settleOutput, read: a.client.Output,
+	}
 }
 
 // decode decodes the arguments of a command. It refuses the command, and returns false, if

@@ -33,13 +33,10 @@ var errStoppedByHost = &outputError{ingest.StoppedByHost, "it was turned off in 
 type display struct {
 	pageDevice
 
-	screen output.Screen
-	open   func(ctx context.Context, chromium *browser.Browser, address string,
-		ready func(context.Context, *browser.Page) error) (*browser.Page, error)
-	audio  recorder.Settings                          // of the capture of a page's sound
-	listen func() (frames <-chan []byte, stop func()) // to the meeting
-	say    func(ctx context.Context, speech *sound.Speech, kind string)
-	read   func(ctx context.Context, commandID string) ([]byte, error)
+	screen  output.Screen
+	opener  *opener
+	sound   *sound.Link // of the meeting
+	speaker *speaker
 
 	started  bool // others see the current picture
 	replaced bool // the queue is being cleared for another picture
@@ -48,11 +45,7 @@ type display struct {
 
 // newDisplay returns the display of a session for a device.
 func (a *attempt) newDisplay(page *meetingPage, speaker *speaker, device meeting.Device, screen output.Screen) *display {
-	d := &display{
-		pageDevice: a.newDevice(page, device), screen: screen,
-		open: a.opener.openShown, audio: recorder.Settings{AudioOnly: true, Log: a.log, AllowAddress: a.opener.egress.Allow},
-		listen: a.sound.Listen, say: speaker.playLive, read: a.client.Output,
-	}
+	d := &display{pageDevice: a.newDevice(page, device), screen: screen, opener: a.opener, sound: a.sound, speaker: speaker}
 	if screen == output.SharedScreen {
 		d.prepare = screen.Offer
 	}
@@ -190,7 +183,7 @@ func (d *display) play(ctx context.Context, pictures [][]byte) error {
 func (d *display) showPage(ctx context.Context, command ingest.Command, address string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	voice := &pageVoice{say: func(speech *sound.Speech) {
-		d.page.inLoop(ctx, func(loop context.Context) { d.say(loop, speech, ingest.OutputPage) })
+		d.page.inLoop(ctx, func(loop context.Context) { d.speaker.playLive(loop, speech, ingest.OutputPage) })
 	}}
 	var beside sync.WaitGroup
 	defer voice.close()
@@ -198,9 +191,8 @@ func (d *display) showPage(ctx context.Context, command ingest.Command, address 
 	defer cancel(nil) // before both are awaited, because the loop may wait for this function
 	// The page is captured before it is loaded, because it must not learn the title by which the
 	// browser finds a tab to capture.
-	page, err := d.open(ctx, d.page.browser, address, func(ctx context.Context, page *browser.Page) (err error) {
-		settings := d.audio
-		settings.LiveSound = voice
+	page, err := d.opener.openShown(ctx, d.page.browser, address, func(ctx context.Context, page *browser.Page) (err error) {
+		settings := recorder.Settings{AudioOnly: true, Log: d.log, AllowAddress: d.opener.egress.Allow, LiveSound: voice}
 		voice.captured, err = recorder.MonitorSound(ctx, d.page.browser, page, settings)
 		return err
 	})
@@ -211,7 +203,7 @@ func (d *display) showPage(ctx context.Context, command ingest.Command, address 
 		return &outputError{ingest.OutputUnavailable, "the page could not be opened: " + err.Error()}
 	}
 	defer page.Close()
-	beside.Go(func() { output.Hear(ctx, page, d.listen) })
+	beside.Go(func() { output.Hear(ctx, page, d.sound.Listen) })
 	beside.Go(func() {
 		select {
 		case <-voice.captured.Done():

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"standin/internal/base/retry"
@@ -16,8 +15,6 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
-	"standin/internal/bot/recorder"
-	"standin/internal/bot/report"
 	"standin/internal/bot/sound"
 	"standin/internal/jobs/job"
 )
@@ -52,13 +49,7 @@ var (
 type speaker struct {
 	pageDevice
 
-	report   *report.Report
-	name     string // under which the bot is in the report
-	download func(ctx context.Context, commandID string) ([]byte, error)
-	record   *atomic.Pointer[recorder.Recorder]
-	// recordingStarts reports whether a recording is about to start.
-	recordingStarts func() bool
-
+	recording  *recordingSession
 	startedAt  time.Time // when others heard the current sound; zero before
 	quietSince time.Time
 }
@@ -130,7 +121,7 @@ func (s *speaker) interrupt(ctx context.Context, cause *outputError) {
 
 // run plays a sound. It runs beside the loop.
 func (s *speaker) run(ctx context.Context, command ingest.Command) error {
-	pcm, err := s.download(ctx, cmp.Or(command.ID, ingest.OnJoinOutput))
+	pcm, err := s.read(ctx, cmp.Or(command.ID, ingest.OnJoinOutput))
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -145,7 +136,13 @@ func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) er
 	if err := s.awaitRecording(ctx); err != nil {
 		return err
 	}
-	player := &output.Player{Page: s.page.tab, Recording: s.recording, Log: s.log}
+	running := func() output.Recording {
+		if recording := s.recording.voice.Load(); recording != nil {
+			return recording
+		}
+		return nil
+	}
+	player := &output.Player{Page: s.page.tab, Recording: running, Log: s.log}
 	return player.Play(ctx, pcm, s.turnOn, func(at time.Time) {
 		s.page.inLoop(ctx, func(context.Context) {
 			s.startedAt = at
@@ -159,7 +156,7 @@ func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) er
 func (s *speaker) awaitRecording(ctx context.Context) error {
 	for deadline := time.Now().Add(recorderStartTimeout); ; {
 		starting := make(chan bool, 1)
-		s.page.inLoop(ctx, func(context.Context) { starting <- s.recordingStarts() })
+		s.page.inLoop(ctx, func(context.Context) { starting <- s.recording.shouldRecord() })
 		select {
 		case wait := <-starting:
 			if !wait || time.Now().After(deadline) {
@@ -172,14 +169,6 @@ func (s *speaker) awaitRecording(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// recording returns the recording that runs now.
-func (s *speaker) recording() output.Recording {
-	if recording := s.record.Load(); recording != nil {
-		return recording
-	}
-	return nil
 }
 
 // done handles the end of a sound. When the page was left, those that wait are deferred:
@@ -209,7 +198,7 @@ func (s *speaker) settle(command ingest.Command, err error) {
 // end adds the sound that has ended to the report.
 func (s *speaker) end() {
 	if !s.startedAt.IsZero() {
-		s.report.AddOwnSpeech(s.name, s.startedAt, time.Now())
+		s.recording.report.AddOwnSpeech(s.page.displayName, s.startedAt, time.Now())
 	}
 	s.startedAt, s.quietSince = time.Time{}, time.Now()
 }
@@ -253,9 +242,9 @@ func (s *speaker) handleSnapshot(ctx context.Context, snap snapshot) {
 
 // check turns the microphone off when nothing was played for a while.
 func (s *speaker) check(ctx context.Context, now time.Time) {
-	if recording := s.record.Load(); recording != nil {
+	if recording := s.recording.voice.Load(); recording != nil {
 		if track := recording.OwnTrack(); track != "" {
-			s.report.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: ingest.OwnID}})
+			s.recording.report.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: ingest.OwnID}})
 		}
 	}
 	if s.on && s.queue.idle() && now.Sub(s.quietSince) >= muteDelay {
