@@ -59,7 +59,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 	events := events{report.NewEmitter(log, client)}
 	texts := captions.New(log, client, settings.DisplayName, settings.Recording.CaptionsLanguage)
 	opener := newOpener(settings)
-	opener.borrow = client.BorrowAccount
+	opener.client = client
 	diagnostics := &diagnostics{log: log, spool: store, clock: clock, opener: opener}
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
@@ -110,7 +110,7 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		return *end
 	}
 	started, number := time.Now(), 0
-	defer func() { a.opener.returnAccount(ctx, !a.policy.firstAdmitted.IsZero(), number, a.client.ReturnAccount) }()
+	defer func() { a.opener.returnAccount(ctx, !a.policy.firstAdmitted.IsZero(), number) }()
 	for ; ; number++ {
 		page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
 		if page.layout = a.settings.Recording.Layout; a.settings.audioOnly() {

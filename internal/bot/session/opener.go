@@ -21,6 +21,7 @@ import (
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/rtms"
+	"standin/internal/bot/serviceclient"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/signin"
 	"standin/internal/launch"
@@ -39,8 +40,7 @@ type opener struct {
 	mode    browser.Mode
 	egress  *network.Proxy // the browsers' only way out
 
-	// borrow asks the service for an account; see serviceclient.Client.BorrowAccount.
-	borrow  func(context.Context, ingest.AccountRequest) (ingest.AccountResponse, error)
+	client  *serviceclient.Client // lends accounts; nil without a service
 	signIn  browser.Account
 	account string // label of the borrowed account; empty for a guest
 
@@ -103,7 +103,7 @@ func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
 	if o.settings.SignIn == "" || o.settings.SignIn == job.SignInNever || o.account != "" || o.settings.Platform == job.ZoomSDK {
 		return ""
 	}
-	lent, err := o.borrow(ctx, ingest.AccountRequest{Refusal: refusal})
+	lent, err := o.client.BorrowAccount(ctx, ingest.AccountRequest{Refusal: refusal})
 	if err == nil && lent.Account != "" {
 		dir := filepath.Join(o.settings.Dir, "account")
 		if err = os.RemoveAll(dir); err == nil {
@@ -135,7 +135,7 @@ func (o *opener) keepAccount(ctx context.Context, chromium *browser.Browser) {
 
 // returnAccount returns the borrowed account after the last browser was closed, with what has changed if the
 // bot was in the meeting.
-func (o *opener) returnAccount(ctx context.Context, admitted bool, last int, send func(context.Context, signin.State) error) {
+func (o *opener) returnAccount(ctx context.Context, admitted bool, last int) {
 	if o.account == "" {
 		return
 	}
@@ -153,7 +153,7 @@ func (o *opener) returnAccount(ctx context.Context, admitted bool, last int, sen
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTimeout)
 	defer cancel()
-	if err := send(ctx, state); err != nil {
+	if err := o.client.ReturnAccount(ctx, state); err != nil {
 		o.log.Warn("cannot return the account; the service takes it back when the job is done", "error", err)
 	}
 }

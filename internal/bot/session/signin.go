@@ -37,7 +37,7 @@ func (o *opener) signInBySAML(ctx context.Context, chromium *browser.Browser, pa
 		if !strings.HasPrefix(address, ingest.SAMLOrigin+"/") {
 			return "", false
 		}
-		answer, err := o.borrow(ctx, ingest.AccountRequest{SAML: query})
+		answer, err := o.client.BorrowAccount(ctx, ingest.AccountRequest{SAML: query})
 		if err != nil {
 			select {
 			case problems <- err.Error():

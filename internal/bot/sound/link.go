@@ -52,9 +52,9 @@ type Link struct {
 	startedAt time.Time // of the recording, in the report's clock; zero until then
 	wanted    ingest.SoundWanted
 	listeners map[chan []byte]bool
-	changed   chan struct{} // closed when wanted or the listeners change
-	numbers   map[string]int
-	owners    []owner // by number - 1
+	changed   chan struct{}  // closed when wanted or the listeners change
+	numbers   map[string]int // of tracks
+	owners    []owner        // by number - 1
 	speaking  []ingest.SoundSpeaker
 	news      []ingest.SoundMessage
 	waiting   [][]byte
@@ -134,9 +134,14 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 				}
 			}
 		}
-		number, ok := l.number(s.TrackID)
-		if !ok || number == 0 && !l.wanted.Mixed {
+		number, known := l.numbers[s.TrackID] // 0 for the mixed sound
+		switch mixed := s.TrackID == ""; {
+		case mixed && !l.wanted.Mixed, !mixed && !known && len(l.owners) == ingest.MaxSoundSources:
 			continue
+		case !mixed && !known:
+			l.owners = append(l.owners, owner{})
+			number = len(l.owners)
+			l.numbers[s.TrackID] = number
 		}
 		l.waiting = append(l.waiting, ingest.EncodeSound(ingest.SoundFrame{Source: number, At: l.settings.Clock(s.At), PCM: s.PCM}))
 	}
@@ -144,23 +149,6 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 		l.waiting = l.waiting[extra:]
 	}
 	l.wake.Send()
-}
-
-// number returns the number of a track, 0 for the mixed sound. It returns false if all
-// are used.
-func (l *Link) number(track string) (int, bool) {
-	if track == "" {
-		return 0, true
-	}
-	if number, known := l.numbers[track]; known {
-		return number, true
-	}
-	if len(l.owners) == ingest.MaxSoundSources {
-		return 0, false
-	}
-	l.owners = append(l.owners, owner{})
-	l.numbers[track] = len(l.owners)
-	return len(l.owners), true
 }
 
 // UpdateOwners updates which participants' tiles play which tracks. nameOf returns the
