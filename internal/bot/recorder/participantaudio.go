@@ -80,16 +80,6 @@ const pullScript = `async (views, request) => {
 	return {tracks, skipped};
 }`
 
-// pullRequest is sent to the page. A track belongs to the epoch in which it
-// started. A pause starts a new epoch.
-type pullRequest struct {
-	Enabled       bool           `json:"enabled"`
-	Epoch         int            `json:"epoch"`
-	MaxTracks     int            `json:"maxTracks"`
-	BitsPerSecond int            `json:"bitsPerSecond"`
-	Stored        map[string]int `json:"stored"` // number of stored chunks by track
-}
-
 // pullReport is the page's response.
 type pullReport struct {
 	Tracks  []reportedTrack
@@ -122,7 +112,7 @@ type participantAudio struct {
 
 	// The following fields are used by run only.
 	enabled     bool
-	epoch       int
+	epoch       int                   // to which the tracks belong that start in it; a pause starts a new one
 	trackIndex  map[string]*openTrack // ID -> track
 	unreachable bool                  // the last pull failed
 	failing     bool
@@ -254,11 +244,13 @@ func (a *participantAudio) poll(ctx context.Context) {
 func (a *participantAudio) pull(ctx context.Context) (report pullReport, receivedAt time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	stored := make(map[string]int, len(a.trackIndex))
+	stored := make(map[string]int, len(a.trackIndex)) // number of stored chunks by track
 	for id, track := range a.trackIndex {
 		stored[id] = track.next
 	}
-	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: 32_000, Stored: stored}
+	request := map[string]any{
+		"enabled": a.enabled, "epoch": a.epoch, "maxTracks": a.maxTracks, "bitsPerSecond": 32_000, "stored": stored,
+	}
 	if err = a.page.EvalInPage(ctx, withViews(pullScript, request), &report); err == nil {
 		err = report.validate()
 	}

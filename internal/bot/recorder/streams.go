@@ -48,14 +48,7 @@ const pullStreamsScript = `async (views, request) => {
 	return reports;
 }`
 
-// streamsRequest is sent to the page.
-type streamsRequest struct {
-	Recording string                    `json:"recording"`
-	Capture   bool                      `json:"capture"`
-	Decode    bool                      `json:"decode"` // the page gets the video itself
-	Stored    map[string]*storedBatches `json:"stored"` // by view
-}
-
+// storedBatches is what is stored of a view, for the page.
 type storedBatches struct {
 	Batches int   `json:"batches"`
 	Keys    []int `json:"keys"` // the tracks for which a key frame is needed
@@ -105,9 +98,9 @@ type streams struct {
 
 	polling sync.Mutex // guards the following fields
 	enabled bool
-	stored  map[string]*storedBatches
-	tracks  map[string]*videoTrack // by view and number
-	parts   []ParticipantTrackPart // not stored yet
+	stored  map[string]*storedBatches // by view
+	tracks  map[string]*videoTrack    // by view and number
+	parts   []ParticipantTrackPart    // not stored yet
 	// connectedAt is when a connection of the page was last seen, and goodAt since when all tracks come.
 	connectedAt, goodAt time.Time
 	failing             bool
@@ -210,8 +203,8 @@ func (s *streams) pull(ctx context.Context) (more bool, err error) {
 	}
 	state, _ := s.current()
 	var reports []streamsReport
-	request := streamsRequest{
-		Recording: s.id, Capture: s.enabled && state != StreamsMissing, Decode: state != StreamsConfirmed, Stored: s.stored,
+	request := map[string]any{ // with decode, the page gets the video itself
+		"recording": s.id, "capture": s.enabled && state != StreamsMissing, "decode": state != StreamsConfirmed, "stored": s.stored,
 	}
 	if err := s.recorder.meeting.EvalInPage(ctx, withViews(pullStreamsScript, request), &reports); err != nil {
 		return false, err

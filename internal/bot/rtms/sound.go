@@ -19,12 +19,12 @@ import (
 type soundTrack struct {
 	recorder.ParticipantTrack
 
-	encoder *flac.Encoder
-	encoded bytes.Buffer // of the encoder
-	header  []byte       // of the file, until it was taken
-	samples []mp4.FullSample
-	length  uint64 // in samples
-	chunks  int    // taken so far
+	encoder  *flac.Encoder
+	encoded  bytes.Buffer  // of the encoder
+	header   []byte        // of the file, until it was taken
+	fragment *mp4.Fragment // nil if nothing was added since the last one was taken
+	length   uint64        // in samples
+	chunks   int           // taken so far
 }
 
 // newSound returns a track of a participant; user is empty for the mixed sound.
@@ -72,7 +72,10 @@ func (t *soundTrack) add(pcm []int16) {
 		Subframes: []*frame.Subframe{{SubHeader: form, Samples: values, NSamples: block}},
 	})
 	data := bytes.Clone(t.encoded.Bytes())
-	t.samples = append(t.samples, mp4.FullSample{
+	if t.fragment == nil {
+		t.fragment, _ = mp4.CreateFragment(uint32(t.chunks+1), 1)
+	}
+	t.fragment.AddFullSample(mp4.FullSample{
 		Sample: mp4.NewSample(mp4.SyncSampleFlags, block, uint32(len(data)), 0), DecodeTime: t.length, Data: data,
 	})
 	t.length += block
@@ -80,16 +83,12 @@ func (t *soundTrack) add(pcm []int16) {
 
 // take returns what was added since the last call; nil if that is nothing.
 func (t *soundTrack) take() []byte {
-	if len(t.samples) == 0 {
+	if t.fragment == nil {
 		return nil
 	}
 	chunk := bytes.NewBuffer(t.header)
-	fragment, _ := mp4.CreateFragment(uint32(t.chunks+1), 1)
-	for _, sample := range t.samples {
-		fragment.AddFullSample(sample)
-	}
-	_ = fragment.Encode(chunk) // to memory
-	t.header, t.samples = nil, nil
+	_ = t.fragment.Encode(chunk) // to memory
+	t.header, t.fragment = nil, nil
 	t.chunks++
 	return chunk.Bytes()
 }
