@@ -133,13 +133,12 @@ type Recorder struct {
 // opens another page in the same browser. ctx applies to the start only. While the
 // browser selects the tab, for less than a second, the page has another title.
 func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings, sink Sink) (*Recorder, error) {
-	return start(ctx, b, meeting, settings, sink, "start recording", func(r *Recorder) error {
+	return start(ctx, b, meeting, settings, sink, "start recording", func(r *Recorder) (err error) {
 		if !r.settings.AudioOnly {
 			if err := r.resize(ctx); err != nil {
 				return err
 			}
 		}
-		var err error
 		if r.startedAt, err = r.controlEncoder(ctx, "standin.record()"); err != nil {
 			return fmt.Errorf("start the encoder: %w", err)
 		}

@@ -182,11 +182,10 @@ func (a *attempt) mayRejoin(now, started time.Time) (pause time.Duration, ok boo
 
 // wait waits between two sessions. It returns nil unless the attempt ends.
 func (a *attempt) wait(ctx context.Context, pause time.Duration) *exitResult {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
+	due := time.After(pause)
 	for {
 		select {
-		case <-timer.C:
+		case <-due:
 			return a.policy.checkMaximum(time.Now())
 		case <-ctx.Done():
 			return shutdown()

@@ -88,25 +88,23 @@ func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
 		r.recordingQueue.settle(command, errors.New(problem))
 		return
 	}
-	r.stopPart(ctx, &command, "", func() *exitResult {
+	r.stopPart(ctx, &command, "", func() {
 		r.state.stopped, r.state.paused = true, false
 		r.report.SetGap(time.Now(), "")
 		if err := r.events.Emit(job.BotRecordingStopped, nil); err != nil {
 			r.log.Error("cannot report that the recording stopped", "error", err)
 		}
-		r.monitorAudio(ctx)
-		return nil
 	})
 }
 
 // interrupt ends the current part because the page left the meeting. reason is
 // the manifest's reason for the gap that follows.
 func (r *recordingSession) interrupt(ctx context.Context, reason string) {
-	r.stopPart(ctx, nil, reason, func() *exitResult { r.monitorAudio(ctx); return nil })
+	r.stopPart(ctx, nil, reason, func() {})
 }
 
-// stopPart stops the recorder, if one is running. reason is that of the gap that follows; may be "".
-func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, reason string, onDone func() *exitResult) {
+// stopPart stops the recorder, if one is running, and then monitors audio. reason is that of the gap that follows; may be "".
+func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, reason string, onDone func()) {
 	var running recorder.Recording
 	r.recordingQueue.add(ctx, task{
 		timeout: recorderStopTimeout, command: command, uncancellable: true,
@@ -125,7 +123,9 @@ func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command
 			if running != nil {
 				r.endPart(err, reason)
 			}
-			return onDone()
+			onDone()
+			r.monitorAudio(ctx)
+			return nil
 		},
 	})
 }

@@ -36,8 +36,7 @@ func (s *Speech) Stopped() <-chan struct{} { return s.stopped }
 
 // Read implements io.Reader: it returns the samples that have arrived, or waits for them.
 func (s *Speech) Read(p []byte) (int, error) {
-	silence := time.NewTimer(maxSilence)
-	defer silence.Stop()
+	silence := time.After(maxSilence)
 	for {
 		s.mu.Lock()
 		if len(s.waiting) > 0 {
@@ -53,7 +52,7 @@ func (s *Speech) Read(p []byte) (int, error) {
 		}
 		select {
 		case <-s.wake:
-		case <-silence.C:
+		case <-silence:
 			s.mu.Lock()
 			s.ended = len(s.waiting) == 0
 			s.mu.Unlock()
