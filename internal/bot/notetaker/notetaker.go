@@ -18,7 +18,7 @@ type List struct {
 
 	marks      [][]string // suffixes that platforms add to a name, folded
 	notetakers []notetaker
-	own        []string // the bot's own name, folded; see Without
+	own        string // the bot's own name, folded, without spaces; see Without
 }
 
 // notetaker is a known notetaker with its patterns in folded words.
@@ -31,7 +31,9 @@ type notetaker struct {
 func (l *List) Match(displayName string) (known string, ok bool) {
 	words := foldedWords(displayName)
 	bare := l.withoutMark(words)
-	if len(words) == 0 || l.isOwn(bare) {
+	// Platforms may have truncated the bot's own name.
+	shown := strings.Join(bare, "")
+	if len(words) == 0 || l.own != "" && (shown == l.own || len(shown) >= minTruncated && strings.HasPrefix(l.own, shown)) {
 		return "", false
 	}
 	for _, candidate := range l.notetakers {
@@ -46,23 +48,13 @@ func (l *List) Match(displayName string) (known string, ok bool) {
 // show the bot's tile twice, or not mark it as the bot's own.
 func (l *List) Without(ownName string) *List {
 	copied := *l
-	copied.own = foldedWords(ownName)
+	copied.own = strings.Join(foldedWords(ownName), "")
 	return &copied
 }
 
 // minTruncated is the number of letters from which a prefix of the bot's name
 // counts as its truncated name. Platforms truncate names at 50 characters or more.
 const minTruncated = 32
-
-// isOwn reports whether the words are the bot's own name, which the platform may
-// have truncated.
-func (l *List) isOwn(words []string) bool {
-	if len(l.own) == 0 {
-		return false
-	}
-	shown, own := strings.Join(words, ""), strings.Join(l.own, "")
-	return shown == own || len(shown) >= minTruncated && strings.HasPrefix(own, shown)
-}
 
 // withoutMark removes a suffix that a platform adds to a name, such as (Guest).
 func (l *List) withoutMark(words []string) []string {

@@ -116,12 +116,8 @@ func startLiveSound(ctx context.Context, tab, meeting *browser.Page, settings Se
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &liveSound{listener: settings.LiveSound, log: settings.Log, stop: stop, from: from}
-	s.fetching.Go(func() {
-		s.fetch(ctx, tab, mixedQueues, func(w ingest.SoundWanted) bool { return w.Mixed })
-	})
-	s.fetching.Go(func() {
-		s.fetch(ctx, meeting, participantQueues, func(w ingest.SoundWanted) bool { return w.Participants })
-	})
+	s.fetching.Go(func() { s.fetch(ctx, tab, true) })
+	s.fetching.Go(func() { s.fetch(ctx, meeting, false) })
 	s.fetching.Go(func() { s.followDelay(ctx, meeting) })
 	return s
 }
@@ -148,20 +144,24 @@ func (s *liveSound) close() {
 	s.fetching.Wait()
 }
 
-// fetch fetches the sound of a page while it is wanted, until ctx ends.
-func (s *liveSound) fetch(ctx context.Context, page *browser.Page, queues string, selected func(ingest.SoundWanted) bool) {
+// fetch fetches the mixed sound, or that of participants, from its page while it is wanted, until ctx ends.
+func (s *liveSound) fetch(ctx context.Context, page *browser.Page, mixed bool) {
+	queues := participantQueues
+	if mixed {
+		queues = mixedQueues
+	}
 	script := withViews(fmt.Sprintf(fetchSoundScript, queues), fetchWait.Milliseconds())
 	failing := false
 	for ctx.Err() == nil {
 		wanted, changed := s.listener.Wanted()
-		if !selected(wanted) {
+		if mixed && !wanted.Mixed || !mixed && !wanted.Participants {
 			select {
 			case <-changed:
 			case <-ctx.Done():
 			}
 			continue
 		}
-		err := s.fetchOnce(ctx, page, script, queues == mixedQueues)
+		err := s.fetchOnce(ctx, page, script, mixed)
 		if err != nil && ctx.Err() == nil && !failing {
 			s.log.Debug("cannot fetch live sound", "error", err)
 		}

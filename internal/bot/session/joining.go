@@ -133,9 +133,9 @@ func (j *joining) join(ctx context.Context, page *meetingPage) {
 // joinFailed returns the result for a join button that was not reached.
 func joinFailed(err error, page *meetingPage) *exitResult {
 	if errors.Is(err, meeting.ErrHomePage) {
-		end := failed(job.NetworkLoss, "The platform sent the bot to its home page instead of the meeting.")
-		end.retry = true
-		return end
+		return &exitResult{
+			code: job.NetworkLoss, retry: true, detail: "The platform sent the bot to its home page instead of the meeting.",
+		}
 	}
 	screen, ok := errors.AsType[*meeting.ScreenError](err)
 	if !ok {

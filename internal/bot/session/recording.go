@@ -141,7 +141,7 @@ func (r *recordingSession) start(ctx context.Context) {
 
 // ended is closed when the recorder ended without being stopped.
 func (r *recordingSession) ended() <-chan struct{} {
-	if r.recorder == nil || r.stopping {
+	if !r.running() {
 		return nil
 	}
 	return r.recorder.Done()
