@@ -42,7 +42,7 @@ func (s *Store) AddZoomApp(ctx context.Context, a zoomstream.App) error {
 		}
 		own := slices.DeleteFunc(slices.Clone(apps), func(known zoomstream.App) bool { return known.ConsumerID != a.ConsumerID })
 		if len(own) >= maxTeamZoomApps || len(apps) >= maxZoomApps {
-			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d apps of Zoom of the team, and %d in all; at most %d and %d", len(own), len(apps),
+			return job.NewError(job.InvalidState, fmt.Sprintf("a team can have %d apps of Zoom, and all teams together %d; there are as many",
 				maxTeamZoomApps, maxZoomApps))
 		}
 		n, err := tx.affected(ctx, "add an app of Zoom", `INSERT INTO zoom_apps (id, consumer_id, label, client_id, record, sealed, created_at)
