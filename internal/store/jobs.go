@@ -98,7 +98,7 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 				bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
 				deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`,
 			c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes,
-			u.DeletedBytes, rand.N(usageParts))
+			u.DeletedBytes, rand.N(usageParts)) // #nosec G404 -- it spreads locks
 	}
 	affected, err := tx.execBatch(ctx, "save a job", statements)
 	if err == nil && affected[0] != 1 {

@@ -91,10 +91,7 @@ func (c *Conversation) Converse(ctx context.Context) error {
 		if !m.Over() {
 			m.Stop(6) // the meeting ended
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		if err := c.Tell(ctx, "meeting.rtms_stopped", m); err != nil {
+		if err := c.Tell(ctx, "meeting.rtms_stopped", m); err != nil && ctx.Err() == nil { // the service may have ended
 			return err
 		}
 	}
