@@ -49,7 +49,7 @@ type toolLimits struct {
 	Memory   int64         // address space, in bytes
 	FileSize int64         // maximum size of each file it writes, in bytes
 	Input    io.Reader     // standard input; nil for none
-	Nice     bool          // everything else comes first
+	Nice     bool          // everything else comes first, so that it may take ten times as long
 }
 
 // limitsFor returns the limits for an input of a given size.
@@ -111,7 +111,11 @@ const (
 // tool can use the folders of the files in its arguments, and no other data.
 // When ctx ends or the tool exceeds its limits, the whole group is killed.
 func runTool(ctx context.Context, limits toolLimits, program string, arguments ...string) ([]byte, error) {
-	toolCtx, cancel := context.WithTimeoutCause(ctx, 2*limits.Time, errToolLimit)
+	wall := 2 * limits.Time
+	if limits.Nice {
+		wall *= 10
+	}
+	toolCtx, cancel := context.WithTimeoutCause(ctx, wall, errToolLimit)
 	defer cancel()
 	command, err := limitedCommand(toolCtx, limits, program, arguments...)
 	if err != nil {
