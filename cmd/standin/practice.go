@@ -90,6 +90,7 @@ type practice struct {
 	service  *service.Service
 	key      string
 	api      *client.Client
+	addApps  func(context.Context) error // of Zoom
 	team     account.Consumer
 	started  time.Time
 }
@@ -99,7 +100,9 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 	if c.Seconds < 1 || c.Seconds > 3600 {
 		return errors.New("--seconds must be between 1 and 3600")
 	}
-	p := &practice{practiceCommand: *c, to: to, hostKey: rand.Text(), speech: speechserver.New(), started: time.Now()}
+	p := &practice{practiceCommand: *c, to: to, hostKey: rand.Text(), speech: speechserver.New(), started: time.Now(),
+		addApps: func(context.Context) error { return nil },
+	}
 	if p.DataDir, err = filepath.Abs(c.DataDir); err != nil {
 		return fmt.Errorf("find the data directory: %w", err)
 	}
@@ -135,6 +138,9 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.service.Close()) }()
+	if err := p.addApps(ctx); err != nil {
+		return err
+	}
 	for _, meeting := range p.meetings {
 		talking.Go(func() {
 			if err := meeting.Converse(running); err != nil {
@@ -198,24 +204,21 @@ func (p *practice) openStreams() (practiceMeeting, error) {
 		return nil, err
 	}
 	token := rand.Text()
-	addApp := sync.OnceValue(func() error { // in place of that of an earlier practice, once the service runs
-		for app, err := range p.api.ZoomApps(context.Background()) {
+	p.addApps = func(ctx context.Context) error { // in place of those of an earlier practice
+		for app, err := range p.api.ZoomApps(ctx) {
 			if err == nil {
-				err = p.api.DeleteZoomApp(context.Background(), app.ID)
+				err = p.api.DeleteZoomApp(ctx, app.ID)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		_, err := p.api.CreateZoomApp(context.Background(), client.NewZoomApp{
+		_, err := p.api.CreateZoomApp(ctx, client.NewZoomApp{
 			ClientID: rtmsdouble.ClientID, ClientSecret: rtmsdouble.Secret, SecretToken: token,
 		})
 		return err
-	})
+	}
 	conversation.Tell = func(ctx context.Context, event string, m *rtmsdouble.Meeting) error {
-		if err := addApp(); err != nil {
-			return err
-		}
 		stream := m.Stream()
 		body, err := json.Marshal(map[string]any{"event": event, "payload": map[string]any{
 			"meeting_uuid": stream.MeetingUUID, "meeting_id": rtmsdouble.Number, "rtms_stream_id": stream.StreamID, "server_urls": stream.ServerURLs,
