@@ -80,7 +80,7 @@ race: ## Run the short tests of the packages that start goroutines, but browsers
 		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session)|replica|testing' | sed 's|^|./|')
 
 .PHONY: mutations
-mutations: ## Change 40 important lines, one at a time, and check that the short tests of each package notice (MUTATIONS="lease-valid")
+mutations: ## Change important lines, one at a time, and check that the short tests of each package notice (MUTATIONS="lease-valid")
 	@scripts/setup.sh test
 	$(WITH_POSTGRES) go run ./internal/testing/mutations $(MUTATIONS)
 
