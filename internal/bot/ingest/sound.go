@@ -15,7 +15,8 @@ const SoundPath = "/api/v1/ingest/sound"
 // The format of sound between a bot and the service: PCM, signed 16-bit little-endian,
 // mono. Frames of the bot have the same length.
 const (
-	SoundRate          = 48_000 // samples per second
+	SoundRate          = 48_000         // samples per second
+	FLACFrameSamples   = SoundRate / 10 // of a participant's track in FLAC, whose container does not tell it
 	SoundFrameDuration = 20 * time.Millisecond
 	SoundFrameSamples  = 960
 	SoundFrameBytes    = 2 * SoundFrameSamples

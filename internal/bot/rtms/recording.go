@@ -17,7 +17,7 @@ import (
 // Positions and lengths of sound are numbers of samples.
 const (
 	rate  = ingest.SoundRate
-	block = rate / 10 // that is mixed and encoded at a time; package build knows its length
+	block = ingest.FLACFrameSamples // that are mixed and encoded at a time
 	// maxDisorder is by how much a packet may be later than a newer one. When none arrives for maxDelay, nobody speaks.
 	maxDisorder = rate / 5
 	maxDelay    = 5 * rate

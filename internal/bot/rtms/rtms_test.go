@@ -310,7 +310,9 @@ func TestHostileServer(t *testing.T) {
 	m.Raw(-1, map[string]any{"msg_type": 8, "state": -5, "reason": "none"})
 	m.Raw(-1, map[string]any{"msg_type": 12, "timestamp": 1 << 60})
 	m.Pass(2 * time.Second)
-	seen := observe(t, bot, "the meeting", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && len(o.Participants) > 0 })
+	seen := observe(t, bot, "the meeting", func(o meeting.Observation) bool {
+		return o.Screen == meeting.InMeeting && len(o.Participants) > 0
+	})
 	for _, p := range seen.Participants {
 		if len([]rune(p.ID)) > ingest.MaxAuthorCharacters || len([]rune(p.Name)) > ingest.MaxAuthorCharacters {
 			t.Errorf("participant %.80s", p.ID)

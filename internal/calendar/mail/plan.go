@@ -45,9 +45,11 @@ func makePlan(c *content, budget *calendar.Budget) (plan, error) {
 	case c.closed != "":
 		p.problem("%s", c.closed)
 	case len(c.links) == 1:
-		p.problem("The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar.")
+		p.problem("The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address " +
+			"to the meeting, or forward the invitation with its calendar.")
 	case len(c.links) > 1:
-		p.problem("The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this address to the meeting, or forward the invitation with its calendar.")
+		p.problem("The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this " +
+			"address to the meeting, or forward the invitation with its calendar.")
 	default:
 		p.problem("The message is not an invitation: it has neither a calendar (.ics) nor a meeting link.")
 	}

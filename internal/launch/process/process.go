@@ -59,9 +59,11 @@ func New(settings Settings) (*Launcher, error) {
 	// Confined programs cannot use setuid programs, so Chromium's sandbox needs user namespaces then.
 	switch {
 	case confine.Version() == 0:
-		l.Log.Warn("bots can read the service's files, because this system has no Landlock; see /docs/guide/security.html#who-can-do-what of the service")
+		l.Log.Warn("bots can read the service's files, because this system has no Landlock; see " +
+			"/docs/guide/security.html#who-can-do-what of the service")
 	case os.Geteuid() != 0 && !l.Bot.NoSandbox && !confine.UserNamespaces():
-		l.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see /docs/guide/security.html#who-can-do-what of the service")
+		l.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see " +
+			"/docs/guide/security.html#who-can-do-what of the service")
 	default:
 		l.confined = true
 	}

@@ -27,7 +27,8 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 	switch {
 	case errors.As(err, &refused):
 		return name.fail(transcriberFix(refused.Status, "STANDIN_TRANSCRIBER",
-			"set STANDIN_TRANSCRIBER_URL to a server with OpenAI's POST /v1/audio/transcriptions, and STANDIN_TRANSCRIBER_MODEL to one of its models"),
+			"set STANDIN_TRANSCRIBER_URL to a server with OpenAI's POST /v1/audio/transcriptions, and STANDIN_TRANSCRIBER_MODEL to one of "+
+				"its models"),
 			"%v", refused)
 	case err != nil:
 		return name.fail("make sure that this user can write to the folder of temporary files",
@@ -55,7 +56,8 @@ func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	refused := new(transcript.Error)
 	errors.As(err, &refused)
 	fix := transcriberFix(refused.Status, "STANDIN_LIVE_TRANSCRIBER",
-		"set STANDIN_LIVE_TRANSCRIBER to the protocol of the server, STANDIN_LIVE_TRANSCRIBER_URL to its address, and STANDIN_LIVE_TRANSCRIBER_MODEL to one of its models")
+		"set STANDIN_LIVE_TRANSCRIBER to the protocol of the server, STANDIN_LIVE_TRANSCRIBER_URL to its address, and "+
+			"STANDIN_LIVE_TRANSCRIBER_MODEL to one of its models")
 	if refused.Status == 0 && refused.Detail != "" {
 		fix = "set STANDIN_LIVE_TRANSCRIBER_MODEL to a model of the server"
 	}

@@ -3,7 +3,6 @@ package build
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/testing/mediacheck"
+	"standin/internal/testing/testprocess"
 )
 
 var composedAt = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
@@ -35,7 +35,8 @@ func composed() recording.Manifest {
 		Gaps:     []recording.Gap{{StartMs: 10_000, EndMs: 11_000, Reason: recording.GapPaused}},
 		Media: []recording.Media{
 			file("recording.m4a", recording.Audio, "", 0, 13_000),
-			file("video-001.webm", recording.ParticipantVideo, "ada", 0, 14_000), file("video-002.webm", recording.ParticipantVideo, "ben", 500, 12_500),
+			file("video-001.webm", recording.ParticipantVideo, "ada", 0, 14_000),
+			file("video-002.webm", recording.ParticipantVideo, "ben", 500, 12_500),
 			file("screen-003.webm", recording.ScreenShare, "ada", 11_000, 3000),
 		},
 		VideoGaps: []recording.VideoGap{{Name: "video-002.webm", StartMs: 4000, EndMs: 6000}},
@@ -107,22 +108,23 @@ func TestScenes(t *testing.T) {
 	}
 }
 
+// ffmpeg runs ffmpeg, and returns what it writes.
+func ffmpeg(t *testing.T, arguments ...string) []byte {
+	t.Helper()
+	return testprocess.Run(t, needFFmpeg(t).FFmpeg, append([]string{"-nostdin", "-v", "error", "-y"}, arguments...)...)
+}
+
 // TestCompose: each person is where the scenes say, at the time they say, without the pause; a video may change its size.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	folder, m, tools := t.TempDir(), composed(), needFFmpeg(t)
-	encode := func(arguments ...string) {
-		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), tools.FFmpeg, append([]string{"-nostdin", "-v", "error", "-y"}, arguments...)...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	encode := func(arguments ...string) { ffmpeg(t, arguments...) }
 	video := func(name, color string, seconds string, sizes ...string) {
 		t.Helper()
 		list := ""
 		for i, size := range sizes {
 			part := filepath.Join(folder, fmt.Sprintf("%s-%d.mkv", name, i))
-			encode("-f", "lavfi", "-i", "color="+color+":r=25:s="+size+":d="+seconds, "-c:v", "libvpx", "-b:v", "200k", "-deadline", "realtime", "-cpu-used", "8", part)
+			encode("-f", "lavfi", "-i", "color="+color+":r=25:s="+size+":d="+seconds, "-c:v", "libvpx", "-b:v", "200k", part)
 			list += "file " + filepath.Base(part) + "\n"
 		}
 		if err := os.WriteFile(filepath.Join(folder, name+".txt"), []byte(list), 0o600); err != nil {
@@ -138,11 +140,13 @@ func TestCompose(t *testing.T) {
 	if !ok {
 		t.Fatal("the recording cannot be composed")
 	}
-	file, err := tools.Compose(t.Context(), m, sound, Composition{Width: 1280, Height: 720, FramesPerSecond: 25, BitRate: 1_200_000}, folder, "recording.mp4")
+	like := Composition{Width: 1280, Height: 720, FramesPerSecond: 25, BitRate: 1_200_000}
+	file, err := tools.Compose(t.Context(), m, sound, like, folder, "recording.mp4")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if off := file.DurationMs - sound.DurationMs; off < -40 || off > 40 || file.Kind != recording.Video || file.Width != 1280 || file.Height != 720 {
+	off := file.DurationMs - sound.DurationMs
+	if off < -40 || off > 40 || file.Kind != recording.Video || file.Width != 1280 || file.Height != 720 {
 		t.Errorf("%+v", file)
 	}
 	red, blue, yellow, gray, black := [3]int{255, 0, 0}, [3]int{0, 0, 255}, [3]int{255, 255, 0}, [3]int{0x3c, 0x3c, 0x3c}, [3]int{0, 0, 0}
@@ -156,10 +160,9 @@ func TestCompose(t *testing.T) {
 		{"7.5", 1150, 287, red}, {"8.9", 500, 300, blue}, {"9.1", 500, 300, gray}, {"9.9", 1150, 433, blue},
 		{"10.1", 500, 300, yellow}, {"10.1", 10, 300, black}, {"11.9", 1150, 505, blue}, {"12.1", 1150, 505, black}, {"12.1", 1150, 433, red},
 	} {
-		frame, err := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-ss", one.at, "-i", filepath.Join(folder, file.Name),
-			"-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-").Output()
-		if err != nil || len(frame) != 1280*720*3 {
-			t.Fatalf("no picture at %s: %v", one.at, err)
+		frame := ffmpeg(t, "-ss", one.at, "-i", filepath.Join(folder, file.Name), "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+		if len(frame) != 1280*720*3 {
+			t.Fatalf("no picture at %s", one.at)
 		}
 		for i, want := range one.color {
 			if got := int(frame[(one.y*1280+one.x)*3+i]); got < want-24 || got > want+24 {
@@ -176,14 +179,12 @@ func TestComposeSync(t *testing.T) {
 	folder, tools := t.TempDir(), needFFmpeg(t)
 	encode := func(name string, arguments ...string) {
 		t.Helper()
-		arguments = append([]string{"-nostdin", "-v", "error", "-f", "lavfi", "-i"}, append(arguments, filepath.Join(folder, name))...)
-		if out, err := exec.CommandContext(t.Context(), tools.FFmpeg, arguments...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		ffmpeg(t, append(append([]string{"-f", "lavfi", "-i"}, arguments...), filepath.Join(folder, name))...)
 	}
 	// Each second of the meeting has a beep and a flash; the sound has no pause, which was from 5.4 s to 8.7 s.
 	encode("recording.m4a", "aevalsrc='0.5*sin(2*PI*1000*t)*lt(mod(if(lt(t,5.4),t,t+3.3),1),0.1)':s=48000:d=12", "-c:a", "aac")
-	encode("video-001.webm", "color=gray:s=320x180:r=25:d=15,drawbox=t=fill:c=white:enable='lt(mod(t+0.3,1),0.12)'", "-c:v", "libvpx", "-b:v", "300k")
+	flashes := "color=gray:s=320x180:r=25:d=15,drawbox=t=fill:c=white:enable='lt(mod(t+0.3,1),0.12)'"
+	encode("video-001.webm", flashes, "-c:v", "libvpx", "-b:v", "300k")
 	m := recording.Manifest{
 		Timeline: recording.Timeline{RecordingStartedAt: recording.Instant{Time: composedAt}},
 		Gaps:     []recording.Gap{{StartMs: 5400, EndMs: 8700, Reason: recording.GapPaused}},
@@ -193,7 +194,8 @@ func TestComposeSync(t *testing.T) {
 		},
 	}
 	sound, _ := Composable(m)
-	file, err := tools.Compose(t.Context(), m, sound, Composition{Width: 320, Height: 180, FramesPerSecond: 25, BitRate: 1_200_000}, folder, "recording.mp4")
+	like := Composition{Width: 320, Height: 180, FramesPerSecond: 25, BitRate: 1_200_000}
+	file, err := tools.Compose(t.Context(), m, sound, like, folder, "recording.mp4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +233,10 @@ func TestScenesProperties(t *testing.T) {
 		}
 		for i := range rapid.IntRange(0, 8).Draw(t, "files") {
 			kind := rapid.SampledFrom([]recording.MediaKind{recording.ParticipantVideo, recording.ScreenShare, recording.Audio}).Draw(t, "kind")
-			file := recording.File{Name: fmt.Sprint(i), Kind: kind, ParticipantID: id.Draw(t, "owner"), StartOffsetMs: ms.Draw(t, "start"), DurationMs: ms.Draw(t, "length")}
+			file := recording.File{
+				Name: fmt.Sprint(i), Kind: kind, ParticipantID: id.Draw(t, "owner"),
+				StartOffsetMs: ms.Draw(t, "start"), DurationMs: ms.Draw(t, "length"),
+			}
 			m.Media = append(m.Media, recording.Media{File: file})
 			if rapid.Bool().Draw(t, "gap") {
 				m.VideoGaps = append(m.VideoGaps, recording.VideoGap{Name: file.Name, StartMs: ms.Draw(t, "from"), EndMs: ms.Draw(t, "to")})

@@ -100,8 +100,11 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 }
 
 // copyTracks are the codecs of tracks. ffmpeg does not know how long a frame of FLAC in a fragment is, and would drop the
-// last one of a file: bots in Zoom's media streams write frames of 100 ms.
-var copyTracks = []string{"-c", "copy", "-strict", "experimental", "-bsf:a", `setts=duration=if(DURATION\,DURATION\,0.1/TB)`}
+// last one of a file.
+var copyTracks = []string{
+	"-c", "copy", "-strict", "experimental",
+	"-bsf:a", fmt.Sprintf(`setts=duration=if(DURATION\,DURATION\,%d/%d/TB)`, ingest.FLACFrameSamples, ingest.SoundRate),
+}
 
 // PackTracks packs each track into a file in dir, as Pack does with parts, and
 // adds the files to packed. A track that cannot be packed is a Loss instead of an

@@ -45,17 +45,22 @@ func TestCompose(t *testing.T) {
 	stored := &failingStorage{AttachStorage: w.Storage}
 	data := t.TempDir()
 	composer := formats.NewComposer(formats.ComposerSettings{
-		Queue: w.Store, Jobs: w.Service, Storage: stored, BaseURL: world.BaseURL, DataDir: data, Now: clock.Now, Log: slog.New(slog.DiscardHandler),
+		Queue: w.Store, Jobs: w.Service, Storage: stored, BaseURL: world.BaseURL, DataDir: data, Now: clock.Now,
+		Log:       slog.New(slog.DiscardHandler),
 		Recording: launch.Recording{Picture: launch.PictureSize{Width: 320, Height: 180}},
 	})
-	sound := testprocess.Run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=300:d=2", "-c:a", "aac", "-movflags", "+empty_moov", "-f", "mp4", "-")
-	video := testprocess.Run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=red:s=160x90:r=15:d=2", "-c:v", "libvpx", "-f", "webm", "-")
+	encode := func(source string, arguments ...string) []byte {
+		return testprocess.Run(t, "ffmpeg", append(append([]string{"-v", "error", "-f", "lavfi", "-i", source}, arguments...), "-")...)
+	}
+	sound := encode("sine=300:d=2", "-c:a", "aac", "-movflags", "+empty_moov", "-f", "mp4")
+	video := encode("color=red:s=160x90:r=15:d=2", "-c:v", "libvpx", "-f", "webm")
 	recorded := func(video []byte) uuid.UUID {
 		t.Helper()
 		j := w.NewJob(t, func(n *lifecycle.NewJob) { n.Options.Recording.Capture = job.CaptureStreams })
 		w.Update(t, j.ID, func(ctx context.Context, c *lifecycle.Change) error {
 			c.Status, c.Attempts = job.Finalizing, 1
-			_, err := c.Apply(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: "https://standin.test/manifest"}, job.SourceService, clock.Now(), nil)
+			finalized := job.Event{Trigger: job.ManifestFinalized, ManifestURI: "https://standin.test/manifest"}
+			_, err := c.Apply(ctx, finalized, job.SourceService, clock.Now(), nil)
 			return err
 		})
 		m := recording.Manifest{JobID: j.ID.String(), Timeline: recording.Timeline{RecordingStartedAt: recording.Instant{Time: clock.Now()}}}
@@ -102,7 +107,8 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the picture is not due: %v", err)
 	}
 	write(func(ctx context.Context, tx *store.Tx) error { return tx.EndRecordingTask(ctx, id, job.TranscriptTask) })
-	if _, ok, err := w.Store.ClaimRecordingTask(t.Context(), job.VideoTask, w.Caller.ConsumerID.String(), clock.Now(), clock.Now().Add(time.Minute)); !ok || err != nil {
+	team, now := w.Caller.ConsumerID.String(), clock.Now()
+	if _, ok, err := w.Store.ClaimRecordingTask(t.Context(), job.VideoTask, team, now, now.Add(time.Minute)); !ok || err != nil {
 		t.Fatalf("another node does not begin: %v", err) // and is lost
 	}
 	stored.err = errors.New("the store does not answer")
@@ -110,8 +116,11 @@ func TestCompose(t *testing.T) {
 	stored.err = nil
 	compose(true)
 	m, _, err := w.Storage.StoredManifest(t.Context(), id)
-	if err != nil || m.Revision != 2 || len(m.Media) != 3 || m.Media[2].Kind != recording.Video || m.Media[2].DurationMs/100 != 20 || m.Media[2].Width != 320 {
-		t.Errorf("the manifest: %+v (%v)", m, err)
+	if err != nil || m.Revision != 2 || len(m.Media) != 3 {
+		t.Fatalf("the manifest: %+v (%v)", m, err)
+	}
+	if file := m.Media[2]; file.Kind != recording.Video || file.DurationMs/100 != 20 || file.Width != 320 {
+		t.Errorf("the picture: %+v", file)
 	}
 	if data := w.Data(t, id, lifecycle.VideoAttached); len(data) != 1 || !strings.Contains(data[0], `"manifestRevision":2`) {
 		t.Errorf("the timeline: %q", data)

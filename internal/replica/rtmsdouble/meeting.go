@@ -159,8 +159,8 @@ func (m *Meeting) Say(id int, text string, from, to time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.send(Transcript, map[string]any{"msg_type": 17, "content": map[string]any{
-		"user_id": id, "user_name": m.name(id), "data": text, "timestamp": to.UnixMilli(), "start_time": from.UnixMilli(), "end_time": to.UnixMilli(),
-		"language": 9, "attribute": 1,
+		"user_id": id, "user_name": m.name(id), "data": text, "timestamp": to.UnixMilli(), "start_time": from.UnixMilli(),
+		"end_time": to.UnixMilli(), "language": 9, "attribute": 1,
 	}})
 }
 
@@ -231,7 +231,9 @@ func (m *Meeting) Stop(reason int) {
 	m.over = true
 	now := time.Now().UnixMilli()
 	if m.signaling != nil {
-		m.signaling.send(map[string]any{"msg_type": 9, "state": 5, "stop_reason": reason, "reason": reason, "timestamp": now, "rtms_session_id": m.settings.StreamID})
+		m.signaling.send(map[string]any{
+			"msg_type": 9, "state": 5, "stop_reason": reason, "reason": reason, "timestamp": now, "rtms_session_id": m.settings.StreamID,
+		})
 		m.signaling.send(map[string]any{"msg_type": 8, "state": 4, "reason": reason, "timestamp": now})
 	}
 	for _, c := range m.media {

@@ -146,7 +146,8 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
-		Transcribe: settings.Transcriber.URL != "", Compose: settings.Compose, Capture: settings.Bots.Recording.Capture, Options: settings.Lifecycle, RecordingBitRate: bitRate,
+		Transcribe: settings.Transcriber.URL != "", Compose: settings.Compose, Capture: settings.Bots.Recording.Capture,
+		Options: settings.Lifecycle, RecordingBitRate: bitRate,
 		Sealer: sealer, SignInFolder: settings.SignIn, GoogleURL: settings.Calendars.GoogleURL,
 	})
 	s.cleaner = retention.New(retention.Settings{

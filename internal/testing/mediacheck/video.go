@@ -183,6 +183,7 @@ func CenterColors(ctx context.Context, file string) ([]color.RGBA, error) {
 // Pictures returns pictures of a video, as many per second, in a small size: the red, green and blue of each pixel.
 func Pictures(ctx context.Context, file string, perSecond, width, height int) ([][]byte, error) {
 	filter := fmt.Sprintf("fps=%d,scale=%d:%d:flags=area,format=rgb24", perSecond, width, height)
-	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-i", file, "-map", "0:v:0", "-vf", filter, "-f", "rawvideo", "-")
+	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-i", file, "-map", "0:v:0", "-vf", filter,
+		"-f", "rawvideo", "-")
 	return slices.Collect(slices.Chunk(pixels, 3*width*height)), err
 }
