@@ -72,21 +72,22 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 	return err
 }
 
-// changeTask calls fn if the lease of a recording's task is valid and the
-// recording was not deleted.
+// changeTask calls fn if the lease of a recording's task is valid. If the recording was deleted meanwhile, what the task has
+// stored of it is deleted, too.
 func (s *Service) changeTask(ctx context.Context, id uuid.UUID, kind job.TaskKind, lease string,
 	fn func(context.Context, *Change) error) (valid bool, err error) {
+	deleted := false
 	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if deleted = !c.RecordingDeletedAt.IsZero(); deleted {
+			return nil
+		}
 		if valid, err = c.tx.HoldsRecordingTask(ctx, id, kind, lease); err != nil || !valid {
 			return err
 		}
-		if valid = c.RecordingDeletedAt.IsZero(); !valid {
-			return nil
-		}
 		return fn(ctx, c)
 	})
-	if job.ErrorIs(err, job.NotFound) {
-		return false, nil // the job was erased
+	if deleted || job.ErrorIs(err, job.NotFound) { // then the job was erased
+		return false, s.Recordings.DeleteRecording(ctx, id)
 	}
 	return valid, err
 }

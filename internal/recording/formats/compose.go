@@ -53,7 +53,7 @@ type Queue interface {
 
 // Jobs records the results. It is implemented by lifecycle.Service.
 type Jobs interface {
-	// EndVideo ends a task. It does nothing, and reports false, when the lease was lost or the recording was deleted.
+	// EndVideo ends a task. It reports false when the lease was lost, or the recording was deleted: then what was stored is, too.
 	EndVideo(ctx context.Context, id uuid.UUID, lease string, result *job.VideoResult) (valid bool, err error)
 }
 
@@ -125,15 +125,7 @@ func (c *Composer) run(ctx context.Context, t job.RecordingTask) error {
 		c.Log.Warn("the picture of a recording is not composed", "job", t.JobID, "error", err)
 		result = &job.VideoResult{Failure: "the picture cannot be made of the videos of participants; the service's log has the reason"}
 	}
-	valid, err := c.Jobs.EndVideo(ctx, t.JobID, t.Lease, result)
-	if err != nil || valid {
-		return err
-	}
-	// The recording may have been deleted meanwhile: then nothing of it may stay.
-	r, err := c.Queue.Job(ctx, t.JobID)
-	if job.ErrorIs(err, job.NotFound) || err == nil && !r.RecordingDeletedAt.IsZero() {
-		err = c.Storage.DeleteRecording(ctx, t.JobID)
-	}
+	_, err = c.Jobs.EndVideo(ctx, t.JobID, t.Lease, result)
 	return err
 }
 

@@ -158,7 +158,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 		return err
 	}
 	if !stored {
-		return h.removeDeleted(ctx)
+		return runner.ErrLost
 	}
 	h.outcomes.WithLabelValues(outcomeAttached).Inc()
 	h.Log.Info("recording transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
@@ -168,26 +168,11 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	})
 }
 
-// removeDeleted deletes what was attached to a recording that was deleted
-// meanwhile.
-func (h *task) removeDeleted(ctx context.Context) error {
-	r, err := h.Queue.Job(ctx, h.state.JobID)
-	switch {
-	case err != nil && !job.ErrorIs(err, job.NotFound):
-		return err
-	case err != nil || !r.RecordingDeletedAt.IsZero():
-		if err := h.Storage.DeleteRecording(ctx, h.state.JobID); err != nil {
-			return err
-		}
-	}
-	return runner.ErrLost
-}
-
 // end ends the transcription.
 func (h *task) end(ctx context.Context, result *job.TranscriptResult) error {
 	ended, err := h.Jobs.EndTranscription(ctx, h.state.JobID, h.state.Lease, result)
 	if err == nil && !ended {
-		return h.removeDeleted(ctx)
+		return runner.ErrLost
 	}
 	return err
 }

@@ -68,7 +68,6 @@ type Storage interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
 	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.Attachment) (revision int, err error)
-	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }
 
 // Recognizer recognizes speech. It is implemented by Client.
