@@ -316,6 +316,16 @@ func TestZoomService(t *testing.T) {
 		meetings[n].Stop(6)
 		h.awaitJob(one, job.Completed)
 		manifest := h.manifest(one)
+		if n == 1 { // a service that is killed while it composes does so again
+			h.await("the beginning of composing", func() bool {
+				begun, err := filepath.Glob(filepath.Join(dir, recording.WorkPrefix(uuid.MustParse(one))+"compose-*"))
+				return err != nil || len(begun) > 0 || h.manifest(one).Revision > 1
+			})
+			target.stop(syscall.SIGKILL)
+			if err := target.start(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		kinds := map[string]int{}
 		for _, file := range manifest.Media {
 			kinds[string(file.Kind)]++

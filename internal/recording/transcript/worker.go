@@ -51,7 +51,7 @@ type Queue interface {
 
 // Jobs records the results. It is implemented by lifecycle.Service. Each method
 // does nothing, and reports false, when the lease was lost or the recording was
-// deleted.
+// deleted: then what was attached to it is deleted, too.
 type Jobs interface {
 	// StoreSearchTexts stores searchable texts.
 	StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
