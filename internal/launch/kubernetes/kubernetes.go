@@ -21,7 +21,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"standin/internal/launch"
@@ -47,7 +49,7 @@ type Settings struct {
 type Launcher struct {
 	*launch.Remote
 	Settings
-	cluster *client
+	cluster *kubernetes.Clientset
 }
 
 // New returns a launcher, which watches the cluster until Close and recognizes
@@ -57,7 +59,7 @@ func New(settings Settings) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := newClient(settings.Cluster, settings.Namespace)
+	cluster, err := newClient(settings.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +101,14 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 	if err != nil {
 		return ClusterInfo{}, err
 	}
-	cluster, err := newClient(settings.Cluster, settings.Namespace)
+	cluster, err := newClient(settings.Cluster)
 	if err != nil {
 		return ClusterInfo{}, err
 	}
 	found := ClusterInfo{Where: settings.Cluster.Host}
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	content, err := cluster.core.Get().AbsPath("/version").Do(ctx).Raw()
+	content, err := cluster.CoreV1().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {
 		return found, clusterError("query the cluster's version", err)
 	}
@@ -130,7 +132,8 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 					Namespace: settings.Namespace, Group: required.group, Resource: required.resource, Verb: verb,
 				},
 			}}
-			if err := cluster.authorization.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review); err != nil {
+			review, err := cluster.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
 				return found, clusterError("check the permission to "+permission, err)
 			}
 			if !review.Status.Allowed {

@@ -22,8 +22,7 @@ import (
 func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	job := new(batchv1.Job)
-	err := l.cluster.create(ctx, l.cluster.batch, "jobs", l.newJob(a), job)
+	job, err := l.jobs().Create(ctx, l.newJob(a), strict)
 	if apierrors.IsAlreadyExists(err) {
 		return l.useExisting(ctx, a)
 	}
@@ -38,8 +37,7 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 // useExisting uses the Job that an attempt already has.
 func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
 	key := a.Key()
-	job := new(batchv1.Job)
-	err := l.cluster.batch.Get().Namespace(l.Namespace).Resource("jobs").Name(l.Name(key)).Do(ctx).Into(job)
+	job, err := l.jobs().Get(ctx, l.Name(key), metav1.GetOptions{})
 	if err != nil {
 		return clusterError("get the attempt's earlier Job", err)
 	}
@@ -52,8 +50,8 @@ func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
 	case isSuspended(job):
 		return l.resume(ctx, job, a)
 	}
-	pods := new(corev1.PodList)
-	if err := l.cluster.list(ctx, l.cluster.core, "pods", l.labels(key), pods); err != nil {
+	pods, err := l.pods().List(ctx, metav1.ListOptions{LabelSelector: l.labels(key).String()})
+	if err != nil {
 		return clusterError("list the pods of the attempt's earlier Job", err)
 	}
 	l.Launching(key)
@@ -81,13 +79,12 @@ func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assign
 		Immutable: new(true),
 		Data:      map[string][]byte{launch.ConfigFile: config},
 	}
-	err = l.cluster.create(ctx, l.cluster.core, "secrets", secret, new(corev1.Secret))
+	_, err = l.cluster.CoreV1().Secrets(l.Namespace).Create(ctx, secret, strict)
 	if err != nil && !apierrors.IsAlreadyExists(err) { // the name is unique to this Job
 		return l.Discard(ctx, key, clusterError("create the Secret with the bot's configuration", err))
 	}
 	l.Update(key, launch.BotStatus{State: launch.Starting, Reason: noPod}) // before the watcher reports a later state
-	err = l.cluster.batch.Patch(types.MergePatchType).Namespace(l.Namespace).Resource("jobs").Name(job.Name).
-		Body([]byte(`{"spec":{"suspend":false}}`)).Do(ctx).Error()
+	_, err = l.jobs().Patch(ctx, job.Name, types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
 	if err != nil {
 		return l.Discard(ctx, key, clusterError("resume the bot's Job", err))
 	}
@@ -103,15 +100,15 @@ type engine struct{ *Launcher }
 func (e engine) Remove(ctx context.Context, key launch.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, e.LeaveTime+launch.CallTimeout)
 	defer cancel()
-	err := e.cluster.delete(ctx, e.cluster.batch, "jobs", e.Name(key),
-		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}) // also deletes the Job's Secret
+	background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)} // also deletes the Job's Secret
+	err := e.jobs().Delete(ctx, e.Name(key), background)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return clusterError("delete the bot's Job", err)
 	}
 	backoff := retry.Backoff{Min: 100 * time.Millisecond, Max: time.Second}
 	for {
-		pods := new(corev1.PodList)
-		if err := e.cluster.list(ctx, e.cluster.core, "pods", e.labels(key), pods); err != nil {
+		pods, err := e.pods().List(ctx, metav1.ListOptions{LabelSelector: e.labels(key).String()})
+		if err != nil {
 			return clusterError("list the bot's pods", err)
 		}
 		var running *corev1.Pod
@@ -146,8 +143,8 @@ func (l *Launcher) deletePod(ctx context.Context, pod *corev1.Pod) error {
 		l.Log.Warn("force-deleting a bot's pod: its node does not report that it ended", "pod", pod.Name, "node", pod.Spec.NodeName)
 		grace = 0
 	}
-	err := l.cluster.delete(ctx, l.cluster.core, "pods", pod.Name,
-		&metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	err := l.pods().Delete(ctx, pod.Name,
+		metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return clusterError("delete the bot's pod", err)
 	}

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"standin/internal/launch"
@@ -62,11 +61,13 @@ func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	version := l.Version()
-	pods, jobs := new(corev1.PodList), new(batchv1.JobList)
-	if err := l.cluster.list(ctx, l.cluster.core, "pods", l.instanceLabels(), pods); err != nil {
+	ours := metav1.ListOptions{LabelSelector: l.instanceLabels()}
+	pods, err := l.pods().List(ctx, ours)
+	if err != nil {
 		return nil, clusterError("list the bots' pods", err)
 	}
-	if err := l.cluster.list(ctx, l.cluster.batch, "jobs", l.instanceLabels(), jobs); err != nil {
+	jobs, err := l.jobs().List(ctx, ours)
+	if err != nil {
 		return nil, clusterError("list the bots' Jobs", err)
 	}
 	current := &snapshot{
@@ -98,25 +99,23 @@ func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 	return current, nil
 }
 
-// instanceLabels returns the labels of all Jobs and pods of this instance.
-func (l *Launcher) instanceLabels() labels.Set {
-	return labels.Set{launch.LabelInstance: l.Instance}
-}
+// instanceLabels selects all Jobs and pods of this instance.
+func (l *Launcher) instanceLabels() string { return launch.LabelInstance + "=" + l.Instance }
 
 // watch updates the tracker with changes until one of its watches times out or is
 // disconnected, which is no error.
 func (l *Launcher) watch(ctx context.Context, current *snapshot) error {
 	options := metav1.ListOptions{
-		LabelSelector: l.instanceLabels().String(), AllowWatchBookmarks: true,
+		LabelSelector: l.instanceLabels(), AllowWatchBookmarks: true,
 		TimeoutSeconds: new(int64(l.Resync / time.Second)), ResourceVersion: current.jobsVersion,
 	}
-	jobs, err := l.cluster.watch(ctx, l.cluster.batch, "jobs", options)
+	jobs, err := l.jobs().Watch(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer jobs.Stop()
 	options.ResourceVersion = current.podsVersion
-	pods, err := l.cluster.watch(ctx, l.cluster.core, "pods", options)
+	pods, err := l.pods().Watch(ctx, options)
 	if err != nil {
 		return err
 	}
