@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"standin/internal/base/retry"
 	"standin/internal/operation/host"
 )
@@ -39,36 +41,33 @@ func killProcessTree(ctx context.Context, group int, profileDir string) error {
 		if len(left) == 0 {
 			return nil
 		}
+		var ids []int
 		for _, process := range left {
-			_ = syscall.Kill(process, syscall.SIGKILL)
+			ids = append(ids, process.PID)
+			_ = syscall.Kill(process.PID, syscall.SIGKILL)
 		}
 		if err := retry.Sleep(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("kill the browser's processes %v: %w", left, err)
+			return fmt.Errorf("kill the browser's processes %v: %w", ids, err)
 		}
 	}
 }
 
-// machine is the /proc of this machine.
-var machine = host.NewProc(os.DirFS("/proc"))
-
 // treeMembers returns the running processes of the group and those with the
 // profile directory in their command line.
-func treeMembers(group int, profileDir string) ([]int, error) {
-	all, err := machine.Processes()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(process int) bool {
-		stat, ok := machine.Stat(process)
-		if !ok || process == os.Getpid() || stat.State == 'Z' || stat.State == 'X' {
+func treeMembers(group int, profileDir string) ([]procfs.Proc, error) {
+	all, err := host.Processes("/proc")
+	return slices.DeleteFunc(all, func(process procfs.Proc) bool {
+		stat, err := process.Stat()
+		if err != nil || process.PID == os.Getpid() || stat.State == "Z" || stat.State == "X" {
 			return true
 		}
-		return (group == 0 || stat.Group != group) && !slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
+		arguments, _ := process.CmdLine() // none: the process has ended
+		return (group == 0 || stat.PGRP != group) && !slices.ContainsFunc(arguments, func(argument string) bool {
 			// An option may be the directory or a path in it, for example --user-data-dir or the crash handler's --database.
 			option, value, _ := strings.Cut(argument, "=")
 			return strings.HasPrefix(option, "--") && (value == profileDir || strings.HasPrefix(value, profileDir+"/"))
 		})
-	}), nil
+	}), err
 }
 
 // treeMemory returns the memory of the processes of the group, of those that use the
@@ -76,11 +75,13 @@ func treeMembers(group int, profileDir string) ([]int, error) {
 // Memory that several of them share counts for each.
 func treeMemory(group int, profileDir string) (total int64) {
 	members, err := treeMembers(group, profileDir)
-	if err != nil {
+	own, ownErr := procfs.Self()
+	if err != nil || ownErr != nil {
 		return 0
 	}
-	for _, process := range append(members, os.Getpid()) {
-		total += machine.UnsharedMemory(process)
+	for _, process := range append(members, own) {
+		status, _ := process.NewStatus() // none: the process has ended
+		total += int64(status.RssAnon + status.RssShmem)
 	}
 	return total
 }

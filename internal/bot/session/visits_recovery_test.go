@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -277,14 +276,14 @@ func (h *harness) kill(kind string) {
 	if runtime.GOOS != "linux" {
 		h.Skip("finding the browser's processes needs /proc")
 	}
-	proc := host.NewProc(os.DirFS("/proc"))
-	pids, err := proc.Processes()
+	processes, err := host.Processes("/proc")
 	if err != nil {
 		h.Fatal(err)
 	}
 	commands := map[int]string{}
-	for _, pid := range pids {
-		commands[pid] = strings.Join(proc.CommandLine(pid), " ")
+	for _, process := range processes {
+		arguments, _ := process.CmdLine()
+		commands[process.PID] = strings.Join(arguments, " ")
 	}
 	own := 0
 	for pid, command := range commands {

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +54,7 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 		return name.fail(startAdvice(executable), "%s does not start: %v", description, err)
 	}
 	canRecord, err := supportsRecording(ctx, running)
-	sandboxed, where := sandbox(host.NewProc(os.DirFS("/proc")), running.PID())
+	sandboxed, where := sandbox("/proc", running.PID())
 	if err := errors.Join(err, running.Close()); err != nil {
 		return name.fail(startAdvice(executable), "%s starts but does not work: %v", description, err)
 	}
@@ -121,20 +120,20 @@ func namespaceAdvice(root fs.FS) string {
 }
 
 // sandbox reports whether a running browser's pages are sandboxed, and the reason
-// for the answer.
-func sandbox(machine host.Proc, browserProcess int) (on bool, reason string) {
-	text := strings.Join(machine.CommandLine(browserProcess), " ")
-	switch {
-	case text == "":
+// for the answer. folder is /proc, except in tests.
+func sandbox(folder string, browserProcess int) (on bool, reason string) {
+	lines, renderers := renderersOf(folder, browserProcess)
+	switch own := lines[browserProcess]; {
+	case own == "":
 		return false, "the process cannot be inspected on this system"
-	case strings.Contains(text, "--no-sandbox") && os.Geteuid() == 0:
+	case strings.Contains(own, "--no-sandbox") && os.Geteuid() == 0:
 		return false, "this process runs as root, where Chromium has none"
-	case strings.Contains(text, "--no-sandbox"):
+	case strings.Contains(own, "--no-sandbox"):
 		return false, "it was started without it"
 	}
-	renderers := renderersOf(machine, browserProcess)
 	for _, process := range renderers {
-		if machine.Status(process)["Seccomp"] != "2" {
+		status, _ := os.ReadFile(filepath.Join(folder, strconv.Itoa(process), "status")) // procfs does not read this field
+		if !strings.Contains(string(status), "\nSeccomp:\t2\n") {
 			return false, "a page's process has no system call filter"
 		}
 	}
@@ -144,27 +143,31 @@ func sandbox(machine host.Proc, browserProcess int) (on bool, reason string) {
 	return true, "seccomp"
 }
 
-// renderersOf returns the processes of a browser that run pages.
-func renderersOf(machine host.Proc, browserProcess int) []int {
-	all, _ := machine.Processes() // none: there is no /proc
-	return slices.DeleteFunc(all, func(process int) bool {
-		renders := slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
-			return argument == "--type=renderer" || strings.Contains(argument, " --type=renderer ")
-		})
-		return !renders || !isDescendant(machine, process, browserProcess)
-	})
-}
-
-// isDescendant reports whether a process is a descendant of another.
-func isDescendant(machine host.Proc, process, ancestor int) bool {
-	const maxGenerations = 20
-	for range maxGenerations {
-		process, _ = strconv.Atoi(machine.Status(process)["PPid"]) // 0: there is none
-		if process == ancestor || process == 0 {
-			break
+// renderersOf returns the command lines of all processes, each argument with a space behind it, and the processes of a
+// browser that run pages.
+func renderersOf(folder string, browserProcess int) (lines map[int]string, renderers []int) {
+	all, _ := host.Processes(folder) // none: there is no /proc
+	lines = make(map[int]string)
+	parents := make(map[int]int)
+	for _, process := range all {
+		stat, _ := process.Stat()
+		arguments, _ := process.CmdLine()
+		parents[process.PID] = stat.PPID
+		for _, argument := range arguments {
+			lines[process.PID] += argument + " "
 		}
 	}
-	return process == ancestor
+	for id, line := range lines {
+		const maxGenerations = 20
+		ancestor := id
+		for range maxGenerations {
+			if ancestor = parents[ancestor]; ancestor == browserProcess && strings.Contains(line, "--type=renderer ") {
+				renderers = append(renderers, id)
+				break
+			}
+		}
+	}
+	return lines, renderers
 }
 
 // sample is one second of a bot's recording: H.264 and Opus in a fragmented MP4.

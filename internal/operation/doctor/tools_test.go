@@ -3,11 +3,11 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"standin/internal/bot/browser"
-	"standin/internal/operation/host"
 )
 
 func TestBrowserThatIsMissing(t *testing.T) {
@@ -28,27 +28,37 @@ func TestBrowserThatDoesNotStart(t *testing.T) { // not parallel: it changes the
 // TestSandboxByProcesses checks that the sandbox is detected from the processes.
 func TestSandboxByProcesses(t *testing.T) {
 	t.Parallel()
-	process := func(parent, arguments, seccomp string) (text, status *fstest.MapFile) {
-		return &fstest.MapFile{Data: []byte(arguments)},
-			&fstest.MapFile{Data: []byte("Name:\tchromium\nPPid:\t" + parent + "\nSeccomp:\t" + seccomp + "\n")}
-	}
-	machine := func(browserLine, rendererParent, seccomp string) host.Proc {
-		files := fstest.MapFS{}
-		files["10/cmdline"], files["10/status"] = process("1", browserLine, "0")
-		files["11/cmdline"], files["11/status"] = process("10", "chromium\x00--type=zygote\x00", "0")
-		files["12/cmdline"], files["12/status"] = process(rendererParent, "chromium --type=renderer --lang=en\x00", seccomp)
-		files["20/cmdline"], files["20/status"] = process("1", "chromium\x00--type=renderer\x00", "0") // another browser's
-		return host.NewProc(files)
+	machine := func(browserLine, rendererParent, seccomp string) string {
+		folder := t.TempDir()
+		process := func(id, parent, arguments, seccomp string) {
+			files := map[string]string{
+				"cmdline": arguments, "status": "Name:\tchromium\nPPid:\t" + parent + "\nSeccomp:\t" + seccomp + "\n",
+				"stat": id + " (chromium) S " + parent + strings.Repeat(" 0", 48),
+			}
+			if err := os.Mkdir(filepath.Join(folder, id), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(folder, id, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		process("10", "1", browserLine, "0")
+		process("11", "10", "chromium\x00--type=zygote\x00", "0")
+		process("12", rendererParent, "chromium --type=renderer --lang=en\x00", seccomp)
+		process("20", "1", "chromium\x00--type=renderer\x00", "0") // another browser's
+		return folder
 	}
 	for name, test := range map[string]struct {
-		proc host.Proc
+		proc string
 		on   bool
 	}{
 		"locked in":         {machine("chromium\x00--headless\x00", "11", "2"), true},
 		"started without":   {machine("chromium\x00--no-sandbox\x00", "11", "2"), false},
 		"not filtered":      {machine("chromium\x00", "11", "0"), false},
 		"of another":        {machine("chromium\x00", "20", "2"), false},
-		"no such processes": {host.NewProc(fstest.MapFS{}), false},
+		"no such processes": {t.TempDir(), false},
 	} {
 		if on, where := sandbox(test.proc, 10); on != test.on || where == "" {
 			t.Errorf("%s: sandboxed is %t: %s", name, on, where)
@@ -71,7 +81,7 @@ func TestSandboxOfARealBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer page.Close()
-	if len(renderersOf(host.NewProc(os.DirFS("/proc")), running.PID())) == 0 {
+	if _, renderers := renderersOf("/proc", running.PID()); len(renderers) == 0 {
 		t.Error("no renderer is found among the browser's descendants")
 	}
 }

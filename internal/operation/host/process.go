@@ -5,9 +5,9 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // ProcessWindow is the interval over which a bot averages its processor time: long
@@ -28,8 +28,8 @@ type ProcessUsage struct {
 // gopsutil does not report the processor time of ended children and reads more
 // files per process.
 type ProcessMeter struct {
-	proc Proc
-	root int
+	folder string // /proc, except in tests
+	root   int
 
 	used time.Duration // total at the last reading
 	at   time.Time     // of the last reading; zero before the first
@@ -38,7 +38,7 @@ type ProcessMeter struct {
 // NewProcessMeter returns a meter for a process and its descendants. Descendants that were
 // adopted by another process, like Chromium's crash handler, are not counted.
 func NewProcessMeter(root int) *ProcessMeter {
-	return &ProcessMeter{proc: NewProc(os.DirFS("/proc")), root: root}
+	return &ProcessMeter{folder: "/proc", root: root}
 }
 
 // Watch calls report with the usage of each window until ctx ends.
@@ -61,11 +61,11 @@ func (m *ProcessMeter) Watch(ctx context.Context, window time.Duration, report f
 // Read returns the usage since the previous reading. It returns false for the first
 // reading and if the processes cannot be read.
 func (m *ProcessMeter) Read() (ProcessUsage, bool) {
-	ids, _ := m.proc.Processes() // none: there is no /proc
-	all := make(map[int]ProcessStat)
-	for _, id := range ids {
-		if stat, ok := m.proc.Stat(id); ok {
-			all[id] = stat
+	processes, _ := Processes(m.folder) // none: there is no /proc
+	all := make(map[int]procfs.ProcStat)
+	for _, process := range processes {
+		if stat, err := process.Stat(); err == nil {
+			all[process.PID] = stat
 		}
 	}
 	tree := treeOf(m.root, all)
@@ -74,15 +74,20 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 	}
 	now, before, since := time.Now(), m.used, m.at
 	m.used, m.at = 0, now
+	// When a parent waits for a child, the child's times are added to those of the
+	// parent's children. So the sum over a tree counts each process exactly once.
 	for _, pid := range tree {
-		m.used += all[pid].Used
+		stat := all[pid]
+		m.used += time.Duration(int(stat.UTime+stat.STime)+stat.CUTime+stat.CSTime) * time.Second / ticksPerSecond
 	}
 	if since.IsZero() || !now.After(since) {
 		return ProcessUsage{}, false
 	}
 	var usage ProcessUsage
-	for _, pid := range tree { // only now: the kernel takes milliseconds for each
-		usage.Memory += processMemory(m.proc, pid)
+	for _, process := range processes { // only now: the kernel takes milliseconds for each
+		if slices.Contains(tree, process.PID) {
+			usage.Memory += processMemory(process)
+		}
 	}
 	// The total can decrease: the times of a killed browser's descendants are lost
 	// because no process of the tree waits for them.
@@ -92,14 +97,14 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 }
 
 // treeOf returns the IDs of a process and its descendants.
-func treeOf(root int, all map[int]ProcessStat) []int {
+func treeOf(root int, all map[int]procfs.ProcStat) []int {
 	if _, ok := all[root]; !ok {
 		return nil
 	}
 	children := make(map[int][]int)
 	for pid, p := range all {
 		if pid != root {
-			children[p.Parent] = append(children[p.Parent], pid)
+			children[p.PPID] = append(children[p.PPID], pid)
 		}
 	}
 	tree := []int{root}
@@ -111,22 +116,19 @@ func treeOf(root int, all map[int]ProcessStat) []int {
 
 // processMemory returns the proportional set size of a process, or its unshared memory if
 // the proportional set size cannot be read, for example of a non-dumpable process.
-func processMemory(proc Proc, pid int) int64 {
-	for text := range strings.Lines(string(proc.read(pid, "smaps_rollup"))) {
-		if value, found := strings.CutPrefix(text, "Pss:"); found {
-			if size, ok := kilobytes(value); ok {
-				return size
-			}
-		}
+func processMemory(process procfs.Proc) int64 {
+	if rollup, err := process.ProcSMapsRollup(); err == nil {
+		return int64(rollup.Pss)
 	}
-	fields := strings.Fields(string(proc.read(pid, "statm"))) // in pages: size, resident, shared, …
-	if len(fields) < 3 {
-		return 0 // the process has ended
+	pages, _ := process.Statm() // none: the process has ended
+	return (int64(pages.Resident) - int64(pages.Shared)) * int64(os.Getpagesize())
+}
+
+// Processes returns the visible processes of a folder like /proc (proc(5)).
+func Processes(folder string) (procfs.Procs, error) {
+	files, err := procfs.NewFS(folder)
+	if err != nil {
+		return nil, err
 	}
-	resident, residentErr := strconv.ParseInt(fields[1], 10, 64)
-	shared, sharedErr := strconv.ParseInt(fields[2], 10, 64)
-	if residentErr != nil || sharedErr != nil {
-		return 0
-	}
-	return max(0, resident-shared) * int64(os.Getpagesize())
+	return files.AllProcs()
 }

@@ -2,12 +2,13 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"testing"
-	"testing/fstest"
 	"time"
 )
 
@@ -155,37 +156,52 @@ func TestWatch(t *testing.T) {
 func TestReadProcFiles(t *testing.T) {
 	t.Parallel()
 	const rollup = "5581-7ffd ---p 00000000 00:00 0    [rollup]\nRss:    4096 kB\nPss:    1024 kB\nPss_Anon:   512 kB\n"
-	proc := fstest.MapFS{
-		"10/stat":         {Data: []byte("10 (standin) S 1 10 10 0 -1 4194304 1 2 3 4 100 50 20 10 20 0 8 0 1 2 3")},
-		"10/smaps_rollup": {Data: []byte(rollup)},
-		"11/stat":         {Data: []byte("11 (a) name (b) 9) R 10 11 10 0 -1 4194304 1 2 3 4 300 0 0 0 20 0 8 0 1 2 3")},
-		"11/statm":        {Data: []byte("5000 300 100 1 0 900 0")}, // smaps_rollup cannot be read
-		"12/stat":         {Data: []byte("12 (renderer) S 11 11 10 0 -1 4194304 1 2 3 4 0 20 0 0 20 0 8 0 1 2 3")},
-		"12/smaps_rollup": {Data: []byte(rollup)},
-		"13/stat":         {Data: []byte("13 (stranger) S 1 13 13 0 -1 4194304 1 2 3 4 9000 0 0 0 20 0 8 0 1 2 3")},
-		"14/stat":         {Data: []byte("14 (broken) S")},
-		"uptime":          {Data: []byte("1 2\n")},
+	proc := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(proc, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	meter := &ProcessMeter{proc: NewProc(proc), root: 10}
+	const rest = " 20 0 8 0 1 2 3 4 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+	for name, text := range map[string]string{
+		"10/stat":         "10 (standin) S 1 10 10 0 -1 4194304 1 2 3 4 100 50 20 10" + rest,
+		"10/smaps_rollup": rollup,
+		"11/stat":         "11 (a) name (b) 9) R 10 11 10 0 -1 4194304 1 2 3 4 300 0 0 0" + rest,
+		"11/statm":        "5000 300 100 1 0 900 0", // smaps_rollup cannot be read
+		"12/stat":         "12 (renderer) S 11 11 10 0 -1 4194304 1 2 3 4 0 20 0 0" + rest,
+		"12/smaps_rollup": rollup,
+		"13/stat":         "13 (stranger) S 1 13 13 0 -1 4194304 1 2 3 4 9000 0 0 0" + rest,
+		"14/stat":         "14 (broken) S",
+		"uptime":          "1 2\n",
+	} {
+		write(name, text)
+	}
+	meter := &ProcessMeter{folder: proc, root: 10}
 	meter.Read()
 	if want := 5 * time.Second; meter.used != want {
 		t.Errorf("used %s, want %s", meter.used, want)
 	}
-	proc["12/stat"] = &fstest.MapFile{Data: []byte("12 (renderer) Z 11 11 10 0 -1 4194304 1 2 3 4 0 220 0 0 20 0 8 0 1 2 3")}
+	write("12/stat", "12 (renderer) Z 11 11 10 0 -1 4194304 1 2 3 4 0 220 0 0"+rest)
 	usage, ok := meter.Read()
 	if want := int64(2<<20 + 200*os.Getpagesize()); !ok || usage.Memory != want || meter.used != 7*time.Second || usage.Cores <= 0 {
 		t.Errorf("usage %+v, used %s; want %d bytes", usage, meter.used, want)
 	}
-	delete(proc, "11/stat") // killed, so its child has another parent
-	proc["12/stat"] = &fstest.MapFile{Data: []byte("12 (renderer) S 1 11 10 0 -1 4194304 1 2 3 4 0 220 0 0 20 0 8 0 1 2 3")}
+	// One is killed, so its child has another parent.
+	write("12/stat", "12 (renderer) S 1 11 10 0 -1 4194304 1 2 3 4 0 220 0 0"+rest)
+	if err := os.RemoveAll(filepath.Join(proc, "11")); err != nil {
+		t.Fatal(err)
+	}
 	if usage, ok := meter.Read(); !ok || usage.Cores != 0 || usage.Memory != 1<<20 {
 		t.Errorf("after a process was killed: %+v, %v", usage, ok)
 	}
-	delete(proc, "10/stat")
+	if err := os.RemoveAll(filepath.Join(proc, "10")); err != nil {
+		t.Fatal(err)
+	}
 	if usage, ok := meter.Read(); ok {
 		t.Errorf("usage of a missing process: %+v", usage)
 	}
-	if usage, ok := (&ProcessMeter{proc: NewProc(fstest.MapFS{}), root: 1}).Read(); ok {
+	if usage, ok := (&ProcessMeter{folder: t.TempDir(), root: 1}).Read(); ok {
 		t.Errorf("without /proc: %+v", usage)
 	}
 }
