@@ -1,6 +1,9 @@
 package recording
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // NotFoundError reports a missing object.
 type NotFoundError struct {
@@ -8,6 +11,9 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string { return e.What + " is not in storage" }
+
+// IsNotFound reports whether an error says that a recording, or a file of it, does not exist.
+func IsNotFound(err error) bool { return errors.As(err, new(*NotFoundError)) }
 
 // NameError reports an invalid name of an upload or a media file.
 type NameError struct {

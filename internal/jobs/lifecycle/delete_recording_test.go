@@ -44,7 +44,7 @@ func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 		return err != nil
 	}
 	_, manifestErr := h.Storage.Manifest(t.Context(), id)
-	content, _, _, mediaErr := h.Storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
+	content, _, mediaErr := h.Storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
 	if mediaErr == nil {
 		if err := content.Close(); err != nil {
 			t.Error(err)

@@ -217,6 +217,11 @@ func readPage[T any](page Page, list byte, read func(after position, limit int) 
 	return entries, next, nil
 }
 
+// Cut returns the first entries of a list that was read with one more than limit, and whether there are more.
+func Cut[T any](entries []T, limit int) (first []T, more bool) {
+	return entries[:min(len(entries), limit)], len(entries) > limit
+}
+
 // PageOf returns a page of a short list that is read as a whole, and the cursor of the next one.
 // The list is ordered by what at returns of its entries: a number, such as the time in
 // milliseconds, and an ID for entries with the same number.
@@ -232,7 +237,8 @@ func PageOf[T any](page Page, list byte, entries []T, at func(T) (number int64, 
 			}
 		}
 		slices.SortFunc(rest, func(a, b T) int { return place(a).compare(place(b)) })
-		return rest[:min(limit, len(rest))], len(rest) > limit, nil
+		rest, more = Cut(rest, limit)
+		return rest, more, nil
 	}, place)
 }
 

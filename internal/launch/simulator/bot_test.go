@@ -193,7 +193,7 @@ func TestTexts(t *testing.T) {
 	if names, want := mediaNames(e.manifest(t, j.ID)), "recording.mp4 chat.json captions.json captions.vtt"; names != want {
 		t.Fatalf("files %s, want %s", names, want)
 	}
-	content, _, _, err := e.storage.OpenMedia(t.Context(), j.ID, "captions.json")
+	content, _, err := e.storage.OpenMedia(t.Context(), j.ID, "captions.json")
 	if err != nil {
 		t.Fatal(err)
 	}

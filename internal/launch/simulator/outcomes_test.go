@@ -301,7 +301,7 @@ func (r row) compareManifest(t *testing.T, e *testEnv, checker *apicheck.Checker
 // checkMedia reads a media file and compares it with its description.
 func checkMedia(t *testing.T, e *testEnv, id uuid.UUID, media recording.Media) {
 	t.Helper()
-	content, _, _, err := e.storage.OpenMedia(t.Context(), id, media.Name)
+	content, _, err := e.storage.OpenMedia(t.Context(), id, media.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

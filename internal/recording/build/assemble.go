@@ -311,7 +311,7 @@ func (f *Finisher) fetchAll(
 func repeat(ctx context.Context, read func() error) error {
 	for try := 1; ; try++ {
 		err := read()
-		if err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, new(*recording.NotFoundError)) {
+		if err == nil || try == fetchTries || ctx.Err() != nil || recording.IsNotFound(err) {
 			return err
 		}
 		if err := retry.Sleep(ctx, time.Duration(try)*fetchDelay); err != nil {

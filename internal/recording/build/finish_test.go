@@ -100,14 +100,14 @@ func (h finisherHarness) check(t *testing.T, manifest recording.Manifest) {
 		t.Errorf("stored manifest is\n%s\nnot\n%s", got, want)
 	}
 	for _, media := range manifest.Media {
-		content, size, _, err := h.recordings.OpenMedia(t.Context(), h.id, media.Name)
+		content, _, err := h.recordings.OpenMedia(t.Context(), h.id, media.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), media.Name)
 		text, err := io.ReadAll(content)
-		if err := errors.Join(err, content.Close(), os.WriteFile(path, text, 0o600)); err != nil || size != media.Bytes {
-			t.Fatalf("read %d bytes of %s: %v", size, media.Name, err)
+		if err := errors.Join(err, content.Close(), os.WriteFile(path, text, 0o600)); err != nil || int64(len(text)) != media.Bytes {
+			t.Fatalf("read %d bytes of %s: %v", len(text), media.Name, err)
 		}
 		checkFile(t, path, media.File)
 	}

@@ -87,7 +87,7 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 		text, err = io.ReadAll(io.LimitReader(reader, MaxReportBytes))
 		return err
 	})
-	if errors.As(err, new(*recording.NotFoundError)) {
+	if recording.IsNotFound(err) {
 		return empty, nil
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, atte
 		}
 		length, sum, err := f.Storage.StatUpload(ctx, jobID, attempt.Attempt, file.Name)
 		switch {
-		case errors.As(err, new(*recording.NotFoundError)):
+		case recording.IsNotFound(err):
 			return mismatch("not uploaded")
 		case errors.As(err, new(*recording.NameError)):
 			return mismatch("no media name")

@@ -32,7 +32,7 @@ const (
 // returns the errors of package recording.
 type Recordings interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
-	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, modified time.Time, err error)
 }
 
 // Verifier compares recordings with their manifests. It does not change storage or
@@ -69,7 +69,7 @@ func (v VerifyReport) OK() bool {
 func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, error) {
 	report := VerifyReport{JobID: jobID.String(), Problems: []string{}, Files: []FileReport{}}
 	text, err := v.Recordings.Manifest(ctx, jobID)
-	if errors.As(err, new(*recording.NotFoundError)) {
+	if recording.IsNotFound(err) {
 		report.Problems = append(report.Problems, "the manifest is missing")
 		return report, nil
 	}
@@ -118,9 +118,9 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported rec
 	addProblem := func(format string, arguments ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
 	}
-	content, _, _, err := v.Recordings.OpenMedia(ctx, jobID, reported.Name)
+	content, _, err := v.Recordings.OpenMedia(ctx, jobID, reported.Name)
 	switch {
-	case errors.As(err, new(*recording.NotFoundError)):
+	case recording.IsNotFound(err):
 		addProblem("the file is missing")
 		return found, nil
 	case errors.As(err, new(*recording.NameError)):
@@ -225,7 +225,7 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 			http.NotFound(w, r)
 			return
 		}
-		content, _, modified, err := v.Recordings.OpenMedia(r.Context(), jobID, name)
+		content, modified, err := v.Recordings.OpenMedia(r.Context(), jobID, name)
 		if err != nil {
 			select {
 			case failure <- err:

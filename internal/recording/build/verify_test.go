@@ -34,7 +34,7 @@ func finishRecording(t *testing.T, recordings *storage.Recordings, source source
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, _, _, err := recordings.OpenMedia(t.Context(), finisher.id, manifest.Media[0].Name)
+	content, _, err := recordings.OpenMedia(t.Context(), finisher.id, manifest.Media[0].Name)
 	if err != nil {
 		t.Fatal(err)
 	}

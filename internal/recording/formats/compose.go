@@ -3,7 +3,6 @@ package formats
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -110,7 +109,7 @@ func (c *Composer) run(ctx context.Context, t job.RecordingTask) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.As(err, new(*recording.NotFoundError)) {
+	if recording.IsNotFound(err) {
 		result, err = nil, nil // deleted, or stored elsewhere
 	}
 	if err != nil && !build.RejectedInput(err) && t.Failures < maxFailures {
@@ -185,7 +184,7 @@ func (c *Composer) compose(ctx context.Context, jobID uuid.UUID) (*job.VideoResu
 }
 
 func fetch(ctx context.Context, from Storage, jobID uuid.UUID, name, path string) error {
-	content, _, _, err := from.OpenMedia(ctx, jobID, name)
+	content, _, err := from.OpenMedia(ctx, jobID, name)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", name, err)
 	}

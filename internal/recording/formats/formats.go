@@ -32,7 +32,7 @@ const concurrency, maxWaiting = 2, 3
 type Storage interface {
 	StoredManifest(ctx context.Context, jobID uuid.UUID) (recording.Manifest, bool, error)
 	HasMedia(ctx context.Context, jobID uuid.UUID, name string) (bool, error)
-	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, modified time.Time, err error)
 	PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) error
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }

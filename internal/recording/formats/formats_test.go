@@ -128,10 +128,10 @@ type slowStorage struct {
 	ready   chan struct{}
 }
 
-func (s slowStorage) OpenMedia(_ context.Context, jobID uuid.UUID, _ string) (io.ReadSeekCloser, int64, time.Time, error) {
+func (s slowStorage) OpenMedia(_ context.Context, jobID uuid.UUID, _ string) (io.ReadSeekCloser, time.Time, error) {
 	s.reading <- jobID
 	<-s.ready
-	return nil, 0, time.Time{}, errors.New("it was slow")
+	return nil, time.Time{}, errors.New("it was slow")
 }
 
 // TestTurns asks for many files of one consumer, of which one is made and three wait, and

@@ -152,7 +152,7 @@ func TestStoreUnavailable(t *testing.T) {
 				return err
 			},
 			"media": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
-				_, _, _, err := storage.OpenMedia(ctx, jobID, "x")
+				_, _, err := storage.OpenMedia(ctx, jobID, "x")
 				return err
 			},
 			"delete": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {

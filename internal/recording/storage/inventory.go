@@ -167,7 +167,7 @@ func (r *Recordings) MissingFiles(ctx context.Context, jobID uuid.UUID) (problem
 func (r *Recordings) readManifest(ctx context.Context,
 	jobID uuid.UUID) (text []byte, manifest recording.Manifest, problem string, err error) {
 	text, err = r.Manifest(ctx, jobID)
-	if errors.As(err, new(*recording.NotFoundError)) {
+	if recording.IsNotFound(err) {
 		return nil, manifest, "the manifest is missing", nil
 	}
 	if err != nil {
@@ -205,7 +205,7 @@ func (r *Recordings) CopyRecording(ctx context.Context, target, earlier *Recordi
 			continue
 		}
 		err := r.copyMedia(ctx, target, jobID, file.File)
-		if errors.As(err, new(*recording.NotFoundError)) || errors.As(err, new(*recording.NameError)) ||
+		if recording.IsNotFound(err) || errors.As(err, new(*recording.NameError)) ||
 			errors.As(err, new(*recording.ChecksumError)) {
 			problems = append(problems, fmt.Sprintf("%s: %v", file.Name, err))
 		} else if err != nil {
@@ -238,7 +238,7 @@ func (r *Recordings) linkMedia(target *Recordings, jobID uuid.UUID, file recordi
 }
 
 func (r *Recordings) copyMedia(ctx context.Context, target *Recordings, jobID uuid.UUID, file recording.File) error {
-	content, _, _, err := r.OpenMedia(ctx, jobID, file.Name)
+	content, _, err := r.OpenMedia(ctx, jobID, file.Name)
 	if err != nil {
 		return err
 	}

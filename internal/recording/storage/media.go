@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -88,17 +87,16 @@ func (r *Recordings) PutMedia(ctx context.Context, jobID uuid.UUID, name string,
 // OpenMedia opens a media file for http.ServeContent: a seek makes no request
 // until the next read. ctx must outlive the reader. If the file does not exist,
 // the error is a recording.NotFoundError.
-func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID,
-	name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
+func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, modified time.Time, err error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
-		return nil, 0, modified, err
+		return nil, modified, err
 	}
 	reader, err := r.open(ctx, key, name)
 	if err != nil {
-		return nil, 0, modified, err
+		return nil, modified, err
 	}
-	return reader, reader.Size(), reader.ModTime(), nil
+	return reader, reader.ModTime(), nil
 }
 
 // HasMedia reports whether a media file exists.
@@ -162,7 +160,7 @@ func (r *Recordings) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, err
 // StoredManifest returns a job's decoded manifest, or false if there is none.
 func (r *Recordings) StoredManifest(ctx context.Context, jobID uuid.UUID) (manifest recording.Manifest, found bool, err error) {
 	text, err := r.Manifest(ctx, jobID)
-	if errors.As(err, new(*recording.NotFoundError)) {
+	if recording.IsNotFound(err) {
 		return manifest, false, nil
 	}
 	if err != nil {

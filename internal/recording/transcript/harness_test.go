@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -89,19 +88,15 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 // document returns the stored transcript; false without one.
 func (h *harness) document(t *testing.T, id uuid.UUID) (Document, bool) {
 	t.Helper()
-	content, size, _, err := h.Storage.OpenMedia(t.Context(), id, FileName)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+	content, _, err := h.Storage.OpenMedia(t.Context(), id, FileName)
+	if recording.IsNotFound(err) {
 		return Document{}, false
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer content.Close()
-	text := make([]byte, size)
-	if _, err := content.Read(text); err != nil {
-		t.Fatal(err)
-	}
-	d, err := Read(bytes.NewReader(text))
+	d, err := Read(content)
 	if err != nil {
 		t.Fatal(err)
 	}

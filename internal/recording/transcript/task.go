@@ -31,7 +31,7 @@ func (h *task) work(ctx context.Context) error {
 		return err
 	}
 	manifest, err := h.manifest(ctx)
-	if errors.As(err, new(*recording.NotFoundError)) {
+	if recording.IsNotFound(err) {
 		return h.end(ctx, nil) // deleted, or stored elsewhere
 	}
 	if err != nil {

@@ -106,7 +106,7 @@ func unreadable(err error) error {
 
 // fetch copies the file to this machine.
 func (f *audioFile) fetch(ctx context.Context) error {
-	content, _, _, err := f.Storage.OpenMedia(ctx, f.state.JobID, f.file.Name)
+	content, _, err := f.Storage.OpenMedia(ctx, f.state.JobID, f.file.Name)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ type Jobs interface {
 // Storage stores recordings. It is implemented by storage.Recordings.
 type Storage interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
-	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, modified time.Time, err error)
 	Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.Attachment) (revision int, err error)
 }
 

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"standin/internal/account"
-	"standin/internal/jobs/job"
 )
 
 // accountView is the data of the page about the signed-in user.
@@ -22,8 +21,7 @@ func (d *Dashboard) showAccount(req *pageRequest, status int, problem string) er
 
 func (d *Dashboard) changePassword(req *pageRequest) error {
 	err := d.Users.ChangePassword(req.Context(), req.Session, req.PostForm.Get("old"), req.PostForm.Get("password"))
-	if job.ErrorIs(err, job.InvalidInput) {
-		status, problem := req.describe(err)
+	if status, problem, ok := req.correct(err); ok {
 		return d.showAccount(req, status, problem)
 	}
 	return req.redirectAfter(err, "/account?note=password")

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"path"
 	"sync"
+	"time"
 
 	"standin/internal/base/brand"
 )
@@ -45,10 +47,6 @@ func (d *Dashboard) serveAsset(req *pageRequest) error {
 	if req.URL.Query().Get("v") == found.version {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if req.Request.Header.Get("If-None-Match") == `"`+found.version+`"` {
-		req.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	_, _ = req.Write(found.content) // the client may be gone
+	http.ServeContent(req, req.Request, "", time.Time{}, bytes.NewReader(found.content))
 	return nil
 }

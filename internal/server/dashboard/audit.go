@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/jobs/lifecycle"
 )
 
 // unaudited are the forms that change nothing for the team, by their pattern, with the reason.
@@ -103,9 +104,9 @@ func (d *Dashboard) auditPage(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	view := auditView{Entries: entries}
-	if len(entries) > shown {
-		view.Entries = entries[:shown]
+	var view auditView
+	var more bool
+	if view.Entries, more = lifecycle.Cut(entries, shown); more {
 		view.More = "/team/audit?before=" + entries[shown-1].ID.String()
 	}
 	return req.show("audit", "Audit log", view)

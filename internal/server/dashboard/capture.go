@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 )
 
 // capture sends a capture of a page. Users get those of their own jobs. Operators,
@@ -30,7 +31,7 @@ func (d *Dashboard) capture(req *pageRequest) error {
 		return missing
 	}
 	content, size, err := d.Recordings.OpenCapture(req.Context(), id, attempt, req.PathValue("name"))
-	if isMissing(err) {
+	if recording.IsNotFound(err) {
 		return missing
 	}
 	if err != nil {
@@ -56,9 +57,5 @@ func (d *Dashboard) screenshot(req *pageRequest, found job.Job, as account.Calle
 	if newest.TakenAt.IsZero() {
 		return notFound("There is no picture of the page.")
 	}
-	header := req.Header()
-	header.Set("Content-Type", "image/jpeg")
-	header.Set("Content-Length", strconv.Itoa(len(newest.Image)))
-	_, _ = req.Write(newest.Image) // the client may be gone
-	return nil
+	return req.write("image/jpeg", newest.Image)
 }

@@ -8,6 +8,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 )
 
 // control runs the action of a button on a job's page.
@@ -43,7 +44,7 @@ func (d *Dashboard) redeliver(req *pageRequest, found job.Job, as account.Caller
 // manifest serves the manifest of a recording as a download.
 func (d *Dashboard) manifest(req *pageRequest, found job.Job, _ account.Caller) error {
 	text, err := d.Recordings.Manifest(req.Context(), found.ID)
-	if isMissing(err) {
+	if recording.IsNotFound(err) {
 		return errNoRecording
 	}
 	if err != nil {
@@ -54,9 +55,13 @@ func (d *Dashboard) manifest(req *pageRequest, found job.Job, _ account.Caller) 
 
 // download responds with a file to keep.
 func (req *pageRequest) download(contentType, name string, content []byte) error {
-	header := req.Header()
-	header.Set("Content-Type", contentType)
-	header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	req.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	return req.write(contentType, content)
+}
+
+// write responds with content.
+func (req *pageRequest) write(contentType string, content []byte) error {
+	req.Header().Set("Content-Type", contentType)
 	_, _ = req.Write(content) // the client may be gone
 	return nil
 }
@@ -75,8 +80,8 @@ func (d *Dashboard) media(req *pageRequest, found job.Job, _ account.Caller) err
 		if file.Name != req.PathValue("name") {
 			continue
 		}
-		content, _, modified, err := d.Recordings.OpenMedia(req.Context(), found.ID, file.Name)
-		if isMissing(err) {
+		content, modified, err := d.Recordings.OpenMedia(req.Context(), found.ID, file.Name)
+		if recording.IsNotFound(err) {
 			return missing
 		}
 		if err != nil {

@@ -100,7 +100,7 @@ func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, 
 // deliveryPage shows the request and the attempts of a delivery.
 func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
 	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
-	called, err := names(req, []webhook.DeliveryRecord{found.DeliveryRecord}, jobOfDelivery)
+	called, err := req.d.Jobs.Store.JobNames(req.Context(), []uuid.UUID{found.JobID})
 	if err != nil {
 		return err
 	}

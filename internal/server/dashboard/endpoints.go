@@ -127,9 +127,8 @@ func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as 
 	_, err := d.Jobs.ChangeEndpoint(req.Context(), as, found.ID, lifecycle.EndpointPatch{
 		Events: events, Description: &description, Enabled: &enabled,
 	})
-	if job.ErrorIs(err, job.InvalidInput) {
-		_, message := req.describe(err)
-		return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: message})
+	if status, problem, ok := req.correct(err); ok {
+		return d.showEndpoint(req, found, as, status, endpointPageView{Problem: problem})
 	}
 	return req.redirectAfter(err, endpointURL(found.ID, as.Mode, "endpoint-changed"))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/calendar/mail"
+	"standin/internal/jobs/lifecycle"
 )
 
 // maxMails is the number of messages on a page.
@@ -38,8 +39,8 @@ func (d *Dashboard) mailPage(req *pageRequest) error {
 		return err
 	}
 	shown := mailView{Worker: before != uuid.Nil || len(records) > 0}
-	if len(records) > maxMails {
-		records = records[:maxMails]
+	records, more := lifecycle.Cut(records, maxMails)
+	if more {
 		shown.Older = records[maxMails-1].ID.String()
 	}
 	tones := map[string]string{"waiting": "busy", "accepted": "good", "ignored": "still", "refused": "bad", "failed": "bad"}

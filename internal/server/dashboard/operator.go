@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/jobs/job"
+	"standin/internal/jobs/lifecycle"
 	"standin/internal/operation/host"
 )
 
@@ -94,8 +95,8 @@ func (d *Dashboard) botsPage(req *pageRequest) error {
 		return err
 	}
 	var view botsView
-	if len(bots) > maxBots {
-		bots = bots[:maxBots]
+	bots, more := lifecycle.Cut(bots, maxBots)
+	if more {
 		view.More = fmt.Sprintf("/operator/bots?skip=%d", skip+maxBots)
 	}
 	now := d.Now()
@@ -153,8 +154,8 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 	if shown.Jobs, err = d.Jobs.Store.FailedJobs(req.Context(), shown.Mode, filter, shownJobs+1); err != nil {
 		return err
 	}
-	if len(shown.Jobs) > shownJobs {
-		shown.Jobs = shown.Jobs[:shownJobs]
+	var more bool
+	if shown.Jobs, more = lifecycle.Cut(shown.Jobs, shownJobs); more {
 		last := shown.Jobs[shownJobs-1]
 		query.Set("after", fmt.Sprintf("%d.%s", last.At.UnixMilli(), last.JobID))
 		shown.Older = "/operator/failures?" + query.Encode()

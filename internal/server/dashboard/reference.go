@@ -52,7 +52,5 @@ func (req *pageRequest) writeJSON(value any) error {
 	if err != nil {
 		return fmt.Errorf("encode the response: %w", err)
 	}
-	req.Header().Set("Content-Type", "application/json")
-	_, _ = req.Write(encoded) // the client may be gone
-	return nil
+	return req.write("application/json", encoded)
 }

@@ -280,8 +280,7 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 		Consumer: cmp.Or(values.Get("team"), values.Get("consumer")),
 	}
 	user, err := d.Users.Accept(req.Context(), token, newUser)
-	if job.ErrorIs(err, job.InvalidInput) {
-		status, problem := req.describe(err)
+	if status, problem, ok := req.correct(err); ok {
 		req.Err, newUser.Password = err, ""
 		return d.showInvitation(req, status, invitationForm{Token: token, Problem: problem, NewUser: newUser})
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/jobs/job"
 )
 
 // teamView is the data of the team page.
@@ -41,8 +40,7 @@ func (d *Dashboard) invite(req *pageRequest) error {
 	email := req.PostForm.Get("email")
 	role := account.Role(cmp.Or(req.PostForm.Get("role"), string(account.Member)))
 	token, err := d.Users.InviteAs(req.Context(), req.User, email, role, req.PostForm.Get("operator") == "on")
-	if job.ErrorIs(err, job.InvalidInput) {
-		status, problem := req.describe(err)
+	if status, problem, ok := req.correct(err); ok {
 		return d.showTeam(req, status, teamView{Problem: problem, Email: email})
 	}
 	if err != nil {

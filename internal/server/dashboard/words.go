@@ -3,8 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,8 +70,8 @@ func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifes
 	if texts, err = d.Jobs.Store.Texts(ctx, j.ID); err != nil {
 		return nil, document, false, fmt.Errorf("read texts: %w", err)
 	}
-	content, _, _, err := d.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
-	if isMissing(err) {
+	content, _, err := d.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
+	if recording.IsNotFound(err) {
 		return texts, transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
 	}
 	if err != nil {
@@ -106,28 +104,16 @@ func (d *Dashboard) transcriptFile(req *pageRequest, found job.Job, as account.C
 	return req.download(kind+"; charset=utf-8", found.ID.String()[:8]+"-transcript."+suffix, content)
 }
 
-// isMissing reports whether an error says that a recording, or a file of it, does not exist.
-func isMissing(err error) bool {
-	_, missing := errors.AsType[*recording.NotFoundError](err)
-	return missing
-}
-
 // errNoRecording is the error of manifestOf for a job without a recording in this storage.
 var errNoRecording = notFound("The job has no recording.")
 
 // manifestOf reads the manifest of a job.
 func (d *Dashboard) manifestOf(ctx context.Context, j job.Job) (m recording.Manifest, err error) {
-	text, err := d.Recordings.Manifest(ctx, j.ID)
-	if isMissing(err) {
-		return m, errNoRecording
+	m, found, err := d.Recordings.StoredManifest(ctx, j.ID)
+	if err == nil && !found {
+		err = errNoRecording
 	}
-	if err != nil {
-		return m, fmt.Errorf("read a manifest: %w", err)
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return m, fmt.Errorf("read a manifest: %w", err)
-	}
-	return m, nil
+	return m, err
 }
 
 // searchView is the data of the page that searches words.

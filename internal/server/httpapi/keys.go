@@ -126,10 +126,6 @@ type auditBody struct {
 	Target string        `json:"target"`
 }
 
-func newAuditBody(e account.AuditEntry) auditBody {
-	return auditBody{e.ID, job.Timestamp(e.At), e.Actor, e.Action, e.Target}
-}
-
 func (a *API) listAuditLog(r *apiRequest, in pageQuery) error {
 	before := uuid.Nil
 	if in.Cursor != "" {
@@ -144,9 +140,11 @@ func (a *API) listAuditLog(r *apiRequest, in pageQuery) error {
 		return fmt.Errorf("list the audit log: %w", err)
 	}
 	next := ""
-	if len(entries) > limit {
-		entries = entries[:limit]
+	entries, more := lifecycle.Cut(entries, limit)
+	if more {
 		next = entries[limit-1].ID.String()
 	}
-	return respondPage(r, "entries", entries, newAuditBody, next, nil)
+	return respondPage(r, "entries", entries, func(e account.AuditEntry) auditBody {
+		return auditBody{e.ID, job.Timestamp(e.At), e.Actor, e.Action, e.Target}
+	}, next, nil)
 }

@@ -15,6 +15,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
+	"standin/internal/recording"
 	"standin/internal/recording/speech"
 )
 
@@ -146,7 +147,7 @@ func (a *API) readOutput(r *apiRequest) error {
 	} else {
 		content, size, err = a.Recordings.OpenOutput(r.Context(), bot.JobID(), command)
 	}
-	if isMissing(err) {
+	if recording.IsNotFound(err) {
 		return job.NewError(job.NotFound, "no such output")
 	}
 	if err != nil {

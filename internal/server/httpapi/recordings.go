@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -36,55 +35,39 @@ const conversionWait = 20 * time.Second
 const signedURLExpiry = 15 * time.Minute
 
 func (a *API) getManifest(r *apiRequest) error {
-	manifest, err := r.manifest()
+	j, err := r.job()
 	if err != nil {
 		return err
+	}
+	manifest, err := a.Recordings.Manifest(r.Context(), j.ID)
+	if recording.IsNotFound(err) || err == nil && j.ManifestURI == "" {
+		return errNoRecording // stored elsewhere, or deleted
+	}
+	if err != nil {
+		return fmt.Errorf("read a manifest: %w", err)
 	}
 	return r.respondContent("application/json", manifest)
 }
 
 // manifest returns the manifest of the job in the path.
-func (r *apiRequest) manifest() ([]byte, error) {
-	none := job.NewError(job.NotFound, "The job has no recording.")
+func (r *apiRequest) manifest() (m recording.Manifest, err error) {
 	j, err := r.job()
-	if err != nil {
-		return nil, err
-	}
-	if j.ManifestURI == "" {
-		return nil, none
-	}
-	manifest, err := r.api.Recordings.Manifest(r.Context(), j.ID)
-	if isMissing(err) {
-		return nil, none // stored elsewhere, or deleted
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
-	}
-	return manifest, nil
-}
-
-// isMissing reports whether an error says that a recording, or a file of it, does not exist.
-func isMissing(err error) bool {
-	_, missing := errors.AsType[*recording.NotFoundError](err)
-	return missing
-}
-
-// decodedManifest returns the manifest of the job in the path, decoded.
-func (r *apiRequest) decodedManifest() (m recording.Manifest, err error) {
-	manifest, err := r.manifest()
 	if err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return m, fmt.Errorf("read a manifest: %w", err)
+	m, found, err := r.api.Recordings.StoredManifest(r.Context(), j.ID)
+	if err == nil && (!found || j.ManifestURI == "") {
+		err = errNoRecording
 	}
-	return m, nil
+	return m, err
 }
+
+var errNoRecording error = job.NewError(job.NotFound, "The job has no recording.")
 
 var errNoFile error = job.NewError(job.NotFound, "The recording has no such file.")
 
 func (a *API) getMedia(r *apiRequest) error {
-	manifest, err := r.decodedManifest()
+	manifest, err := r.manifest()
 	if err != nil {
 		return err
 	}
@@ -114,8 +97,8 @@ func (a *API) getMedia(r *apiRequest) error {
 			return nil
 		}
 	}
-	content, _, modified, err := a.Recordings.OpenMedia(r.Context(), r.id, file.Name)
-	if isMissing(err) {
+	content, modified, err := a.Recordings.OpenMedia(r.Context(), r.id, file.Name)
+	if recording.IsNotFound(err) {
 		return errNoFile
 	}
 	if err != nil {
@@ -149,7 +132,7 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, media []recor
 		return recording.File{Name: name, ContentType: how.ContentType}, nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return file, nil
-	case err == nil || isMissing(err):
+	case err == nil || recording.IsNotFound(err):
 		return file, errNoFile
 	}
 	return file, fmt.Errorf("make %s: %w", name, err)
@@ -202,7 +185,7 @@ func (a *API) getTranscript(r *apiRequest, query transcriptQuery) error {
 		return err
 	}
 	defer release()
-	m, err := r.decodedManifest()
+	m, err := r.manifest()
 	if err != nil {
 		return err
 	}
@@ -230,12 +213,12 @@ func (a *API) transcribeAgain(r *apiRequest, options job.TranscriptionOptions) e
 
 // transcript returns the transcript of a recording, or else its captions.
 func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest) (document transcript.Document, err error) {
-	content, _, _, err := a.Recordings.OpenMedia(ctx, id, transcript.FileName)
+	content, _, err := a.Recordings.OpenMedia(ctx, id, transcript.FileName)
 	if err == nil {
 		defer content.Close() // read only
 		return transcript.Read(content)
 	}
-	if !isMissing(err) {
+	if !recording.IsNotFound(err) {
 		return document, fmt.Errorf("open a transcript: %w", err)
 	}
 	texts, err := a.Jobs.Store.Texts(ctx, id)
