@@ -85,8 +85,8 @@ type Dashboard struct {
 	byAddress *httpmw.Limiter
 	byAccount *httpmw.Limiter
 	failures  *httpmw.Limiter
-	streams   *streams
-	oidc      *provider // nil without OpenID Connect
+	streams   *budget.Budget // by session
+	oidc      *provider      // nil without OpenID Connect
 	mux       *http.ServeMux
 
 	draining chan struct{} // closed by Drain
@@ -109,7 +109,7 @@ func New(settings Settings) (*Dashboard, error) {
 		byAddress: limiter(limits.Address, 30, time.Minute),
 		byAccount: limiter(limits.Account, 10, 15*time.Minute),
 		failures:  limiter(limits.Failures, 600, time.Minute),
-		streams:   newStreams(),
+		streams:   budget.New(maxAllStreams, maxStreams, 0),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {

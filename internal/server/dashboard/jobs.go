@@ -275,10 +275,11 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 
 // liveJobs streams the changes of the list.
 func (d *Dashboard) liveJobs(req *pageRequest) error {
-	name := "jobs " + req.User.ConsumerID.String() + " " + req.URL.Query().Encode()
-	return req.stream(name, func(*topic) (any, error) {
-		return d.readJobs(req)
-	}, func(list any) (parts, error) {
+	return req.stream(func() (parts, error) {
+		list, err := d.readJobs(req)
+		if err != nil {
+			return nil, err
+		}
 		return req.parts("jobs", list, "rows")
 	})
 }

@@ -18,6 +18,12 @@ const (
 	streamLifetime    = 10 * time.Minute
 )
 
+// Bounds of the event streams of a session, and of all.
+const (
+	maxStreams    = 4
+	maxAllStreams = 10_000
+)
+
 // parts are elements of a page as HTML, by their id.
 type parts map[string]string
 
@@ -38,20 +44,12 @@ func (req *pageRequest) parts(page string, data any, names ...string) (parts, er
 // stream sends server-sent events: first all parts, then the parts that changed,
 // as a JSON object. It polls the database, because other nodes change jobs too. It ends
 // with the session, the connection or the lifetime of a stream.
-// Streams of the same topic share what read returns; each renders it for its user.
-func (req *pageRequest) stream(name string, read func(*topic) (any, error), render func(any) (parts, error)) error {
-	shared, leave, ok := req.d.streams.join(req.Hash, name)
-	if !ok {
+func (req *pageRequest) stream(current func() (parts, error)) error {
+	leave, err := req.d.streams.TryAcquire(req.Hash, 1)
+	if err != nil {
 		return &pageError{http.StatusTooManyRequests, "Too many pages with live updates are open. Close one of them."}
 	}
 	defer leave()
-	current := func() (parts, error) {
-		view, err := shared.current(read)
-		if err != nil {
-			return nil, err
-		}
-		return render(view)
-	}
 	sent, err := current()
 	if err != nil {
 		return err
@@ -134,13 +132,16 @@ func (req *pageRequest) writeEvent(control *http.ResponseController, text string
 
 // liveJob streams the changes of a job's page.
 func (d *Dashboard) liveJob(req *pageRequest, found job.Job, as account.Caller) error {
-	return req.stream("job "+found.ID.String(), func(shared *topic) (any, error) {
+	var cache recordingCache
+	return req.stream(func() (parts, error) {
 		latest, err := d.Jobs.Job(req.Context(), as, found.ID)
 		if err != nil {
 			return nil, err
 		}
-		return d.readJob(req.Context(), latest, as, &shared.recording)
-	}, func(view any) (parts, error) {
+		view, err := d.readJob(req.Context(), latest, as, &cache)
+		if err != nil {
+			return nil, err
+		}
 		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures",
 			"timeline", "deliveries")
 	})

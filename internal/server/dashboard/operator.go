@@ -169,9 +169,11 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 // liveOperator streams the changes of the operator page.
 func (d *Dashboard) liveOperator(req *pageRequest) error {
 	mode := modeOf(req.URL.Query())
-	return req.stream("operator "+string(mode), func(*topic) (any, error) {
-		return d.operatorView(req.Context(), mode)
-	}, func(view any) (parts, error) {
+	return req.stream(func() (parts, error) {
+		view, err := d.operatorView(req.Context(), mode)
+		if err != nil {
+			return nil, err
+		}
 		return req.parts("operator", view, "figures", "bots", "failures", "reasons", "recent")
 	})
 }

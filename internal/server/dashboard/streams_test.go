@@ -1,48 +1,36 @@
-package dashboard
+package dashboard_test
 
-import "testing"
+import (
+	"net/http"
+	"testing"
+)
 
-// TestStreamsAreBoundedPerSession opens one stream more than a session may have.
+// TestStreamsAreBoundedPerSession opens one stream more than a session may have. Another session has its own.
 func TestStreamsAreBoundedPerSession(t *testing.T) {
 	t.Parallel()
-	s := newStreams()
-	var leave func()
-	for range maxStreams {
-		var ok bool
-		if _, leave, ok = s.join("session", "job"); !ok {
-			t.Fatal("an allowed stream was refused")
+	h := newHarness(t)
+	ada := h.ada()
+	p, other := h.signedIn(ada.Email), h.signedIn(ada.Email)
+	open := func(p *person) *http.Response {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.BaseURL()+"/jobs/live", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := p.http.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { response.Body.Close() })
+		return response
+	}
+	const allowed = 4
+	for range allowed {
+		if response := open(p); response.StatusCode != http.StatusOK {
+			t.Fatalf("an allowed stream: %d", response.StatusCode)
 		}
 	}
-	if _, _, ok := s.join("session", "job"); ok {
-		t.Errorf("a session may have %d streams", maxStreams+1)
-	}
-	if _, _, ok := s.join("another session", "job"); !ok {
-		t.Error("the streams of a session count for another session")
-	}
-	leave()
-	if _, _, ok := s.join("session", "job"); !ok {
-		t.Error("an ended stream is still counted")
-	}
-}
-
-// TestStreamsShareReads reads a topic from many streams within one interval.
-func TestStreamsShareReads(t *testing.T) {
-	t.Parallel()
-	s := newStreams()
-	reads := 0
-	for range 10 {
-		shared, _, ok := s.join(string(rune('a'+reads)), "job")
-		for range 3 {
-			if !ok {
-				continue
-			}
-			view, err := shared.current(func(*topic) (any, error) { reads++; return reads, nil })
-			if err != nil || view != 1 {
-				t.Fatalf("got %v, %v", view, err)
-			}
-		}
-	}
-	if reads != 1 {
-		t.Errorf("the topic was read %d times, want once", reads)
+	p.get("/jobs/live").want(t, "one stream too many", http.StatusTooManyRequests)
+	if response := open(other); response.StatusCode != http.StatusOK {
+		t.Errorf("a stream of another session: %d", response.StatusCode)
 	}
 }
