@@ -106,11 +106,10 @@ type participantAudio struct {
 
 	maxTracks int
 
-	changes chan enableChange
 	done    chan struct{}
 	running sync.WaitGroup
 
-	// The following fields are used by run only.
+	polling     sync.Mutex // guards the following fields
 	enabled     bool
 	epoch       int                   // to which the tracks belong that start in it; a pause starts a new one
 	trackIndex  map[string]*openTrack // ID -> track
@@ -126,13 +125,6 @@ type openTrack struct {
 	ended bool
 }
 
-// enableChange turns the recording of tracks on or off; applied is closed
-// afterwards.
-type enableChange struct {
-	enabled bool
-	applied chan struct{}
-}
-
 // startParticipantAudio starts to record the tracks of a page. It returns nil if the
 // settings have no sink for them.
 func startParticipantAudio(ctx context.Context, page *browser.Page, settings Settings) *participantAudio {
@@ -142,8 +134,7 @@ func startParticipantAudio(ctx context.Context, page *browser.Page, settings Set
 	a := &participantAudio{
 		page: page, sink: settings.ParticipantAudio, log: settings.Log,
 		maxTracks: settings.MaxParticipantTracks,
-		changes:   make(chan enableChange), done: make(chan struct{}),
-		enabled: true, trackIndex: make(map[string]*openTrack),
+		done:      make(chan struct{}), enabled: true, trackIndex: make(map[string]*openTrack),
 	}
 	a.running.Go(func() { a.run(ctx) })
 	return a
@@ -156,18 +147,9 @@ func (a *participantAudio) setEnabled(ctx context.Context, enabled bool) {
 	if a == nil {
 		return
 	}
-	change := enableChange{enabled: enabled, applied: make(chan struct{})}
-	select {
-	case a.changes <- change:
-	case <-a.done:
-		return
-	case <-ctx.Done():
-		return
-	}
-	select {
-	case <-change.applied:
-	case <-ctx.Done():
-	}
+	a.polling.Lock()
+	defer a.polling.Unlock()
+	a.apply(ctx, enabled)
 }
 
 // close ends the recording of tracks and waits for it.
@@ -183,18 +165,19 @@ func (a *participantAudio) close() {
 func (a *participantAudio) run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
+	a.polling.Lock()
 	a.poll(ctx)
+	a.polling.Unlock()
 	for {
 		select {
 		case <-ticker.C:
+			a.polling.Lock()
 			if a.enabled || len(a.trackIndex) > 0 {
 				a.poll(ctx)
 			}
-		case change := <-a.changes:
-			a.apply(ctx, change.enabled)
-			close(change.applied)
+			a.polling.Unlock()
 		case <-a.done:
-			a.apply(ctx, false)
+			a.setEnabled(ctx, false)
 			a.endTracks("the page could not be reached any more")
 			return
 		}
