@@ -145,9 +145,6 @@ func (w *Service) Run(ctx context.Context) {
 	w.feeds.client.CloseIdleConnections()
 }
 
-// RunNext reads a calendar that is due. It reports false when none is.
-func (w *Service) RunNext(ctx context.Context) bool { return w.runner.RunNext(ctx) }
-
 // sync reads a leased calendar and has the jobs of its meetings changed. A calendar that
 // cannot be read keeps its jobs, and its Error says why. At the end, sync saves the progress,
 // reports a new state and ends the lease, unless that was lost. Other errors are those of the

@@ -97,9 +97,6 @@ func NewComposer(settings ComposerSettings) *Composer {
 // Wake reports that a picture may be due. It does not block.
 func (c *Composer) Wake() { c.runner.Wake() }
 
-// RunNext composes a picture that is due. It reports false when none is.
-func (c *Composer) RunNext(ctx context.Context) bool { return c.runner.RunNext(ctx) }
-
 // Run composes until ctx ends.
 func (c *Composer) Run(ctx context.Context) { c.runner.Work(ctx) }
 

@@ -147,6 +147,3 @@ func (w *Worker) Wake() { w.runner.Wake() }
 
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) { w.runner.Work(ctx) }
-
-// RunNext works on a transcription that is due. It reports false when none is.
-func (w *Worker) RunNext(ctx context.Context) bool { return w.runner.RunNext(ctx) }

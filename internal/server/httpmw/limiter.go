@@ -131,16 +131,6 @@ func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
 	return tokens
 }
 
-// Len returns the number of buckets.
-func (l *Limiter) Len() int {
-	if l == nil {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.recent) + len(l.former)
-}
-
 // RetryAfterSeconds returns a wait for the Retry-After header (RFC 9110, section
 // 10.2.3): whole seconds, rounded up, at least one.
 func RetryAfterSeconds(wait time.Duration) int {
