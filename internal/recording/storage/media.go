@@ -87,7 +87,9 @@ func (r *Recordings) PutMedia(ctx context.Context, jobID uuid.UUID, name string,
 // OpenMedia opens a media file for http.ServeContent: a seek makes no request
 // until the next read. ctx must outlive the reader. If the file does not exist,
 // the error is a recording.NotFoundError.
-func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, modified time.Time, err error) {
+func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (
+	content io.ReadSeekCloser, modified time.Time, err error,
+) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
 		return nil, modified, err
