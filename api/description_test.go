@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -123,13 +125,13 @@ func TestEveryBodyHasAnExample(t *testing.T) {
 	})
 }
 
-// TestEveryFieldIsDescribed checks that every field has a description.
+// TestEveryFieldIsDescribed checks that every field has a description, but in conditions.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	t.Parallel()
 	root, _ := parsedDescription(t)
 	walk("", root, func(pointer string, value any) {
 		fields, ok := value.(map[string]any)
-		if !ok || !strings.HasSuffix(pointer, "/properties") {
+		if !ok || !strings.HasSuffix(pointer, "/properties") || regexp.MustCompile("/(if|then|else)/").MatchString(pointer) {
 			return
 		}
 		for name, field := range fields {
@@ -297,6 +299,50 @@ func TestDefaultsMatchDomain(t *testing.T) {
 		documented("AutoLeaveConfig", name, value)
 	}
 	documented("JobCreate", "displayName", job.DefaultDisplayName)
+}
+
+// TestStreamsMatchDomain checks that the schema of streams takes the options that the service takes.
+func TestStreamsMatchDomain(t *testing.T) {
+	t.Parallel()
+	d, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := itemsOf(resolve(resolve(d.bodies["createJob"].schema).Properties["streams"]))
+	taken := 0
+	for _, format := range []job.StreamFormat{"", job.StreamStandin, job.StreamRecall, job.StreamAttendee, job.StreamMeetingBaaS} {
+		for _, rate := range []int{0, 8000, 16_000, 24_000, 48_000} {
+			for _, audio := range []job.StreamAudio{"", job.StreamMixed, "participants", "both"} {
+				for _, event := range []job.StreamEvent{"", job.TranscriptEvents, job.CaptionEvents, job.ChatEvents, job.ParticipantsEvents, job.SpeakingEvents} {
+					for _, send := range []bool{false, true} {
+						options := job.StreamOptions{URL: "wss://agent.example.com/", Format: format, SampleRate: rate, Audio: audio, Send: send}
+						body := map[string]any{"url": options.URL, "send": send}
+						for name, value := range map[string]string{"format": string(format), "audio": string(audio)} {
+							if value != "" {
+								body[name] = value
+							}
+						}
+						if rate != 0 {
+							body["sampleRate"] = json.Number(strconv.Itoa(rate))
+						}
+						if event != "" {
+							options.Events, body["events"] = []job.StreamEvent{event}, []any{string(event)}
+						}
+						name, problem := options.Check()
+						if issues := check(schema, body); (len(issues) == 0) != (name == "") {
+							t.Errorf("%v: the schema has the issues %v, the service %s %s", body, issues, name, problem)
+						}
+						if name == "" {
+							taken++
+						}
+					}
+				}
+			}
+		}
+	}
+	if taken == 0 {
+		t.Error("no options are taken")
+	}
 }
 
 // TestTextsAreBounded checks that every text of a request has a maximum length.

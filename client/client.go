@@ -19,9 +19,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +34,9 @@ import (
 // smaller.
 const maxResponse = 128 << 20
 
+// Version is the version of this package.
+const Version = "0.1.0"
+
 // Client calls the API of one service with one API key.
 type Client struct {
 	base    *url.URL
@@ -38,6 +44,8 @@ type Client struct {
 	agent   string
 	http    *http.Client
 	retries int
+	log     *slog.Logger
+	page    *Page
 }
 
 // New returns a client for the service at a base URL, for example
@@ -50,23 +58,36 @@ func New(baseURL, apiKey string) (*Client, error) {
 	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key contains invalid characters")
 	}
-	return &Client{base: base, key: apiKey, http: &http.Client{}, retries: defaultRetries}, nil
+	return &Client{
+		base: base, key: apiKey, agent: "standin-go/" + Version, http: &http.Client{}, retries: defaultRetries,
+		log: slog.New(slog.DiscardHandler),
+	}, nil
+}
+
+// FromEnvironment returns a client with the environment variables STANDIN_URL and STANDIN_API_KEY.
+func FromEnvironment() (*Client, error) {
+	return New(os.Getenv("STANDIN_URL"), os.Getenv("STANDIN_API_KEY"))
+}
+
+// WithLogger returns a client that logs each response at the level debug, and each request that it
+// repeats as a warning.
+func (c Client) WithLogger(log *slog.Logger) *Client {
+	c.log = log
+	return &c
 }
 
 // WithUserAgent returns a client that sends a User-Agent. The page that authorizes
 // a command line shows it.
-func (c *Client) WithUserAgent(agent string) *Client {
-	other := *c
-	other.agent = agent
-	return &other
+func (c Client) WithUserAgent(agent string) *Client {
+	c.agent = agent
+	return &c
 }
 
 // WithHTTPClient returns a client that uses another http.Client, for example one
 // with a proxy or a timeout.
-func (c *Client) WithHTTPClient(own *http.Client) *Client {
-	other := *c
-	other.http = own
-	return &other
+func (c Client) WithHTTPClient(own *http.Client) *Client {
+	c.http = own
+	return &c
 }
 
 // WithRetries returns a client that repeats a failed request up to n times. The
@@ -76,10 +97,9 @@ func (c *Client) WithHTTPClient(own *http.Client) *Client {
 // connection. One with the method POST has an Idempotency-Key, so that the service
 // executes it once. The pause is what Retry-After says, up to a minute, else half a
 // second that doubles each time.
-func (c *Client) WithRetries(n int) *Client {
-	other := *c
-	other.retries = n
-	return &other
+func (c Client) WithRetries(n int) *Client {
+	c.retries = n
+	return &c
 }
 
 // BaseURL returns the URL of the service.
@@ -87,22 +107,28 @@ func (c *Client) BaseURL() string { return c.base.String() }
 
 // Health returns nil when the service is running. It needs no key.
 func (c *Client) Health(ctx context.Context) error {
-	_, err := c.call(ctx, request{path: []string{"healthz"}}, nil)
-	return err
+	body, err := c.open(ctx, request{path: []string{"healthz"}})
+	if err != nil {
+		return err
+	}
+	return body.Close()
 }
 
 // Error is an error response of the API.
 type Error struct {
-	Status     int           // HTTP status code
-	Code       string        // stable, in snake_case; empty when the response is not from the API
-	Message    string        // for people; may be empty
-	Issues     []Issue       // all issues of an invalid request
-	RequestID  string        // identifies the request in the log of the service
-	RetryAfter time.Duration // 0 when unknown
+	Status     int           `json:"-"`       // HTTP status code
+	Code       string        `json:"error"`   // stable, in snake_case; empty when the response is not from the API
+	Message    string        `json:"message"` // for people; may be empty
+	Issues     []Issue       `json:"issues"`  // all issues of an invalid request
+	RequestID  string        `json:"-"`       // identifies the request in the log of the service
+	RetryAfter time.Duration `json:"-"`       // 0 when unknown
 }
 
 // ErrNotReached is returned when the service does not respond.
 var ErrNotReached = errors.New("call the service")
+
+// ErrResponse is returned when a response is not one of the API, for example the page of a proxy.
+var ErrResponse = errors.New("the response is not one of the API")
 
 // Issue is an issue of an invalid request.
 type Issue struct {
@@ -114,35 +140,20 @@ type Issue struct {
 // Error returns the code, the message, and every issue if there are several. The message is the
 // sentence of a single one.
 func (e *Error) Error() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "the service responded with %d", e.Status)
-	if e.Code != "" {
-		text.WriteString(" " + e.Code)
-	}
+	text := strings.TrimSpace(fmt.Sprint("the service responded with ", e.Status, " ", e.Code))
 	if e.Message != "" {
-		text.WriteString(": " + e.Message)
+		text += ": " + e.Message
 	}
 	if len(e.Issues) > 1 || e.Message == "" {
 		for _, issue := range e.Issues {
-			fmt.Fprintf(&text, "; %s: %s", issue.path(), issue.Message)
+			path := strings.ReplaceAll(strings.Trim(fmt.Sprint(issue.Path), "[]"), " ", ".")
+			text += "; " + cmp.Or(path, "body") + ": " + issue.Message
 		}
 	}
 	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
-		fmt.Fprintf(&text, " (request %s)", e.RequestID)
+		text += " (request " + e.RequestID + ")"
 	}
-	return text.String()
-}
-
-// path returns the path with dots.
-func (i Issue) path() string {
-	if len(i.Path) == 0 {
-		return "body"
-	}
-	parts := make([]string, 0, len(i.Path))
-	for _, part := range i.Path {
-		parts = append(parts, fmt.Sprint(part))
-	}
-	return strings.Join(parts, ".")
+	return text
 }
 
 // Is reports whether err is an *Error with the code.
@@ -172,13 +183,22 @@ func (c *Client) call(ctx context.Context, req request, out any) (http.Header, e
 	}
 	defer response.Body.Close()
 	if out == nil {
-		return response.Header, nil
+		out = new(json.RawMessage)
 	}
 	limited := io.LimitReader(response.Body, maxResponse)
-	if err := json.NewDecoder(limited).Decode(out); err != nil {
-		return nil, fmt.Errorf("read the response to %s %s: %w", response.Request.Method, response.Request.URL.Path, err)
+	if err := json.NewDecoder(limited).Decode(out); err != nil && response.StatusCode != http.StatusNoContent {
+		return nil, fmt.Errorf("%s %s: %w: %w", response.Request.Method, response.Request.URL.Path, ErrResponse, err)
 	}
 	return response.Header, nil
+}
+
+// open sends a request and returns the body of the response, which the caller closes.
+func (c *Client) open(ctx context.Context, req request) (io.ReadCloser, error) {
+	response, err := c.send(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
 }
 
 // fetch sends a request to a path of the API, with a body unless it is nil, and returns the JSON response.
@@ -251,7 +271,11 @@ func (c *Client) send(ctx context.Context, req request) (*http.Response, error) 
 			return response, nil
 		}
 		pause, again := req.retry(err, attempt)
-		if !again || attempt >= c.retries || sleep(ctx, pause) != nil {
+		if !again || attempt >= c.retries {
+			return nil, err
+		}
+		c.log.WarnContext(ctx, "request failed, trying again", "path", strings.Join(req.path, "/"), "pause", pause, "error", err)
+		if sleep(ctx, pause) != nil {
 			return nil, err
 		}
 	}
@@ -269,15 +293,11 @@ func (c *Client) sendOnce(ctx context.Context, req request) (*http.Response, err
 	if err != nil {
 		return nil, fmt.Errorf("create the request: %w", err)
 	}
-	for name, values := range req.header {
-		sent.Header[name] = values
-	}
+	maps.Copy(sent.Header, req.header)
 	if req.body != nil {
 		sent.Header.Set("Content-Type", "application/json")
 	}
-	if c.agent != "" {
-		sent.Header.Set("User-Agent", c.agent)
-	}
+	sent.Header.Set("User-Agent", c.agent)
 	if token := cmp.Or(req.token, c.key); token != "" {
 		sent.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -285,24 +305,21 @@ func (c *Client) sendOnce(ctx context.Context, req request) (*http.Response, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotReached, err)
 	}
+	c.log.DebugContext(ctx, "response", "method", sent.Method, "path", target.Path, "status", response.StatusCode)
 	if response.StatusCode < http.StatusBadRequest {
 		return response, nil
 	}
 	defer response.Body.Close()
 	const maxBody = 1 << 20
 	apiError := &Error{Status: response.StatusCode, RequestID: response.Header.Get("x-request-id")}
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		apiError.RetryAfter = time.Duration(seconds) * time.Second
-	}
-	var refusal struct {
-		Error   string  `json:"error"`
-		Message string  `json:"message"`
-		Issues  []Issue `json:"issues"`
+	after := response.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil {
+		apiError.RetryAfter = max(0, time.Duration(seconds)*time.Second)
+	} else if at, err := http.ParseTime(after); err == nil {
+		apiError.RetryAfter = max(0, time.Until(at))
 	}
 	// A body in another format, for example from a proxy, is ignored.
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&refusal); err == nil {
-		apiError.Code, apiError.Message, apiError.Issues = refusal.Error, refusal.Message, refusal.Issues
-	}
+	_ = json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(apiError)
 	return nil, apiError
 }
 
@@ -339,10 +356,8 @@ func backoff(attempt int) time.Duration {
 
 // sleep waits, and returns an error if the context ends first.
 func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

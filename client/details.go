@@ -66,11 +66,7 @@ type BatchResult struct {
 	Job      *Job   `json:"job"`    // nil after an error
 	Replayed bool   `json:"replayed"`
 	Warning  string `json:"warning"`
-	Error    *struct {
-		Code    string  `json:"error"`
-		Message string  `json:"message"`
-		Issues  []Issue `json:"issues"`
-	} `json:"error"`
+	Error    *Error `json:"error"`
 }
 
 // CreateJobs creates up to 100 jobs, one after the other. Each has a result, in the same

@@ -14,14 +14,15 @@ import (
 // Send a bot, print what is said, and save the recording.
 func Example() {
 	ctx := context.Background()
-	standin, err := client.New(os.Getenv("STANDIN_URL"), os.Getenv("STANDIN_API_KEY"))
+	standin, err := client.FromEnvironment() // STANDIN_URL and STANDIN_API_KEY
 	if err != nil {
 		log.Fatal(err)
 	}
+	captions := true
 	job, _, err := standin.CreateJob(ctx, client.NewJob{
 		ExternalID: "standup-2026-11-20", // your own ID of the meeting: a second request with it sends no second bot
 		MeetingURL: "https://meet.google.com/abc-defg-hij",
-		Metadata:   []byte(`{"captions": true}`),
+		Options:    client.Options{Captions: &client.TextOptions{Enabled: &captions}},
 	})
 	if err != nil {
 		log.Fatal(err)

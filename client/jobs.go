@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -216,17 +218,17 @@ const (
 
 // SendCommand queues a command for the bot and returns the command's id.
 func (c *Client) SendCommand(ctx context.Context, id string, command Command) (commandID string, err error) {
-	return c.queue(ctx, id, string(command), nil)
+	return c.command(ctx, http.MethodPost, id, string(command), nil)
 }
 
 // SendChatMessage sends a message to the chat of the meeting.
 func (c *Client) SendChatMessage(ctx context.Context, id, text string) (commandID string, err error) {
-	return c.queue(ctx, id, "send-chat-message", map[string]string{"text": text})
+	return c.command(ctx, http.MethodPost, id, "send-chat-message", map[string]string{"text": text})
 }
 
 // PinParticipant pins the video of a participant.
 func (c *Client) PinParticipant(ctx context.Context, id, participantID string) (commandID string, err error) {
-	return c.queue(ctx, id, "pin-participant", map[string]string{"participantId": participantID})
+	return c.command(ctx, http.MethodPost, id, "pin-participant", map[string]string{"participantId": participantID})
 }
 
 // Audio is an audio file to play: either its URL or its content, which may be about
@@ -239,7 +241,7 @@ type Audio struct {
 
 // PlayAudio makes the bot of a job with the option output play an audio file.
 func (c *Client) PlayAudio(ctx context.Context, id string, audio Audio) (commandID string, err error) {
-	return c.queue(ctx, id, "play-audio", audio)
+	return c.command(ctx, http.MethodPost, id, "play-audio", audio)
 }
 
 // SpokenText is a text to speak. The voice and the language are those of the service's speech
@@ -253,7 +255,7 @@ type SpokenText struct {
 
 // Speak makes the bot of a job with the option output speak a text.
 func (c *Client) Speak(ctx context.Context, id string, text SpokenText) (commandID string, err error) {
-	return c.queue(ctx, id, "speak", text)
+	return c.command(ctx, http.MethodPost, id, "speak", text)
 }
 
 // File is a file: either its URL or its content, which may be about 750 kB long.
@@ -285,10 +287,6 @@ func (c *Client) ShareScreen(ctx context.Context, id string, picture Picture) (c
 	return c.command(ctx, http.MethodPut, id, "screen-share", picture)
 }
 
-func (c *Client) queue(ctx context.Context, id, command string, body any) (string, error) {
-	return c.command(ctx, http.MethodPost, id, command, body)
-}
-
 // command sends a command and returns its ID.
 func (c *Client) command(ctx context.Context, method, id, command string, body any) (string, error) {
 	queued, err := fetch[struct {
@@ -297,17 +295,31 @@ func (c *Client) command(ctx context.Context, method, id, command string, body a
 	return queued.CommandID, err
 }
 
+// Page is a page of a list.
+type Page struct {
+	Cursor string // empty for the first page
+	Limit  int    // of entries, at most 100
+}
+
+// WithPage returns a client whose lists have the entries of one page. Reading one sets the cursor to that of the next page,
+// or to "" after the last one.
+func (c Client) WithPage(page *Page) *Client {
+	c.page = page
+	return &c
+}
+
 // pages iterates over a list page by page. Each page has its entries in a field.
 func pages[T any](ctx context.Context, c *Client, field string, filter url.Values, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		query := url.Values{"limit": {"100"}}
-		maps.Copy(query, filter)
+		at := *cmp.Or(c.page, &Page{Limit: 100})
 		for {
+			query := parameters(map[string]string{"limit": strconv.Itoa(at.Limit), "cursor": at.Cursor})
+			maps.Copy(query, filter)
 			var page map[string]json.RawMessage
 			var items []T
-			var next *string
 			_, err := c.call(ctx, request{path: apiPath(path...), query: query}, &page)
-			for name, value := range map[string]any{field: &items, "nextCursor": &next} {
+			at.Cursor = ""
+			for name, value := range map[string]any{field: &items, "nextCursor": &at.Cursor} {
 				if encoded := page[name]; err == nil && encoded != nil {
 					err = json.Unmarshal(encoded, value)
 				}
@@ -316,15 +328,17 @@ func pages[T any](ctx context.Context, c *Client, field string, filter url.Value
 				yield(*new(T), err)
 				return
 			}
+			if c.page != nil {
+				*c.page = at
+			}
 			for _, item := range items {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			if next == nil {
+			if c.page != nil || at.Cursor == "" {
 				return
 			}
-			query.Set("cursor", *next)
 		}
 	}
 }

@@ -39,27 +39,19 @@ type LiveText struct {
 // LiveTranscript is the data of the event transcript: what the live transcriber has heard.
 // Times in milliseconds are relative to the start of the recording.
 type LiveTranscript struct {
-	ID            string     `json:"id"` // an event with the ID of an earlier one replaces it
-	Revision      int        `json:"revision"`
-	Final         bool       `json:"final"` // no other event with this ID follows
-	ParticipantID string     `json:"participantId"`
-	Speaker       string     `json:"speaker"`
-	StartMS       int64      `json:"startMs"`
-	EndMS         int64      `json:"endMs"`
-	Text          string     `json:"text"`     // plain text, not markup
-	Language      string     `json:"language"` // as the job names it, BCP 47; empty if unknown
-	Words         []LiveWord `json:"words"`
-	Confirmed     int        `json:"confirmed"` // how many of the first words do not change any more
-	StartedAt     time.Time  `json:"startedAt"`
-	EndedAt       time.Time  `json:"endedAt"`
-}
-
-// LiveWord is a word of a LiveTranscript.
-type LiveWord struct {
-	Text       string   `json:"text"`
-	StartMS    int64    `json:"startMs"` // 0, like EndMS, if unknown
-	EndMS      int64    `json:"endMs"`
-	Confidence *float64 `json:"confidence"`
+	ID            string           `json:"id"` // an event with the ID of an earlier one replaces it
+	Revision      int              `json:"revision"`
+	Final         bool             `json:"final"` // no other event with this ID follows
+	ParticipantID string           `json:"participantId"`
+	Speaker       string           `json:"speaker"`
+	StartMS       int64            `json:"startMs"`
+	EndMS         int64            `json:"endMs"`
+	Text          string           `json:"text"`     // plain text, not markup
+	Language      string           `json:"language"` // as the job names it, BCP 47; empty if unknown
+	Words         []TranscriptWord `json:"words"`
+	Confirmed     int              `json:"confirmed"` // how many of the first words do not change any more
+	StartedAt     time.Time        `json:"startedAt"`
+	EndedAt       time.Time        `json:"endedAt"`
 }
 
 // Live follows a job: from its beginning, or after the event with the ID lastEvent.
@@ -148,14 +140,10 @@ func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Val
 // Screenshot returns the newest picture of the meeting page of a job's bot: a JPEG. It waits
 // for the first one. The error has the code invalid_state while there is none.
 func (c *Client) Screenshot(ctx context.Context, id string) ([]byte, error) {
-	response, err := c.send(ctx, request{path: apiPath("jobs", id, "screenshot")})
+	picture, err := c.open(ctx, request{path: apiPath("jobs", id, "screenshot")})
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	image, err := io.ReadAll(io.LimitReader(response.Body, maxLiveLine))
-	if err != nil {
-		return nil, fmt.Errorf("read the picture: %w", err)
-	}
-	return image, nil
+	defer picture.Close()
+	return io.ReadAll(io.LimitReader(picture, maxLiveLine))
 }

@@ -32,9 +32,8 @@ func (c *Client) StartLogin(ctx context.Context) (Login, error) {
 // AwaitLogin polls at an interval of at least a second until the flow is complete.
 // The error is ErrLoginExpired when the flow expired.
 func (c *Client) AwaitLogin(ctx context.Context, login Login, interval time.Duration) (Grant, error) {
-	ticker := time.NewTicker(max(interval, time.Second))
-	defer ticker.Stop()
 	for {
+		pause := max(interval, time.Second)
 		var response struct {
 			Status string `json:"status"`
 			Grant
@@ -45,16 +44,14 @@ func (c *Client) AwaitLogin(ctx context.Context, login Login, interval time.Dura
 		case errors.As(err, &apiError) && apiError.Status == http.StatusGone:
 			return Grant{}, ErrLoginExpired
 		case errors.As(err, &apiError) && apiError.Status == http.StatusTooManyRequests:
-			ticker.Reset(max(interval, apiError.RetryAfter, time.Second))
+			pause = max(pause, apiError.RetryAfter)
 		case err != nil:
 			return Grant{}, err
 		case response.Status == "complete":
 			return response.Grant, nil
 		}
-		select {
-		case <-ctx.Done():
-			return Grant{}, ctx.Err()
-		case <-ticker.C:
+		if err := sleep(ctx, pause); err != nil {
+			return Grant{}, err
 		}
 	}
 }

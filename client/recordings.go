@@ -142,9 +142,9 @@ type TranscriptSegment struct {
 	Words         []TranscriptWord `json:"words"`
 }
 
-// TranscriptWord is a word of a segment.
+// TranscriptWord is a word of a segment, or of a LiveTranscript.
 type TranscriptWord struct {
-	StartMS    int64    `json:"startMs"`
+	StartMS    int64    `json:"startMs"` // 0, like EndMS, if unknown
 	EndMS      int64    `json:"endMs"`
 	Text       string   `json:"text"`
 	Confidence *float64 `json:"confidence"`
@@ -160,11 +160,7 @@ func (c *Client) Transcript(ctx context.Context, id string) (Transcript, error) 
 // TranscriptText opens the transcript of a job as a text: in the format json, vtt
 // or text. The caller closes it.
 func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.ReadCloser, error) {
-	response, err := c.send(ctx, request{path: apiPath("jobs", id, "transcript"), query: url.Values{"format": {format}}})
-	if err != nil {
-		return nil, err
-	}
-	return response.Body, nil
+	return c.open(ctx, request{path: apiPath("jobs", id, "transcript"), query: url.Values{"format": {format}}})
 }
 
 // TranscriptionOptions are how a recording is transcribed again. Empty fields are those of
@@ -178,7 +174,7 @@ type TranscriptionOptions struct {
 // TranscribeAgain queues another transcription of a recording. Its transcript replaces
 // the current one. The error has the code invalid_state if that is not possible now.
 func (c *Client) TranscribeAgain(ctx context.Context, id string, options TranscriptionOptions) error {
-	_, err := c.call(ctx, request{method: http.MethodPost, path: apiPath("jobs", id, "transcript"), body: options}, nil)
+	_, err := fetch[json.RawMessage](ctx, c, http.MethodPost, options, "jobs", id, "transcript")
 	return err
 }
 

@@ -47,9 +47,5 @@ func (c *Client) Usage(ctx context.Context, from, to string) (report UsageReport
 
 // UsageCSV opens the same as a table of comma-separated values. The caller closes it.
 func (c *Client) UsageCSV(ctx context.Context, from, to string) (io.ReadCloser, error) {
-	response, err := c.send(ctx, usageRequest(from, to, "csv"))
-	if err != nil {
-		return nil, err
-	}
-	return response.Body, nil
+	return c.open(ctx, usageRequest(from, to, "csv"))
 }

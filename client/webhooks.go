@@ -27,18 +27,47 @@ type Webhook struct {
 	Attempt    int       `json:"attempt"` // number of this attempt, starting at 1
 	Version    int       `json:"version"` // 0 in payloads of version 1
 	Data       struct {
-		JobID           string  `json:"jobId"`
-		Sequence        int     `json:"sequence"` // number of the event within the job
-		Job             Job     `json:"job"`
-		From            string  `json:"from"`
-		To              string  `json:"to"`
-		FailureCode     *string `json:"failure_code"`
-		FailureDetail   *string `json:"failure_detail"`
-		ManifestURI     string  `json:"manifestUri"`
-		Granted         *bool   `json:"granted"`
-		Detail          string  `json:"detail"`
-		DetectedBotName string  `json:"detectedBotName"`
-		LeftMeeting     *bool   `json:"leftMeeting"`
+		JobID            string      `json:"jobId"`    // empty for events of calendars
+		Sequence         int         `json:"sequence"` // number of the event within the job
+		ExternalID       string      `json:"externalId"`
+		Job              Job         `json:"job"`
+		From             string      `json:"from"`
+		To               string      `json:"to"`
+		FailureCode      *string     `json:"failure_code"`
+		FailureDetail    *string     `json:"failure_detail"`
+		ManifestURI      string      `json:"manifestUri"`
+		ManifestRevision int         `json:"manifestRevision"`
+		Segments         int         `json:"segments"`
+		Partial          bool        `json:"partial"`
+		DurationMS       int64       `json:"durationMs"`
+		Bytes            int64       `json:"bytes"`
+		Granted          *bool       `json:"granted"`
+		Detail           string      `json:"detail"`
+		DetectedBotName  string      `json:"detectedBotName"`
+		LeftMeeting      *bool       `json:"leftMeeting"`
+		CommandID        string      `json:"commandId"`
+		Command          string      `json:"command"`
+		Outcome          string      `json:"outcome"`
+		Stream           int         `json:"stream"` // its number in the request
+		Host             string      `json:"host"`
+		State            string      `json:"state"` // of a stream or of output
+		Reason           string      `json:"reason"`
+		Participant      Participant `json:"participant"` // without times
+		Speaking         *bool       `json:"speaking"`
+		Message          struct {
+			LiveText
+			SentAt time.Time `json:"sentAt"`
+		} `json:"message"`
+		Meeting struct {
+			CalendarEvent
+			CalendarID string `json:"calendarId"`
+			EventID    string `json:"eventId"`
+		} `json:"meeting"`
+		Calendar struct {
+			Calendar
+			CalendarID string `json:"calendarId"`
+			Previous   string `json:"previous"` // state
+		} `json:"calendar"`
 	} `json:"data"`
 }
 

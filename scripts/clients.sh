@@ -34,8 +34,9 @@ generate() {
 	(
 		cd "$1/python"
 		rm -rf src/standin/generated
-		openapi-python-client generate --fail-on-warning --path "$root/api/openapi.yaml" --config generator.yaml --output-path src/standin/generated --meta none >"$root/bin/clients/generate.log" ||
+		openapi-python-client generate --fail-on-warning --path "$root/api/openapi.yaml" --config generator.yaml --custom-template-path templates --output-path src/standin/generated --meta none >"$root/bin/clients/generate.log" ||
 			{ cat "$root/bin/clients/generate.log" >&2; exit 1; }
+		python params.py "$root/api/openapi.json" src/standin/generated
 		python unasync.py src/standin/_async_client.py src/standin/_client.py
 		python unasync.py tests/test_async.py tests/test_sync.py
 		ruff check --quiet --no-cache --fix --select I src/standin/_client.py tests/test_sync.py
@@ -54,7 +55,7 @@ copy_clients() {
 	copy=$(mktemp -d)
 	trap 'rm -rf "$copy"' EXIT
 	mkdir "$copy/python" "$copy/typescript"
-	(cd clients/python && cp -R src tests README.md pyproject.toml generator.yaml unasync.py "$copy/python")
+	(cd clients/python && cp -R src tests README.md pyproject.toml generator.yaml params.py templates unasync.py "$copy/python")
 	(cd clients/typescript && cp -R src README.md package.json openapi-ts.config.ts tsconfig*.json "$copy/typescript" && ln -s "$PWD/node_modules" "$copy/typescript/node_modules")
 	cp LICENSE "$copy/python"
 	cp LICENSE "$copy/typescript"

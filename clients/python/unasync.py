@@ -12,11 +12,11 @@ RULES = [
     (r"\basyncio_detailed\b", "sync_detailed"),
     (r"\basyncio\.sleep\b", "time.sleep"),
     (r"^import asyncio\n", ""),
-    (r"\b(_?)Async(Iterator|HTTP|Standin|BaseTransport)\b", r"\1\2"),
+    (r"\b(_?)Async(Iterator|HTTP|Pages|Standin|BaseTransport)\b", r"\1\2"),
     (r"\bhttpx\.AsyncClient\b", "httpx.Client"),
     (r"\bset_async_httpx_client\b", "set_httpx_client"),
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
-    (r"\ba(read|close|iter_raw|iter_text)\b", r"\1"),
+    (r"\ba(read|close|closing|iter_raw|iter_text)\b", r"\1"),
     (r"^pytestmark = .*\n\n?", ""),
     (r"The asynchronous client\. scripts/clients\.sh makes _client\.py from it\.", "The synchronous client."),
 ]

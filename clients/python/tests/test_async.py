@@ -25,15 +25,24 @@ import pytest
 
 from standin import (
     FINAL,
+    APIConnectionError,
+    APIError,
     APITimeoutError,
     AsyncStandin,
     ChecksumError,
+    ConflictError,
+    ForbiddenError,
     InvalidInputError,
     InvalidStateError,
     NotFoundError,
+    StandinError,
     UnauthorizedError,
+    UnexpectedResponseError,
     WaitTimeoutError,
     WebhookSignatureError,
+    __version__,
+    params,
+    receive_webhook,
     verify_webhook,
 )
 from standin import models as m
@@ -57,13 +66,8 @@ def later() -> datetime:
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
-def request(metadata: Mapping[str, Any] | None = None, **options: Any) -> m.JobCreate:
-    return m.JobCreate(
-        external_id=str(uuid4()),
-        meeting_url=options.pop("meeting_url", MEETING),
-        metadata=m.JobCreateMetadata.from_dict(metadata or {}),
-        **options,
-    )
+def request(metadata: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    return {"external_id": str(uuid4()), "meeting_url": MEETING, "metadata": metadata or {}, **options}
 
 
 def through(fault: str, **options: Any) -> tuple[AsyncStandin, str]:
@@ -79,9 +83,9 @@ def requests_of(text: str, fault: str) -> int:
 
 async def record(standin: AsyncStandin) -> m.Job:
     """Returns a job that has been recorded."""
-    job = (await standin.create_job(request(QUICK))).job
+    job = await standin.create_job(**request(QUICK))
     done = await standin.wait_until_done(job.id, interval=1, timeout=60)
-    assert done.status == m.JobStatus.COMPLETED
+    assert done.status == "completed"
     return done
 
 
@@ -97,7 +101,7 @@ async def recorded(standin: AsyncStandin) -> m.Job:
 
 async def attended(standin: AsyncStandin, **options: Any) -> m.Job:
     """Returns a job whose bot is in the meeting."""
-    job = (await standin.create_job(request({"simulate": "slow_meeting"}, **options))).job
+    job = await standin.create_job(**request({"simulate": "slow_meeting"}, **options))
     async for event in standin.live(job.id):
         if event.name == "state" and event.data["status"] == "recording_started":
             break
@@ -121,32 +125,32 @@ async def follow(standin: AsyncStandin, job: m.Job) -> list[tuple[str, str]]:
 async def video(standin: AsyncStandin) -> tuple[m.Job, m.MediaFile]:
     job = await recorded(standin)
     manifest = await standin.get_manifest(job.id)
-    return job, next(file for file in manifest.media if file.kind == m.MediaFileKind.VIDEO)
+    return job, next(file for file in manifest.media if file.kind == "video")
 
 
 async def test_create_job() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         at = later()
         new = request({"customer": "ada"}, meeting_url="https://us02web.zoom.us/j/123456789", join_at=at)
-        created = await standin.create_job(new)
+        created = await standin.create_job(**new)
         assert not created.replayed and not created.warnings
-        assert created.job.platform == m.Platform.ZOOM_WEB
-        assert created.job.status == m.JobStatus.SCHEDULED
-        assert created.job.metadata.to_dict() == {"customer": "ada"}
-        assert (await standin.get_job(str(created.job.id))).join_at == at
+        assert created.platform == "zoom-web"
+        assert created.status == "scheduled"
+        assert created.metadata.to_dict() == {"customer": "ada"}
+        assert (await standin.get_job(str(created.id))).join_at == at
 
 
 async def test_replay_job() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         new = request(join_at=later())
-        first = await standin.create_job(new)
-        again = await standin.create_job(new)
-        assert (again.job.id, again.replayed) == (first.job.id, True)
+        first = await standin.create_job(**new)
+        again = await standin.create_job(**new)
+        assert (again.id, again.replayed) == (first.id, True)
 
 
 async def test_job_warnings() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        created = await standin.create_job(request({"captions": "yes"}, join_at=later()))
+        created = await standin.create_job(**request({"captions": "yes"}, join_at=later()))
         assert created.warnings
 
 
@@ -158,10 +162,10 @@ async def test_list_pages() -> None:
 
 async def test_list_filters() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = (await standin.create_job(request(join_at=later()))).job
+        job = await standin.create_job(**request(join_at=later()))
         match: dict[str, Any] = {
-            "status": [m.JobStatus.SCHEDULED, m.JobStatus.PENDING],
-            "platform": m.Platform.MEET,
+            "status": ["scheduled", m.JobStatus.PENDING],
+            "platform": "meet",
             "external_id": job.external_id,
             "join_from": job.join_at,
             "created_from": job.created_at,
@@ -172,38 +176,39 @@ async def test_list_filters() -> None:
 
 async def test_create_batch() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        first, invalid = await standin.create_jobs([request(), m.JobCreate(external_id="", meeting_url="no url")])
-        assert first.status == 201 and first.job and first.job.status == m.JobStatus.SCHEDULED
+        valid: params.JobCreate = {"external_id": str(uuid4()), "meeting_url": MEETING}
+        first, invalid = await standin.create_jobs([valid, {"external_id": "", "meeting_url": "no url"}])
+        assert first.status == 201 and first.job and first.job.status == "scheduled"
         assert invalid.status == 400 and not invalid.job and invalid.error and invalid.error.error == "invalid_input"
 
 
 async def test_job_details() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = (await standin.create_job(request(title="Planning", join_at=later()))).job
+        job = await standin.create_job(**request(title="Planning", join_at=later()))
         details = await standin.get_job_details(job.id)
         assert (details.id, details.title, details.participants) == (job.id, "Planning", [])
 
 
 async def test_update_job() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = (await standin.create_job(request(join_at=later()))).job
+        job = await standin.create_job(**request(join_at=later()))
         at = job.join_at + timedelta(minutes=1)
-        assert (await standin.update_job(job.id, m.JobPatch(join_at=at, display_name="Notes"))).join_at == at
+        assert (await standin.update_job(job.id, join_at=at, display_name="Notes")).join_at == at
         assert (await standin.get_job_settings(job.id)).display_name == "Notes"
 
 
 async def test_cancel_job() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = (await standin.create_job(request(join_at=later()))).job
+        job = await standin.create_job(**request(join_at=later()))
         await standin.cancel_job(job.id)
-        job = await standin.get_job(job.id)
-        assert job.status == m.JobStatus.CANCELLED and job.status in FINAL
+        read = await standin.get_job(job.id)
+        assert read.status == "cancelled" and read.status in FINAL
 
 
 async def test_invalid_input() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         with pytest.raises(InvalidInputError) as caught:
-            await standin.create_job(m.JobCreate(external_id="", meeting_url="no url"))
+            await standin.create_job(external_id="", meeting_url="no url")
         error = caught.value
         assert (error.status, error.code) == (400, "invalid_input") and error.request_id
         assert sorted(issue.path for issue in error.issues) == [("externalId",), ("meetingUrl",)]
@@ -220,29 +225,29 @@ async def test_not_found() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         with pytest.raises(NotFoundError):
             await standin.get_job(UNKNOWN)
-        with pytest.raises(ValueError):
+        with pytest.raises(StandinError):
             await standin.get_job("..")
 
 
 async def test_invalid_state() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = (await standin.create_job(request(join_at=later()))).job
+        job = await standin.create_job(**request(join_at=later()))
         await standin.cancel_job(job.id)
         with pytest.raises(InvalidStateError):
-            await standin.update_job(job.id, m.JobPatch(join_at=later()))
+            await standin.update_job(job.id, join_at=later())
 
 
 async def test_wait_until_done() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         assert (await record(standin)).manifest_uri
-        job = (await standin.create_job(request({"simulate": "meeting_not_found"}))).job
+        job = await standin.create_job(**request({"simulate": "meeting_not_found"}))
         failed = await standin.wait_until_done(job.id, interval=1)
-        assert (failed.status, failed.failure_code) == (m.JobStatus.FAILED, m.FailureCode.MEETING_NOT_FOUND)
+        assert (failed.status, failed.failure_code) == ("failed", "meeting_not_found")
 
 
 async def test_wait_timeout() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = (await standin.create_job(request(join_at=later()))).job
+        job = await standin.create_job(**request(join_at=later()))
         with pytest.raises(WaitTimeoutError):
             await standin.wait_until_done(job.id, timeout=0.1)
 
@@ -252,13 +257,13 @@ async def test_send_commands() -> None:
         job = await attended(standin)
         message = await standin.send_chat_message(job.id, "Hello")
         assert await standin.send_command(job.id, "leave-call") != message
-        assert (await standin.wait_until_done(job.id, interval=1)).status == m.JobStatus.COMPLETED
+        assert (await standin.wait_until_done(job.id, interval=1)).status == "completed"
         assert (await standin.get_manifest(job.id)).end.reason == "left_on_command"
 
 
 async def test_speak() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        job = await attended(standin, output=m.OutputOptions())
+        job = await attended(standin, output={})
         sound = io.BytesIO()
         with wave.open(sound, "wb") as file:
             file.setnchannels(1)
@@ -275,14 +280,14 @@ async def test_speak() -> None:
                 if not waiting:
                     break
         assert await standin.send_command(job.id, "stop-output")
-        silent = (await standin.create_job(request(join_at=later()))).job
+        silent = await standin.create_job(**request(join_at=later()))
         with pytest.raises(InvalidStateError):
             await standin.speak(silent.id, "Good morning")
 
 
 async def test_live_events() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        await follow(standin, (await standin.create_job(request(QUICK))).job)
+        await follow(standin, await standin.create_job(**request(QUICK)))
 
 
 async def test_live_resume() -> None:
@@ -297,7 +302,7 @@ async def test_manifest() -> None:
         manifest = await standin.get_manifest(job.id)
         assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
         assert len(manifest.participants) == 3
-        videos = [file for file in manifest.media if file.kind == m.MediaFileKind.VIDEO]
+        videos = [file for file in manifest.media if file.kind == "video"]
         assert [round((file.duration_ms or 0) / 1000) for file in videos] == [12]
 
 
@@ -305,9 +310,9 @@ async def test_transcript() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         job = await recorded(standin)
         segment = (await standin.get_transcript(job.id)).segments[0]
-        assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
-        assert (await standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
-        unrecorded = (await standin.create_job(request(join_at=later()))).job
+        assert segment.text and segment.source == "captions"
+        assert (await standin.get_transcript_text(job.id, "vtt")).startswith("WEBVTT")
+        unrecorded = await standin.create_job(**request(join_at=later()))
         with pytest.raises(InvalidStateError):
             await standin.transcribe_again(unrecorded.id, language="de", keyterms=["Standin"])
 
@@ -369,8 +374,8 @@ async def test_delete_recording() -> None:
 
 async def test_history() -> None:
     async with AsyncStandin(URL, KEY) as standin:
-        hooks = m.Webhooks(on_status_change="http://127.0.0.1:1/")
-        job = (await standin.create_job(request(join_at=later(), webhooks=hooks))).job
+        hooks = {"on_status_change": "http://127.0.0.1:1/"}
+        job = await standin.create_job(**request(join_at=later(), webhooks=hooks))
         await standin.cancel_job(job.id)
         assert [entry.kind async for entry in standin.list_timeline(job.id)]
         assert {delivery.event async for delivery in standin.list_deliveries(job.id)} == {"job.status_changed"}
@@ -379,15 +384,17 @@ async def test_history() -> None:
 async def test_webhook_endpoints() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         endpoint = await standin.create_webhook_endpoint(
-            m.WebhookEndpointCreate(url=f"http://127.0.0.1:1/{uuid4()}", events=["calendar.state_changed"])
+            url=f"http://127.0.0.1:1/{uuid4()}", events=["calendar.state_changed"]
         )
-        changes = m.WebhookEndpointPatch(events=["calendar.event_updated"], description="calls")
-        assert (await standin.update_webhook_endpoint(endpoint.id, changes)).events == ["calendar.event_updated"]
+        changed = await standin.update_webhook_endpoint(
+            endpoint.id, events=["calendar.event_updated"], description="calls"
+        )
+        assert changed.events == ["calendar.event_updated"]
         assert (await standin.get_webhook_endpoint(endpoint.id)).description == "calls"
         result = await standin.test_webhook_endpoint(endpoint.id)
         assert (result.event, result.acknowledged, bool(result.error)) == ("calendar.event_updated", False, True)
         assert (await standin.retry_webhook_endpoint(endpoint.id)).id == endpoint.id
-        assert await standin.redeliver_failed(m.FailedDeliveries(endpoint_id=endpoint.id)) == 0
+        assert await standin.redeliver_failed(endpoint_id=endpoint.id) == 0
         assert [delivery async for delivery in standin.list_team_deliveries(endpoint_id=endpoint.id)] == []
         with pytest.raises(NotFoundError):
             await standin.get_delivery("dlv_unknown")
@@ -400,7 +407,7 @@ async def test_webhook_endpoints() -> None:
 async def test_keys() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         assert (await standin.get_usage()).total.jobs >= 0
-        key = await standin.create_key(m.KeyCreate(name=str(uuid4()), scope=m.KeyScope.READ))
+        key = await standin.create_key(name=str(uuid4()), scope="read")
         assert key.name in [other.name async for other in standin.list_keys()]
         async with AsyncStandin(URL, key.key) as reading:
             assert (await reading.me()).key.id == key.id
@@ -413,7 +420,7 @@ async def test_calendars() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         assert [calendar async for calendar in standin.list_calendars()] == []
         with pytest.raises(InvalidStateError):
-            await standin.connect_calendar(m.CalendarCreate(name="Ada", ics_url="https://example.com/a.ics"))
+            await standin.connect_calendar(name="Ada", ics_url="https://example.com/a.ics")
         with pytest.raises(NotFoundError):
             await standin.get_calendar(UNKNOWN)
 
@@ -447,8 +454,8 @@ async def test_receiver() -> None:
             url = f"http://127.0.0.1:{port}/hooks"
             assert httpx.post(url, json={}).status_code == 400
             async with AsyncStandin(URL, KEY) as standin:
-                hooks = m.Webhooks(on_status_change=url, on_finalize=url)
-                job = (await standin.create_job(request(QUICK, webhooks=hooks))).job
+                hooks = {"on_status_change": url, "on_finalize": url}
+                job = await standin.create_job(**request(QUICK, webhooks=hooks))
             assert receiver.stdout is not None
             received: list[str] = []
             while not received or received[-1] != f"job.finalized {job.id}":
@@ -469,13 +476,13 @@ async def test_retry_after() -> None:
 
 async def test_retry_unavailable() -> None:
     async with through("unavailable")[0] as unavailable:
-        await unavailable.create_job(request(join_at=later()))
+        await unavailable.create_job(**request(join_at=later()))
 
 
 async def test_retry_once() -> None:
     name = str(uuid4())
     async with AsyncStandin(URL, KEY) as standin, through("lost")[0] as lost:
-        await lost.create_key(m.KeyCreate(name=name))
+        await lost.create_key(name=name)
         assert [key.name async for key in standin.list_keys()].count(name) == 1
 
 
@@ -485,3 +492,137 @@ async def test_timeout() -> None:
         with pytest.raises(APITimeoutError):
             await silent.get_job(UPLOAD_JOB)
     assert requests_of(text, "silent") == 3
+
+
+async def test_retry_after_date() -> None:
+    async with through("dated")[0] as dated:
+        began = time.monotonic()
+        await dated.me()
+        assert time.monotonic() - began >= 2
+
+
+async def test_unknown_values() -> None:
+    async with AsyncStandin(URL, KEY) as standin, through("later")[0] as newer:
+        job = await standin.create_job(**request(join_at=later()))
+        failed = await standin.create_job(**request({"simulate": "meeting_not_found"}))
+        await standin.wait_until_done(failed.id, interval=1)
+        read = await newer.get_job(job.id)
+        assert (read.status, read.platform) == ("levitating", "holodeck")
+        assert read.status not in FINAL and read.to_dict()["status"] == str(read.status) == "levitating"
+        assert [one.status async for one in newer.list_jobs(external_id=job.external_id)] == ["levitating"]
+        assert (await newer.get_job(failed.id)).failure_code == "swallowed"
+        assert "applause" in {event.name async for event in newer.live((await recorded(standin)).id)}
+
+
+async def test_page() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        first = await standin.list_jobs(metadata={"list": "pages"}, limit=60).page()
+        jobs = standin.list_jobs(metadata={"list": "pages"}, limit=60, cursor=first.next_cursor)
+        rest = [page async for page in jobs.pages()]
+        assert [len(page.items) for page in (first, *rest)] == [60, 41]
+        assert rest[0].next_cursor is None and first.items[0].id not in [job.id for job in rest[0].items]
+
+
+async def test_plain_arguments() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await standin.create_job(
+            meeting_url=MEETING,
+            external_id=str(uuid4()),
+            join_at=later(),
+            metadata={"customer_id": {"of_team": 7}},
+            auto_leave={"after_solo_seconds": 60},
+            recording={"mode": "audio"},
+        )
+        assert job.metadata.to_dict() == {"customer_id": {"of_team": 7}}
+        assert job.auto_leave.to_dict()["afterSoloSeconds"] == 60
+        assert (await standin.get_job_settings(job.id)).to_dict()["recording"]["mode"] == "audio"
+
+
+async def test_forbidden() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        key = await standin.create_key(name=str(uuid4()), scope="read")
+        async with AsyncStandin(URL, key.key) as reading:
+            with pytest.raises(ForbiddenError):
+                await reading.create_job(**request())
+
+
+async def test_conflict() -> None:
+    async with through("conflict")[0] as conflict:
+        with pytest.raises(ConflictError) as caught:
+            await conflict.me()
+        assert caught.value.code == "in_use" and not isinstance(caught.value, InvalidStateError)
+
+
+async def test_unexpected_body() -> None:
+    for fault in ("page", "broken"):
+        client, text = through(fault)
+        async with client:
+            with pytest.raises(UnexpectedResponseError):
+                await client.get_job(UPLOAD_JOB)
+            with pytest.raises(UnexpectedResponseError):
+                await client.cancel_job(UPLOAD_JOB)
+            with pytest.raises(UnexpectedResponseError):
+                await client.list_jobs().page()
+        assert requests_of(text, fault) == 3
+
+
+async def test_connection_error() -> None:
+    closed, text = through("closed", max_retries=1)
+    async with closed:
+        with pytest.raises(APIConnectionError):
+            await closed.get_job(UPLOAD_JOB)
+    assert requests_of(text, "closed") == 2
+    for url in ("", "http://[", "no url"):
+        with pytest.raises(StandinError):
+            async with AsyncStandin(url or "file:///", KEY) as client:
+                await client.me()
+
+
+async def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with AsyncStandin() as standin:
+        assert (await standin.me()).consumer
+    monkeypatch.delenv("STANDIN_API_KEY")
+    with pytest.raises(StandinError, match="STANDIN_API_KEY"):
+        AsyncStandin()
+
+
+async def test_call_options() -> None:
+    silent, text = through("silent")
+    async with silent:
+        with pytest.raises(APITimeoutError):
+            await silent.with_options(timeout=0.2, max_retries=0).get_job(UPLOAD_JOB)
+    assert requests_of(text, "silent") == 1
+
+
+async def test_user_agent() -> None:
+    async with through("agent")[0] as agent:
+        with pytest.raises(APIError, match=f"standin-python/{__version__} "):
+            await agent.me()
+
+
+async def test_logging(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "standin")
+    unavailable, text = through("unavailable")
+    async with unavailable:
+        await unavailable.me()
+    path = f"GET /unavailable/{text}/api/v1/me"
+    levels = [record.levelname for record in caplog.records if path in record.getMessage()]
+    assert levels == ["DEBUG", "WARNING", "DEBUG", "WARNING", "DEBUG"]
+    assert KEY not in caplog.text
+
+
+async def test_webhook_data() -> None:
+    seen = set()
+    for example in json.loads((CLIENTS / "webhooks.json").read_text("utf-8"))["cases"]:
+        if not example["name"].startswith("event "):
+            continue
+        hook = receive_webhook(example["headers"], example["body"].encode(), example["secret"], now=example["now"])
+        assert f"event {hook.event}" == example["name"]
+        seen.add(hook.event)
+        if hook.event == "bot.levitated":
+            assert isinstance(hook.data, dict) and hook.data["height"] == 3 and hook.job_id == UNKNOWN
+        else:
+            assert not isinstance(hook.data, dict), hook.event
+        if isinstance(hook.data, m.JobFinalizedData):
+            assert hook.data.job.status == "completed" and hook.data.manifest_uri
+    assert len(seen) > 15

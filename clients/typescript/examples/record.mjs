@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Standin } from 'standin-client';
 
-const standin = new Standin({ baseUrl: process.env.STANDIN_URL, apiKey: process.env.STANDIN_API_KEY });
-const { job } = await standin.createJob({
+const standin = new Standin(); // STANDIN_URL and STANDIN_API_KEY
+const job = await standin.createJob({
   externalId: `demo-${Date.now()}`, // your own ID of the meeting: a second request with it sends no second bot
   meetingUrl: 'https://meet.google.com/abc-defg-hij',
   captions: { enabled: true },

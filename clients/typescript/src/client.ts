@@ -1,4 +1,4 @@
-import { ChecksumError, ConnectionError, StandinError, WaitTimeoutError } from './errors.js';
+import { ChecksumError, ConnectionError, StandinError, UnexpectedResponseError, WaitTimeoutError } from './errors.js';
 import { type Client, createClient, createConfig } from './generated/client/index.js';
 import * as api from './generated/sdk.gen.js';
 import type {
@@ -40,17 +40,18 @@ import type {
   WebhookTestResult,
 } from './generated/types.gen.js';
 import { events, type LiveEvent } from './live.js';
-import { backoff, chunks, send, type Sending, sleep } from './retry.js';
+import { Pages, type PageOptions } from './pages.js';
+import { backoff, chunks, type Logger, send, type Sending, sleep } from './retry.js';
 import { Sha256 } from './sha256.js';
+import { version } from './version.js';
 
-const page = 100;
 const liveSilenceMs = 60_000; // the service sends a comment every 15 seconds
 
 export interface Options {
-  /** For example `https://standin.example.com`. */
-  baseUrl: string;
-  /** An API key. Never put one into a page: its users can read it. */
-  apiKey: string;
+  /** For example `https://standin.example.com`. Default: the environment variable STANDIN_URL. */
+  baseUrl?: string;
+  /** An API key. Never put one into a page: its users can read it. Default: the environment variable STANDIN_API_KEY. */
+  apiKey?: string;
   /** Milliseconds to wait for a response, or for data of a stream. Default: 30,000. */
   timeoutMs?: number;
   /**
@@ -58,16 +59,17 @@ export interface Options {
    * once. The pause is what `Retry-After` says, up to a minute, else half a second that doubles each time. Default: 2.
    */
   maxRetries?: number;
+  /** For example `console`. By default, nothing is logged. */
+  logger?: Logger;
   /** Another implementation of fetch. */
   fetch?: typeof fetch;
 }
 
 /** Which webhooks to list. */
-export type DeliveryFilter = Omit<NonNullable<ListTeamDeliveriesData['query']>, 'cursor' | 'limit'>;
+export type DeliveryFilter = NonNullable<ListTeamDeliveriesData['query']>;
 
-/** The result of a request to create a job. */
-export interface CreatedJob {
-  job: Job;
+/** A job as the response to a request for it. */
+export interface CreatedJob extends Job {
   /** Whether the job existed before: another request had the same externalId, or was for the same meeting. */
   replayed: boolean;
   /** What of the request will probably not work, for example a link that leads to no meeting. Empty if nothing. */
@@ -75,7 +77,7 @@ export interface CreatedJob {
 }
 
 /** Which jobs to list. */
-export type JobFilter = Omit<NonNullable<ListJobsData['query']>, 'cursor' | 'limit' | 'metadata'> & {
+export type JobFilter = Omit<NonNullable<ListJobsData['query']>, 'metadata'> & {
   /** Values that the metadata must have. */
   metadata?: Record<string, string>;
 };
@@ -113,26 +115,39 @@ export function isFinal(job: Pick<Job, 'status'>): boolean {
 export class Standin {
   /** For the functions in `standin-client/generated`, one for each operation. */
   readonly api: Client;
+  readonly #options: Options;
   readonly #baseUrl: string;
   readonly #apiKey: string;
   readonly #how: Sending;
+  readonly #json: Client;
 
-  constructor(options: Options) {
-    this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
-    this.#apiKey = options.apiKey;
+  constructor(options: Options = {}) {
+    this.#options = options;
+    this.#baseUrl = setting(options.baseUrl, 'baseUrl', 'STANDIN_URL').replace(/\/+$/, '');
+    if (!/^https?:/.test(this.#baseUrl) || !URL.canParse(this.#baseUrl)) {
+      throw new StandinError(`${JSON.stringify(this.#baseUrl)} is not an http or https URL`);
+    }
+    this.#apiKey = setting(options.apiKey, 'apiKey', 'STANDIN_API_KEY');
     this.#how = {
       fetch: options.fetch ?? globalThis.fetch,
       timeoutMs: options.timeoutMs ?? 30_000,
       maxRetries: options.maxRetries ?? 2,
+      logger: options.logger,
     };
-    this.api = this.#client(options.apiKey);
+    this.api = this.#client(this.#apiKey, false);
+    this.#json = this.#client(this.#apiKey, true);
+  }
+
+  /** Returns a client with other options, for example the time and the retries of a single call. */
+  withOptions(options: Options): Standin {
+    return new Standin({ ...this.#options, ...options });
   }
 
   /** Creates a job, or returns the one with the same `externalId`. */
   async createJob(job: JobCreate): Promise<CreatedJob> {
     const { data, response } = await api.createJob({ ...this.#call, body: job });
     return {
-      job: data,
+      ...data,
       replayed: response.headers.get('idempotent-replayed') === 'true',
       warning: response.headers.get('x-standin-warning') ?? '',
     };
@@ -153,13 +168,16 @@ export class Standin {
     return (await api.getJobDetails({ ...this.#call, path: { id: asId(jobId) } })).data;
   }
 
-  /** Iterates over the jobs that match, newest first. */
-  listJobs({ metadata = {}, ...filter }: JobFilter = {}): AsyncGenerator<ListedJob, void, undefined> {
+  /** Lists the jobs that match, newest first. */
+  listJobs({ metadata = {}, cursor, limit, ...filter }: JobFilter = {}): Pages<ListedJob> {
     const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
-    return pages(async (query) => {
-      const { data } = await api.listJobs({ ...this.#call, query: { ...filter, metadata: pairs, ...query } });
-      return { items: data.jobs, next: data.nextCursor };
-    });
+    return new Pages(
+      async (query) => {
+        const { data } = await api.listJobs({ ...this.#call, query: { ...filter, metadata: pairs, ...query } });
+        return { items: data.jobs, nextCursor: data.nextCursor };
+      },
+      { cursor, limit },
+    );
   }
 
   /** Changes a job that is not yet dispatched. For other jobs it rejects with an InvalidStateError. */
@@ -309,8 +327,7 @@ export class Standin {
 
   /** Returns the transcript as WebVTT, or as plain text with a line for each segment. */
   async getTranscriptText(jobId: string, format: 'vtt' | 'text'): Promise<string> {
-    const call = { ...this.#call, path: { id: asId(jobId) }, query: { format }, parseAs: 'text' } as const;
-    return (await api.getTranscript(call)).data as unknown as string; // parseAs
+    return await (await this.#stream(`/api/v1/jobs/${asId(jobId)}/transcript?format=${format}`, {})).text();
   }
 
   /**
@@ -340,7 +357,7 @@ export class Standin {
     const sum = new Sha256();
     sum.update(content);
     await api.uploadMedia({
-      client: this.#client(token),
+      client: this.#client(token, true),
       throwOnError: true,
       path: { jobId: asId(jobId), attempt, name },
       headers: { 'x-content-sha256': await sum.hex() },
@@ -353,20 +370,20 @@ export class Standin {
     await api.deleteRecording({ ...this.#call, path: { id: asId(jobId) } });
   }
 
-  /** Iterates over the history of a job, oldest first. */
-  listTimeline(jobId: string): AsyncGenerator<TimelineEntry, void, undefined> {
-    return pages(async (query) => {
+  /** Lists the history of a job, oldest first. */
+  listTimeline(jobId: string, options: PageOptions = {}): Pages<TimelineEntry> {
+    return new Pages(async (query) => {
       const { data } = await api.listTimeline({ ...this.#call, path: { id: asId(jobId) }, query });
-      return { items: data.entries, next: data.nextCursor };
-    });
+      return { items: data.entries, nextCursor: data.nextCursor };
+    }, options);
   }
 
-  /** Iterates over the webhooks of a job, in the order of their events. */
-  listDeliveries(jobId: string): AsyncGenerator<Delivery, void, undefined> {
-    return pages(async (query) => {
+  /** Lists the webhooks of a job, in the order of their events. */
+  listDeliveries(jobId: string, options: PageOptions = {}): Pages<Delivery> {
+    return new Pages(async (query) => {
       const { data } = await api.listDeliveries({ ...this.#call, path: { id: asId(jobId) }, query });
-      return { items: data.deliveries, next: data.nextCursor };
-    });
+      return { items: data.deliveries, nextCursor: data.nextCursor };
+    }, options);
   }
 
   /** Sends a webhook again that was delivered or failed permanently. */
@@ -379,12 +396,15 @@ export class Standin {
     return (await api.redeliverFailed({ ...this.#call, body: which })).data.count;
   }
 
-  /** Iterates over the webhooks of the team, newest first. */
-  listTeamDeliveries(filter: DeliveryFilter = {}): AsyncGenerator<Delivery, void, undefined> {
-    return pages(async (query) => {
-      const { data } = await api.listTeamDeliveries({ ...this.#call, query: { ...filter, ...query } });
-      return { items: data.deliveries, next: data.nextCursor };
-    });
+  /** Lists the webhooks of the team, newest first. */
+  listTeamDeliveries({ cursor, limit, ...filter }: DeliveryFilter = {}): Pages<Delivery> {
+    return new Pages(
+      async (query) => {
+        const { data } = await api.listTeamDeliveries({ ...this.#call, query: { ...filter, ...query } });
+        return { items: data.deliveries, nextCursor: data.nextCursor };
+      },
+      { cursor, limit },
+    );
   }
 
   /** Returns a webhook of the team with the request of its latest attempt. */
@@ -428,12 +448,12 @@ export class Standin {
     await api.deleteWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) } });
   }
 
-  /** Iterates over the registered endpoints, and the URLs of jobs that webhooks were sent to. */
-  listWebhookEndpoints(): AsyncGenerator<WebhookEndpoint, void, undefined> {
-    return pages(async (query) => {
+  /** Lists the registered endpoints, and the URLs of jobs that webhooks were sent to. */
+  listWebhookEndpoints(options: PageOptions = {}): Pages<WebhookEndpoint> {
+    return new Pages(async (query) => {
       const { data } = await api.listWebhookEndpoints({ ...this.#call, query });
-      return { items: data.endpoints, next: data.nextCursor };
-    });
+      return { items: data.endpoints, nextCursor: data.nextCursor };
+    }, options);
   }
 
   /** Returns the key of this client, its team, and the version of the service. */
@@ -452,14 +472,14 @@ export class Standin {
   }
 
   /**
-   * Iterates over the keys of the team that are not revoked, newest first. As for creating and revoking keys, this needs a key
+   * Lists the keys of the team that are not revoked, newest first. As for creating and revoking keys, this needs a key
    * with the scope `admin`.
    */
-  listKeys(): AsyncGenerator<Key, void, undefined> {
-    return pages(async (query) => {
+  listKeys(options: PageOptions = {}): Pages<Key> {
+    return new Pages(async (query) => {
       const { data } = await api.listKeys({ ...this.#call, query });
-      return { items: data.keys, next: data.nextCursor };
-    });
+      return { items: data.keys, nextCursor: data.nextCursor };
+    }, options);
   }
 
   /** Creates a key. Its secret is in the result, and cannot be read again. */
@@ -477,12 +497,12 @@ export class Standin {
     return (await api.createCalendar({ ...this.#call, body: calendar })).data;
   }
 
-  /** Iterates over the connected calendars, oldest first. */
-  listCalendars(): AsyncGenerator<Calendar, void, undefined> {
-    return pages(async (query) => {
+  /** Lists the connected calendars, oldest first. */
+  listCalendars(options: PageOptions = {}): Pages<Calendar> {
+    return new Pages(async (query) => {
       const { data } = await api.listCalendars({ ...this.#call, query });
-      return { items: data.calendars, next: data.nextCursor };
-    });
+      return { items: data.calendars, nextCursor: data.nextCursor };
+    }, options);
   }
 
   /** Returns a calendar. */
@@ -505,12 +525,12 @@ export class Standin {
     await api.deleteCalendar({ ...this.#call, path: { id: asId(calendarId) } });
   }
 
-  /** Iterates over the upcoming meetings of a calendar, by their start. */
-  listCalendarEvents(calendarId: string): AsyncGenerator<CalendarEvent, void, undefined> {
-    return pages(async (query) => {
+  /** Lists the upcoming meetings of a calendar, by their start. */
+  listCalendarEvents(calendarId: string, options: PageOptions = {}): Pages<CalendarEvent> {
+    return new Pages(async (query) => {
       const { data } = await api.listCalendarEvents({ ...this.#call, path: { id: asId(calendarId) }, query });
-      return { items: data.events, next: data.nextCursor };
-    });
+      return { items: data.events, nextCursor: data.nextCursor };
+    }, options);
   }
 
   /** Sends a bot to a meeting, or none. With null, the rules of the calendar decide. */
@@ -520,18 +540,26 @@ export class Standin {
   }
 
   get #call() {
-    return { client: this.api, throwOnError: true } as const;
+    return { client: this.#json, throwOnError: true } as const;
   }
 
-  #client(token: string): Client {
-    const fetching = (request: string | URL | Request, init?: RequestInit) =>
-      send(this.#how, new Request(request, init), false);
+  /** Returns a client whose responses must be JSON, or need not. */
+  #client(token: string, json: boolean): Client {
+    const fetching = async (input: string | URL | Request, init?: RequestInit) => {
+      const request = new Request(input, init);
+      if (agent) request.headers.set('user-agent', agent);
+      const response = await send(this.#how, request, false);
+      if (json && response.status !== 204) await checkJson(response.clone());
+      return response;
+    };
     return createClient(createConfig({ baseUrl: this.#baseUrl, auth: token, fetch: fetching }));
   }
 
   #stream(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> {
-    const authorization = `Bearer ${this.#apiKey}`;
-    const request = new Request(this.#baseUrl + path, { headers: { authorization, ...headers }, signal: signal ?? null });
+    const request = new Request(this.#baseUrl + path, {
+      headers: { authorization: `Bearer ${this.#apiKey}`, ...(agent && { 'user-agent': agent }), ...headers },
+      signal: signal ?? null,
+    });
     return send(this.#how, request, true);
   }
 
@@ -570,9 +598,34 @@ export class Standin {
   }
 }
 
+const { process } = globalThis as {
+  process?: { env?: Record<string, string | undefined>; versions?: { node?: string } }; // undefined in browsers
+};
+const node = process?.versions?.node;
+
+/** The User-Agent in Node. Browsers have their own. */
+const agent = node ? `standin-typescript/${version} node/${node}` : '';
+
+/** Returns an option, by default that of an environment variable. */
+function setting(value: string | undefined, name: string, variable: string): string {
+  const found = value || process?.env?.[variable];
+  if (!found) throw new StandinError(`${name} is missing: give it to the client, or set ${variable}`);
+  return found;
+}
+
+/** Rejects if a response is not a JSON object. */
+async function checkJson(response: Response): Promise<void> {
+  const value: unknown = await response.json().catch((error: unknown) => {
+    throw new UnexpectedResponseError(`the service responded with ${response.status} and no JSON`, { cause: error });
+  });
+  if (typeof value !== 'object' || value === null) {
+    throw new UnexpectedResponseError(`the service responded with ${response.status} and an unexpected body`);
+  }
+}
+
 /** Returns the ID of a job. Another text could change the path of the request. */
 function asId(id: string): string {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) throw new TypeError(`${JSON.stringify(id)} is not the ID of a job`);
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) throw new StandinError(`${JSON.stringify(id)} is not a valid ID`);
   return id;
 }
 
@@ -581,16 +634,4 @@ function base64(data: Uint8Array): string {
   let text = '';
   for (const byte of data) text += String.fromCharCode(byte);
   return btoa(text);
-}
-
-/** Iterates over a list page by page. */
-async function* pages<T>(
-  fetchPage: (query: { limit: number; cursor?: string }) => Promise<{ items: T[]; next: string | null }>,
-): AsyncGenerator<T, void, undefined> {
-  let cursor: string | null | undefined;
-  while (cursor !== null) {
-    const { items, next }: { items: T[]; next: string | null } = await fetchPage({ limit: page, ...(cursor && { cursor }) });
-    yield* items;
-    cursor = next;
-  }
 }

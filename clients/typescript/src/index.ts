@@ -3,5 +3,9 @@ export type { Audio, Command, CreatedJob, DeliveryFilter, JobFilter, Options } f
 export * from './errors.js';
 export type * from './generated/types.gen.js';
 export type { LiveEvent } from './live.js';
+export { Pages } from './pages.js';
+export type { Page, PageOptions } from './pages.js';
+export type { Logger } from './retry.js';
+export { version } from './version.js';
 export { receiveWebhook, verifyWebhook } from './webhooks.js';
 export type { Webhook, WebhookHeaders } from './webhooks.js';

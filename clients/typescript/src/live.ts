@@ -1,3 +1,4 @@
+import { UnexpectedResponseError } from './errors.js';
 import type {
   LiveCommand,
   LiveEnd,
@@ -39,11 +40,19 @@ export async function* events(stream: AsyncIterable<Uint8Array>): AsyncGenerator
         const { event, data, id } = fields;
         fields = {};
         // Names that this version does not know are passed on.
-        if (event && data) yield { id, event, data: JSON.parse(data) } as LiveEvent;
+        if (event && data) yield { id, event, data: parsed(data) } as LiveEvent;
         continue;
       }
       const colon = line.indexOf(':');
       if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).replace(/^ /, '');
     }
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (error) {
+    throw new UnexpectedResponseError('the service sent an event that is not JSON', { cause: error });
   }
 }

@@ -56,7 +56,11 @@ export interface Sending {
   fetch: typeof fetch;
   timeoutMs: number;
   maxRetries: number;
+  logger: Logger | undefined;
 }
+
+/** Takes messages, for example `console`: each response for debugging, and warnings about requests that are repeated. */
+export type Logger = Pick<Console, 'debug' | 'warn'>;
 
 /**
  * Sends a request, and again if that may help. Returns a response with a status below 400, and its whole body unless it is a
@@ -69,8 +73,14 @@ export async function send(how: Sending, request: Request, stream: boolean): Pro
     if (failure instanceof Response) return failure;
     const pause = pauseBeforeRetry(failure, attempt);
     if (pause === undefined || attempt >= how.maxRetries) throw failure;
+    how.logger?.warn(`standin: ${nameOf(request)} again in ${Math.round(pause)} ms: ${failure.message}`);
     await sleep(pause, request.signal);
   }
+}
+
+/** Returns the method and the path of a request. */
+function nameOf(request: Request): string {
+  return `${request.method} ${new URL(request.url).pathname}`;
 }
 
 async function sendOnce(how: Sending, request: Request, stream: boolean): Promise<Response | StandinError> {
@@ -79,7 +89,9 @@ async function sendOnce(how: Sending, request: Request, stream: boolean): Promis
   try {
     const signal = AbortSignal.any([request.signal, timeout.signal]);
     const fetching = how.fetch; // must not be called as a method
+    const began = Date.now();
     const response = await fetching(request.clone(), { signal });
+    how.logger?.debug(`standin: ${nameOf(request)}: ${response.status} after ${Date.now() - began} ms`);
     if (response.status >= 400) return await errorOf(response);
     if (stream || !response.body) return response;
     const body = await response.arrayBuffer();

@@ -1,25 +1,11 @@
-import { WebhookSignatureError } from './errors.js';
-import type {
-  CommandOutcome,
-  CompetingBotDetected,
-  JobFailed,
-  JobFinalized,
-  JobStatusChanged,
-  JobTranscriptReady,
-  RecordingPermissionResponse,
-  StreamChanged,
-} from './generated/index.js';
+import { StandinError, WebhookSignatureError } from './errors.js';
+import type { WebhookEvent } from './generated/index.js';
 
-/** The body of a webhook. Its `event` tells which one. Use `deliveryId` to discard duplicates. */
-export type Webhook =
-  | JobStatusChanged
-  | JobFinalized
-  | JobFailed
-  | JobTranscriptReady
-  | RecordingPermissionResponse
-  | CompetingBotDetected
-  | CommandOutcome
-  | StreamChanged;
+/**
+ * The body of a webhook. Its `event` tells which one: later versions of the service have more, which are passed on. Use
+ * `deliveryId` to discard duplicates.
+ */
+export type Webhook = WebhookEvent;
 
 /** The headers of a request: those of fetch, of node:http, or of a framework. */
 export type WebhookHeaders = Headers | Iterable<readonly [string, string]> | Record<string, string | string[] | undefined>;
@@ -69,7 +55,7 @@ export async function verifyWebhook(
 /**
  * Verifies and decodes a webhook. Respond with a 2xx status after storing it.
  *
- * @throws WebhookSignatureError
+ * @throws WebhookSignatureError, or another StandinError if the body is not JSON
  */
 export async function receiveWebhook(
   headers: WebhookHeaders,
@@ -78,7 +64,11 @@ export async function receiveWebhook(
   options: { now?: Date } = {},
 ): Promise<Webhook> {
   await verifyWebhook(headers, body, secret, options);
-  return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as Webhook;
+  try {
+    return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as Webhook;
+  } catch (error) {
+    throw new StandinError('the webhook is not JSON', { cause: error });
+  }
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -10,7 +10,11 @@ import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 
 import {
+  ApiError,
   ChecksumError,
+  ConflictError,
+  ConnectionError,
+  ForbiddenError,
   InvalidInputError,
   InvalidStateError,
   isFinal,
@@ -19,10 +23,15 @@ import {
   type LiveEvent,
   type MediaFile,
   NotFoundError,
+  type Options,
+  receiveWebhook,
   Standin,
+  StandinError,
   TimeoutError,
   UnauthorizedError,
+  UnexpectedResponseError,
   verifyWebhook,
+  version,
   WaitTimeoutError,
 } from '../src/index.js';
 
@@ -47,7 +56,7 @@ const unknown = '0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80';
 
 /** Creates a job. */
 async function create(options: Partial<JobCreate>): Promise<Job> {
-  return (await standin.createJob({ externalId: randomUUID(), meetingUrl, ...options })).job;
+  return await standin.createJob({ externalId: randomUUID(), meetingUrl, ...options });
 }
 
 /** Returns a job that has been recorded. */
@@ -71,7 +80,7 @@ async function attended(options: Partial<JobCreate> = {}): Promise<Job> {
 }
 
 /** Returns a client that calls the service with a fault, and the text that counts its requests. */
-function through(fault: string, options: { timeoutMs?: number } = {}): [Standin, string] {
+function through(fault: string, options: Options = {}): [Standin, string] {
   const text = randomUUID();
   return [new Standin({ baseUrl: `${faultsUrl}/${fault}/${text}`, apiKey, ...options }), text];
 }
@@ -105,6 +114,22 @@ async function video(): Promise<[Job, MediaFile]> {
   return [done, file];
 }
 
+async function webhookCases() {
+  interface Example {
+    name: string;
+    valid: boolean;
+    secret: string;
+    now: number;
+    headers: [string, string][];
+    body: string;
+  }
+  return (JSON.parse(await readFile('../webhooks.json', 'utf8')) as { cases: Example[] }).cases;
+}
+
+async function requestsOf(text: string, fault: string): Promise<number> {
+  return Number(await (await fetch(`${faultsUrl}/count/${text}/${fault}`)).text());
+}
+
 async function bytes(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   for await (const part of stream) parts.push(part);
@@ -114,7 +139,7 @@ async function bytes(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
 suite('conformance', { concurrency: true }, () => {
   test('create_job', async () => {
     const joinAt = later();
-    const { job, replayed, warning } = await standin.createJob({
+    const { replayed, warning, ...job } = await standin.createJob({
       externalId: randomUUID(),
       meetingUrl: 'https://us02web.zoom.us/j/123456789',
       joinAt,
@@ -127,7 +152,7 @@ suite('conformance', { concurrency: true }, () => {
   test('replay_job', async () => {
     const first = await create({ joinAt: later() });
     const again = await standin.createJob({ externalId: first.externalId, meetingUrl });
-    assert.deepEqual([again.job.id, again.replayed], [first.id, true]);
+    assert.deepEqual([again.id, again.replayed], [first.id, true]);
   });
 
   test('job_warnings', async () => {
@@ -200,7 +225,7 @@ suite('conformance', { concurrency: true }, () => {
 
   test('not_found', async () => {
     await assert.rejects(standin.getJob(unknown), NotFoundError);
-    await assert.rejects(standin.getJob('..'), TypeError);
+    await assert.rejects(standin.getJob('..'), StandinError);
   });
 
   test('invalid_state', async () => {
@@ -361,16 +386,7 @@ suite('conformance', { concurrency: true }, () => {
   });
 
   test('verify_webhooks', async () => {
-    interface Example {
-      name: string;
-      valid: boolean;
-      secret: string;
-      now: number;
-      headers: [string, string][];
-      body: string;
-    }
-    const { cases } = JSON.parse(await readFile('../webhooks.json', 'utf8')) as { cases: Example[] };
-    for (const example of cases) {
+    for (const example of await webhookCases()) {
       const options = { now: new Date(example.now * 1000) };
       const lists: Record<string, string[]> = {};
       for (const [name, value] of example.headers) (lists[name] ??= []).push(value);
@@ -432,6 +448,117 @@ suite('conformance', { concurrency: true }, () => {
   test('timeout', async () => {
     const [silent, text] = through('silent', { timeoutMs: 3000 });
     await assert.rejects(silent.getJob(uploadJob), TimeoutError);
-    assert.equal(await (await fetch(`${faultsUrl}/count/${text}/silent`)).text(), '3');
+    assert.equal(await requestsOf(text, 'silent'), 3);
+  });
+
+  test('retry_after_date', async () => {
+    const began = Date.now();
+    await through('dated')[0].me();
+    assert.ok(Date.now() - began >= 2_000);
+  });
+
+  test('unknown_values', async () => {
+    const [newer] = through('later');
+    const job = await create({ joinAt: later() });
+    const failed = await create({ metadata: { simulate: 'meeting_not_found' } });
+    await standin.waitUntilDone(failed.id, { intervalMs: 1_000 });
+    const read = await newer.getJob(job.id);
+    assert.deepEqual([read.status, read.platform, isFinal(read)] as unknown[], ['levitating', 'holodeck', false]);
+    const listed = await all(newer.listJobs({ externalId: job.externalId }));
+    assert.deepEqual(listed.map(({ status }) => status) as string[], ['levitating']);
+    assert.equal((await newer.getJob(failed.id)).failureCode as string, 'swallowed');
+    const events: string[] = [];
+    for await (const { event } of newer.live((await recorded).id)) events.push(event);
+    assert.ok(events.includes('applause'));
+  });
+
+  test('page', async () => {
+    const metadata = { list: 'pages' };
+    const first = await standin.listJobs({ metadata, limit: 60 }).page();
+    assert.ok(first.nextCursor);
+    const rest = await all(standin.listJobs({ metadata, limit: 60, cursor: first.nextCursor }).pages());
+    assert.deepEqual([first, ...rest].map(({ items }) => items.length), [60, 41]);
+    assert.ok(rest[0]?.nextCursor === null && !rest[0].items.some(({ id }) => id === first.items[0]?.id));
+  });
+
+  test('plain_arguments', async () => {
+    const metadata = { customer_id: { of_team: 7 } };
+    const job = await create({ joinAt: later(), metadata, autoLeave: { afterSoloSeconds: 60 }, recording: { mode: 'audio' } });
+    assert.deepEqual([job.metadata, job.autoLeave.afterSoloSeconds], [metadata, 60]);
+    assert.equal((await standin.getJobSettings(job.id)).recording?.mode, 'audio');
+  });
+
+  test('forbidden', async () => {
+    const { key } = await standin.createKey({ name: randomUUID(), scope: 'read' });
+    const reading = standin.withOptions({ apiKey: key });
+    await assert.rejects(reading.createJob({ externalId: randomUUID(), meetingUrl }), ForbiddenError);
+  });
+
+  test('conflict', async () => {
+    await assert.rejects(through('conflict')[0].me(), (error) => {
+      assert.ok(error instanceof ConflictError && !(error instanceof InvalidStateError));
+      return error.code === 'in_use';
+    });
+  });
+
+  test('unexpected_body', async () => {
+    for (const fault of ['page', 'broken']) {
+      const [client, text] = through(fault);
+      await assert.rejects(client.getJob(uploadJob), UnexpectedResponseError);
+      await assert.rejects(client.cancelJob(uploadJob), UnexpectedResponseError);
+      await assert.rejects(client.listJobs().page(), UnexpectedResponseError);
+      assert.equal(await requestsOf(text, fault), 3);
+    }
+  });
+
+  test('connection_error', async () => {
+    const [closed, text] = through('closed', { maxRetries: 1 });
+    await assert.rejects(closed.getJob(uploadJob), ConnectionError);
+    assert.equal(await requestsOf(text, 'closed'), 2);
+    for (const url of ['file:///', 'http://[', 'no url']) assert.throws(() => new Standin({ baseUrl: url }), StandinError);
+  });
+
+  test('environment', async () => {
+    assert.ok((await new Standin().me()).consumer);
+    delete process.env.STANDIN_API_KEY; // no other test reads it
+    assert.throws(() => new Standin(), /STANDIN_API_KEY/);
+    process.env.STANDIN_API_KEY = apiKey;
+  });
+
+  test('call_options', async () => {
+    const [silent, text] = through('silent');
+    await assert.rejects(silent.withOptions({ timeoutMs: 300, maxRetries: 0 }).getJob(uploadJob), TimeoutError);
+    assert.ok((await requestsOf(text, 'silent')) <= 1);
+  });
+
+  test('user_agent', async () => {
+    const { version: packaged } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    assert.equal(version, packaged);
+    await assert.rejects(through('agent')[0].me(), (error) => {
+      return error instanceof ApiError && error.message.includes(`standin-typescript/${version} node/`);
+    });
+  });
+
+  test('logging', async () => {
+    const lines: string[] = [];
+    const log = (level: string) => (line: string) => lines.push(`${level} ${line}`);
+    const [unavailable, text] = through('unavailable', { logger: { debug: log('debug'), warn: log('warn') } });
+    await unavailable.me();
+    assert.deepEqual(lines.map((line) => line.split(' ')[0]), ['debug', 'warn', 'debug', 'warn', 'debug']);
+    assert.ok(lines.every((line) => line.includes(`GET /unavailable/${text}/api/v1/me`) && !line.includes(apiKey)));
+  });
+
+  test('webhook_data', async () => {
+    const seen = new Set<string>();
+    for (const { name, headers, body, secret: key, now } of await webhookCases()) {
+      if (!name.startsWith('event ')) continue;
+      const hook = await receiveWebhook(headers, body, key, { now: new Date(now * 1000) });
+      seen.add(hook.event);
+      assert.equal(`event ${hook.event}`, name);
+      if (hook.event === 'job.finalized') assert.ok(hook.data.job.status === 'completed' && hook.data.manifestUri);
+      if (hook.event === 'chat.message') assert.ok(hook.data.message.text);
+      if (name === 'event bot.levitated') assert.deepEqual(hook.data as object, { event: 'bot.levitated', jobId: unknown, height: 3 });
+    }
+    assert.ok(seen.size > 15);
   });
 });

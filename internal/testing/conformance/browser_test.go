@@ -22,9 +22,9 @@ const inBrowser = `(async () => {
 		return bytes;
 	};
 	const standin = new Standin({ baseUrl: location.origin, apiKey: KEY });
-	const { job } = await standin.createJob({
+	const job = await standin.createJob({
 		externalId: 'browser', meetingUrl: 'https://meet.google.com/abc-defg-hij',
-		metadata: { simulate: { seconds: 12, speed: 20 }, captions: true },
+		simulate: { seconds: 12, speed: 20 }, captions: { enabled: true },
 	});
 	const names = new Set();
 	for await (const event of standin.live(job.id)) names.add(event.event);

@@ -7,10 +7,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // faults is a proxy of a service that breaks requests. The first segment of a path
@@ -65,19 +67,36 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Path, p.Out.URL.RawPath = path, ""
 			p.SetURL(f.service)
+			p.Out.Header.Set("Accept-Encoding", "identity")
 		},
 		ModifyResponse: func(response *http.Response) error {
-			alter(fault, response)
-			return nil
+			return alter(fault, response)
 		},
 		FlushInterval: -1,
 	}
-	switch {
-	case fault == "busy" && number <= failures:
+	respond := func(status int, body string) {
 		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}
+	switch {
+	case (fault == "busy" || fault == "dated") && number <= failures:
 		w.Header().Set("Retry-After", "1")
-		w.WriteHeader(http.StatusTooManyRequests)
-		fmt.Fprint(w, `{"error":"rate_limited","message":"Too many requests."}`)
+		if fault == "dated" { // a date has no fractions of a second
+			w.Header().Set("Retry-After", time.Now().Add(2*time.Second).UTC().Format(http.TimeFormat))
+		}
+		respond(http.StatusTooManyRequests, `{"error":"rate_limited","message":"Too many requests."}`)
+	case fault == "agent":
+		respond(http.StatusTeapot, fmt.Sprintf(`{"error":"agent","message":%q}`, r.UserAgent()))
+	case fault == "conflict":
+		respond(http.StatusConflict, `{"error":"in_use","message":"It is in use."}`)
+	case fault == "broken":
+		respond(http.StatusOK, `{"id":"0192f5c8-`)
+	case fault == "page":
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<h1>Sign in to the network</h1>")
+	case fault == "closed":
+		panic(http.ErrAbortHandler)
 	case fault == "lost" && number <= failures:
 		proxy.ServeHTTP(httptest.NewRecorder(), r)
 		fallthrough
@@ -92,9 +111,15 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// laterValues puts values and an event into responses that only later versions of the service know.
+var laterValues = strings.NewReplacer(
+	`"status":"scheduled"`, `"status":"levitating"`, `"platform":"meet"`, `"platform":"holodeck"`,
+	`"failureCode":"meeting_not_found"`, `"failureCode":"swallowed"`, "event: chat\n", "event: applause\n",
+)
+
 // alter breaks a live stream or a file. A body that is cut ends with an error, so that the
 // proxy ends the connection.
-func alter(fault string, response *http.Response) {
+func alter(fault string, response *http.Response) error {
 	isStream, isVideo := strings.HasPrefix(response.Header.Get("Content-Type"),
 		"text/event-stream"), strings.HasPrefix(response.Header.Get("Content-Type"), "video/")
 	body := response.Body
@@ -105,7 +130,17 @@ func alter(fault string, response *http.Response) {
 		response.Body = cut(body, cutFile)
 	case fault == "damaged" && isVideo:
 		response.Body = &damaged{body}
+	case fault == "later":
+		content, err := io.ReadAll(body)
+		if err != nil {
+			return err
+		}
+		text := laterValues.Replace(string(content))
+		response.Body, response.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		response.Header.Set("Content-Length", strconv.Itoa(len(text)))
+		return body.Close()
 	}
+	return nil
 }
 
 func cut(body io.ReadCloser, bytes int64) io.ReadCloser {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,7 +32,10 @@ var goRows = map[string]func(*testing.T, world){
 	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
 	"history": history, "webhook_endpoints": webhookEndpoints, "keys": keys, "calendars": calendars, "verify_webhooks": verifyWebhooks,
 	"receiver": receiver, "retry_after": retryAfter,
-	"retry_unavailable": retryUnavailable, "retry_once": retryOnce, "timeout": timeout,
+	"retry_unavailable": retryUnavailable, "retry_once": retryOnce, "timeout": timeout, "retry_after_date": retryAfterDate,
+	"unknown_values": unknownValues, "page": listPage, "plain_arguments": plainArguments, "forbidden": forbidden, "conflict": conflict,
+	"unexpected_body": unexpectedBody, "connection_error": connectionError, "environment": environment, "call_options": callOptions,
+	"user_agent": userAgent, "logging": logging, "webhook_data": webhookData,
 	"failed_webhooks": failedWebhooks, "login": login, // of the Go client alone
 }
 
@@ -266,6 +270,18 @@ func waitTimeout(t *testing.T, w world) {
 	if _, err := w.WaitUntilDone(ctx, w.create(t, `{}`, later()).ID, 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// simulated creates another job for the test of this name.
+func (w world) simulated(t *testing.T, name, metadata string) client.Job {
+	t.Helper()
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name() + name, MeetingURL: meetURL, Metadata: json.RawMessage(metadata),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
 }
 
 // attended returns a job whose bot is in the meeting.
@@ -645,7 +661,9 @@ type exampleWebhook struct {
 	Body    string      `json:"body"`
 }
 
-func verifyWebhooks(t *testing.T, _ world) {
+// webhookCases returns the cases of clients/webhooks.json.
+func webhookCases(t *testing.T) []exampleWebhook {
+	t.Helper()
 	content, err := os.ReadFile(filepath.Join(folder, "webhooks.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -654,7 +672,11 @@ func verifyWebhooks(t *testing.T, _ world) {
 	if err := json.Unmarshal(content, &examples); err != nil {
 		t.Fatal(err)
 	}
-	for _, example := range examples.Cases {
+	return examples.Cases
+}
+
+func verifyWebhooks(t *testing.T, _ world) {
+	for _, example := range webhookCases(t) {
 		header := http.Header{}
 		for _, pair := range example.Headers {
 			header.Add(pair[0], pair[1])
@@ -663,5 +685,225 @@ func verifyWebhooks(t *testing.T, _ world) {
 		if (err == nil) != example.Valid {
 			t.Errorf("%s: %v", example.Name, err)
 		}
+	}
+}
+
+func retryAfterDate(t *testing.T, w world) {
+	dated, _ := w.through(t, "dated")
+	began := time.Now()
+	if _, err := dated.Me(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < failures*time.Second {
+		t.Errorf("it took %v, less than Retry-After says", took)
+	}
+}
+
+func unknownValues(t *testing.T, w world) {
+	newer, _ := w.through(t, "later")
+	created, failed := w.create(t, `{}`, later()), w.simulated(t, "failed", `{"simulate":"meeting_not_found"}`)
+	read, err := newer.Job(t.Context(), created.ID)
+	if err != nil || read.Status != "levitating" || read.Platform != "holodeck" || read.Ended() {
+		t.Errorf("read %+v (%v)", read, err)
+	}
+	for listed, err := range newer.Jobs(t.Context(), client.JobFilter{ExternalID: created.ExternalID}) {
+		if err != nil || listed.Status != "levitating" {
+			t.Errorf("listed %+v (%v)", listed, err)
+		}
+	}
+	if _, err := w.WaitUntilDone(t.Context(), failed.ID, 0); err != nil {
+		t.Fatal(err)
+	}
+	if read, err := newer.Job(t.Context(), failed.ID); err != nil || read.FailureCode == nil || *read.FailureCode != "swallowed" {
+		t.Errorf("read %+v (%v)", read, err)
+	}
+	if events, _ := follow(t, newer, w.record(t).ID); !slices.ContainsFunc(events, func(event string) bool {
+		return strings.HasPrefix(event, "applause ")
+	}) {
+		t.Errorf("the unknown event is missing: %v", events)
+	}
+}
+
+func listPage(t *testing.T, w world) {
+	var sizes []int
+	seen := map[string]bool{}
+	for page := (client.Page{Limit: 60}); ; {
+		size := 0
+		for listed, err := range w.WithPage(&page).Jobs(t.Context(), client.JobFilter{Metadata: map[string]string{"list": "pages"}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[listed.ID] = true
+			size++
+		}
+		if sizes = append(sizes, size); page.Cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(sizes, []int{60, 41}) || len(seen) != pagedJobs {
+		t.Errorf("pages of %v jobs, %d different ones", sizes, len(seen))
+	}
+}
+
+func plainArguments(t *testing.T, w world) {
+	solo := 60
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name(), MeetingURL: meetURL, JoinAt: later(), Metadata: json.RawMessage(`{"customer_id":{"of_team":7}}`),
+		AutoLeave: &client.AutoLeavePatch{AfterSoloSeconds: &solo}, Recording: &client.Recording{Mode: "audio"},
+	})
+	if err != nil || string(created.Metadata) != `{"customer_id":{"of_team":7}}` || created.AutoLeave.AfterSoloSeconds != solo {
+		t.Errorf("created %+v (%v)", created, err)
+	}
+	if settings, err := w.JobSettings(t.Context(), created.ID); err != nil || settings.Recording.Mode != "audio" {
+		t.Errorf("settings %+v (%v)", settings, err)
+	}
+}
+
+func forbidden(t *testing.T, w world) {
+	key, err := w.CreateKey(t.Context(), client.NewKey{Name: t.Name(), Scope: "read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, err := client.New(w.base, key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := reading.CreateJob(t.Context(), client.NewJob{ExternalID: t.Name(), MeetingURL: meetURL}); !client.Is(err, "forbidden") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func conflict(t *testing.T, w world) {
+	conflicting, _ := w.through(t, "conflict")
+	var refused *client.Error
+	if _, err := conflicting.Me(t.Context()); !errors.As(err, &refused) || refused.Status != http.StatusConflict || refused.Code != "in_use" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func unexpectedBody(t *testing.T, w world) {
+	for _, fault := range []string{"page", "broken"} {
+		c, text := w.through(t, fault)
+		if _, err := c.Job(t.Context(), w.uploadJob); !errors.Is(err, client.ErrResponse) {
+			t.Errorf("%s: read: %v", fault, err)
+		}
+		if err := c.CancelJob(t.Context(), w.uploadJob); !errors.Is(err, client.ErrResponse) {
+			t.Errorf("%s: cancel: %v", fault, err)
+		}
+		for _, err := range c.Jobs(t.Context(), client.JobFilter{}) {
+			if !errors.Is(err, client.ErrResponse) {
+				t.Errorf("%s: list: %v", fault, err)
+			}
+		}
+		if number := w.requests(t, fault, text); number != "3" {
+			t.Errorf("%s: %s requests", fault, number)
+		}
+	}
+}
+
+// requests returns the number of requests with a fault.
+func (w world) requests(t *testing.T, fault, text string) string {
+	t.Helper()
+	response, err := http.Get(w.faults + "/count/" + text + "/" + fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	number, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(number)
+}
+
+func connectionError(t *testing.T, w world) {
+	closed, text := w.through(t, "closed")
+	closed = closed.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}) // it repeats requests on old connections
+	if _, err := closed.WithRetries(1).Job(t.Context(), w.uploadJob); !errors.Is(err, client.ErrNotReached) {
+		t.Errorf("got %v", err)
+	}
+	if number := w.requests(t, "closed", text); number != "2" {
+		t.Errorf("%s requests", number)
+	}
+	for _, base := range []string{"", "http://[", "no url"} {
+		if _, err := client.New(base, w.key); err == nil {
+			t.Errorf("%q is the URL of a client", base)
+		}
+	}
+}
+
+func environment(t *testing.T, w world) {
+	for name, value := range map[string]string{"STANDIN_URL": w.base, "STANDIN_API_KEY": w.key} {
+		if err := os.Setenv(name, value); err != nil { //nolint:usetesting // no other test reads it
+			t.Fatal(err)
+		}
+	}
+	c, err := client.FromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Me(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func callOptions(t *testing.T, w world) {
+	silent, text := w.through(t, "silent")
+	own := silent.WithHTTPClient(&http.Client{Timeout: 200 * time.Millisecond}).WithRetries(0)
+	if _, err := own.Job(t.Context(), w.uploadJob); !errors.Is(err, client.ErrNotReached) {
+		t.Errorf("got %v", err)
+	}
+	if number := w.requests(t, "silent", text); number != "1" {
+		t.Errorf("%s requests", number)
+	}
+}
+
+func userAgent(t *testing.T, w world) {
+	agent, _ := w.through(t, "agent")
+	if _, err := agent.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "standin-go/"+client.Version) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func logging(t *testing.T, w world) {
+	var lines bytes.Buffer
+	unavailable, _ := w.through(t, "unavailable")
+	logger := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if _, err := unavailable.WithLogger(logger).Me(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text := lines.String(); strings.Count(text, "level=WARN") != failures || strings.Count(text, "level=DEBUG") != failures+1 ||
+		!strings.Contains(text, "/api/v1/me") || strings.Contains(text, w.key) {
+		t.Errorf("logged %s", text)
+	}
+}
+
+func webhookData(t *testing.T, _ world) {
+	seen := 0
+	for _, example := range webhookCases(t) {
+		event, ok := strings.CutPrefix(example.Name, "event ")
+		if !ok {
+			continue
+		}
+		var received client.Webhook
+		if err := json.Unmarshal([]byte(example.Body), &received); err != nil || received.Event != event {
+			t.Errorf("%s: %+v (%v)", event, received, err)
+		}
+		seen++
+		data := received.Data
+		for name, right := range map[string]bool{
+			"job.finalized":      data.Job.Status == client.Completed && data.ManifestURI != "",
+			"participant.left":   data.Participant.Name != "",
+			"chat.message":       data.Message.Text != "",
+			"bot.levitated":      data.JobID == "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80",
+			"bot.stream_changed": data.State != "",
+		} {
+			if event == name && !right {
+				t.Errorf("%s: %+v", event, data)
+			}
+		}
+	}
+	if seen < 16 {
+		t.Errorf("only %d events", seen)
 	}
 }

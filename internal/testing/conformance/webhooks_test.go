@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +17,47 @@ import (
 )
 
 var update = flag.Bool("update", false, "write clients/webhooks.json")
+
+// The event of a later version.
+const (
+	laterEvent = "event bot.levitated"
+	laterBody  = `{"deliveryId":"dlv_1","event":"bot.levitated","emittedAt":"2026-11-20T13:00:00Z","attempt":1,"version":2,` +
+		`"data":{"event":"bot.levitated","jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","height":3}}`
+)
+
+// eventBodies returns the examples of webhooks in the API description, by event.
+func eventBodies(t *testing.T) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile("../../../api/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct {
+		Webhooks map[string]struct {
+			Post struct {
+				RequestBody struct {
+					Content map[string]struct {
+						Examples map[string]struct {
+							Value json.RawMessage `json:"value"`
+						} `json:"examples"`
+					} `json:"content"`
+				} `json:"requestBody"`
+			} `json:"post"`
+		} `json:"webhooks"`
+	}
+	if err := json.Unmarshal(content, &description); err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]string{}
+	for event, described := range description.Webhooks {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, described.Post.RequestBody.Content["application/json"].Examples["version2"].Value); err != nil {
+			t.Fatalf("the example of %s: %v", event, err)
+		}
+		bodies[event] = compact.String()
+	}
+	return bodies
+}
 
 // TestWebhookExamples makes clients/webhooks.json with the signatures of the service.
 func TestWebhookExamples(t *testing.T) {
@@ -54,7 +96,7 @@ func TestWebhookExamples(t *testing.T) {
 	examples := exampleWebhooks{
 		About: "Signed requests, and whether a client accepts them. Written by go test ./internal/testing/conformance -run TestWebhookExamples -update.",
 	}
-	for _, example := range []struct {
+	type signed struct {
 		name    string
 		secrets []webhook.Secret
 		secret  string
@@ -62,7 +104,8 @@ func TestWebhookExamples(t *testing.T) {
 		body    string
 		change  func([][2]string) [][2]string
 		valid   bool
-	}{
+	}
+	signings := []signed{
 		{"genuine", rotating[:1], current, 0, body, nil, true},
 		{"names of headers in upper case", rotating[:1], current, 0, body, upper, true},
 		{"secret in another form", []webhook.Secret{{Value: plain}}, plain, 0, body, nil, true},
@@ -85,9 +128,19 @@ func TestWebhookExamples(t *testing.T) {
 		{"no service signature", rotating[:1], current, 0, body, without(webhook.SignatureHeader), false},
 		{"an empty service signature", rotating[:1], current, 0, body, with(webhook.SignatureHeader, "sha256="), false},
 		{"no headers", rotating[:1], current, 0, body, func([][2]string) [][2]string { return [][2]string{} }, false},
-	} {
+		{laterEvent, rotating[:1], current, 0, laterBody, nil, true},
+	}
+	bodies := eventBodies(t)
+	for _, event := range slices.Sorted(maps.Keys(bodies)) {
+		signings = append(signings, signed{"event " + event, rotating[:1], current, 0, bodies[event], nil, true})
+	}
+	for _, example := range signings {
 		header := http.Header{}
-		if err := webhook.Sign(header, example.secrets, "dlv_1", sent, []byte(body)); err != nil {
+		content := body
+		if strings.HasPrefix(example.name, "event ") {
+			content = example.body
+		}
+		if err := webhook.Sign(header, example.secrets, "dlv_1", sent, []byte(content)); err != nil {
 			t.Fatal(err)
 		}
 		headers := [][2]string{}

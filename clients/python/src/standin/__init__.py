@@ -1,13 +1,16 @@
 """Client of Standin, which sends a bot into online meetings and returns recordings."""
 
-from ._async_client import AsyncStandin
-from ._client import Standin
-from ._results import FINAL, Command, CreatedJob
+from ._async_client import AsyncPages, AsyncStandin
+from ._client import Pages, Standin
+from ._results import FINAL, Command, CreatedJob, Page
+from ._version import __version__
 from .errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,
     ChecksumError,
+    ConflictError,
+    ForbiddenError,
     InvalidInputError,
     InvalidStateError,
     Issue,
@@ -16,6 +19,7 @@ from .errors import (
     ServerError,
     StandinError,
     UnauthorizedError,
+    UnexpectedResponseError,
     WaitTimeoutError,
     WebhookSignatureError,
 )
@@ -27,23 +31,30 @@ __all__ = [
     "APIConnectionError",
     "APIError",
     "APITimeoutError",
+    "AsyncPages",
     "AsyncStandin",
     "ChecksumError",
     "Command",
+    "ConflictError",
     "CreatedJob",
+    "ForbiddenError",
     "InvalidInputError",
     "InvalidStateError",
     "Issue",
     "LiveEvent",
     "NotFoundError",
+    "Page",
+    "Pages",
     "RateLimitedError",
     "ServerError",
     "Standin",
     "StandinError",
     "UnauthorizedError",
+    "UnexpectedResponseError",
     "WaitTimeoutError",
     "Webhook",
     "WebhookSignatureError",
+    "__version__",
     "receive_webhook",
     "verify_webhook",
 ]

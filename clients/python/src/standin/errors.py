@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -19,6 +21,10 @@ class APIConnectionError(StandinError):
 
 class APITimeoutError(APIConnectionError):
     """The service did not respond in time."""
+
+
+class UnexpectedResponseError(StandinError):
+    """A response is not one of this API, for example the page of a proxy."""
 
 
 class ChecksumError(StandinError):
@@ -79,12 +85,20 @@ class UnauthorizedError(APIError):
     """401: the API key is missing, wrong or revoked."""
 
 
+class ForbiddenError(APIError):
+    """403: the scope of the API key does not include this operation."""
+
+
 class NotFoundError(APIError):
     """404: it does not exist, or belongs to somebody else."""
 
 
-class InvalidStateError(APIError):
-    """409: not possible in this state of the job."""
+class ConflictError(APIError):
+    """409: not possible now."""
+
+
+class InvalidStateError(ConflictError):
+    """409 with the code `invalid_state`: not possible in this state of the job."""
 
 
 class RateLimitedError(APIError):
@@ -98,15 +112,15 @@ class ServerError(APIError):
 _BY_STATUS: dict[int, type[APIError]] = {
     400: InvalidInputError,
     401: UnauthorizedError,
+    403: ForbiddenError,
     404: NotFoundError,
-    409: InvalidStateError,
+    409: ConflictError,
     429: RateLimitedError,
 }
 
 
 def error_of(response: httpx.Response) -> APIError:
     """Returns the error of a response that was read."""
-    kind = _BY_STATUS.get(response.status_code, ServerError if response.status_code >= 500 else APIError)
     body: Any = None
     try:
         body = json.loads(response.content)
@@ -114,13 +128,17 @@ def error_of(response: httpx.Response) -> APIError:
         pass
     if not isinstance(body, dict):
         body = {}
+    kind = _BY_STATUS.get(response.status_code, ServerError if response.status_code >= 500 else APIError)
+    if kind is ConflictError and body.get("error") == "invalid_state":
+        kind = InvalidStateError
+    issues = body.get("issues")
     return kind(
         status=response.status_code,
         code=str(body.get("error") or ""),
         message=str(body.get("message") or ""),
         issues=[
             Issue(tuple(issue.get("path") or ()), str(issue.get("message") or ""), str(issue.get("code") or ""))
-            for issue in body.get("issues") or ()
+            for issue in (issues if isinstance(issues, list) else ())
             if isinstance(issue, dict)
         ],
         request_id=response.headers.get("x-request-id", ""),
@@ -129,6 +147,11 @@ def error_of(response: httpx.Response) -> APIError:
 
 
 def retry_after_of(response: httpx.Response) -> float | None:
-    """Returns the seconds of Retry-After, or None."""
+    """Returns the seconds of Retry-After, or until its date, or None."""
     value = response.headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+    if value.isascii() and value.isdigit() and len(value) < 10:
+        return float(value)
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except (TypeError, ValueError):
+        return None

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from .errors import UnexpectedResponseError
+
 
 @dataclass(frozen=True)
 class LiveEvent:
@@ -40,5 +42,9 @@ class EventParser:
                 continue
             fields, self._fields = self._fields, {}
             if "event" in fields and "data" in fields:
-                events.append(LiveEvent(fields["event"], json.loads(fields["data"]), fields.get("id")))
+                try:
+                    data = json.loads(fields["data"])
+                except ValueError as error:
+                    raise UnexpectedResponseError("the service sent an event that is not JSON") from error
+                events.append(LiveEvent(fields["event"], data, fields.get("id")))
         return events

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .errors import WebhookSignatureError
+from .errors import StandinError, WebhookSignatureError
+from .generated.events import DATA, WebhookData
 
 TOLERANCE = 300.0
 """Seconds between the signature and now. As in the Standard Webhooks libraries."""
@@ -34,12 +35,11 @@ class Webhook:
     """The number of this attempt, starting at 1."""
     version: int
     """2, or 1 for consumers set to version 1."""
-    data: dict[str, Any]
-    """The data of the event, as the API reference describes them."""
-
-    @property
-    def job_id(self) -> str:
-        return str(self.data["jobId"])
+    data: WebhookData | dict[str, Any]
+    """A type of `standin.models` for each event, for example JobFinalizedData. A dict for events that this version does
+    not know."""
+    job_id: str
+    """Empty if the event is not that of a job."""
 
 
 def verify_webhook(headers: Headers, body: bytes, secret: str, *, now: float | None = None) -> None:
@@ -72,17 +72,26 @@ def verify_webhook(headers: Headers, body: bytes, secret: str, *, now: float | N
 def receive_webhook(headers: Headers, body: bytes, secret: str, *, now: float | None = None) -> Webhook:
     """Verifies and decodes a webhook. Respond with a 2xx status after storing it.
 
-    Raises WebhookSignatureError.
+    Raises WebhookSignatureError, or another StandinError if the body is not that of a webhook.
     """
     verify_webhook(headers, body, secret, now=now)
-    decoded = json.loads(body)
+    try:
+        return _decoded(json.loads(body))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StandinError(f"the webhook cannot be decoded: {error!r}") from error
+
+
+def _decoded(decoded: dict[str, Any]) -> Webhook:
+    data = decoded["data"]
+    kind = DATA.get(decoded["event"])
     return Webhook(
         delivery_id=decoded["deliveryId"],
         event=decoded["event"],
         emitted_at=datetime.fromisoformat(decoded["emittedAt"].replace("Z", "+00:00")),
         attempt=decoded["attempt"],
         version=decoded.get("version", 1),
-        data=decoded["data"],
+        data=kind.from_dict(data) if kind else data,
+        job_id=data.get("jobId", ""),
     )
 
 

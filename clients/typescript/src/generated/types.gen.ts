@@ -309,7 +309,7 @@ export type CameraOptions = {
     /**
      * A card with the bot's name.
      */
-    nameCard?: true;
+    nameCard?: boolean;
 };
 
 /**
@@ -2210,7 +2210,7 @@ export type CameraPicture = {
     /**
      * Turns the camera off.
      */
-    none?: true;
+    none?: boolean;
 };
 
 /**
@@ -2225,7 +2225,7 @@ export type SharedPicture = {
     /**
      * Ends the screen share.
      */
-    none?: true;
+    none?: boolean;
 };
 
 /**
@@ -9899,7 +9899,7 @@ export type HealthResponses = {
     /**
      * The process is running.
      */
-    200: 'ok\n';
+    200: string;
 };
 
 export type HealthResponse = HealthResponses[keyof HealthResponses];

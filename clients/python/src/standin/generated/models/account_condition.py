@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class AccountCondition(str, Enum):
+class AccountCondition(OpenEnum):
     IN_USE = "in_use"
     READY = "ready"
     RESTING = "resting"
     SIGNED_OUT = "signed_out"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class AccountCreatePlatform(str, Enum):
+class AccountCreatePlatform(OpenEnum):
     MEET = "meet"
     TEAMS = "teams"
     ZOOM_WEB = "zoom-web"
-
-    def __str__(self) -> str:
-        return str(self.value)

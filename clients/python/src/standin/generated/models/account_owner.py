@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class AccountOwner(str, Enum):
+class AccountOwner(OpenEnum):
     OPERATOR = "operator"
     TEAM = "team"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -84,8 +84,6 @@ class BotOutput:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["bot.output"], d.pop("event"))
-        if event != "bot.output":
-            raise ValueError(f"event must match const 'bot.output', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -98,8 +98,6 @@ class BotOutputData:
 
         d = dict(src_dict)
         event = cast(Literal["bot.output"], d.pop("event"))
-        if event != "bot.output":
-            raise ValueError(f"event must match const 'bot.output', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

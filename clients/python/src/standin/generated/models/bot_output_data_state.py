@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class BotOutputDataState(str, Enum):
+class BotOutputDataState(OpenEnum):
     FAILED = "failed"
     FINISHED = "finished"
     STARTED = "started"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CalendarCreateProvider(str, Enum):
+class CalendarCreateProvider(OpenEnum):
     FEED = "feed"
     GOOGLE = "google"
     MICROSOFT = "microsoft"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CalendarEventChangedDataEvent(str, Enum):
+class CalendarEventChangedDataEvent(OpenEnum):
     CALENDAR_EVENT_CANCELLED = "calendar.event_cancelled"
     CALENDAR_EVENT_SCHEDULED = "calendar.event_scheduled"
     CALENDAR_EVENT_UPDATED = "calendar.event_updated"
-
-    def __str__(self) -> str:
-        return str(self.value)

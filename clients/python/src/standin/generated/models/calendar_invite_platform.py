@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CalendarInvitePlatform(str, Enum):
+class CalendarInvitePlatform(OpenEnum):
     MEET = "meet"
     TEAMS = "teams"
     ZOOM_WEB = "zoom-web"
-
-    def __str__(self) -> str:
-        return str(self.value)

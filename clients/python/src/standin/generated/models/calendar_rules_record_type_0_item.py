@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CalendarRulesRecordType0Item(str, Enum):
+class CalendarRulesRecordType0Item(OpenEnum):
     ACCEPTED = "accepted"
     ALL = "all"
     EXTERNAL = "external"
@@ -9,6 +9,3 @@ class CalendarRulesRecordType0Item(str, Enum):
     NONE = "none"
     ORGANIZED = "organized"
     PUBLIC = "public"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CalendarState(str, Enum):
+class CalendarState(OpenEnum):
     ACTIVE = "active"
     FAILING = "failing"
     REVOKED = "revoked"
     WAITING = "waiting"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -84,8 +84,6 @@ class CalendarStateChanged:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["calendar.state_changed"], d.pop("event"))
-        if event != "calendar.state_changed":
-            raise ValueError(f"event must match const 'calendar.state_changed', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -62,8 +62,6 @@ class CalendarStateChangedData:
 
         d = dict(src_dict)
         event = cast(Literal["calendar.state_changed"], d.pop("event"))
-        if event != "calendar.state_changed":
-            raise ValueError(f"event must match const 'calendar.state_changed', got '{event}'")
 
         calendar = WebhookCalendar.from_dict(d.pop("calendar"))
 

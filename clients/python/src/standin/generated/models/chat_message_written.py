@@ -84,8 +84,6 @@ class ChatMessageWritten:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["chat.message"], d.pop("event"))
-        if event != "chat.message":
-            raise ValueError(f"event must match const 'chat.message', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -73,8 +73,6 @@ class ChatMessageWrittenData:
 
         d = dict(src_dict)
         event = cast(Literal["chat.message"], d.pop("event"))
-        if event != "chat.message":
-            raise ValueError(f"event must match const 'chat.message', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

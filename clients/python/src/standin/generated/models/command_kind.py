@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CommandKind(str, Enum):
+class CommandKind(OpenEnum):
     LEAVE_CALL = "leave_call"
     PAUSE_RECORDING = "pause_recording"
     PIN_PARTICIPANT = "pin_participant"
@@ -14,6 +14,3 @@ class CommandKind(str, Enum):
     SPEAK = "speak"
     STOP_OUTPUT = "stop_output"
     STOP_RECORDING = "stop_recording"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -84,8 +84,6 @@ class CommandOutcome:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["bot.command_outcome"], d.pop("event"))
-        if event != "bot.command_outcome":
-            raise ValueError(f"event must match const 'bot.command_outcome', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -91,8 +91,6 @@ class CommandOutcomeData:
 
         d = dict(src_dict)
         event = cast(Literal["bot.command_outcome"], d.pop("event"))
-        if event != "bot.command_outcome":
-            raise ValueError(f"event must match const 'bot.command_outcome', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

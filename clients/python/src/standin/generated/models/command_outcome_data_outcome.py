@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class CommandOutcomeDataOutcome(str, Enum):
+class CommandOutcomeDataOutcome(OpenEnum):
     DONE = "done"
     FAILED = "failed"
-
-    def __str__(self) -> str:
-        return str(self.value)

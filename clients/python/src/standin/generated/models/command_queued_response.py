@@ -48,8 +48,6 @@ class CommandQueuedResponse:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         d = dict(src_dict)
         status = cast(Literal["queued"], d.pop("status"))
-        if status != "queued":
-            raise ValueError(f"status must match const 'queued', got '{status}'")
 
         command_id = UUID(d.pop("commandId"))
 

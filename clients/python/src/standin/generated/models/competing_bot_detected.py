@@ -84,8 +84,6 @@ class CompetingBotDetected:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["bot.competing_bot_detected"], d.pop("event"))
-        if event != "bot.competing_bot_detected":
-            raise ValueError(f"event must match const 'bot.competing_bot_detected', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -78,8 +78,6 @@ class CompetingBotDetectedData:
 
         d = dict(src_dict)
         event = cast(Literal["bot.competing_bot_detected"], d.pop("event"))
-        if event != "bot.competing_bot_detected":
-            raise ValueError(f"event must match const 'bot.competing_bot_detected', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ConsentRequestOutcomeType2Type1(str, Enum):
+class ConsentRequestOutcomeType2Type1(OpenEnum):
     DENIED = "denied"
     GRANTED = "granted"
     TIMEOUT = "timeout"
-
-    def __str__(self) -> str:
-        return str(self.value)

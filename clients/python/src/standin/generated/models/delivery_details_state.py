@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class DeliveryDetailsState(str, Enum):
+class DeliveryDetailsState(OpenEnum):
     DELIVERED = "delivered"
     FAILED = "failed"
     WAITING = "waiting"
-
-    def __str__(self) -> str:
-        return str(self.value)

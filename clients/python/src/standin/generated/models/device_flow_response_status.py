@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class DeviceFlowResponseStatus(str, Enum):
+class DeviceFlowResponseStatus(OpenEnum):
     COMPLETE = "complete"
     PENDING = "pending"
-
-    def __str__(self) -> str:
-        return str(self.value)

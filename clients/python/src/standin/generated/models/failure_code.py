@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class FailureCode(str, Enum):
+class FailureCode(OpenEnum):
     AUTH_FAILURE = "auth_failure"
     DISPATCH_TIMEOUT = "dispatch_timeout"
     HOST_DENIED_ADMISSION = "host_denied_admission"
@@ -14,6 +14,3 @@ class FailureCode(str, Enum):
     RECORDING_DISABLED = "recording_disabled"
     REMOVED_FROM_MEETING = "removed_from_meeting"
     WAITING_FOR_HOST = "waiting_for_host"
-
-    def __str__(self) -> str:
-        return str(self.value)

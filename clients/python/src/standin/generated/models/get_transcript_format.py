@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class GetTranscriptFormat(str, Enum):
+class GetTranscriptFormat(OpenEnum):
     JSON = "json"
     TEXT = "text"
     VTT = "vtt"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class GetUsageFormat(str, Enum):
+class GetUsageFormat(OpenEnum):
     CSV = "csv"
     JSON = "json"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class IngestEventKind(str, Enum):
+class IngestEventKind(OpenEnum):
     LIFECYCLE_COMPETING_BOT_DETECTED = "lifecycle.competing_bot_detected"
     LIFECYCLE_ENTERING_LOBBY = "lifecycle.entering_lobby"
     LIFECYCLE_EXITED = "lifecycle.exited"
@@ -19,6 +19,3 @@ class IngestEventKind(str, Enum):
     LIFECYCLE_RECORDING_STARTED = "lifecycle.recording_started"
     LIFECYCLE_RECORDING_STOPPED = "lifecycle.recording_stopped"
     MANIFEST_FINALIZED = "manifest.finalized"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class IngestResultReason(str, Enum):
+class IngestResultReason(OpenEnum):
     DUPLICATE = "duplicate"
     OUT_OF_ORDER = "out_of_order"
     STALE_ATTEMPT = "stale_attempt"
     TERMINAL = "terminal"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class IngestTextKind(str, Enum):
+class IngestTextKind(OpenEnum):
     CAPTION = "caption"
     CHAT = "chat"
-
-    def __str__(self) -> str:
-        return str(self.value)

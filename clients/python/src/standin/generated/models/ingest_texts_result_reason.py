@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class IngestTextsResultReason(str, Enum):
+class IngestTextsResultReason(OpenEnum):
     STALE_ATTEMPT = "stale_attempt"
     TERMINAL = "terminal"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class IntakeResultKind(str, Enum):
+class IntakeResultKind(OpenEnum):
     DEDUPED = "deduped"
     FREE_TIER_EXHAUSTED = "free_tier_exhausted"
     SCHEDULED = "scheduled"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class JobCreateSignIn(str, Enum):
+class JobCreateSignIn(OpenEnum):
     ALWAYS = "always"
     IFREQUIRED = "ifRequired"
     NEVER = "never"
-
-    def __str__(self) -> str:
-        return str(self.value)

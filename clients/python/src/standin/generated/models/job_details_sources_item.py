@@ -1,13 +1,10 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class JobDetailsSourcesItem(str, Enum):
+class JobDetailsSourcesItem(OpenEnum):
     API = "api"
     FEED = "feed"
     GOOGLE = "google"
     INTAKE = "intake"
     MAIL = "mail"
     MICROSOFT = "microsoft"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -84,8 +84,6 @@ class JobFailed:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["job.failed"], d.pop("event"))
-        if event != "job.failed":
-            raise ValueError(f"event must match const 'job.failed', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

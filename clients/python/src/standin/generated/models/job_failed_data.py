@@ -96,16 +96,12 @@ class JobFailedData:
 
         d = dict(src_dict)
         event = cast(Literal["job.failed"], d.pop("event"))
-        if event != "job.failed":
-            raise ValueError(f"event must match const 'job.failed', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 
         job = Job.from_dict(d.pop("job"))
 
         status = cast(Literal["failed"], d.pop("status"))
-        if status != "failed":
-            raise ValueError(f"status must match const 'failed', got '{status}'")
 
         failure_code = FailureCode(d.pop("failure_code"))
 

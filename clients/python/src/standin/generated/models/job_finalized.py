@@ -84,8 +84,6 @@ class JobFinalized:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["job.finalized"], d.pop("event"))
-        if event != "job.finalized":
-            raise ValueError(f"event must match const 'job.finalized', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -73,8 +73,6 @@ class JobFinalizedData:
 
         d = dict(src_dict)
         event = cast(Literal["job.finalized"], d.pop("event"))
-        if event != "job.finalized":
-            raise ValueError(f"event must match const 'job.finalized', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

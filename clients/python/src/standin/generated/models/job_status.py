@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class JobStatus(str, Enum):
+class JobStatus(OpenEnum):
     CANCELLED = "cancelled"
     COMPLETED = "completed"
     DISPATCHING = "dispatching"
@@ -18,6 +18,3 @@ class JobStatus(str, Enum):
     RECORDING_STARTED = "recording_started"
     RECORDING_STOPPED = "recording_stopped"
     SCHEDULED = "scheduled"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -84,8 +84,6 @@ class JobStatusChanged:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["job.status_changed"], d.pop("event"))
-        if event != "job.status_changed":
-            raise ValueError(f"event must match const 'job.status_changed', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

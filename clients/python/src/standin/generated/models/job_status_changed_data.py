@@ -112,8 +112,6 @@ class JobStatusChangedData:
 
         d = dict(src_dict)
         event = cast(Literal["job.status_changed"], d.pop("event"))
-        if event != "job.status_changed":
-            raise ValueError(f"event must match const 'job.status_changed', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

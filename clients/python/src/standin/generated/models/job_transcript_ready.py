@@ -84,8 +84,6 @@ class JobTranscriptReady:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["job.transcript_ready"], d.pop("event"))
-        if event != "job.transcript_ready":
-            raise ValueError(f"event must match const 'job.transcript_ready', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

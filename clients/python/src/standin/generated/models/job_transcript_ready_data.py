@@ -88,8 +88,6 @@ class JobTranscriptReadyData:
 
         d = dict(src_dict)
         event = cast(Literal["job.transcript_ready"], d.pop("event"))
-        if event != "job.transcript_ready":
-            raise ValueError(f"event must match const 'job.transcript_ready', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

@@ -84,8 +84,6 @@ class JobVideoReady:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["job.video_ready"], d.pop("event"))
-        if event != "job.video_ready":
-            raise ValueError(f"event must match const 'job.video_ready', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -88,8 +88,6 @@ class JobVideoReadyData:
 
         d = dict(src_dict)
         event = cast(Literal["job.video_ready"], d.pop("event"))
-        if event != "job.video_ready":
-            raise ValueError(f"event must match const 'job.video_ready', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

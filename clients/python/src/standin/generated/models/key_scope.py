@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class KeyScope(str, Enum):
+class KeyScope(OpenEnum):
     ADMIN = "admin"
     JOBS = "jobs"
     READ = "read"
-
-    def __str__(self) -> str:
-        return str(self.value)

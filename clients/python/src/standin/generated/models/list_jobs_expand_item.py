@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ListJobsExpandItem(str, Enum):
+class ListJobsExpandItem(OpenEnum):
     DETAILS = "details"
-
-    def __str__(self) -> str:
-        return str(self.value)

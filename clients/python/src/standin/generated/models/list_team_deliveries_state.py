@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ListTeamDeliveriesState(str, Enum):
+class ListTeamDeliveriesState(OpenEnum):
     DELIVERED = "delivered"
     FAILED = "failed"
     WAITING = "waiting"
-
-    def __str__(self) -> str:
-        return str(self.value)

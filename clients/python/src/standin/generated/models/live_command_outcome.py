@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveCommandOutcome(str, Enum):
+class LiveCommandOutcome(OpenEnum):
     DONE = "done"
     FAILED = "failed"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveCommandType(str, Enum):
+class LiveCommandType(OpenEnum):
     COMMAND = "command"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveEndType(str, Enum):
+class LiveEndType(OpenEnum):
     END = "end"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveEventEvent(str, Enum):
+class LiveEventEvent(OpenEnum):
     CAPTION = "caption"
     CHAT = "chat"
     COMMAND = "command"
@@ -12,6 +12,3 @@ class LiveEventEvent(str, Enum):
     STATE = "state"
     STREAM = "stream"
     TRANSCRIPT = "transcript"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveJobFollow(str, Enum):
+class LiveJobFollow(OpenEnum):
     FALSE = "false"
     TRUE = "true"
-
-    def __str__(self) -> str:
-        return str(self.value)

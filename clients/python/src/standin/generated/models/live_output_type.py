@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveOutputType(str, Enum):
+class LiveOutputType(OpenEnum):
     OUTPUT = "output"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveParticipantsType(str, Enum):
+class LiveParticipantsType(OpenEnum):
     PARTICIPANTS = "participants"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveSpeakingType(str, Enum):
+class LiveSpeakingType(OpenEnum):
     SPEAKING = "speaking"
-
-    def __str__(self) -> str:
-        return str(self.value)

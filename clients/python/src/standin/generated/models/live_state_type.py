@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveStateType(str, Enum):
+class LiveStateType(OpenEnum):
     STATE = "state"
-
-    def __str__(self) -> str:
-        return str(self.value)

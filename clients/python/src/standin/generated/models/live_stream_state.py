@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveStreamState(str, Enum):
+class LiveStreamState(OpenEnum):
     CONNECTED = "connected"
     DISCONNECTED = "disconnected"
     FAILED = "failed"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveStreamType(str, Enum):
+class LiveStreamType(OpenEnum):
     STREAM = "stream"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveTextType(str, Enum):
+class LiveTextType(OpenEnum):
     CAPTION = "caption"
     CHAT = "chat"
-
-    def __str__(self) -> str:
-        return str(self.value)

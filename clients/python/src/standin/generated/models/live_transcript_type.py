@@ -1,8 +1,5 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class LiveTranscriptType(str, Enum):
+class LiveTranscriptType(OpenEnum):
     TRANSCRIPT = "transcript"
-
-    def __str__(self) -> str:
-        return str(self.value)

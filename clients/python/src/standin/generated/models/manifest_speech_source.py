@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ManifestSpeechSource(str, Enum):
+class ManifestSpeechSource(OpenEnum):
     AUDIO = "audio"
     NONE = "none"
     PAGE = "page"
     PAGE_AND_AUDIO = "page_and_audio"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class MeKeyMode(str, Enum):
+class MeKeyMode(OpenEnum):
     LIVE = "live"
     TEST = "test"
-
-    def __str__(self) -> str:
-        return str(self.value)

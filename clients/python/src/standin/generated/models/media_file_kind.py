@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class MediaFileKind(str, Enum):
+class MediaFileKind(OpenEnum):
     AUDIO = "audio"
     CAPTIONS = "captions"
     CHAT = "chat"
@@ -10,6 +10,3 @@ class MediaFileKind(str, Enum):
     SCREEN_SHARE = "screen_share"
     TRANSCRIPT = "transcript"
     VIDEO = "video"
-
-    def __str__(self) -> str:
-        return str(self.value)

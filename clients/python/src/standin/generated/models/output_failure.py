@@ -1,12 +1,9 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class OutputFailure(str, Enum):
+class OutputFailure(OpenEnum):
     DEVICE_REFUSED = "device_refused"
     INTERRUPTED = "interrupted"
     NO_DEVICE = "no_device"
     STOPPED_BY_HOST = "stopped_by_host"
     UNAVAILABLE = "unavailable"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ParticipantChangedDataEvent(str, Enum):
+class ParticipantChangedDataEvent(OpenEnum):
     PARTICIPANT_JOINED = "participant.joined"
     PARTICIPANT_LEFT = "participant.left"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ParticipantChangedEvent(str, Enum):
+class ParticipantChangedEvent(OpenEnum):
     PARTICIPANT_JOINED = "participant.joined"
     PARTICIPANT_LEFT = "participant.left"
-
-    def __str__(self) -> str:
-        return str(self.value)

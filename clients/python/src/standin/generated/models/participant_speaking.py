@@ -84,8 +84,6 @@ class ParticipantSpeaking:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["participant.speaking"], d.pop("event"))
-        if event != "participant.speaking":
-            raise ValueError(f"event must match const 'participant.speaking', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

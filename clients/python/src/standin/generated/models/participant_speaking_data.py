@@ -78,8 +78,6 @@ class ParticipantSpeakingData:
 
         d = dict(src_dict)
         event = cast(Literal["participant.speaking"], d.pop("event"))
-        if event != "participant.speaking":
-            raise ValueError(f"event must match const 'participant.speaking', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

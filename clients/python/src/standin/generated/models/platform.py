@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class Platform(str, Enum):
+class Platform(OpenEnum):
     MEET = "meet"
     TEAMS = "teams"
     ZOOM_SDK = "zoom-sdk"
     ZOOM_WEB = "zoom-web"
-
-    def __str__(self) -> str:
-        return str(self.value)

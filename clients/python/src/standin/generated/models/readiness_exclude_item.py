@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class ReadinessExcludeItem(str, Enum):
+class ReadinessExcludeItem(OpenEnum):
     DATABASE = "database"
     LAUNCHER = "launcher"
     SCHEMA = "schema"
     STORAGE = "storage"
-
-    def __str__(self) -> str:
-        return str(self.value)

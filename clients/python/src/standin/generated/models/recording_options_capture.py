@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class RecordingOptionsCapture(str, Enum):
+class RecordingOptionsCapture(OpenEnum):
     STREAMS = "streams"
     TAB = "tab"
-
-    def __str__(self) -> str:
-        return str(self.value)

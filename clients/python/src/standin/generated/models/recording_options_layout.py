@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class RecordingOptionsLayout(str, Enum):
+class RecordingOptionsLayout(OpenEnum):
     CONTENT = "content"
     GALLERY = "gallery"
     PAGE = "page"
     SPEAKER = "speaker"
-
-    def __str__(self) -> str:
-        return str(self.value)

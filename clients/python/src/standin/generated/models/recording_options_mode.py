@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class RecordingOptionsMode(str, Enum):
+class RecordingOptionsMode(OpenEnum):
     AUDIO = "audio"
     NONE = "none"
     VIDEO = "video"
-
-    def __str__(self) -> str:
-        return str(self.value)

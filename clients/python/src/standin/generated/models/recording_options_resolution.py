@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class RecordingOptionsResolution(str, Enum):
+class RecordingOptionsResolution(OpenEnum):
     VALUE_0 = "720p"
     VALUE_1 = "1080p"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -90,8 +90,6 @@ class RecordingPermissionResponse:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["bot.recording_permission_response"], d.pop("event"))
-        if event != "bot.recording_permission_response":
-            raise ValueError(f"event must match const 'bot.recording_permission_response', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

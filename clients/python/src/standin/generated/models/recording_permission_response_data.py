@@ -79,8 +79,6 @@ class RecordingPermissionResponseData:
 
         d = dict(src_dict)
         event = cast(Literal["bot.recording_permission_response"], d.pop("event"))
-        if event != "bot.recording_permission_response":
-            raise ValueError(f"event must match const 'bot.recording_permission_response', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

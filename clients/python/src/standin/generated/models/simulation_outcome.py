@@ -1,7 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class SimulationOutcome(str, Enum):
+class SimulationOutcome(OpenEnum):
     AUTH_FAILURE = "auth_failure"
     COMPETING_BOT = "competing_bot"
     DISORDERED_EVENTS = "disordered_events"
@@ -28,6 +28,3 @@ class SimulationOutcome(str, Enum):
     SUCCESS = "success"
     TRANSCRIPT_FAILED = "transcript_failed"
     WAITING_FOR_HOST = "waiting_for_host"
-
-    def __str__(self) -> str:
-        return str(self.value)

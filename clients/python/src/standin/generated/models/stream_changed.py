@@ -84,8 +84,6 @@ class StreamChanged:
         delivery_id = d.pop("deliveryId")
 
         event = cast(Literal["bot.stream_changed"], d.pop("event"))
-        if event != "bot.stream_changed":
-            raise ValueError(f"event must match const 'bot.stream_changed', got '{event}'")
 
         emitted_at = isoparse(d.pop("emittedAt"))
 

@@ -90,8 +90,6 @@ class StreamChangedData:
 
         d = dict(src_dict)
         event = cast(Literal["bot.stream_changed"], d.pop("event"))
-        if event != "bot.stream_changed":
-            raise ValueError(f"event must match const 'bot.stream_changed', got '{event}'")
 
         job_id = UUID(d.pop("jobId"))
 

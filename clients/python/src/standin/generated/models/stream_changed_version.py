@@ -1,9 +1,6 @@
-from enum import IntEnum
+from ..._enum import OpenIntEnum
 
 
-class StreamChangedVersion(IntEnum):
+class StreamChangedVersion(OpenIntEnum):
     VALUE_1 = 1
     VALUE_2 = 2
-
-    def __str__(self) -> str:
-        return str(self.value)

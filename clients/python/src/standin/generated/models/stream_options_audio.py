@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class StreamOptionsAudio(str, Enum):
+class StreamOptionsAudio(OpenEnum):
     BOTH = "both"
     MIXED = "mixed"
     PARTICIPANTS = "participants"
-
-    def __str__(self) -> str:
-        return str(self.value)

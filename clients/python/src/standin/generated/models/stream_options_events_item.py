@@ -1,12 +1,9 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class StreamOptionsEventsItem(str, Enum):
+class StreamOptionsEventsItem(OpenEnum):
     CAPTION = "caption"
     CHAT = "chat"
     PARTICIPANTS = "participants"
     SPEAKING = "speaking"
     TRANSCRIPT = "transcript"
-
-    def __str__(self) -> str:
-        return str(self.value)

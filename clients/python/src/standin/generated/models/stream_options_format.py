@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class StreamOptionsFormat(str, Enum):
+class StreamOptionsFormat(OpenEnum):
     ATTENDEE = "attendee"
     MEETINGBAAS = "meetingbaas"
     RECALL = "recall"
     STANDIN = "standin"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,11 +1,8 @@
-from enum import IntEnum
+from ..._enum import OpenIntEnum
 
 
-class StreamOptionsSampleRate(IntEnum):
+class StreamOptionsSampleRate(OpenIntEnum):
     VALUE_8000 = 8000
     VALUE_16000 = 16000
     VALUE_24000 = 24000
     VALUE_48000 = 48000
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -71,8 +71,6 @@ class TextFile:
 
         d = dict(src_dict)
         schema_version = cast(Literal[1], d.pop("schemaVersion"))
-        if schema_version != 1:
-            raise ValueError(f"schemaVersion must match const 1, got '{schema_version}'")
 
         job_id = UUID(d.pop("jobId"))
 

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class TextFileKind(str, Enum):
+class TextFileKind(OpenEnum):
     CAPTIONS = "captions"
     CHAT = "chat"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,10 +1,7 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class TextMatchKind(str, Enum):
+class TextMatchKind(OpenEnum):
     CAPTION = "caption"
     CHAT = "chat"
     TRANSCRIPT = "transcript"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,9 +1,6 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class TimelineEntrySource(str, Enum):
+class TimelineEntrySource(OpenEnum):
     BOT = "bot"
     SERVICE = "service"
-
-    def __str__(self) -> str:
-        return str(self.value)

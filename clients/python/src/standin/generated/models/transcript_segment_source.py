@@ -1,11 +1,8 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class TranscriptSegmentSource(str, Enum):
+class TranscriptSegmentSource(OpenEnum):
     CAPTIONS = "captions"
     LIVE = "live"
     MIXED = "mixed"
     PARTICIPANT_AUDIO = "participant_audio"
-
-    def __str__(self) -> str:
-        return str(self.value)

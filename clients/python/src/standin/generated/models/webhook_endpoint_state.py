@@ -1,12 +1,9 @@
-from enum import Enum
+from ..._enum import OpenEnum
 
 
-class WebhookEndpointState(str, Enum):
+class WebhookEndpointState(OpenEnum):
     ANSWERING = "answering"
     DEAD = "dead"
     FAILING = "failing"
     SLOW = "slow"
     UNTRIED = "untried"
-
-    def __str__(self) -> str:
-        return str(self.value)

@@ -1,5 +1,5 @@
 from http import HTTPStatus
-from typing import Any, Literal, cast
+from typing import Any
 
 import httpx
 
@@ -18,11 +18,9 @@ def _get_kwargs() -> dict[str, Any]:
     return _kwargs
 
 
-def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Literal["ok\n"] | None:
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> str | None:
     if response.status_code == 200:
-        response_200 = cast(Literal["ok\n"], response.text)
-        if response_200 != "ok\n":
-            raise ValueError(f"response_200 must match const 'ok\n', got '{response_200}'")
+        response_200 = response.text
         return response_200
 
     if client.raise_on_unexpected_status:
@@ -31,7 +29,7 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
         return None
 
 
-def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Literal["ok\n"]]:
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[str]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -43,15 +41,15 @@ def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 def sync_detailed(
     *,
     client: AuthenticatedClient | Client,
-) -> Response[Literal["ok\n"]]:
-    r"""Check whether the process is running
+) -> Response[str]:
+    """Check whether the process is running
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Literal['ok\n']]
+        Response[str]
     """
 
     kwargs = _get_kwargs()
@@ -66,15 +64,15 @@ def sync_detailed(
 def sync(
     *,
     client: AuthenticatedClient | Client,
-) -> Literal["ok\n"] | None:
-    r"""Check whether the process is running
+) -> str | None:
+    """Check whether the process is running
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Literal['ok\n']
+        str
     """
 
     return sync_detailed(
@@ -85,15 +83,15 @@ def sync(
 async def asyncio_detailed(
     *,
     client: AuthenticatedClient | Client,
-) -> Response[Literal["ok\n"]]:
-    r"""Check whether the process is running
+) -> Response[str]:
+    """Check whether the process is running
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Literal['ok\n']]
+        Response[str]
     """
 
     kwargs = _get_kwargs()
@@ -106,15 +104,15 @@ async def asyncio_detailed(
 async def asyncio(
     *,
     client: AuthenticatedClient | Client,
-) -> Literal["ok\n"] | None:
-    r"""Check whether the process is running
+) -> str | None:
+    """Check whether the process is running
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Literal['ok\n']
+        str
     """
 
     return (
