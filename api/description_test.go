@@ -310,10 +310,13 @@ func TestStreamsMatchDomain(t *testing.T) {
 	}
 	schema := itemsOf(resolve(resolve(d.bodies["createJob"].schema).Properties["streams"]))
 	taken := 0
+	events := []job.StreamEvent{
+		"", job.TranscriptEvents, job.CaptionEvents, job.ChatEvents, job.ParticipantsEvents, job.SpeakingEvents,
+	}
 	for _, format := range []job.StreamFormat{"", job.StreamStandin, job.StreamRecall, job.StreamAttendee, job.StreamMeetingBaaS} {
 		for _, rate := range []int{0, 8000, 16_000, 24_000, 48_000} {
 			for _, audio := range []job.StreamAudio{"", job.StreamMixed, "participants", "both"} {
-				for _, event := range []job.StreamEvent{"", job.TranscriptEvents, job.CaptionEvents, job.ChatEvents, job.ParticipantsEvents, job.SpeakingEvents} {
+				for _, event := range events {
 					for _, send := range []bool{false, true} {
 						options := job.StreamOptions{URL: "wss://agent.example.com/", Format: format, SampleRate: rate, Audio: audio, Send: send}
 						body := map[string]any{"url": options.URL, "send": send}

@@ -303,7 +303,8 @@ async def test_manifest() -> None:
         assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
         assert len(manifest.participants) == 3
         videos = [file for file in manifest.media if file.kind == "video"]
-        assert [round((file.duration_ms or 0) / 1000) for file in videos] == [12]
+        # 20 times as fast: a delay counts 20 times
+        assert len(videos) == 1 and 11_500 < (videos[0].duration_ms or 0) < 20_000
 
 
 async def test_transcript() -> None:

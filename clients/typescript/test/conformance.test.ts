@@ -288,7 +288,8 @@ suite('conformance', { concurrency: true }, () => {
     const { id } = await recorded;
     const manifest = await standin.getManifest(id);
     assert.deepEqual([manifest.schemaVersion, manifest.jobId, manifest.end.reason, manifest.participants.length], [1, id, 'host_ended', 3]);
-    assert.equal(Math.round((manifest.media.find(({ kind }) => kind === 'video')?.durationMs ?? 0) / 1000), 12);
+    const seconds = (manifest.media.find(({ kind }) => kind === 'video')?.durationMs ?? 0) / 1000;
+    assert.ok(seconds > 11.5 && seconds < 20, `${seconds} s`); // 20 times as fast: a delay counts 20 times
   });
 
   test('transcript', async () => {
