@@ -249,7 +249,7 @@ collection: ## Write the JSON form, the Postman collection and the JSON Schemas 
 	go test ./api -run '^(TestCollection|TestSchemaFiles)$$' -count=1 -update
 
 .PHONY: check
-check: ## What CI runs: formatting, vet, lint, vulnerabilities, tests, the race detector, clients, short fuzzing
+check: ## What CI runs: formatting, vet, lint, vulnerabilities, tests, the race detector, clients, two generated ones, short fuzzing
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet ./...
 	cd client && go vet ./...
@@ -259,6 +259,8 @@ check: ## What CI runs: formatting, vet, lint, vulnerabilities, tests, the race 
 	$(MAKE) race
 	@scripts/setup.sh clients
 	@if scripts/clients.sh setup; then $(MAKE) clients-test; else echo "clients: not tested: their tools cannot be installed from PyPI and npm"; fi
+	@scripts/setup.sh generators
+	scripts/clients-check.sh --compile
 	$(MAKE) fuzz FUZZTIME=1000x
 
 .PHONY: check-long

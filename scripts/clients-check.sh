@@ -3,7 +3,8 @@
 # compiles them, and runs a program with each against a running service with the
 # simulator (scripts/clients).
 #
-#   scripts/clients-check.sh [GENERATOR...]    default: all
+#   scripts/clients-check.sh [GENERATOR...]              default: all
+#   scripts/clients-check.sh --compile [GENERATOR...]    only generate from api/openapi.json, and compile (Go and Java)
 #
 # Each client is generated from a saved copy of the description and from its URL, which
 # must give the same files. The script prints what works and fails if that is not the
@@ -13,6 +14,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 all="openapi-fetch hey-api typescript-fetch openapi-generator-python openapi-python-client openapi-generator-go oapi-codegen openapi-generator-java"
+compile=""
+if [ "${1:-}" = --compile ]; then
+	compile=yes
+	shift
+	all="openapi-generator-go openapi-generator-java"
+fi
 generators=${*:-$all}
 parts="create list get cancel live manifest media errors"
 
@@ -34,32 +41,18 @@ trap cleanup EXIT
 step() { echo "clients-check: $*" >&2; }
 
 step "install the generators"
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/pip" install --quiet --disable-pip-version-check \
-	"openapi-spec-validator==$openapi_spec_validator" "openapi-python-client==$openapi_python_client" \
-	httpx attrs pydantic requests 'urllib3<3' python-dateutil typing-extensions
-cp scripts/clients/package.json "$dir"
-(cd "$dir" && npm install --silent --no-audit --no-fund)
+if [ -z "$compile" ]; then
+	python3 -m venv "$dir/venv"
+	"$dir/venv/bin/pip" install --quiet --disable-pip-version-check \
+		"openapi-spec-validator==$openapi_spec_validator" "openapi-python-client==$openapi_python_client" \
+		httpx attrs pydantic requests 'urllib3<3' python-dateutil typing-extensions
+	cp scripts/clients/package.json "$dir"
+	(cd "$dir" && npm install --silent --no-audit --no-fund)
+fi
 mvn -q -B dependency:copy -Dartifact=org.openapitools:openapi-generator-cli:$openapi_generator -DoutputDirectory="$dir"
 openapi_generator() {
 	java -jar "$dir/openapi-generator-cli-$openapi_generator.jar" generate "$@" >"$dir/log" 2>&1 || { tail -n 20 "$dir/log" >&2; return 1; }
 }
-
-step "start a service"
-go build -o "$dir/standin" ./cmd/standin
-export STANDIN_DATA_DIR="$dir/data" STANDIN_LAUNCHER=manual
-STANDIN_API_KEY=$("$dir/standin" keys create --team clients --test)
-"$dir/standin" serve --listen 127.0.0.1:0 --log-level warn >"$dir/out" 2>"$dir/service.log" &
-service=$!
-for _ in $(seq 300); do
-	STANDIN_URL=$(grep -o 'http://127[^ ]*' "$dir/out" 2>/dev/null | head -n 1) && [ -n "$STANDIN_URL" ] && break
-	kill -0 "$service" 2>/dev/null || { cat "$dir/service.log" >&2; exit 1; }
-	sleep 0.1
-done
-export STANDIN_API_KEY STANDIN_URL
-curl -fsS "$STANDIN_URL/openapi.json" -o "$dir/openapi.json"
-curl -fsS "$STANDIN_URL/openapi.yaml" -o "$dir/openapi.yaml"
-"$dir/venv/bin/openapi-spec-validator" "$dir/openapi.json" "$dir/openapi.yaml"
 
 # generate GENERATOR DESCRIPTION writes a client to the folder generated.
 generate() {
@@ -86,17 +79,26 @@ generate() {
 	esac
 }
 
-# run GENERATOR compiles the client with its program, and runs that.
-run() {
+# build GENERATOR compiles the client with its program.
+build() {
 	case $1 in
-	openapi-fetch | hey-api | typescript-fetch) npx tsc -p . >&2 && node out/main.js ;;
-	openapi-generator-python) PYTHONPATH=generated "$dir/venv/bin/python" main.py ;;
-	openapi-python-client) "$dir/venv/bin/python" main.py ;;
-	openapi-generator-go | oapi-codegen) go mod tidy -e >/dev/null 2>&1 && go run -tags clientscheck . ;;
+	openapi-fetch | hey-api | typescript-fetch) npx tsc -p . >&2 ;;
+	openapi-generator-go | oapi-codegen) go mod tidy -e >/dev/null 2>&1 && go build -tags clientscheck -o program . ;;
 	openapi-generator-java)
 		cp Main.java generated/src/main/java
-		(cd generated && mvn -q -B compile dependency:copy-dependencies -DincludeScope=runtime >&2 && java -cp 'target/classes:target/dependency/*' Main)
+		(cd generated && mvn -q -B compile dependency:copy-dependencies -DincludeScope=runtime >&2)
 		;;
+	esac
+}
+
+# run GENERATOR runs the program.
+run() {
+	case $1 in
+	openapi-fetch | hey-api | typescript-fetch) node out/main.js ;;
+	openapi-generator-python) PYTHONPATH=generated "$dir/venv/bin/python" main.py ;;
+	openapi-python-client) "$dir/venv/bin/python" main.py ;;
+	openapi-generator-go | oapi-codegen) ./program ;;
+	openapi-generator-java) (cd generated && java -cp 'target/classes:target/dependency/*' Main) ;;
 	esac
 }
 
@@ -116,6 +118,30 @@ prepare() {
 	fi
 }
 
+if [ -n "$compile" ]; then
+	for generator in $generators; do
+		step "compile $generator"
+		(prepare "$generator" && generate "$generator" "$root/api/openapi.json" && build "$generator")
+	done
+	exit
+fi
+
+step "start a service"
+go build -o "$dir/standin" ./cmd/standin
+export STANDIN_DATA_DIR="$dir/data" STANDIN_LAUNCHER=manual
+STANDIN_API_KEY=$("$dir/standin" keys create --team clients --test)
+"$dir/standin" serve --listen 127.0.0.1:0 --log-level warn >"$dir/out" 2>"$dir/service.log" &
+service=$!
+for _ in $(seq 300); do
+	STANDIN_URL=$(grep -o 'http://127[^ ]*' "$dir/out" 2>/dev/null | head -n 1) && [ -n "$STANDIN_URL" ] && break
+	kill -0 "$service" 2>/dev/null || { cat "$dir/service.log" >&2; exit 1; }
+	sleep 0.1
+done
+export STANDIN_API_KEY STANDIN_URL
+curl -fsS "$STANDIN_URL/openapi.json" -o "$dir/openapi.json"
+curl -fsS "$STANDIN_URL/openapi.yaml" -o "$dir/openapi.yaml"
+"$dir/venv/bin/openapi-spec-validator" "$dir/openapi.json" "$dir/openapi.yaml"
+
 header="| generator | from a file | from the URL |"
 rule="|---|---|---|"
 for part in $parts; do
@@ -133,7 +159,7 @@ for generator in $generators; do
 		generate "$generator" "$dir/openapi.json" || file=no
 		[ "$url" = no ] || diff -r from-url generated >&2 || url=differs
 		rm -rf from-url
-		run "$generator" >result || :
+		{ build "$generator" && run "$generator"; } >result || :
 		row="| $generator | $file | $url |"
 		for part in $parts; do
 			row="$row $(sed -n "s/^$part: //p" result) |"

@@ -52,7 +52,7 @@ await check("live", async () => {
 let media: standin.MediaFile;
 await check("manifest", async () => {
   const {data} = await standin.getManifest({path: {id}});
-  equal(data!.participants.map(one => one.name).sort().join(), "Simulated Guest,Simulated Host");
+  equal(data!.participants.map(one => one.name).sort().join(), "Ada Quill,Ben Okafor,Callum Reid");
   media = data!.media[0]!;
 });
 await check("media", async () => {

@@ -27,13 +27,13 @@ func main() {
 	var first, later uuid.UUID
 
 	check("create", func() {
-		job := must(client.CreateJobWithResponse(ctx, standin.JobCreate{
+		job := must(client.CreateJobWithResponse(ctx, nil, standin.JobCreate{
 			ExternalId: run + "-a", MeetingUrl: meetingURL, Metadata: &metadata, AutoLeave: &standin.AutoLeaveConfig{AfterSoloSeconds: pointer(120)},
 		})).JSON201
 		equal(job.AutoLeave.AfterSoloSeconds, 120)
 		equal(job.AutoLeave.AfterMaxSeconds, 14400)
 		first = job.Id
-		later = must(client.CreateJobWithResponse(ctx, standin.JobCreate{
+		later = must(client.CreateJobWithResponse(ctx, nil, standin.JobCreate{
 			ExternalId: run + "-b", MeetingUrl: meetingURL, Metadata: &map[string]any{"run": run}, JoinAt: pointer(time.Date(2999, 1, 1, 0, 0, 0, 0,
 				time.UTC)),
 		})).JSON201.Id
@@ -78,12 +78,12 @@ func main() {
 	var file standin.MediaFile
 	check("manifest", func() {
 		manifest := must(client.GetManifestWithResponse(ctx, first)).JSON200
-		equal(slices.ContainsFunc(manifest.Participants, func(p standin.Participant) bool { return p.Name == "Simulated Host" }), true)
+		equal(slices.ContainsFunc(manifest.Participants, func(p standin.Participant) bool { return p.Name == "Ada Quill" }), true)
 		file = manifest.Media[0]
 	})
 	check("media", func() { equal(sum(must(client.GetMediaWithResponse(ctx, first, file.Name, nil)).Body), file.Sha256) })
 	check("errors", func() {
-		refused := must(client.CreateJobWithResponse(ctx, standin.JobCreate{ExternalId: run + "-c", MeetingUrl: "none"})).JSON400
+		refused := must(client.CreateJobWithResponse(ctx, nil, standin.JobCreate{ExternalId: run + "-c", MeetingUrl: "none"})).JSON400
 		equal(must((*refused.Issues)[0].Path[0].AsIssuePath0()), "meetingUrl")
 		equal(must(client.GetJobWithResponse(ctx, uuid.Nil)).JSON404.Error, "not_found")
 	})

@@ -53,7 +53,7 @@ await check("live", async () => {
 let media: components["schemas"]["MediaFile"];
 await check("manifest", async () => {
   const {data} = await client.GET("/api/v1/jobs/{id}/manifest", {params: {path: {id}}});
-  equal(data!.participants.map(one => one.name).sort().join(), "Simulated Guest,Simulated Host");
+  equal(data!.participants.map(one => one.name).sort().join(), "Ada Quill,Ben Okafor,Callum Reid");
   media = data!.media[0]!;
 });
 await check("media", async () => {

@@ -81,7 +81,7 @@ func main() {
 	var file standin.MediaFile
 	check("manifest", func() {
 		manifest, _, err := client.RecordingsAPI.GetManifest(ctx, first).Execute()
-		equal(slices.ContainsFunc(must(manifest, err).Participants, func(p standin.Participant) bool { return p.Name == "Simulated Host" }), true)
+		equal(slices.ContainsFunc(must(manifest, err).Participants, func(p standin.Participant) bool { return p.Name == "Ada Quill" }), true)
 		file = manifest.Media[0]
 	})
 	check("media", func() {

@@ -70,12 +70,12 @@ public class Main {
     check("create", () -> {
       Job job = jobs.createJob(new JobCreate().externalId(run + "-a").meetingUrl(java.net.URI.create(meetingUrl))
           .metadata(Map.of("run", run, "captions", true, "simulate", Map.of("seconds", 2)))
-          .autoLeave(new AutoLeaveConfig().afterSoloSeconds(120)));
+          .autoLeave(new AutoLeaveConfig().afterSoloSeconds(120)), null);
       equal(job.getAutoLeave().getAfterSoloSeconds(), 120);
       equal(job.getAutoLeave().getAfterMaxSeconds(), 14400);
       first = job.getId();
       later = jobs.createJob(new JobCreate().externalId(run + "-b").meetingUrl(java.net.URI.create(meetingUrl))
-          .metadata(Map.of("run", run)).joinAt(OffsetDateTime.parse("2999-01-01T00:00:00Z"))).getId();
+          .metadata(Map.of("run", run)).joinAt(OffsetDateTime.parse("2999-01-01T00:00:00Z")), null).getId();
     });
     check("list", () -> {
       List<UUID> ids = new ArrayList<>();
@@ -112,7 +112,7 @@ public class Main {
     });
     check("manifest", () -> {
       Manifest manifest = recordings.getManifest(first);
-      equal(manifest.getParticipants().stream().anyMatch(one -> one.getName().equals("Simulated Host")), true);
+      equal(manifest.getParticipants().stream().anyMatch(one -> one.getName().equals("Ada Quill")), true);
       file = manifest.getMedia().get(0);
     });
     check("media", () -> {
@@ -120,7 +120,7 @@ public class Main {
       equal(HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content)), file.getSha256());
     });
     check("errors", () -> {
-      Error refused = refusal(() -> jobs.createJob(new JobCreate().externalId(run + "-c").meetingUrl(java.net.URI.create("none"))));
+      Error refused = refusal(() -> jobs.createJob(new JobCreate().externalId(run + "-c").meetingUrl(java.net.URI.create("none")), null));
       equal(refused.getIssues().get(0).getPath().get(0).getActualInstance(), "meetingUrl");
       equal(refusal(() -> jobs.getJob(new UUID(0, 0))).getError(), "not_found");
     });

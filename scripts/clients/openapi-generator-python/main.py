@@ -67,7 +67,7 @@ def live():
 @check
 def manifest():
     manifest = recordings.get_manifest(ids["a"])
-    equal(sorted(one.name for one in manifest.participants), ["Simulated Guest", "Simulated Host"])
+    equal(sorted(one.name for one in manifest.participants), ["Ada Quill", "Ben Okafor", "Callum Reid"])
     ids["media"] = manifest.media[0]
 
 

@@ -77,7 +77,7 @@ def live():
 def manifest():
     manifest = get_manifest.sync(ids["a"], client=client)
     assert isinstance(manifest, Manifest), manifest
-    equal(sorted(one.name for one in manifest.participants), ["Simulated Guest", "Simulated Host"])
+    equal(sorted(one.name for one in manifest.participants), ["Ada Quill", "Ben Okafor", "Callum Reid"])
     ids["media"] = manifest.media[0]
 
 

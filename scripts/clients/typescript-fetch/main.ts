@@ -47,7 +47,7 @@ await check("live", async () => {
 let media: MediaFile;
 await check("manifest", async () => {
   const manifest = await recordings.getManifest({id});
-  equal(manifest.participants.map(one => one.name).sort().join(), "Simulated Guest,Simulated Host");
+  equal(manifest.participants.map(one => one.name).sort().join(), "Ada Quill,Ben Okafor,Callum Reid");
   media = manifest.media[0]!;
 });
 await check("media", async () => {
