@@ -144,10 +144,10 @@ bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows
 	go run ./bench $(ARGS)
 
 .PHONY: bench-rtms
-bench-rtms: ## Measure bots in Zoom's media streams, 720p25 with two people each (SESSIONS=40 SECONDS=600)
+bench-rtms: ## Measure a service in Zoom's media streams, 720p25 with two people each (SESSIONS=40 SECONDS=600)
 	@scripts/setup.sh run
 	STANDIN_TEST_STREAMS=$(or $(SESSIONS),40) STANDIN_TEST_SECONDS=$(or $(SECONDS),600) \
-		go test ./cmd/standin -run '^TestZoomStreams$$' -v -count=1 -timeout 60m
+		go test ./cmd/standin -run '^TestZoomStreams$$' -v -count=1 -timeout 120m
 
 .PHONY: bench-compare
 bench-compare: ## Compare the working tree with another commit in the same rounds (BASE=main ARGS="-rows create -rounds 10")

@@ -94,6 +94,7 @@ func (s *target) start() error {
 	s.process = exec.Command(testedBinary(), "serve", "--listen", s.listen, "--data-dir", s.dir)
 	s.process.Env = append(os.Environ(), append([]string{"STANDIN_LAUNCHER=manual", "STANDIN_INGEST_SIGNING_KEY=" + signingKey}, s.env...)...)
 	s.process.Stdout, s.process.Stderr = log, log
+	s.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // see processesOf
 	exited, err := testprocess.Start(s.process, syscall.SIGKILL)
 	if err != nil {
 		return err

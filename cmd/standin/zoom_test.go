@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -98,13 +99,7 @@ func (z *zoomProcess) start(attempt int) {
 // check ends the meeting, and checks that the files have every packet from a time on.
 func (z *zoomProcess) check(from time.Time) {
 	z.Helper()
-	ended := time.Now()
-	z.meeting.Talk()
-	z.meeting.Camera(zoomPeople[0].ID, nil)
-	if err := z.meeting.Drain(z.Context()); err != nil {
-		z.Fatal(err)
-	}
-	z.meeting.Stop(6)
+	ended := endZoom(z.T, z.meeting)
 	if err := z.command.Wait(); err != nil {
 		z.Fatal(err)
 	}
@@ -113,7 +108,7 @@ func (z *zoomProcess) check(from time.Time) {
 	if err := json.Unmarshal([]byte(text), &report); err != nil {
 		z.Fatal(err)
 	}
-	sounds, frames := map[string][][]byte{}, 0
+	var files []zoomFile
 	for _, track := range report.PackedTracks {
 		data, _ := z.service.Uploaded(track.File)
 		path := filepath.Join(z.TempDir(), track.File)
@@ -121,25 +116,57 @@ func (z *zoomProcess) check(from time.Time) {
 			z.Fatal(err)
 		}
 		at := slices.IndexFunc(report.AudioTracks, func(a ingest.AudioTrack) bool { return a.Number == track.Number })
-		if of := report.AudioTracks[at]; of.Kind == "" {
-			sounds[of.PersonID] = append(sounds[of.PersonID], zoomTool(z.T, "ffmpeg", "-nostdin", "-v", "error", "-i", path, "-f", "s16le", "-"))
-		} else if of.Kind == string(recording.ParticipantVideo) {
-			count := zoomTool(z.T, "ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=nb_read_packets", "-of", "csv=p=0", path)
+		of := report.AudioTracks[at]
+		files = append(files, zoomFile{cmp.Or(recording.MediaKind(of.Kind), recording.ParticipantAudio), of.PersonID, path})
+	}
+	checkZoom(z.T, z.meeting, files, from, ended, z.config.Attempt == 0)
+}
+
+// endZoom ends a meeting after the bot has received everything, and returns when its people stopped talking.
+func endZoom(t *testing.T, m *rtmsdouble.Meeting) (ended time.Time) {
+	t.Helper()
+	ended = time.Now()
+	m.Talk()
+	m.Camera(zoomPeople[0].ID, nil)
+	if err := m.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.Stop(6)
+	return ended
+}
+
+// zoomFile is a file of a recording with the sound or the camera of a person.
+type zoomFile struct {
+	kind         recording.MediaKind
+	person, path string
+}
+
+// checkZoom checks that files have every packet of sound within a time and, if asked, every frame of the camera.
+func checkZoom(t *testing.T, m *rtmsdouble.Meeting, files []zoomFile, from, ended time.Time, everyFrame bool) {
+	t.Helper()
+	sounds, frames := map[string][][]byte{}, 0
+	for _, file := range files {
+		switch file.kind {
+		case recording.ParticipantAudio:
+			decoded := zoomTool(t, "ffmpeg", "-nostdin", "-v", "error", "-i", file.path, "-f", "s16le", "-")
+			sounds[file.person] = append(sounds[file.person], decoded)
+		case recording.ParticipantVideo:
+			count := zoomTool(t, "ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=nb_read_packets", "-of", "csv=p=0", file.path)
 			number, _ := strconv.Atoi(strings.TrimSpace(string(count)))
 			frames += number
 		}
 	}
 	for _, who := range zoomPeople {
-		packets := slices.DeleteFunc(z.meeting.Packets(), func(p rtmsdouble.Packet) bool {
+		packets := slices.DeleteFunc(m.Packets(), func(p rtmsdouble.Packet) bool {
 			return p.Person != who.ID || p.At.Before(from) || !p.At.Before(ended)
 		})
 		missing, misplaced := rtmsdouble.Check(packets, sounds[strconv.Itoa(who.ID)])
 		if len(packets) == 0 || missing > 0 || misplaced > 0 {
-			z.Errorf("%s: %d of %d packets are missing, %d are not at their place", who.Name, missing, len(packets), misplaced)
+			t.Errorf("%s: %d of %d packets are missing, %d are not at their place", who.Name, missing, len(packets), misplaced)
 		}
 	}
-	if sent := z.meeting.Pictures(rtmsdouble.Video); z.config.Attempt == 0 && frames != sent {
-		z.Errorf("%d frames of %d are in the files", frames, sent)
+	if sent := m.Pictures(rtmsdouble.Video); everyFrame && frames != sent {
+		t.Errorf("%d frames of %d are in the files", frames, sent)
 	}
 }
 
@@ -152,52 +179,71 @@ func zoomTool(t *testing.T, name string, arguments ...string) []byte {
 	return output
 }
 
-// TestZoomStreams measures bots in Zoom's media streams, each with two people who talk and a camera of 720p25, and checks
-// that every packet is in their files. STANDIN_TEST_STREAMS is the number of bots, and STANDIN_TEST_SECONDS the length
-// (make bench-rtms).
+// TestZoomStreams measures a service with bots in Zoom's media streams, each with two people who talk and a camera of 720p25,
+// checks that every packet is in their files, and logs how long after each meeting's end its manifest was written.
+// STANDIN_TEST_STREAMS is the number of bots, and STANDIN_TEST_SECONDS the length (make bench-rtms).
 func TestZoomStreams(t *testing.T) {
-	needTools(t)
-	sessions, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_STREAMS"))
+	count, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_STREAMS"))
 	seconds, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_SECONDS"))
-	if sessions == 0 {
+	if count == 0 {
 		t.Skip("STANDIN_TEST_STREAMS is not set")
 	}
 	camera, err := rtmsdouble.MakeVideo(1280, 720)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bots []*zoomProcess
-	for range sessions {
-		z := newZoomProcess(t, camera)
-		z.start(0)
-		z.meeting.Talk(zoomPeople[0].ID, zoomPeople[1].ID)
-		bots = append(bots, z)
+	h, zoom := newZoomHarness(t, "STANDIN_MAX_BOTS="+strconv.Itoa(count))
+	meetings, ids, bots := make([]*rtmsdouble.Meeting, count), make([]string, count), make([]int, count)
+	for i := range count {
+		meetings[i] = zoom.Open(rtmsdouble.Settings{})
+		meetings[i].Join(zoomPeople...)
+		meetings[i].Camera(zoomPeople[0].ID, camera)
+		h.announce(meetings[i], 90_000_000_001+i)
+		ids[i] = h.jobOf(meetings[i])
 	}
-	from := time.Now().Add(time.Second)
-	bots[0].meeting.Pass(costWarmUp)
-	usage := func() (total time.Duration) {
-		for _, z := range bots {
-			total += cpuTime(z.command.Process.Pid)
+	for i, id := range ids {
+		h.awaitJob(id, job.RecordingStarted)
+		meetings[i].Talk(zoomPeople[0].ID, zoomPeople[1].ID)
+		bots[i] = h.bot(id, 0)
+	}
+	from, service := time.Now().Add(time.Second), h.process.Process.Pid
+	meetings[0].Pass(costWarmUp)
+	usage := func(leaders ...int) (total time.Duration) {
+		for _, leader := range leaders {
+			total += cpuTime(leader)
 		}
 		return total
 	}
-	before, began := usage(), time.Now()
-	bots[0].meeting.Pass(time.Duration(seconds) * time.Second)
-	cores := (usage() - before).Seconds() / time.Since(began).Seconds() / float64(sessions)
-	memory, programs := int64(0), ""
-	for _, z := range bots {
-		for _, pid := range processesOf(z.command.Process.Pid, nil) {
-			memory += proportionalSetSize(pid)
-			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-			if z == bots[0] {
-				programs += fmt.Sprintf(" %s %d MiB", bytes.TrimSpace(name), proportionalSetSize(pid)>>20)
+	before, beforeService, began := usage(bots...), usage(service), time.Now()
+	meetings[0].Pass(time.Duration(seconds) * time.Second)
+	passed := time.Since(began).Seconds() * float64(count)
+	cores, ofService := (usage(bots...)-before).Seconds()/passed, (usage(service)-beforeService).Seconds()/passed
+	memory := func(leaders ...int) (total int64) {
+		for _, leader := range leaders {
+			for _, pid := range processesOf(leader, nil) {
+				total += proportionalSetSize(pid)
 			}
 		}
+		return total >> 20
 	}
-	t.Logf("%d sessions: %.4f cores and %d MiB for each; one has%s", sessions, cores, memory/int64(sessions)>>20, programs)
-	for _, z := range bots {
-		z.check(from)
+	t.Logf("%d sessions, each: %.4f cores and %d MiB of its bot, %.4f cores of the service, which has %d MiB",
+		count, cores, memory(bots...)/int64(count), ofService, memory(service))
+	var manifests []time.Duration
+	for i, id := range ids {
+		ended, stopped := endZoom(t, meetings[i]), time.Now()
+		h.awaitJob(id, job.Completed)
+		var finished struct{ FinalizedAt time.Time }
+		h.call(http.MethodGet, "/api/v1/jobs/"+id, nil, &finished)
+		manifests = append(manifests, finished.FinalizedAt.Sub(stopped))
+		var files []zoomFile
+		for _, file := range h.manifest(id).Media {
+			files = append(files, zoomFile{file.Kind, file.ParticipantID, h.fetch(file)})
+		}
+		checkZoom(t, meetings[i], files, from, ended, true)
 	}
+	t.Logf("manifests after %v", manifests)
+	slices.Sort(manifests)
+	t.Logf("manifests: median %s, maximum %s", manifests[count/2], manifests[count-1])
 }
 
 // TestZoomKills kills bots in Zoom's media streams. The next attempt has every packet since a minute before it began.
@@ -249,11 +295,9 @@ func (h *harness) checkComposed(id string) {
 	checkFile(h.T, h.fetch(manifest.Media[at]), manifest.Media[at], picture{width: 1280, height: 720})
 }
 
-// TestZoomService records a Zoom meeting with a whole service: a job waits, Zoom announces the stream, a bot without a browser
-// receives it, and the files, the people, the chat and the words are in the recording. A second stream, which nobody waits for, gets
-// a job because its app says so.
-func TestZoomService(t *testing.T) {
-	t.Parallel()
+// newZoomHarness starts a service with an app of Zoom that records every stream, and returns Zoom's server too.
+func newZoomHarness(t *testing.T, settings ...string) (*harness, *rtmsdouble.Server) {
+	t.Helper()
 	needTools(t)
 	zoom, err := zoomServer()
 	if err != nil {
@@ -265,27 +309,52 @@ func TestZoomService(t *testing.T) {
 	if err := os.WriteFile(certificate, zoom.Certificate(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	target := startTarget(t, dir, "STANDIN_LAUNCHER=process", "STANDIN_LOOPBACK_MEETINGS=true", "SSL_CERT_FILE="+certificate)
-	h := &harness{target: target, key: target.key("zoom")}
+	settings = append(settings, "STANDIN_LAUNCHER=process", "STANDIN_LOOPBACK_MEETINGS=true", "SSL_CERT_FILE="+certificate)
+	h := &harness{target: startTarget(t, dir, settings...)}
+	h.key = h.target.key("zoom")
 	h.call("POST", "/api/v1/zoom-apps", map[string]any{
 		"clientId": rtmsdouble.ClientID, "clientSecret": rtmsdouble.Secret, "secretToken": "token", "record": true,
 	}, nil)
+	return h, zoom
+}
+
+// announce tells the service, as Zoom does, that the stream of a meeting with a number has started.
+func (h *harness) announce(m *rtmsdouble.Meeting, number int) {
+	h.Helper()
+	stream := m.Stream()
+	body := fmt.Sprintf(`{"event":"meeting.rtms_started","payload":{"meeting_uuid":%q,"meeting_id":%d,"rtms_stream_id":%q,"server_urls":%q}}`,
+		stream.MeetingUUID, number, stream.StreamID, stream.ServerURLs)
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	answer := h.send(http.MethodPost, "/webhooks/zoom", http.Header{
+		"X-Zm-Request-Timestamp": {timestamp}, "X-Zm-Signature": {"v0=" + zoomstream.Sign("token", "v0:"+timestamp+":"+body)},
+		"Content-Type": {"application/json"},
+	}, strings.NewReader(body))
+	if answer.status != http.StatusOK {
+		h.Fatalf("Zoom got %d %s", answer.status, answer.body)
+	}
+}
+
+// jobOf returns the job that was created for the stream of a meeting.
+func (h *harness) jobOf(m *rtmsdouble.Meeting) string {
+	h.Helper()
+	var found struct{ Jobs []struct{ ID string } }
+	h.call("GET", "/api/v1/jobs?externalId="+url.QueryEscape("zoom:"+m.Stream().MeetingUUID), nil, &found)
+	if len(found.Jobs) != 1 {
+		h.Fatalf("a stream has %d jobs", len(found.Jobs))
+	}
+	return found.Jobs[0].ID
+}
+
+// TestZoomService records a Zoom meeting with a whole service: a job waits, Zoom announces the stream, a bot without a browser
+// receives it, and the files, the people, the chat and the words are in the recording. A second stream, which nobody waits for, gets
+// a job because its app says so.
+func TestZoomService(t *testing.T) {
+	t.Parallel()
+	h, zoom := newZoomHarness(t)
+	dir, target := h.dir, h.target
 	camera, err := rtmsdouble.MakeVideo(320, 180)
 	if err != nil {
 		t.Fatal(err)
-	}
-	tell := func(m *rtmsdouble.Meeting, number int) {
-		stream := m.Stream()
-		body := fmt.Sprintf(`{"event":"meeting.rtms_started","payload":{"meeting_uuid":%q,"meeting_id":%d,"rtms_stream_id":%q,"server_urls":%q}}`,
-			stream.MeetingUUID, number, stream.StreamID, stream.ServerURLs)
-		timestamp := strconv.FormatInt(time.Now().Unix(), 10)
-		answer := target.send(http.MethodPost, "/webhooks/zoom", http.Header{
-			"X-Zm-Request-Timestamp": {timestamp}, "X-Zm-Signature": {"v0=" + zoomstream.Sign("token", "v0:"+timestamp+":"+body)},
-			"Content-Type": {"application/json"},
-		}, strings.NewReader(body))
-		if answer.status != http.StatusOK {
-			t.Fatalf("Zoom got %d %s", answer.status, answer.body)
-		}
 	}
 	id := target.create(h.key, map[string]any{
 		"meetingUrl": "https://zoom.us/j/12345678901", "platform": "zoom-sdk", "chat": true, "captions": map[string]bool{"enabled": true},
@@ -297,18 +366,13 @@ func TestZoomService(t *testing.T) {
 		meeting.Join(zoomPeople...)
 		meeting.Camera(zoomPeople[0].ID, camera)
 		meeting.Talk(zoomPeople[0].ID)
-		tell(meeting, number)
+		h.announce(meeting, number)
 		meetings = append(meetings, meeting)
 	}
 	if text, err := os.ReadFile(target.log); err != nil || strings.Count(string(text), "waiting for Zoom to announce") > 3 {
 		t.Errorf("a job that waits is looked at %d times, %v", strings.Count(string(text), "waiting for Zoom to announce"), err)
 	}
-	var other struct{ Jobs []struct{ ID string } }
-	h.call("GET", "/api/v1/jobs?externalId="+url.QueryEscape("zoom:"+meetings[1].Stream().MeetingUUID), nil, &other)
-	if len(other.Jobs) != 1 {
-		t.Fatalf("the second stream has %d jobs", len(other.Jobs))
-	}
-	for n, one := range []string{id, other.Jobs[0].ID} {
+	for n, one := range []string{id, h.jobOf(meetings[1])} {
 		h.awaitJob(one, job.RecordingStarted)
 		meetings[n].Write(zoomPeople[1].ID, "Hello <all>")
 		meetings[n].Say(zoomPeople[0].ID, "We ship on Friday", time.Now().Add(-time.Second), time.Now())
