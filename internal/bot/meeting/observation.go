@@ -49,6 +49,7 @@ type Observation struct {
 
 	Texts   []ingest.Text // of a platform that names their participants and times: since the last observation
 	Revoked bool          // with Removed: what was recorded must be deleted
+	Refusal string        // in the words of the platform, in place of those of the screen
 
 	Notices     []string      // elements of the profile that HandleNotices would act on
 	CloseDialog *DialogAction // closes a dialog that the profile does not know
@@ -135,7 +136,10 @@ func (o Observation) Admission(at time.Time) *AdmissionProof {
 // Failure is Screen.Failure with the evidence of the observation.
 func (o Observation) Failure() (code job.FailureCode, detail string, ok bool) {
 	code, detail, ok = o.Screen.Failure()
-	if ok && o.Evidence != "" {
+	switch {
+	case o.Refusal != "":
+		detail = o.Refusal
+	case ok && o.Evidence != "":
 		detail += " Seen: " + o.Evidence + "."
 	}
 	return code, detail, ok

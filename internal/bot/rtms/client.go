@@ -117,8 +117,10 @@ func (m *Meeting) signal(ctx context.Context) error {
 	m.mediaURL, m.signaling = hello.MediaServer.ServerURLs.All, conn
 	m.mu.Unlock()
 	if first {
-		close(m.joined)
-		m.running.Go(func() { m.end(m.keep(ctx, m.receive)) })
+		m.running.Go(func() {
+			m.end(m.keep(ctx, m.receive))
+			m.stop()
+		})
 	}
 	for {
 		got, err := m.read(ctx, conn)
@@ -157,6 +159,9 @@ func (m *Meeting) receive(ctx context.Context) error {
 		return err
 	}
 	m.mu.Lock()
+	if !m.admitted() {
+		close(m.joined)
+	}
 	m.away.to = time.Now()
 	m.mu.Unlock()
 	defer func() {

@@ -56,7 +56,7 @@ type Meeting struct {
 	http     *http.Client
 	stop     context.CancelFunc
 	running  sync.WaitGroup
-	joined   chan struct{} // closed when Zoom has accepted the bot
+	joined   chan struct{} // closed when the bot receives the media
 
 	mu           sync.Mutex
 	mediaURL     string
@@ -132,10 +132,21 @@ func (m *Meeting) Join(ctx context.Context, _ meeting.Page, _ meeting.JoinOption
 func (m *Meeting) end(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if screen := screenOf(err); screen != "" && m.over.Screen == "" {
-		m.over = meeting.Observation{Screen: screen, Evidence: err.Error(), Revoked: errors.Is(err, revoked)}
+	screen := screenOf(err)
+	if screen == "" || m.over.Screen != "" {
+		return
+	}
+	m.over = meeting.Observation{Screen: screen, Evidence: err.Error(), Revoked: errors.Is(err, revoked)}
+	switch refused := errors.As(err, new(refusal)) && screen != meeting.Ended; {
+	case refused && m.admitted():
+		m.over.Screen = meeting.Removed
+	case refused:
+		m.over.Refusal = err.Error() + "."
 	}
 }
+
+// admitted reports whether the bot has received the media.
+func (m *Meeting) admitted() bool { return m.away != span{} }
 
 func (m *Meeting) ended() bool {
 	m.mu.Lock()

@@ -128,7 +128,7 @@ const (
 var statuses = strings.Split(`accepted
 the type of the message is unknown
 the stream is unknown or has ended
-the signature is wrong
+the signature is wrong: the client secret is not that of the app with the client ID
 the message is malformed
 the list of events is invalid
 the type of an event is invalid

@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	_, bot := open(t, rtmsdouble.Settings{}, func(s *rtms.Settings) { s.Stream.Signature = "00" })
-	if err := join(t, bot); err == nil || !strings.Contains(err.Error(), "the signature is wrong (status 3)") {
+	if err := join(t, bot); err == nil || !strings.Contains(err.Error(), "the signature is wrong: the client secret") {
 		t.Errorf("a wrong signature: %v", err)
 	}
 	_, bot = open(t, rtmsdouble.Settings{}, func(s *rtms.Settings) { s.Stream.ServerURLs = "ws" + strings.TrimPrefix(s.Stream.ServerURLs, "wss") })

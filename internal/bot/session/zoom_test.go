@@ -195,8 +195,10 @@ func TestZoom(t *testing.T) {
 		b.meeting.Say(zoomBen.ID, "The launch is on Friday", time.Now().Add(-time.Second), time.Now())
 		b.meeting.Write(zoomAda.ID, "Great")
 	}
-	if failure := b.command(ingest.SendChatMessage, map[string]string{"text": "hello"}); !strings.Contains(failure, "only be received") {
-		t.Errorf("a chat message: %q", failure)
+	for _, kind := range pageCommands {
+		if failure := b.command(kind, map[string]string{"text": "hello"}); !strings.Contains(failure, "only be received") {
+			t.Errorf("%s: %q", kind, failure)
+		}
 	}
 	if err := b.meeting.Drain(b.Context()); err != nil {
 		b.Fatal(err)
@@ -306,8 +308,15 @@ func TestZoomEnds(t *testing.T) {
 		"an unknown stream": {
 			configure: func(s *Settings) { s.ZoomStream.StreamID = "another" }, code: job.MeetingEnded, detail: "the stream is unknown or has ended (status 2)",
 		},
+		"no server": {
+			configure: func(s *Settings) {
+				s.ZoomStream.ServerURLs, s.Timeouts.Join, s.Timeouts.MaxRejoins = "wss://127.0.0.1:1", time.Second, -1
+			},
+			code: job.NetworkLoss, detail: "Zoom's server does not respond",
+		},
 		"a wrong signature": {
-			configure: func(s *Settings) { s.ZoomStream.Signature = "another" }, code: job.AuthFailure, detail: "the signature is wrong (status 3)",
+			configure: func(s *Settings) { s.ZoomStream.Signature = "another" }, code: job.AuthFailure,
+			detail: "Zoom refuses the connection: the signature is wrong: the client secret",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,6 +54,10 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 			e.Title, e.Text = "The meeting page refused the bot", "It shows a captcha, or it refuses visitors that it takes for bots."
 			e.Action = "Let the bot sign in, or ask the host to allow guests."
 		}
+		if j.FailureCode == job.AuthFailure && j.Platform == job.ZoomSDK {
+			e.Title, e.Text = "Zoom refused the bot", "The failure detail says why."
+			e.Action = "Under Accounts, compare the client ID and the client secret with Zoom’s, and check the scopes of the app."
+		}
 		if j.FailureCode == job.LobbyTimeout || j.FailureCode == job.HostDeniedAdmission {
 			e.Action = strings.TrimSpace(e.Action + " " + HostSteps[j.Platform])
 		}
