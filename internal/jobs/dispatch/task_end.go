@@ -100,7 +100,7 @@ func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) 
 }
 
 // cleanUp finishes the work on a job that has ended. Its uploads, and what its bots
-// left on this machine, are deleted once the manifest is stored or when nothing usable is among them.
+// left on this machine, are deleted once the manifest is stored or the recording was deleted, or when nothing usable is among them.
 func (t *task) cleanUp(ctx context.Context) error {
 	if t.job.Attempts > 0 {
 		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
@@ -109,7 +109,7 @@ func (t *task) cleanUp(ctx context.Context) error {
 	}
 	t.d.releaseSlot(t.job.ID)
 	keep := false
-	if t.job.ManifestURI == "" {
+	if t.job.ManifestURI == "" && t.job.RecordingDeletedAt.IsZero() {
 		var err error
 		if keep, err = t.hasMedia(ctx); err != nil {
 			return err
