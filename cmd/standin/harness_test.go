@@ -292,6 +292,9 @@ type received struct {
 		From     job.Status `json:"from"`
 		To       job.Status `json:"to"`
 		Sequence int        `json:"sequence"`
+
+		FailureCode   job.FailureCode `json:"failure_code"`
+		FailureDetail string          `json:"failure_detail"`
 	} `json:"data"`
 }
 
