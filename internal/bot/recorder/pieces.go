@@ -146,8 +146,9 @@ func (t *videoTrack) flush(disorder int32) {
 		if int32(newest-first.timestamp) < disorder {
 			return
 		}
-		layers := 1
-		for layers < min(len(t.waiting), maxLayers) && t.waiting[layers].timestamp == first.timestamp {
+		layers := 1 // others have the same time when a server changes from one encoding of a camera to another
+		for layers < min(len(t.waiting), maxLayers) && t.waiting[layers].timestamp == first.timestamp &&
+			t.waiting[layers].layer > t.waiting[layers-1].layer {
 			layers++
 		}
 		picture := first
@@ -165,7 +166,11 @@ func (t *videoTrack) write(f frame) {
 	at := f.at + t.delay
 	if p := t.piece; p != nil {
 		elapsed := float64(int32(f.timestamp-p.lastTicks)) / rtpClock
-		if elapsed <= 0 {
+		switch {
+		case elapsed < 0 && f.key:
+			t.endPiece() // what follows needs it
+			return
+		case elapsed < 0 || elapsed == 0 && !f.key:
 			return // a picture that came too late
 		}
 		// The clock of the sender is steady, unlike the network; what else changes is followed within a second.

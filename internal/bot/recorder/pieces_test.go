@@ -117,6 +117,20 @@ func TestVideoPieces(t *testing.T) {
 				track.add(f)
 			}
 		}, []string{`0 ""`, `2000 ""`}},
+		"another encoding of the same moment": {func(track *videoTrack) {
+			for i := range 100 {
+				f := videoFrame(i, 1)
+				if i == 50 { // the last picture of the first one
+					last := f
+					last.key, last.count = false, track.count+1
+					track.add(last)
+				}
+				if f.count = track.count + 1; f.key && i >= 50 {
+					f.width = 320
+				}
+				track.add(f)
+			}
+		}, []string{`0 ""`, `2000 ""`}},
 		"another codec": {func(track *videoTrack) {
 			for i := range 100 {
 				f := videoFrame(i, 1)
