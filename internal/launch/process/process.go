@@ -21,6 +21,7 @@ import (
 
 	"standin/internal/base/confine"
 	"standin/internal/base/retry"
+	"standin/internal/jobs/job"
 	"standin/internal/launch"
 )
 
@@ -35,7 +36,7 @@ type Settings struct {
 	Dir        string // holds a folder for each bot
 	Executable string // the standin binary
 	Bot        launch.BotSettings
-	Check      func() error // reports why no bot can run here, such as a missing browser; may be nil
+	Check      func() error // reports why no browser can run here; may be nil
 	OnExit     func(jobID uuid.UUID, attempt int)
 	LeaveTime  time.Duration // default launch.DefaultLeaveTime
 	Log        *slog.Logger
@@ -116,7 +117,7 @@ func (l *Launcher) Close() {
 
 // Launch implements launch.Launcher.
 func (l *Launcher) Launch(_ context.Context, a launch.Assignment) error {
-	if l.Check != nil {
+	if l.Check != nil && a.Platform != job.ZoomSDK { // which needs none
 		if err := l.Check(); err != nil {
 			return err
 		}

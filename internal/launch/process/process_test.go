@@ -397,6 +397,18 @@ func TestFailedLaunch(t *testing.T) {
 	}
 }
 
+// TestLaunchWithoutBrowser: a bot of zoom-sdk is started where no browser can run.
+func TestLaunchWithoutBrowser(t *testing.T) {
+	t.Parallel()
+	f, a := newFixture(t, t.TempDir(), func(s *process.Settings) { s.Check = func() error { return errors.New("no Chromium here") } }), assignment(obedient)
+	defer f.Close()
+	a.Platform = job.ZoomSDK
+	f.start(t, a)
+	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestReasonIsTheEndOfTheLog: the reason of an ended bot is the end of its log.
 func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	t.Parallel()
