@@ -105,9 +105,9 @@ time: ## Take the machine and the network away from recordings, and compare thei
 	STANDIN_TEST_TIME=1 go test ./cmd/standin -run '^TestTime$$' -v -count=1 -timeout 60m -parallel $(or $(BOTS),2)
 
 .PHONY: cost
-cost: ## Measure the CPU and memory of bots, concurrent recordings, and delays (about 30 minutes)
+cost: ## Measure the CPU and memory of bots, concurrent recordings, and delays (about an hour)
 	@scripts/setup.sh test
-	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings|TestVisitTimes)$$' -v -count=1 -timeout 90m
+	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestCodecCost|TestConcurrentRecordings|TestVisitTimes)$$' -v -count=1 -timeout 120m
 
 .PHONY: beat
 beat: ## Record one minute and 30 minutes, and measure audio/video sync and live sound

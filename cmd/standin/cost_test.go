@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -119,6 +122,93 @@ func costTable(rows []costRow, results []map[int]cost) string {
 	return table.String()
 }
 
+// TestCodecCost measures bots in meetings on an SFU, whose people send a codec in layers, if STANDIN_TEST_COST is set: beside one that
+// plays and does not record, recording by the tab, by streams, and of a virtual display by ffmpeg. It logs a table for each codec.
+func TestCodecCost(t *testing.T) {
+	needTools(t)
+	length := costLength(t)
+	headless, sfu := startSFU(t)
+	t.Setenv(modeVariable, "headed")
+	headed := openHarness(t, fullPicture, strings.TrimPrefix(sfu.Signal, "ws://"))
+	required := map[string]any{"recordingPermission": "required"}
+	rows := []costRow{
+		{"in the meeting, not recording", required, nil, ""},
+		{"720p, 15 frames per second", nil, nil, ""},
+		{"streams", nil, map[string]any{"capture": "streams"}, ""},
+		{"headed, not recording, and ffmpeg grabs its display (x264, 15 frames per second)", required, nil, "headed"},
+	}
+	for _, codec := range []string{"VP8", "VP9", "AV1"} {
+		results := make([]map[int]cost, len(rows))
+		for i := range rows {
+			results[i] = make(map[int]cost)
+		}
+		for _, people := range costSizes {
+			services := map[string]*harness{
+				"": headless.openSFU(t, sfu, codec, people, 0), "headed": headed.openSFU(t, sfu, codec, people, 0),
+			}
+			for i, row := range rows {
+				h := services[row.environment]
+				t.Run(fmt.Sprintf("%s/%d/%s", codec, people, row.name), func(t *testing.T) {
+					request := map[string]any{
+						"externalId": t.Name(), "metadata": map[string]any{"participantAudio": false}, "recording": map[string]any{},
+					}
+					maps.Copy(request["metadata"].(map[string]any), row.metadata)
+					maps.Copy(request["recording"].(map[string]any), row.recording)
+					v := visit{h, h.create(request)}
+					v.awaitJob(v.id, job.InMeeting, job.RecordingStarted, job.PermissionRequested)
+					bot := v.bot(v.id, 0)
+					var grabs []int
+					if row.environment != "" {
+						grabs = append(grabs, grabDisplay(t, bot))
+					}
+					got := measureSession(length, bot, grabs...)
+					results[i][people] = got
+					h.call(http.MethodPost, "/api/v1/jobs/"+v.id+"/leave-call", map[string]any{}, nil)
+					t.Logf("%.2f cores, %d MiB", got.cores, got.memory>>20)
+					if v.awaitJob(v.id, job.Completed, job.Failed); row.metadata != nil {
+						return // nothing was recorded
+					}
+					size, manifest := int64(0), v.manifest(v.id)
+					for _, file := range manifest.Media {
+						size += file.Bytes
+					}
+					seconds := manifest.Timeline.LeftAt.Sub(manifest.Timeline.Origin()).Seconds()
+					t.Logf("%.0f kB of files per second", float64(size)/1000/seconds)
+				})
+			}
+		}
+		t.Logf("%s\n%s", codec, costTable(rows, results))
+	}
+}
+
+// grabDisplay starts ffmpeg, which encodes the display of a bot. It returns its process.
+func grabDisplay(t *testing.T, bot int) int {
+	t.Helper()
+	for _, pid := range processesOf(bot, nil) {
+		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		variables := strings.Split(string(environment), "\x00")
+		display := slices.IndexFunc(variables, func(v string) bool { return strings.HasPrefix(v, "DISPLAY=") })
+		if display < 0 {
+			continue
+		}
+		grab := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-f", "x11grab", "-framerate", "15",
+			"-i", strings.TrimPrefix(variables[display], "DISPLAY="), "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "matroska", os.DevNull)
+		grab.Env = variables
+		if err := grab.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := grab.Process.Kill(); err != nil {
+				t.Errorf("ffmpeg ended: %v", err)
+			}
+			_ = grab.Wait()
+		})
+		return grab.Process.Pid
+	}
+	t.Fatal("the bot has no display")
+	return 0
+}
+
 // concurrentBots is the number of bots that share the machine's cores, and
 // concurrentBotCores the CPU reservation that lets them share two.
 const (
@@ -126,7 +216,7 @@ const (
 	concurrentBotCores = "0.5"
 )
 
-// TestConcurrentRecordings records four meetings at once, and then the audio of six, if
+// TestConcurrentRecordings records four meetings at once, then the audio of six, and then the streams of six of four people, if
 // STANDIN_TEST_COST is set. None may lose a second: its beep must be present, and the
 // video must not freeze for a second. Flashes are not counted, because a busy machine
 // can miss a flash shorter than two frames. Each bot starts while the others record.
@@ -134,31 +224,42 @@ func TestConcurrentRecordings(t *testing.T) {
 	needTools(t)
 	length := costLength(t)
 	for _, row := range []struct {
-		name  string
-		bots  int
-		cores string // reserved for each
-		mode  map[string]any
+		name   string
+		bots   int
+		cores  string // reserved for each
+		people int
+		mode   map[string]any
 	}{
-		{"video", concurrentBots, concurrentBotCores, map[string]any{}},
-		{"audio", 6, "0.3", map[string]any{"mode": "audio"}},
+		{"video", concurrentBots, concurrentBotCores, 2, map[string]any{}},
+		{"audio", 6, "0.3", 2, map[string]any{"mode": "audio"}},
+		{"streams", 6, "0.3", 4, map[string]any{"capture": "streams"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Setenv("STANDIN_BOT_CORES", row.cores)
 			h := newHarness(t, fullPicture)
 			var bots []visit
 			for number := range row.bots {
-				v := h.visit(t, busyMeeting(2), map[string]any{
+				v := h.visit(t, busyMeeting(row.people), map[string]any{
 					"externalId": fmt.Sprint(number), "metadata": map[string]any{"participantAudio": false}, "recording": row.mode,
 				})
 				v.awaitJob(v.id, job.RecordingStarted)
 				bots = append(bots, v)
 			}
 			<-time.After(length) // of recording
+			ended := time.Now()
 			for _, v := range bots {
 				v.meeting.End()
 			}
 			for number, v := range bots {
 				v.awaitJob(v.id, job.Completed)
+				if row.name == "streams" {
+					if people := v.manifest(v.id).Participants; len(people) != row.people {
+						t.Errorf("bot %d: the roster has %d people", number, len(people))
+					}
+					v.checkBeeps(t)
+					v.checkVideos(t, nil, ended, row.people)
+					continue
+				}
 				report, err := mediacheck.Decode(t.Context(), v.fetch(recordingFile(t, v.manifest(v.id))))
 				if err != nil {
 					t.Fatal(err)
@@ -248,23 +349,23 @@ func (r costRow) measure(t *testing.T, people int, length time.Duration) cost {
 	return measureSession(length, v.bot(v.id, 0))
 }
 
-// measureSession measures all processes of a session (setsid), which has just started.
-func measureSession(length time.Duration, leader int) (result cost) {
+// measureSession measures all processes of a session (setsid), which has just started, and others.
+func measureSession(length time.Duration, leader int, others ...int) (result cost) {
 	<-time.After(costWarmUp)
-	before, start := cpuTime(leader), time.Now()
+	before, start := cpuTime(leader, others...), time.Now()
 	<-time.After(length)
-	result.cores = (cpuTime(leader) - before).Seconds() / time.Since(start).Seconds()
-	for _, pid := range processesOf(leader, nil) {
+	result.cores = (cpuTime(leader, others...) - before).Seconds() / time.Since(start).Seconds()
+	for _, pid := range append(processesOf(leader, nil), others...) {
 		result.memory += proportionalSetSize(pid)
 		result.processes++
 	}
 	return result
 }
 
-// cpuTime returns the CPU time of the running processes of a session, such as a bot's.
-func cpuTime(bot int) time.Duration {
+// cpuTime returns the CPU time of the running processes of a session, such as a bot's, and of others.
+func cpuTime(bot int, others ...int) time.Duration {
 	ticks := 0
-	for _, pid := range processesOf(bot, nil) {
+	for _, pid := range append(processesOf(bot, nil), others...) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // the process has exited

@@ -74,23 +74,23 @@ var (
 	smallPicture = picture{640, 360, "8", replica.PrepareSmallMedia}
 )
 
-// newHarness opens the meeting and starts the service, for a test that records.
-func newHarness(t *testing.T, size picture) *harness {
+// newHarness opens the meeting and starts the service, for a test that records. Bots may connect to the hosts, too.
+func newHarness(t *testing.T, size picture, hosts ...string) *harness {
 	t.Helper()
 	needTools(t)
 	testbrowser.Reserve(t)
-	return openHarness(t, size)
+	return openHarness(t, size, hosts...)
 }
 
 // openHarness is newHarness for a test that has several, and reserves itself.
-func openHarness(t *testing.T, size picture) *harness {
+func openHarness(t *testing.T, size picture, hosts ...string) *harness {
 	t.Helper()
 	h := &harness{picture: size}
 	h.replica, h.meeting = openMeeting(t, size)
 	dir := newDataDir(t)
 	t.Cleanup(func() { stopBots(t, dir) }) // after the service, which would replace them
 	h.target = startTarget(t, dir, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_LOOPBACK_MEETINGS=true",
-		"STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(h.replica.URL(), "http://"),
+		"STANDIN_ALLOWED_MEETING_HOSTS="+strings.Join(append(hosts, strings.TrimPrefix(h.replica.URL(), "http://")), ","),
 		fmt.Sprintf("STANDIN_PICTURE_SIZE=%dx%d", size.width, size.height),
 		"STANDIN_FRAME_RATE="+cmp.Or(os.Getenv("STANDIN_FRAME_RATE"), size.frameRate), // TestCost sets it
 		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless"))

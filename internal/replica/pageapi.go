@@ -26,6 +26,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /stage/{code}/guests/{guest}/events", s.meeting(s.handleEvents))
 	mux.HandleFunc("GET /stage/{code}/guests/{guest}/hang", hang)
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/media", s.meeting(s.handleMedia))
+	mux.HandleFunc("POST /stage/{code}/guests/{guest}/sfu", s.meeting(s.handleSFU))
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/{action}", s.meeting(s.handleAction))
 	s.routePages(mux)
 	// Requests of other web pages are rejected.

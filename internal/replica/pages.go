@@ -2,9 +2,9 @@ package replica
 
 import (
 	"embed"
+	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -28,6 +28,7 @@ func (s *Server) routePages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /practice/{code}", serveFile("pages/practice/index.html"))
 	mux.HandleFunc("GET /recaptcha/anchor", serveFile("pages/recaptcha.html"))
 	mux.HandleFunc("GET /assets/{file}", serveAsset)
+	mux.HandleFunc("GET /assets/livekit-client.js", s.serveSFUClient)
 	mux.HandleFunc("GET /assets/{platform}/{file}", serveAsset)
 
 	// All forms of meeting URLs.
@@ -85,12 +86,18 @@ func (s *Server) meetingOf(platform Platform, address *url.URL) *Meeting {
 	return found
 }
 
-// policy returns hostilePolicy if there is a hostile meeting.
+// policy returns hostilePolicy if there is a hostile meeting. Pages may connect to the SFUs of meetings.
 func (s *Server) policy() string {
-	if slices.ContainsFunc(s.opened(), func(m *Meeting) bool { return m.settings.Hostile }) {
-		return hostilePolicy
+	policy := contentPolicy
+	for _, m := range s.opened() {
+		if m.settings.Hostile {
+			return hostilePolicy
+		}
+		if sfu := m.settings.SFU; sfu != nil {
+			policy = fmt.Sprintf("%s; connect-src 'self' %s %s", contentPolicy, sfu.URL, strings.Replace(sfu.URL, "ws", "http", 1))
+		}
 	}
-	return contentPolicy
+	return policy
 }
 
 func serveAsset(w http.ResponseWriter, r *http.Request) {

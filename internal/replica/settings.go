@@ -63,6 +63,8 @@ type Settings struct {
 	DevicesAfterJoin  bool
 	// Notices are shown to each guest after admission until they are accepted.
 	Notices []Notice
+	// SFU carries the media instead of the replica; may be nil.
+	SFU *SFU
 	// NoMedia keeps all media from the page.
 	NoMedia bool
 	// NoTips disables the tip that is shown after admission.

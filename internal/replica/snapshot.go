@@ -41,6 +41,7 @@ type pageSettings struct {
 	MaxNameLen        int      `json:"maxNameLen"`
 	MaxMessageLen     int      `json:"maxMessageLen"`
 	Trap              []string `json:"trap"` // URLs for a hostile page
+	SFU               bool     `json:"sfu"`
 
 	Renamed map[string]string `json:"renamed"`
 }
@@ -56,7 +57,7 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		StopsMicrophone: m.media != nil && m.media.small,
 		PageDelayMS:     m.settings.PageDelay.Milliseconds(),
 		MaxNameLen:      m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,
-		Trap: append([]string{}, m.trap...), Renamed: m.settings.Renamed,
+		Trap: append([]string{}, m.trap...), SFU: m.settings.SFU != nil, Renamed: m.settings.Renamed,
 	}
 }
 

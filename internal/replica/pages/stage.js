@@ -5,6 +5,7 @@
 import { probe } from "./hostile.js";
 import { rename } from "./language.js";
 import { Media } from "./media.js";
+import { SFUMedia } from "./sfu.js";
 
 // NoMeeting is thrown by Stage.enter and loadSettings if there is no meeting with the code.
 export class NoMeeting extends Error {}
@@ -89,7 +90,9 @@ export class Stage {
       this.#media = null;
       return;
     }
-    this.#media ??= new Media((offer) => this.#send("media", offer), this.#tracks, this.onStream);
+    this.#media ??= this.state.meeting.sfu
+      ? new SFUMedia(() => this.#send("sfu", {}), this.#tracks, this.onStream, (one) => this.isSpeaking(one))
+      : new Media((offer) => this.#send("media", offer), this.#tracks, this.onStream);
     this.#media.follow(this.state);
   }
 

@@ -144,7 +144,8 @@ func decodeStreams(ctx context.Context, file string, hasVideo, hasAudio bool) (d
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	times, cells, samples := filepath.Join(folder, "times"), filepath.Join(folder, "cells"), filepath.Join(folder, "samples")
-	arguments := []string{"-v", "error", "-nostdin", "-threads", "1", "-copyts", "-i", file}
+	// Without reinit_filter, the numbers of frames begin again when the video has another size.
+	arguments := []string{"-v", "error", "-nostdin", "-threads", "1", "-copyts", "-reinit_filter", "0", "-i", file}
 	if hasVideo {
 		// -vsync 0 neither drops nor duplicates frames. Without -enc_time_base, times
 		// are rounded to the frame rate.

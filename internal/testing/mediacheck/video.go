@@ -106,6 +106,12 @@ func FlashesByColumn(ctx context.Context, file string, columns int) ([][]float64
 	return flashes, nil
 }
 
+// FrameTimes returns the times of all frames of a video in milliseconds.
+func FrameTimes(ctx context.Context, file string) ([]float64, error) {
+	decoded, err := decodeStreams(ctx, file, true, false)
+	return decoded.video.timesMs, err
+}
+
 // flashes returns the time of the first bright frame of each flash between two
 // columns of cells. The flashing area, which may be one tile of the page, consists
 // of the cells that differ most from their median.
@@ -167,9 +173,9 @@ func (v video) borders() bool {
 // CenterColors returns the color in the center of each frame of a video, which may have been
 // received incompletely.
 func CenterColors(ctx context.Context, file string) ([]color.RGBA, error) {
-	const filter = "crop=iw/8:ih/8,scale=1:1:flags=area,format=rgb24"
-	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-i", file, "-map", "0:v:0", "-vf", filter, "-vsync", "0",
-		"-f", "rawvideo", "-")
+	const filter = "scale=64:36:flags=area,crop=8:4,scale=1:1:flags=area,format=rgb24"
+	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-reinit_filter", "0", "-i", file,
+		"-map", "0:v:0", "-vf", filter, "-vsync", "0", "-f", "rawvideo", "-")
 	if err != nil {
 		return nil, err
 	}
