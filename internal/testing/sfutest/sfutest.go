@@ -4,6 +4,7 @@ package sfutest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	process := exec.Command(program)
+	process := exec.CommandContext(context.WithoutCancel(t.Context()), program) // it ends when its input does
 	var log bytes.Buffer
 	process.Stderr = &log
 	input, err := process.StdinPipe()
@@ -138,8 +139,9 @@ func (s *Server) Lose(t testing.TB, percent int) {
 			udp dport %d numgen random mod 100 < %d drop
 		}
 	}`, table, s.Media, percent, s.Media, percent)
-	t.Cleanup(func() { _ = exec.Command("nft", "delete", "table", "inet", table).Run() })
-	command := exec.Command("nft", "-f", "-")
+	ctx := context.WithoutCancel(t.Context())
+	t.Cleanup(func() { _ = exec.CommandContext(ctx, "nft", "delete", "table", "inet", table).Run() })
+	command := exec.CommandContext(ctx, "nft", "-f", "-")
 	command.Stdin = strings.NewReader(rules)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("lose packets (as root, with nft): %v\n%s", err, output)
@@ -151,7 +153,7 @@ func (s *Server) call(method, path string, body any) (string, error) {
 	if err := json.NewEncoder(&encoded).Encode(body); err != nil {
 		return "", err
 	}
-	request, err := http.NewRequest(method, s.Control+path, &encoded)
+	request, err := http.NewRequestWithContext(context.Background(), method, s.Control+path, &encoded)
 	if err != nil {
 		return "", err
 	}
