@@ -150,7 +150,7 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 		`{}`: ``, `{"none":true,"page":{"uri":"https://example.com/"}}`: ``, `{"image":{}}`: `"image"`, `{"image":{"data":"` + data +
 			`"}}`: `"image","data"`,
 		`{"image":{"uri":"` + server.URL + `/beep.wav"}}`: `"image","uri"`, `{"page":{"uri":"file:///etc/passwd"}}`: `"page","uri"`,
-		`{"none":false}`: `"none"`,
+		`{"none":false}`: ``,
 	} {
 		for _, op := range []string{"setCamera", "shareScreen"} {
 			h.refuse(t, field, h.ada, op, body, id)

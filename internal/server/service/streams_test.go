@@ -488,7 +488,7 @@ func contractStreams(t *testing.T, h *contractHarness) {
 		`[{"url":"ws://a/","format":"meetingbaas","audio":"both"}]`:          `"streams",0,"audio"`,
 		`[{"url":"ws://a/","events":["state"]}]`:                             `"streams",0,"events",0`,
 		`[{"url":"ws://a/","format":"attendee","events":["chat"]}]`:          `"streams",0,"events"`,
-		`[{"url":"ws://a/","format":"recall","events":["chat","caption"]}]`:  `"streams",0,"events"`,
+		`[{"url":"ws://a/","format":"recall","events":["chat","caption"]}]`:  `"streams",0,"events",1`,
 		`[` + strings.Repeat(`{"url":"ws://a/"},`, 4) + `{"url":"ws://a/"}]`: `"streams"`,
 	} {
 		h.refuse(t, path, h.ada, "createJob", contractJob(`,"streams":`+streams))
