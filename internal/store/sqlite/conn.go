@@ -4,24 +4,62 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"sync"
 
 	"standin/internal/store/sqldb"
 )
 
 // handle is the common part of *sql.DB and *sql.Conn.
 type handle interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// conn implements sqldb.Conn.
-type conn struct{ handle }
+// maxPrepared is how many prepared statements a conn keeps. The text of a list depends on its filter.
+const maxPrepared = 256
+
+// conn implements sqldb.Conn. It keeps prepared statements: parsing most statements takes
+// longer than running them.
+//
+// On a *sql.Conn a statement must not run again while its rows are being read.
+type conn struct {
+	handle
+
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt // by text
+}
+
+func newConn(h handle) *conn { return &conn{handle: h, prepared: make(map[string]*sql.Stmt)} }
+
+// statement returns the prepared statement.
+func (c *conn) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if statement := c.prepared[query]; statement != nil {
+		return statement, nil
+	}
+	for text, old := range c.prepared { // any one of them
+		if len(c.prepared) < maxPrepared {
+			break
+		}
+		old.Close() // once its rows are read
+		delete(c.prepared, text)
+	}
+	statement, err := c.PrepareContext(ctx, query) //nolint:sqlclosecheck // whoever closes the handle does
+	if err == nil {
+		c.prepared[query] = statement
+	}
+	return statement, err
+}
 
 // Exec implements sqldb.Conn.
-func (c conn) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error) {
+func (c *conn) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error) {
 	affected := make([]int64, len(statements))
 	for i, s := range statements {
-		result, err := c.ExecContext(ctx, s.Query, s.Args...)
+		statement, err := c.statement(ctx, s.Query) //nolint:sqlclosecheck // whoever closes the handle does
+		if err != nil {
+			return nil, err
+		}
+		result, err := statement.ExecContext(ctx, s.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -33,13 +71,17 @@ func (c conn) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64,
 }
 
 // Query implements sqldb.Conn.
-func (c conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
-	return c.QueryContext(ctx, query, args...) //nolint:rowserrcheck,sqlclosecheck // the caller does
+func (c *conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
+	statement, err := c.statement(ctx, query) //nolint:sqlclosecheck // whoever closes the handle does
+	if err != nil {
+		return nil, err
+	}
+	return statement.QueryContext(ctx, args...) //nolint:rowserrcheck // the caller does
 }
 
 // tx implements sqldb.Conn in a transaction that several writes share.
 type tx struct {
-	conn    conn
+	conn    *conn
 	failure error // of a statement, after which SQLite may have rolled back
 }
 

@@ -27,7 +27,9 @@ const (
 type DB struct {
 	path   string
 	reader *sql.DB
+	reads  *conn
 	writer *sql.DB
+	writes *conn     // on own
 	own    *sql.Conn // the only connection of writer; nil until the first write
 
 	waiting chan *write
@@ -54,7 +56,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
 	db := &DB{
-		path: path, reader: reader, writer: writer,
+		path: path, reader: reader, reads: newConn(reader), writer: writer,
 		waiting: make(chan *write), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go db.commitAll(context.WithoutCancel(ctx))
@@ -90,7 +92,7 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 }
 
 // Reader returns a connection for reads.
-func (db *DB) Reader() sqldb.Conn { return conn{db.reader} }
+func (db *DB) Reader() sqldb.Conn { return db.reads }
 
 // Close waits for running writes and closes the database.
 func (db *DB) Close() error {
@@ -103,6 +105,9 @@ func (db *DB) Close() error {
 // disconnect closes the connection of writes.
 func (db *DB) disconnect() {
 	if db.own != nil {
+		for _, statement := range db.writes.prepared { // unlike a *sql.DB, a *sql.Conn leaves them open
+			statement.Close()
+		}
 		db.own.Close()
 		db.own = nil
 	}

@@ -85,7 +85,7 @@ func (db *DB) transact(ctx context.Context, group []*write) error {
 	if err := db.begin(ctx); err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	t := &tx{conn: conn{db.own}}
+	t := &tx{conn: db.writes}
 	var err error
 	for _, w := range group {
 		err = recovered(ctx, w.fn, t)
@@ -111,7 +111,7 @@ func (db *DB) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		db.own = connection
+		db.own, db.writes = connection, newConn(connection)
 	}
 	_, err := db.own.ExecContext(ctx, `BEGIN IMMEDIATE`)
 	if err != nil {
