@@ -192,7 +192,8 @@ func grabDisplay(t *testing.T, bot int) int {
 			continue
 		}
 		grab := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-f", "x11grab", "-framerate", "15",
-			"-i", strings.TrimPrefix(variables[display], "DISPLAY="), "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "matroska", os.DevNull)
+			"-i", strings.TrimPrefix(variables[display], "DISPLAY="),
+			"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "matroska", os.DevNull)
 		grab.Env = variables
 		if err := grab.Start(); err != nil {
 			t.Fatal(err)

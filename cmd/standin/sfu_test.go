@@ -92,7 +92,7 @@ func TestSFU(t *testing.T) {
 }
 
 // TestSFUSlots records a meeting whose page receives two of three people at a time, those who spoke last, so that the SFU gives
-// receivers from one to the other, while 3% of its packets are lost, and one leaves and comes back. What is said to be somebody's is his.
+// receivers from one to the other, while packets are lost, and one leaves and comes back. What is said to be somebody's is his.
 func TestSFUSlots(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make check-long")

@@ -17,7 +17,7 @@ type SFU struct {
 	Slots int
 }
 
-// Publication is what a participant sends to an SFU: the ID, and packets of Opus of 20 ms, which repeat since a time.
+// Publication is what a participant sends to an SFU: the ID, and packets of Opus, which repeat since a time.
 type Publication struct {
 	ID    string
 	Sound [][]byte

@@ -400,8 +400,9 @@ func TestFailedLaunch(t *testing.T) {
 // TestLaunchWithoutBrowser: a bot of zoom-sdk is started where no browser can run.
 func TestLaunchWithoutBrowser(t *testing.T) {
 	t.Parallel()
-	f, a := newFixture(t, t.TempDir(), func(s *process.Settings) { s.Check = func() error { return errors.New("no Chromium here") } }), assignment(obedient)
+	f := newFixture(t, t.TempDir(), func(s *process.Settings) { s.Check = func() error { return errors.New("no Chromium here") } })
 	defer f.Close()
+	a := assignment(obedient)
 	a.Platform = job.ZoomSDK
 	f.start(t, a)
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {

@@ -92,7 +92,8 @@ func contractZoom(t *testing.T, h *contractHarness) {
 	h.expect(t, 200, contractZoomEvent("token of zoomers", `{"event":"meeting.rtms_started","payload":{"meeting_uuid":"u2","rtms_stream_id":"s3","server_urls":"wss://127.0.0.1:1"}}`, now))
 	h.awaitStatus(t, key, id2, job.Dispatching)
 	h.call(t, 204, key, "cancelJob", "", id2)
-	h.expect(t, 200, contractZoomEvent("token of zoomers", `{"event":"meeting.rtms_stopped","payload":{"rtms_stream_id":"s3","stop_reason":6}}`, now))
+	stopped := `{"event":"meeting.rtms_stopped","payload":{"rtms_stream_id":"s3","stop_reason":6}}`
+	h.expect(t, 200, contractZoomEvent("token of zoomers", stopped, now))
 	late := h.create(t, key, `{"externalId":"late","meetingUrl":"https://zoom.us/j/111222333","platform":"zoom-sdk"}`)
 	h.awaitStatus(t, key, late, job.Pending) // the stream has ended
 	h.call(t, 204, key, "cancelJob", "", late)
