@@ -14,11 +14,13 @@
 	const maxMessages = 200;
 	const maxCaptions = 50;
 	const maxFrames = 20;
+	const maxFolds = 5000;
 	const maxControls = 60;   // of the outline, and of a dialog
 
-	// Texts are compared in folded form. Each is folded once: the profile's for all
-	// snapshots, the page's for this one.
-	const folder = folds => text => {
+	// Texts are compared in folded form. Each is folded once for many snapshots.
+	const folds = profile.folds ??= new Map();
+	if (folds.size > maxFolds) folds.clear();
+	const fold = text => {
 		let folded = folds.get(text);
 		if (folded === undefined) {
 			folded = text.normalize("NFKC").replace(/[\u2018\u2019\u02BC]/g, "'").replace(/\s+/g, " ").trim()
@@ -27,7 +29,6 @@
 		}
 		return folded;
 	};
-	const fold = folder(new Map()), foldProfile = folder(profile.folds ??= new Map());
 	// What these elements hold is no text of the page: scripts quote its sentences, and
 	// fields hold what can be chosen or was typed.
 	const hiddenContent = "script, style, template, noscript, select, datalist, textarea";
@@ -126,9 +127,9 @@
 	};
 
 	const matches = (match, folded) => folded !== "" && (
-		(match.equals || []).some(text => folded === foldProfile(text)) ||
-		(match.startsWith || []).some(text => folded.startsWith(foldProfile(text))) ||
-		(match.contains || []).some(text => folded.includes(foldProfile(text))));
+		(match.equals || []).some(text => folded === fold(text)) ||
+		(match.startsWith || []).some(text => folded.startsWith(fold(text))) ||
+		(match.contains || []).some(text => folded.includes(fold(text))));
 
 	// Returns the folded labels of an element.
 	const labelsOf = element => {

@@ -257,6 +257,7 @@ const standin = (() => {
 
 		// draw draws the last frame. It returns false if there is none.
 		function draw(pen) {
+			if (dropped) return false;
 			try {
 				pen.drawImage(last, 0, 0, sampleWidth, sampleHeight);
 				return true;
@@ -269,10 +270,10 @@ const standin = (() => {
 		function drop() {
 			dropped = true;
 			screen.stop();
-			const {width, height} = last.visibleRect, black = new OffscreenCanvas(width, height);
-			black.getContext("2d").fillRect(0, 0, width, height);
+			const {width, height} = last.visibleRect, codedWidth = width + width % 2, codedHeight = height + height % 2;
+			const luma = codedWidth * codedHeight, black = new Uint8Array(luma * 1.5).fill(16, 0, luma).fill(128, luma);
 			last.close();
-			last = new VideoFrame(black, {timestamp: 0});
+			last = new VideoFrame(black, {format: "I420", codedWidth, codedHeight, timestamp: 0});
 		}
 		return {track, write, firstFrame, draw, drop};
 	}
