@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -17,6 +19,7 @@ import (
 	"standin/internal/base/confine"
 	"standin/internal/bot/ingest"
 	"standin/internal/recording"
+	"standin/internal/testing/await"
 	"standin/internal/testing/hostile"
 )
 
@@ -112,6 +115,34 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 	if _, err := runScript(t, ctx, limitsFor(0), "sleep 600"); !errors.Is(err, context.DeadlineExceeded) || RejectedInput(err) {
 		t.Errorf("deadline of the caller: %v", err)
 	}
+}
+
+// TestToolOfKilledService checks that a tool ends with the process that runs it.
+func TestToolOfKilledService(t *testing.T) {
+	const variable = "STANDIN_TEST_TOOL"
+	if path := os.Getenv(variable); path != "" { // the process
+		_, err := runScript(t, t.Context(), limitsFor(0), `echo $$ >"$1"; exec sleep 600`, path)
+		t.Fatal(err)
+	}
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "id")
+	service := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$") //nolint:gosec // this program
+	service.Env = append(os.Environ(), variable+"="+path)
+	if err := service.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tool := 0
+	await.Until(t, "the tool to start", func() bool {
+		text, _ := os.ReadFile(path)
+		tool, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return tool > 0
+	})
+	_ = service.Process.Kill()
+	_ = service.Wait()
+	await.Until(t, "the tool to end", func() bool {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", tool)) // empty for one that nobody has waited for
+		return len(command) == 0
+	})
 }
 
 // TestMediaThatFillsTheDisk checks that the size of a tool's output files is limited.

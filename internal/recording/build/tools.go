@@ -109,7 +109,7 @@ const (
 
 // runTool runs a tool in its own process group and returns its standard output. The
 // tool can use the folders of the files in its arguments, and no other data.
-// When ctx ends or the tool exceeds its limits, the whole group is killed.
+// When ctx ends, the tool exceeds its limits or, on Linux, this process is killed, the whole group is killed.
 func runTool(ctx context.Context, limits toolLimits, program string, arguments ...string) ([]byte, error) {
 	wall := 2 * limits.Time
 	if limits.Nice {
@@ -132,9 +132,17 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	// The process group is new, and is killed when the context ends.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	watched, held, err := os.Pipe() // the shell sees the end of what this process holds
+	if err != nil {
+		return nil, &toolError{Tool: program, Err: err}
+	}
+	defer func() { _ = held.Close() }()
+	command.ExtraFiles = []*os.File{watched}
 	served := slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "http://") }) // see serveFile
 	access := confine.Access{Read: folders([]string{program}), Write: folders(arguments), NoSockets: !served}
-	if err = confine.Start(command, access); err == nil {
+	err = confine.Start(command, access)
+	_ = watched.Close()
+	if err == nil {
 		err = command.Wait()
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
@@ -207,7 +215,8 @@ func (e *MissingToolError) Error() string {
 
 // limitedCommand returns the command of a tool with resource limits. On Linux a
 // shell sets the limits before it executes the tool, so the tool never runs without
-// them. On other systems only the wall-clock time is limited.
+// them, and leaves a process that kills the group when file 3 ends. On other systems only
+// the wall-clock time is limited.
 func limitedCommand(ctx context.Context, limits toolLimits, program string, arguments ...string) (*exec.Cmd, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -218,7 +227,8 @@ func limitedCommand(ctx context.Context, limits toolLimits, program string, argu
 	}
 	const killDelay = 5 // seconds from SIGXCPU to SIGKILL
 	seconds := int64(limits.Time / time.Second)
-	script := fmt.Sprintf(`ulimit -c 0 && ulimit -f %d && ulimit -v %d && ulimit -St %d && ulimit -Ht %d && exec "$@"`,
+	script := fmt.Sprintf(`{ read -r _ <&3; kill -9 0; } >/dev/null 2>&1 &
+		ulimit -c 0 && ulimit -f %d && ulimit -v %d && ulimit -St %d && ulimit -Ht %d && exec "$@" 3<&-`,
 		limits.FileSize/512, limits.Memory/1024, seconds, seconds+killDelay)
 	if limits.Nice {
 		script = strings.Replace(script, "exec", "exec nice -n 19", 1)
