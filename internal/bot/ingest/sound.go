@@ -46,6 +46,7 @@ const (
 type SoundMessage struct {
 	Type      string    `json:"type"`
 	StartedAt time.Time `json:"startedAt,omitzero"` // start of the attempt's recording
+	SentUntil time.Time `json:"sentUntil,omitzero"` // end of the mixed sound that an earlier connection took; zero if none did
 	Source    int       `json:"source,omitempty"`   // of frames
 	ID        string    `json:"id,omitempty"`       // of a participant
 	Name      string    `json:"name,omitempty"`     // of a participant

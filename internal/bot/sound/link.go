@@ -57,7 +57,8 @@ type Link struct {
 	owners    []owner        // by number - 1
 	speaking  []ingest.SoundSpeaker
 	news      []ingest.SoundMessage
-	waiting   [][]byte
+	waiting   []ingest.SoundFrame
+	sentUntil time.Time // end of the mixed sound that was sent
 	wake      retry.Signal
 }
 
@@ -143,7 +144,7 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 			number = len(l.owners)
 			l.numbers[s.TrackID] = number
 		}
-		l.waiting = append(l.waiting, ingest.EncodeSound(ingest.SoundFrame{Source: number, At: l.settings.Clock(s.At), PCM: s.PCM}))
+		l.waiting = append(l.waiting, ingest.SoundFrame{Source: number, At: l.settings.Clock(s.At), PCM: s.PCM})
 	}
 	if extra := len(l.waiting) - maxWaiting; extra > 0 {
 		l.waiting = l.waiting[extra:]
@@ -272,7 +273,7 @@ func (l *Link) serve(ctx context.Context, conn *websocket.Conn) error {
 func (l *Link) send(ctx context.Context, conn *websocket.Conn) error {
 	l.mu.Lock()
 	l.waiting, l.news = nil, []ingest.SoundMessage{
-		{Type: ingest.SoundStart, StartedAt: l.startedAt}, {Type: ingest.SoundSpeaking, Speaking: l.speaking},
+		{Type: ingest.SoundStart, StartedAt: l.startedAt, SentUntil: l.sentUntil}, {Type: ingest.SoundSpeaking, Speaking: l.speaking},
 	}
 	for i, of := range l.owners {
 		if of.ID != "" {
@@ -309,9 +310,12 @@ func (l *Link) sendWaiting(ctx context.Context, conn *websocket.Conn) error {
 		l.mu.Lock()
 		news := l.news
 		l.news = nil
-		var frame []byte
+		var frame ingest.SoundFrame
 		if len(l.waiting) > 0 {
 			frame, l.waiting = l.waiting[0], l.waiting[1:]
+			if frame.Source == 0 {
+				l.sentUntil = frame.At.Add(ingest.SoundFrameDuration)
+			}
 		}
 		l.mu.Unlock()
 		for _, message := range news {
@@ -319,10 +323,10 @@ func (l *Link) sendWaiting(ctx context.Context, conn *websocket.Conn) error {
 				return err
 			}
 		}
-		if frame == nil {
+		if frame.PCM == nil {
 			return nil
 		}
-		if err := wsconn.Write(ctx, conn, websocket.MessageBinary, frame); err != nil {
+		if err := wsconn.Write(ctx, conn, websocket.MessageBinary, ingest.EncodeSound(frame)); err != nil {
 			return err
 		}
 	}

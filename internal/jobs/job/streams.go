@@ -65,19 +65,22 @@ const DefaultSampleRate = 16_000
 // WithDefaults returns the options with defaults for empty ones.
 func (o StreamOptions) WithDefaults() StreamOptions {
 	o.Audio, o.Format = cmp.Or(o.Audio, StreamMixed), cmp.Or(o.Format, StreamStandin)
-	o.SampleRate = cmp.Or(o.SampleRate, DefaultSampleRate)
-	if o.Events == nil && o.Format == StreamMeetingBaaS {
-		o.Events = []StreamEvent{SpeakingEvents} // its receivers expect them
+	if o.Format == StreamMeetingBaaS { // what its receivers expect
+		o.SampleRate = cmp.Or(o.SampleRate, 24_000)
+		if o.Events == nil {
+			o.Events = []StreamEvent{SpeakingEvents}
+		}
 	}
+	o.SampleRate = cmp.Or(o.SampleRate, DefaultSampleRate)
 	return o
 }
 
 // streamRates are the sample rates that the receivers of a format know.
 var streamRates = map[StreamFormat][]int{
-	StreamStandin:     {8000, 16_000, 24_000, 48_000},
+	StreamStandin:     {8000, 16_000, 24_000, 32_000, 48_000},
 	StreamRecall:      {16_000},
 	StreamAttendee:    {8000, 16_000, 24_000},
-	StreamMeetingBaaS: {16_000, 24_000, 48_000},
+	StreamMeetingBaaS: {16_000, 24_000, 32_000, 48_000},
 }
 
 // Check returns the name of the first option that cannot be used, and why; an empty name

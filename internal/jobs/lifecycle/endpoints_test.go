@@ -19,7 +19,7 @@ func TestEndpointEvents(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	const live, all = "https://hooks.test/live", "https://hooks.test/all"
-	h.registerEndpoint(t, h.Caller, live, "participant.*", "chat.message")
+	h.registerEndpoint(t, h.Caller, live, "participant.*", "chat.message", "transcript.data")
 	h.registerEndpoint(t, h.Caller, all, "*")
 	h.registerEndpoint(t, h.Caller, world.StatusURL, webhook.JobStatusChanged) // also of the job
 	other := h.Caller
@@ -44,6 +44,14 @@ func TestEndpointEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	heard := job.MeetingText{Kind: job.TranscriptText, ID: "p1-000001", Author: "Ada", Text: "Hello", Speech: &job.Speech{Revision: 1}}
+	final := heard
+	final.Speech = &job.Speech{Revision: 2, Final: true}
+	for _, text := range []job.MeetingText{heard, final, final} { // a segment that may change is not told, and one that does not is told once
+		if err := h.StoreLiveTexts(t.Context(), id, 0, []job.MeetingText{text}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	got := map[string][]string{}
 	for i, e := range h.outbox(t, id) {
 		got[e.URL] = append(got[e.URL], e.Event)
@@ -53,7 +61,7 @@ func TestEndpointEvents(t *testing.T) {
 	}
 	inMeeting := []string{
 		webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantLeft,
-		webhook.ChatMessage,
+		webhook.ChatMessage, webhook.TranscriptData,
 	}
 	changes := []string{webhook.JobStatusChanged, webhook.JobStatusChanged}
 	for url, want := range map[string][]string{world.StatusURL: changes, live: inMeeting, all: slices.Concat(changes, inMeeting)} {
@@ -65,8 +73,8 @@ func TestEndpointEvents(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("others got %v", got)
 	}
-	if r := h.Record(t, id); r.Sequence != 8 {
-		t.Errorf("the job has %d events, want 8", r.Sequence)
+	if r := h.Record(t, id); r.Sequence != 9 {
+		t.Errorf("the job has %d events, want 9", r.Sequence)
 	}
 }
 

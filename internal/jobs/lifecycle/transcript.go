@@ -160,17 +160,35 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 // or deleted.
 func (s *Service) StoreLiveTexts(ctx context.Context, id uuid.UUID, attempt int, texts []job.MeetingText) error {
 	var stored []job.MeetingText
+	var c *Change
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		stored = nil // of a repeated transaction
 		r, err := tx.LockJob(ctx, id)
-		if err != nil || admitText(r, attempt) != "" {
+		if err != nil {
 			return err
 		}
-		stored, err = tx.AppendTexts(ctx, id, texts)
-		return err
+		c = s.newChange(tx, r)
+		if admitText(r, attempt) != "" {
+			return nil
+		}
+		if stored, err = tx.AppendTexts(ctx, id, texts); err != nil {
+			return err
+		}
+		for _, t := range stored {
+			if t.Speech == nil || !t.Speech.Final || t.Text == "" {
+				continue
+			}
+			if err := c.emit(ctx, webhook.Transcript(c.Job, t), false); err != nil {
+				return err
+			}
+		}
+		return c.saveGathered(ctx)
 	})
 	if job.ErrorIs(err, job.NotFound) {
 		return nil // the job was erased
+	}
+	if err == nil && c.emitted {
+		s.Events.Publish(event.DeliveryDue{})
 	}
 	if err == nil && len(stored) > 0 {
 		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})

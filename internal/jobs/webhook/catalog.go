@@ -77,6 +77,14 @@ var EventTypes = sync.OnceValue(func() []EventType {
 		{ChatMessage, "A chat message was written or edited.", Chat(j, job.MeetingText{
 			ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime,
 		})},
+		{
+			TranscriptData, "Somebody has said something, of a meeting that is transcribed while it runs.", Transcript(j, job.MeetingText{
+				ID: "p1-000004", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Good morning", Language: "en", StartedAt: exampleTime,
+				Speech: &job.Speech{StartMs: 62_120, EndMs: 62_900, Words: []job.SpokenWord{
+					{Text: "Good", StartMs: 62_120, EndMs: 62_400}, {Text: "morning", StartMs: 62_440, EndMs: 62_900},
+				}},
+			}),
+		},
 		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", CalendarChanged(CalendarEventScheduled, meeting)},
 		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", CalendarChanged(CalendarEventUpdated, meeting)},
 		{CalendarEventCancelled, "A meeting no longer gets a bot.", CalendarChanged(CalendarEventCancelled, cancelled)},

@@ -32,6 +32,7 @@ const (
 	ParticipantLeft     = "participant.left"
 	ParticipantSpeaking = "participant.speaking"
 	ChatMessage         = "chat.message"
+	TranscriptData      = "transcript.data"
 
 	// Only endpoints that have chosen them receive these events, which belong to no job.
 	CalendarEventScheduled = "calendar.event_scheduled"
@@ -156,12 +157,18 @@ func Output(j job.Job, state string, data ingest.EventData) Event {
 	return newEvent(BotOutput, j, fields)
 }
 
+// maxLiveMetadata is the longest metadata, as JSON, that events from within a meeting have.
+const maxLiveMetadata = 4 << 10
+
 // newLiveEvent adds the fields that events from within a meeting have. There are many of
 // these in a meeting, so that they do not repeat the job.
 func newLiveEvent(name string, j job.Job, fields map[string]any) Event {
 	fields["event"] = name
 	fields["jobId"] = j.ID
 	fields["externalId"] = j.ExternalID
+	if len(j.Metadata) <= maxLiveMetadata {
+		fields["metadata"] = j.Metadata
+	}
 	return Event{Name: name, fields: fields}
 }
 
@@ -189,6 +196,15 @@ func Chat(j job.Job, t job.MeetingText) Event {
 	return newLiveEvent(ChatMessage, j, map[string]any{"message": map[string]any{
 		"id": fmt.Sprintf("%d-%s", t.Attempt, t.ID), "participantId": t.ParticipantID, "author": t.Author, "text": t.Text,
 		"sentAt": job.Timestamp(t.StartedAt),
+	}})
+}
+
+// Transcript reports a segment of the live transcript, which does not change any more.
+func Transcript(j job.Job, t job.MeetingText) Event {
+	return newLiveEvent(TranscriptData, j, map[string]any{"segment": map[string]any{
+		"id": fmt.Sprintf("%d-%s", t.Attempt, t.ID), "participantId": t.ParticipantID, "speaker": t.Author, "text": t.Text,
+		"language": t.Language, "startMs": t.Speech.StartMs, "endMs": t.Speech.EndMs, "startedAt": job.Timestamp(t.StartedAt),
+		"words": slices.Concat([]job.SpokenWord{}, t.Speech.Words), // never null
 	}})
 }
 

@@ -43,6 +43,13 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
+// Standard reports whether a secret has the form by which libraries of Standard Webhooks verify.
+func Standard(secret string) bool {
+	encoded, prefixed := strings.CutPrefix(secret, secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	return prefixed && err == nil && len(key) > 0
+}
+
 func (Secret) String() string   { return "[secret]" }
 func (Secret) GoString() string { return "[secret]" }
 

@@ -46,9 +46,10 @@ type Callbacks struct {
 	Origin func(ctx context.Context, startedAt time.Time) (time.Time, error)
 	// Silent reports whether sound that arrives now is discarded. Nil discards none.
 	Silent func(context.Context) bool
-	// Connected is called once sound may arrive, with a context that ends with the connection.
+	// Connected is called once sound may arrive, with a context that ends with the connection, and with
+	// the time of the recording until which another connection had the mixed sound; 0 if none had.
 	// ServeBot waits until it has returned.
-	Connected func(context.Context)
+	Connected func(ctx context.Context, until time.Duration)
 	// Announce is called before Connected, and with false once no bot of the job is connected
 	// any more. It may be nil.
 	Announce func(connected bool)
@@ -61,12 +62,17 @@ func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	conn.SetReadLimit(maxBotMessage)
-	startedAt, err := readStart(ctx, conn)
+	begin, err := readStart(ctx, conn)
 	if err != nil {
 		return err
 	}
-	if startedAt, err = on.Origin(ctx, startedAt); err != nil {
+	startedAt, err := on.Origin(ctx, begin.StartedAt)
+	if err != nil {
 		return fmt.Errorf("find the start of the recording: %w", err)
+	}
+	until := time.Duration(0)
+	if !begin.SentUntil.IsZero() {
+		until = max(0, begin.SentUntil.Sub(startedAt))
 	}
 	b := &bot{conn: conn, cancel: cancel, wake: retry.NewSignal(), served: make(chan struct{})}
 	if previous := h.connect(job, b); previous != nil {
@@ -86,7 +92,7 @@ func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID,
 	running.Go(func() { cancel(wsconn.KeepAlive(ctx, conn)) })
 	streaming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var streams sync.WaitGroup
-	streams.Go(func() { on.Connected(streaming) })
+	streams.Go(func() { on.Connected(streaming, until) })
 	left, err := h.receive(ctx, job, b, startedAt, on.Silent)
 	h.disconnect(job, b, left)
 	if cause := context.Cause(ctx); cause != nil && !left {
@@ -108,20 +114,19 @@ func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID,
 }
 
 // readStart reads the first message.
-func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
+func readStart(ctx context.Context, conn *websocket.Conn) (message ingest.SoundMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wsconn.PingTimeout)
 	defer cancel()
 	kind, data, err := conn.Read(ctx)
 	if err != nil {
-		return time.Time{}, err
+		return message, err
 	}
-	var message ingest.SoundMessage
 	if kind != websocket.MessageText || json.Unmarshal(data, &message) != nil || message.Type != ingest.SoundStart ||
 		message.StartedAt.IsZero() {
 		_ = conn.Close(websocket.StatusPolicyViolation, "the first message must be start")
-		return time.Time{}, errors.New("a bot did not begin with the message start")
+		return message, errors.New("a bot did not begin with the message start")
 	}
-	return message.StartedAt, nil
+	return message, nil
 }
 
 // receive distributes the sound of a bot. It reports whether the bot has left the

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -76,8 +77,8 @@ type recallFormat struct {
 }
 
 type recallObject struct {
-	ID       string         `json:"id"`
-	Metadata map[string]any `json:"metadata"`
+	ID       string            `json:"id"`
+	Metadata map[string]string `json:"metadata"`
 }
 
 type recallTimestamp struct {
@@ -92,7 +93,7 @@ func newRecallTimestamp(relative time.Duration, at time.Time) recallTimestamp {
 type recallParticipant struct {
 	ID        int            `json:"id"`
 	Name      *string        `json:"name"`
-	IsHost    *bool          `json:"is_host"`
+	IsHost    bool           `json:"is_host"` // false: platforms do not tell
 	Platform  *string        `json:"platform"`
 	ExtraData map[string]any `json:"extra_data"`
 	Email     *string        `json:"email"`
@@ -125,12 +126,16 @@ func (f *recallFormat) participant(id, name string) recallParticipant {
 	return participant
 }
 
-// message returns a message whose content belongs to an object of the API.
+// message returns a message whose content belongs to an object of the API. Objects with raw
+// sound have two names there: the documents say audio_mixed_raw, and the schemas audio_mixed.
 func (f *recallFormat) message(event, object string, content any) message {
-	of := recallObject{ID: f.stream.JobID.String(), Metadata: map[string]any{}}
+	of := recallObject{ID: f.stream.JobID.String(), Metadata: map[string]string{}}
+	named := recallObject{ID: of.ID, Metadata: f.stream.Metadata}
 	return textMessage(map[string]any{
 		"event": event,
-		"data":  map[string]any{"data": content, "realtime_endpoint": of, "recording": of, "bot": of, object: of},
+		"data": map[string]any{
+			"data": content, "realtime_endpoint": of, "recording": named, "bot": named, object: of, strings.TrimSuffix(object, "_raw"): of,
+		},
 	})
 }
 

@@ -47,7 +47,8 @@ type Stream struct {
 	Audio      job.StreamAudio
 	SampleRate int
 	Events     []job.StreamEvent
-	StartedAt  time.Time // start of the recording
+	StartedAt  time.Time         // start of the recording
+	Metadata   map[string]string // of the job; never nil
 }
 
 // wants reports whether the receiver gets an event.

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxReceived limits a message of a receiver: a second of sound as base64 in JSON.
-	maxReceived = 256 << 10
+	// maxReceived limits a message of a receiver: half a minute of sound as base64 in JSON.
+	maxReceived = 4 << 20
 	// minJump is the shortest time without mixed sound that is told as a gap.
 	minJump = 100 * time.Millisecond
 )

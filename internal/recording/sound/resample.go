@@ -48,10 +48,14 @@ func (r Resamplers) Get(sound int, create func(rate int) Resampler, rate int) Re
 }
 
 // Downsampler returns a function that converts PCM of one source from Rate to a rate that
-// divides it, one piece after the other. The length of a piece must be a multiple of the
+// divides it, or to 32 kHz, one piece after the other. The length of a piece must be a multiple of the
 // factor between the rates. The end of each piece is kept for the next one, so that pieces
 // join without clicks.
 func Downsampler(rate int) Resampler {
+	if rate == 32_000 { // two thirds
+		double, third := Upsampler(Rate/2), Downsampler(Rate/3)
+		return func(pcm []byte) []byte { return third(double(pcm)) }
+	}
 	factor := Rate / rate
 	taps := lowPass(factor)
 	window := make([]float32, len(taps)-1) // samples that are still needed
@@ -78,6 +82,10 @@ func Downsampler(rate int) Resampler {
 // Upsampler returns the inverse of Downsampler: a function that converts the pieces of one
 // sound from a rate to Rate.
 func Upsampler(rate int) Resampler {
+	if rate == 32_000 { // three halves
+		triple, half := Upsampler(Rate/3), Downsampler(Rate/2)
+		return func(pcm []byte) []byte { return half(triple(pcm)) }
+	}
 	factor := Rate / rate
 	taps := lowPass(factor)
 	window := make([]float32, 2*tapsPerStep+1) // the last samples, as many as reach into the next

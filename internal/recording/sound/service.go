@@ -80,11 +80,11 @@ func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, from inges
 			return start, err
 		},
 		Silent: func(ctx context.Context) bool { return !gate.open(ctx) },
-		Connected: func(ctx context.Context) {
+		Connected: func(ctx context.Context, until time.Duration) {
 			if s.Connected != nil {
 				s.Connected(jobID, attempt, start)
 			}
-			s.runStreams(ctx, jobID, start)
+			s.runStreams(ctx, jobID, start, until)
 		},
 		Announce: func(connected bool) { s.setNode(ctx, jobID, connected) },
 	})

@@ -499,6 +499,76 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestBotConnectsAgain checks that the receiver is told what is missing between two connections of a bot.
+func TestBotConnectsAgain(t *testing.T) {
+	t.Parallel()
+	receiver := newReceiver(t, func([]byte) string { return "frame" })
+	h := newHarness(t, job.StreamOptions{URL: receiver.url})
+	conn, _, err := websocket.Dial(h.Context(), h.url, nil) //nolint:bodyclose // of a WebSocket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow() //nolint:errcheck // it may be closed
+	h.write(conn, ingest.SoundMessage{Type: ingest.SoundStart, StartedAt: start, SentUntil: start.Add(10 * time.Second)})
+	h.awaitWant(conn, ingest.SoundWanted{Mixed: true})
+	h.frame(conn, 0, 600)
+	h.leave(conn)
+	var got []string
+	for message := range receiver.messages {
+		got = append(got, message)
+	}
+	<-h.ended
+	if len(got) < 3 || got[1] != `{"type":"gap","fromMs":10000,"toMs":12000,"lostFrames":0}` || got[2] != "frame" {
+		t.Errorf("the receiver got %q, want the gap from 10 to 12 seconds before the frame", got)
+	}
+}
+
+// TestLargeMessage checks that a receiver may send half a minute of sound at once, and is told why more ends its connection.
+func TestLargeMessage(t *testing.T) {
+	t.Parallel()
+	sizes := make(chan int, 2)
+	sizes <- 4 << 20
+	sizes <- 4<<20 + 2
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		for range 2 {
+			select {
+			case size := <-sizes:
+				if err := conn.Write(r.Context(), websocket.MessageBinary, make([]byte, size)); err != nil {
+					return
+				}
+			default:
+			}
+		}
+		for err == nil {
+			_, _, err = conn.Read(r.Context())
+		}
+	}))
+	t.Cleanup(server.Close)
+	h := newHarness(t, job.StreamOptions{URL: strings.Replace(server.URL, "http://", "ws://", 1), SampleRate: 48000, Send: true})
+	bot := h.bot()
+	played := 0
+	for played < 4<<20 {
+		kind, data, err := bot.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind == websocket.MessageBinary {
+			played += len(data)
+		}
+	}
+	<-h.jobs.changed
+	<-h.jobs.changed
+	h.jobs.mu.Lock()
+	defer h.jobs.mu.Unlock()
+	if last := h.jobs.changes[1]; last.State != job.StreamDisconnected || last.Reason != "the receiver sent a message of more than 4 MiB" {
+		t.Errorf("the change is %+v", last)
+	}
+}
+
 // TestChunks checks that the formats of other services, which send 100 ms at a time, keep
 // the time: what is missing in a chunk is silence, and no chunk is left out.
 func TestChunks(t *testing.T) {

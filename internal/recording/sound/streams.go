@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +36,8 @@ const (
 	endTimeout = 5 * time.Second
 	// recordTimeout limits the recording of a change.
 	recordTimeout = 10 * time.Second
+	// sendBuffer is the size of the kernel's buffer to a receiver.
+	sendBuffer = 32 << 10
 )
 
 // Jobs reads and changes jobs. It is implemented by lifecycle.Service.
@@ -45,8 +52,9 @@ type Jobs interface {
 // are connected again when the bot is.
 var errBotLost = errors.New("the connection to the bot was lost")
 
-// runStreams runs the streams of a job until its sound ends or ctx ends.
-func (s *Service) runStreams(ctx context.Context, id uuid.UUID, startedAt time.Time) {
+// runStreams runs the streams of a job, whose bot has sent sound until a time of the recording,
+// until its sound ends or ctx ends.
+func (s *Service) runStreams(ctx context.Context, id uuid.UUID, startedAt time.Time, until time.Duration) {
 	j, _, err := s.Jobs.StreamsOf(ctx, id)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -54,10 +62,20 @@ func (s *Service) runStreams(ctx context.Context, id uuid.UUID, startedAt time.T
 		}
 		return
 	}
+	metadata := make(map[string]string)
+	var values map[string]any
+	_ = json.Unmarshal(j.Metadata, &values) // a JSON object
+	for key, value := range values {
+		if text, ok := value.(string); ok {
+			metadata[key] = text
+		}
+	}
 	var running sync.WaitGroup
 	for number, options := range j.Resolved().Streams {
 		running.Go(func() {
-			stream := &stream{service: s, job: id, number: number, options: options.WithDefaults(), startedAt: startedAt}
+			stream := &stream{
+				service: s, job: id, number: number, options: options.WithDefaults(), startedAt: startedAt, metadata: metadata, until: until,
+			}
 			stream.run(ctx)
 		})
 	}
@@ -70,8 +88,10 @@ type stream struct {
 	job       uuid.UUID
 	number    int
 	options   job.StreamOptions
-	startedAt time.Time // of the recording
-	changes   int       // that were recorded
+	startedAt time.Time         // of the recording
+	metadata  map[string]string // of the job
+	until     time.Duration     // end of the sound before the first connection
+	changes   int               // that were recorded
 }
 
 // run connects to the receiver, again whenever the connection is lost, until the sound
@@ -111,12 +131,16 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	}
 	format := newFormat(Stream{
 		JobID: s.job, Audio: s.options.Audio, SampleRate: s.options.SampleRate, Events: s.options.Events, StartedAt: s.startedAt,
+		Metadata: s.metadata,
 	}, s.options.Format)
 	received := ignore
 	if s.options.Send {
 		received = (&input{format: format, subscription: subscription, resamplers: make(Resamplers)}).receive
 	}
-	o := &outlet{conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
+	o := &outlet{
+		conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received, mixedUntil: s.until,
+	}
+	s.until = 0
 	if len(s.options.Events) > 0 {
 		ctx, cancel := context.WithCancel(ctx)
 		following, begun := make(chan live.Event), make(chan struct{})
@@ -151,6 +175,8 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	reason := "the connection failed"
 	if closed := (websocket.CloseError{}); errors.As(err, &closed) {
 		reason = fmt.Sprintf("the receiver closed the connection with the code %d", closed.Code)
+	} else if errors.Is(err, websocket.ErrMessageTooBig) {
+		reason = fmt.Sprintf("the receiver sent a message of more than %d MiB", maxReceived>>20)
 	} else if cause := context.Cause(ctx); cause != nil {
 		reason = cause.Error()
 	} else if errors.Is(err, context.DeadlineExceeded) {
@@ -175,6 +201,15 @@ func (s *stream) dial(ctx context.Context) (*websocket.Conn, error) {
 	header.Del(webhook.SignatureHeader) // the signature of an empty body alone is always the same
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		conn := info.Conn
+		if secure, ok := conn.(*tls.Conn); ok {
+			conn = secure.NetConn()
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(sendBuffer) // what waits in the kernel gets old
+		}
+	}})
 	conn, response, err := websocket.Dial(ctx, s.options.URL, &websocket.DialOptions{ //nolint:bodyclose // Dial has read and closed it
 		HTTPClient: s.service.Client, HTTPHeader: header,
 	})
@@ -215,6 +250,7 @@ type input struct {
 	format       format
 	subscription *Subscription
 	resamplers   Resamplers // by rate
+	odd          []byte     // the first byte of a sample, whose second one is in the next message
 }
 
 // maxPiece is the most sound that is sent to the bot in one message: 100 ms.
@@ -224,13 +260,16 @@ const maxPiece = Rate / 10 * 2
 func (i *input) receive(kind websocket.MessageType, data []byte) {
 	sound, stop := i.format.receive(kind, data)
 	if stop {
+		i.odd = nil
 		i.subscription.StopPlaying()
 	}
 	rate := cmp.Or(sound.rate, Rate)
-	if len(sound.pcm) < 2 || Rate%rate != 0 || Rate/rate > 6 {
+	if len(sound.pcm) == 0 || Rate%rate != 0 && rate != 32_000 || Rate/rate > 6 {
 		return
 	}
-	for pcm := i.resamplers.Get(rate, Upsampler, rate)(sound.pcm[:len(sound.pcm)/2*2]); len(pcm) > 0; {
+	whole := append(i.odd, sound.pcm...)
+	i.odd = slices.Clone(whole[len(whole)/2*2:])
+	for pcm := i.resamplers.Get(rate, Upsampler, rate)(whole[:len(whole)/2*2]); len(pcm) > 0; {
 		piece := pcm[:min(len(pcm), maxPiece)]
 		pcm = pcm[len(piece):]
 		i.subscription.Play(piece) // what is too much is lost

@@ -17,6 +17,7 @@ import (
 	"standin/internal/account/billing"
 	"standin/internal/calendar/mail"
 	"standin/internal/jobs/lifecycle"
+	"standin/internal/jobs/webhook"
 	"standin/internal/operation/host"
 	"standin/internal/recording/speech"
 	"standin/internal/recording/storage"
@@ -37,6 +38,10 @@ func isOutage(err error) bool {
 // buildServer builds the HTTP API and the dashboard.
 func (s *Service) buildServer(machine *host.Reader) error {
 	settings := s.Settings
+	if settings.WebhookSecret != "" && !webhook.Standard(settings.WebhookSecret) {
+		s.Log.Warn("libraries of Standard Webhooks cannot verify what STANDIN_WEBHOOK_SECRET signs: it needs whsec_ and base64; " +
+			"x-service-signature can be verified")
+	}
 	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret}
 	description, err := api.Load()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"standin/internal/bot/ingest"
@@ -136,6 +137,27 @@ func (h *contractHarness) streamChanges(t *testing.T, id string, count int) (cha
 	return changes
 }
 
+// dialectSchemas has the schemas of the text messages of other services.
+const dialectSchemas = "testdata/dialects.schema.json"
+
+// checkDialect checks a text message of a stream in another service's format.
+func checkDialect(t *testing.T, format string, data []byte) {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile(dialectSchemas + "#/$defs/" + format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		t.Errorf("%s: %v\n%.2000s", format, err, data)
+	}
+}
+
 // checkTone checks that samples are the tone of sendTone.
 func checkTone(t *testing.T, what string, pcm []byte, rate, ms int) {
 	t.Helper()
@@ -165,7 +187,7 @@ func TestStreamFormats(t *testing.T) {
 	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
 	own, recall, attendee, baas := newStreamReceiver(t), newStreamReceiver(t), newStreamReceiver(t), newStreamReceiver(t)
 	id, bot, startedAt := h.startStreams(t, fmt.Sprintf(`[{"url":%q,"audio":"both","sampleRate":24000,"send":true},{"url":%q,"format":"recall","audio":"both"},
-		{"url":%q,"format":"attendee","audio":"both","sampleRate":8000,"send":true},{"url":%q,"format":"meetingbaas","sampleRate":16000,"send":true}]`,
+		{"url":%q,"format":"attendee","audio":"both","sampleRate":8000,"send":true},{"url":%q,"format":"meetingbaas","send":true}],"metadata":{"customer":"42","seats":3}`,
 		own.url(), recall.url(), attendee.url(), baas.url()))
 	toOwn, toRecall, toAttendee, toBaaS := own.accept(t), recall.accept(t), attendee.accept(t), baas.accept(t)
 	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true, Participants: true})
@@ -209,10 +231,15 @@ func TestStreamFormats(t *testing.T) {
 						Name string
 					}
 				}
-				Bot, Recording, Realtime_endpoint struct{ ID string } //nolint:revive // as in the protocol
+				Bot struct {
+					ID       string
+					Metadata map[string]string
+				}
 			}
 		}
-		if err := json.Unmarshal(toRecall.read(t, websocket.MessageText), &message); err != nil {
+		data := toRecall.read(t, websocket.MessageText)
+		checkDialect(t, "recall", data)
+		if err := json.Unmarshal(data, &message); err != nil {
 			t.Fatal(err)
 		}
 		content, source := message.Data.Data, uint32(0)
@@ -221,7 +248,7 @@ func TestStreamFormats(t *testing.T) {
 		}
 		if at := float64(i/2) * 0.02; math.Abs(content.Timestamp.Relative-at) > 0.001 ||
 			content.Timestamp.Absolute.Sub(startedAt).Milliseconds() != int64(math.Round(at*1000)) ||
-			message.Data.Bot.ID != id || (content.Participant != nil) != (source == 1) || source == 1 && content.Participant.Name != "Bob" {
+			message.Data.Bot.ID != id || message.Data.Bot.Metadata["customer"] != "42" || (content.Participant != nil) != (source == 1) || source == 1 && content.Participant.Name != "Bob" {
 			t.Errorf("message %d: %+v", i, message)
 		}
 		sound[source] = append(sound[source], content.Buffer...)
@@ -243,7 +270,9 @@ func TestStreamFormats(t *testing.T) {
 				Sequence        int    `json:"sequence"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal(toAttendee.read(t, websocket.MessageText), &message); err != nil {
+		data := toAttendee.read(t, websocket.MessageText)
+		checkDialect(t, "attendee", data)
+		if err := json.Unmarshal(data, &message); err != nil {
 			t.Fatal(err)
 		}
 		source := uint32(0)
@@ -261,20 +290,29 @@ func TestStreamFormats(t *testing.T) {
 		checkTone(t, "attendee", sound[source][skipped*320:], 8000, 20*(frames-skipped))
 	}
 
-	if handshake := toBaaS.text(t); handshake["protocol_version"] != 1.0 || handshake["bot_id"] != id || handshake["sample_rate"] != 16_000.0 {
-		t.Errorf("got %v", handshake)
+	handshake := toBaaS.read(t, websocket.MessageText)
+	checkDialect(t, "meetingbaas", handshake)
+	if want := `"sample_rate":24000`; !strings.Contains(string(handshake), want) || !strings.Contains(string(handshake), id) {
+		t.Errorf("got %s, want %s of %s", handshake, want, id)
 	}
 	var mixed []byte
 	for range frames / 5 {
 		chunk := toBaaS.read(t, websocket.MessageBinary)
-		if len(chunk) != 3200 {
+		if len(chunk) != 4800 {
 			t.Errorf("a chunk of %d bytes, want 100 ms", len(chunk))
 		}
 		mixed = append(mixed, chunk...)
 	}
-	checkTone(t, "meetingbaas", mixed[skipped*640:], 16_000, 20*(frames-skipped))
+	checkTone(t, "meetingbaas", mixed[skipped*960:], 24_000, 20*(frames-skipped))
 
-	// The way back: each receiver sends a second of a tone.
+	// The way back: each receiver sends a second of a tone, one in pieces that cut samples.
+	pieces := func(to contractSocket, pcm []byte) (err error) {
+		for len(pcm) > 0 && err == nil {
+			piece := pcm[:min(641, len(pcm))]
+			pcm, err = pcm[len(piece):], to.Write(t.Context(), websocket.MessageBinary, piece)
+		}
+		return err
+	}
 	tone := func(rate int) (pcm []byte) {
 		for i := range rate {
 			pcm = binary.LittleEndian.AppendUint16(pcm, uint16(int16(10_000*math.Sin(2*math.Pi*500*float64(i)/float64(rate)))))
@@ -288,7 +326,7 @@ func TestStreamFormats(t *testing.T) {
 				fmt.Appendf(nil, `{"trigger":"realtime_audio.bot_output","data":{"chunk":%q,"sample_rate":16000}}`,
 					base64.StdEncoding.EncodeToString(tone(16_000))))
 		},
-		"meetingbaas": func() error { return toBaaS.Write(t.Context(), websocket.MessageBinary, tone(16_000)) },
+		"meetingbaas": func() error { return pieces(toBaaS, tone(24_000)) },
 	} {
 		if err := send(); err != nil {
 			t.Fatal(err)
@@ -385,11 +423,18 @@ func TestStreamEvents(t *testing.T) {
 		`{"type":"speaking","participantIds":["p-1"]}`, `"type":"chat" "author":"Bob" morning`,
 		`"type":"transcript" "final":true "speaker":"Ada" Standin "language":"en"`)
 	const ada, bob = `"participant":{"id":1001,"name":"Ada"`, `"participant":{"id":1002,"name":"Bob"`
-	check("recall", toRecall(), `"event":"participant_events.join" `+ada, `"event":"participant_events.join" `+bob,
+	recallTexts, baasTexts := toRecall(), toBaaS()
+	for _, text := range recallTexts {
+		checkDialect(t, "recall", []byte(text))
+	}
+	for _, text := range baasTexts {
+		checkDialect(t, "meetingbaas", []byte(text))
+	}
+	check("recall", recallTexts, `"event":"participant_events.join" `+ada, `"event":"participant_events.join" `+bob,
 		`"event":"participant_events.speech_on" `+ada,
 		`"event":"participant_events.chat_message" `+bob+` morning "to":"everyone" "absolute":"2026-11-20T13:00:00.000Z"`,
 		`"event":"transcript.data" `+ada+` "language_code":"en" "text":"hello","start_timestamp":{"relative":`)
-	check("meetingbaas", toBaaS(), `[{"name":"Ada","id":1001,"timestamp": "isSpeaking":true},{"name":"Bob","id":1002,"timestamp": "isSpeaking":false}]`)
+	check("meetingbaas", baasTexts, `[{"name":"Ada","id":1001,"timestamp": "isSpeaking":true},{"name":"Bob","id":1002,"timestamp": "isSpeaking":false}]`)
 }
 
 // TestStreamFaults: receivers that stall, are closed, refuse and answer garbage do not

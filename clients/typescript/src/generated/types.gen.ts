@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | 'https://{host}' | (string & {});
 };
 
-export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobVideoReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest | OnParticipantJoinedWebhookRequest | OnParticipantLeftWebhookRequest | OnParticipantSpeakingWebhookRequest | OnChatMessageWebhookRequest | OnCalendarEventScheduledWebhookRequest | OnCalendarEventUpdatedWebhookRequest | OnCalendarEventCancelledWebhookRequest | OnCalendarStateChangedWebhookRequest;
+export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobVideoReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest | OnParticipantJoinedWebhookRequest | OnParticipantLeftWebhookRequest | OnParticipantSpeakingWebhookRequest | OnChatMessageWebhookRequest | OnTranscriptDataWebhookRequest | OnCalendarEventScheduledWebhookRequest | OnCalendarEventUpdatedWebhookRequest | OnCalendarEventCancelledWebhookRequest | OnCalendarStateChangedWebhookRequest;
 
 /**
  * A request to send a bot into a meeting.
@@ -235,11 +235,11 @@ export type StreamOptions = {
      */
     audio?: 'mixed' | 'participants' | 'both';
     /**
-     * Samples per second in both directions, by default 16000. `recall` takes 16000 only, `attendee` no 48000, and
-     * `meetingbaas` no 8000.
+     * Samples per second in both directions, by default 16000, and 24000 with `meetingbaas`, which takes no 8000. `recall` takes
+     * 16000 only, and `attendee` at most 24000.
      *
      */
-    sampleRate?: 8000 | 16000 | 24000 | 48000;
+    sampleRate?: 8000 | 16000 | 24000 | 32000 | 48000;
     /**
      * The protocol, by default `standin`. The others are the formats of Recall.ai, Attendee and Meeting BaaS (which has
      * `mixed` sound only), so that receivers for them can be used.
@@ -2734,7 +2734,7 @@ export type WebhookEndpointCreate = {
      */
     url: string;
     /**
-     * What to send. A meeting can cause many `participant.*` and `chat.message` events.
+     * What to send. A meeting can cause many `participant.*`, `chat.message` and `transcript.data` events.
      */
     events: Array<string>;
     /**
@@ -2752,7 +2752,7 @@ export type WebhookEndpointCreate = {
  */
 export type WebhookEndpointPatch = {
     /**
-     * What to send. A meeting can cause many `participant.*` and `chat.message` events.
+     * What to send. A meeting can cause many `participant.*`, `chat.message` and `transcript.data` events.
      */
     events?: Array<string>;
     /**
@@ -4195,6 +4195,8 @@ export type WebhookEvent = ({
 } & ParticipantSpeaking) | ({
     event: 'chat.message';
 } & ChatMessageWritten) | ({
+    event: 'transcript.data';
+} & TranscriptData) | ({
     event: 'calendar.event_scheduled' | 'calendar.event_updated' | 'calendar.event_cancelled';
 } & CalendarEventChanged) | ({
     event: 'calendar.state_changed';
@@ -4842,6 +4844,12 @@ export type ParticipantChangedData = {
      */
     externalId: string;
     /**
+     * The metadata of the job. Absent if they have more than 4 KiB.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    };
+    /**
      * The number of the event within its job.
      */
     sequence?: number;
@@ -4891,6 +4899,12 @@ export type ParticipantSpeakingData = {
      * The external ID of the job.
      */
     externalId: string;
+    /**
+     * The metadata of the job. Absent if they have more than 4 KiB.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    };
     /**
      * The number of the event within its job.
      */
@@ -4960,6 +4974,12 @@ export type ChatMessageWrittenData = {
      */
     externalId: string;
     /**
+     * The metadata of the job. Absent if they have more than 4 KiB.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    };
+    /**
      * The number of the event within its job.
      */
     sequence?: number;
@@ -4990,6 +5010,126 @@ export type WebhookChatMessage = {
      * When it was written.
      */
     sentAt: string;
+};
+
+/**
+ * Somebody has said something.
+ */
+export type TranscriptData = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `transcript.data`.
+     */
+    event: 'transcript.data';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: TranscriptDataData;
+};
+
+/**
+ * What was said.
+ */
+export type TranscriptDataData = {
+    /**
+     * Always `transcript.data`.
+     */
+    event: 'transcript.data';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The external ID of the job.
+     */
+    externalId: string;
+    /**
+     * The metadata of the job. Absent if they have more than 4 KiB.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    };
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    segment: WebhookSegment;
+};
+
+/**
+ * A segment of the live transcript. It does not change any more.
+ */
+export type WebhookSegment = {
+    /**
+     * The ID of the segment.
+     */
+    id: string;
+    /**
+     * The ID of the speaker. Empty if it is unknown.
+     */
+    participantId: string;
+    /**
+     * The name of the speaker. Empty if it is unknown.
+     */
+    speaker: string;
+    /**
+     * What was said.
+     */
+    text: string;
+    /**
+     * The language, as in BCP 47. Empty if it is unknown.
+     */
+    language: string;
+    /**
+     * When it began, in milliseconds since the start of the recording.
+     */
+    startMs: number;
+    /**
+     * When it ended, in milliseconds since the start of the recording.
+     */
+    endMs: number;
+    /**
+     * When it began.
+     */
+    startedAt: string;
+    /**
+     * The words.
+     */
+    words: Array<WebhookWord>;
+};
+
+/**
+ * A word.
+ */
+export type WebhookWord = {
+    /**
+     * The word.
+     */
+    text: string;
+    /**
+     * When it began, in milliseconds since the start of the recording. Absent if it is unknown.
+     */
+    startMs?: number;
+    /**
+     * When it ended, in milliseconds since the start of the recording. Absent if it is unknown.
+     */
+    endMs?: number;
+    /**
+     * How certain the recognizer is, from 0 to 1. Absent if it does not say.
+     */
+    confidence?: number;
 };
 
 /**
@@ -5278,7 +5418,7 @@ export type JobPatchWritable = {
  */
 export type WebhookEndpointPatchWritable = {
     /**
-     * What to send. A meeting can cause many `participant.*` and `chat.message` events.
+     * What to send. A meeting can cause many `participant.*`, `chat.message` and `transcript.data` events.
      */
     events?: Array<string>;
     /**
@@ -7810,7 +7950,7 @@ export type ListenToJobData = {
         /**
          * The samples per second, by default 16000.
          */
-        sampleRate?: 8000 | 16000 | 24000 | 48000;
+        sampleRate?: 8000 | 16000 | 24000 | 32000 | 48000;
     };
     url: '/api/v1/jobs/{id}/audio';
 };
@@ -10189,6 +10329,15 @@ export type OnChatMessageWebhookPayload = ChatMessageWritten;
 export type OnChatMessageWebhookRequest = {
     body: OnChatMessageWebhookPayload;
     key: 'chat.message';
+    path?: never;
+    query?: never;
+};
+
+export type OnTranscriptDataWebhookPayload = TranscriptData;
+
+export type OnTranscriptDataWebhookRequest = {
+    body: OnTranscriptDataWebhookPayload;
+    key: 'transcript.data';
     path?: never;
     query?: never;
 };

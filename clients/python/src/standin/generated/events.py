@@ -21,6 +21,7 @@ DATA: dict[str, Any] = {
     'participant.left': models.ParticipantChangedData,
     'participant.speaking': models.ParticipantSpeakingData,
     'chat.message': models.ChatMessageWrittenData,
+    'transcript.data': models.TranscriptDataData,
     'calendar.event_scheduled': models.CalendarEventChangedData,
     'calendar.event_updated': models.CalendarEventChangedData,
     'calendar.event_cancelled': models.CalendarEventChangedData,
@@ -41,6 +42,7 @@ WebhookData = Union[
     models.ParticipantChangedData,
     models.ParticipantSpeakingData,
     models.ChatMessageWrittenData,
+    models.TranscriptDataData,
     models.CalendarEventChangedData,
     models.CalendarStateChangedData,
 ]

@@ -396,8 +396,8 @@ class StreamOptions(TypedDict, total=False):
     "The WebSocket of the receiver, to which the service connects when the recording starts. The request is signed with the webhook secret in the headers of Standard Webhooks, with an empty body."
     audio: Literal["mixed", "participants", "both"] | str
     "`mixed`, the default: all participants together. `participants`: each participant on its own, where the meeting page has it. `both`: both."
-    sample_rate: Literal[8000, 16000, 24000, 48000] | str
-    "Samples per second in both directions, by default 16000. `recall` takes 16000 only, `attendee` no 48000, and `meetingbaas` no 8000."
+    sample_rate: Literal[8000, 16000, 24000, 32000, 48000] | str
+    "Samples per second in both directions, by default 16000, and 24000 with `meetingbaas`, which takes no 8000. `recall` takes 16000 only, and `attendee` at most 24000."
     format: Literal["standin", "recall", "attendee", "meetingbaas"] | str
     "The protocol, by default `standin`. The others are the formats of Recall.ai, Attendee and Meeting BaaS (which has `mixed` sound only), so that receivers for them can be used."
     send: bool
@@ -425,7 +425,7 @@ class WebhookEndpointCreate(TypedDict, total=False):
     url: Required[str]
     "The URL: http or https. It cannot be changed later."
     events: Required[Sequence[str]]
-    "What to send. A meeting can cause many `participant.*` and `chat.message` events."
+    "What to send. A meeting can cause many `participant.*`, `chat.message` and `transcript.data` events."
     description: str
     "What the endpoint is for."
     enabled: bool
@@ -436,7 +436,7 @@ class WebhookEndpointPatch(TypedDict, total=False):
     "Changes to a registered endpoint. Fields that are not set do not change."
 
     events: Sequence[str]
-    "What to send. A meeting can cause many `participant.*` and `chat.message` events."
+    "What to send. A meeting can cause many `participant.*`, `chat.message` and `transcript.data` events."
     description: str
     "What the endpoint is for."
     enabled: bool

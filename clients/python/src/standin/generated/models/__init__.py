@@ -52,6 +52,7 @@ from .captions_options import CaptionsOptions
 from .chat_message import ChatMessage
 from .chat_message_written import ChatMessageWritten
 from .chat_message_written_data import ChatMessageWrittenData
+from .chat_message_written_data_metadata import ChatMessageWrittenDataMetadata
 from .chat_message_written_version import ChatMessageWrittenVersion
 from .command_kind import CommandKind
 from .command_outcome import CommandOutcome
@@ -230,10 +231,12 @@ from .participant import Participant
 from .participant_changed import ParticipantChanged
 from .participant_changed_data import ParticipantChangedData
 from .participant_changed_data_event import ParticipantChangedDataEvent
+from .participant_changed_data_metadata import ParticipantChangedDataMetadata
 from .participant_changed_event import ParticipantChangedEvent
 from .participant_changed_version import ParticipantChangedVersion
 from .participant_speaking import ParticipantSpeaking
 from .participant_speaking_data import ParticipantSpeakingData
+from .participant_speaking_data_metadata import ParticipantSpeakingDataMetadata
 from .participant_speaking_version import ParticipantSpeakingVersion
 from .payment_event import PaymentEvent
 from .payment_response import PaymentResponse
@@ -280,6 +283,10 @@ from .timeline_entry_reason_type_3_type_1 import TimelineEntryReasonType3Type1
 from .timeline_entry_source import TimelineEntrySource
 from .timeline_page import TimelinePage
 from .transcript import Transcript
+from .transcript_data import TranscriptData
+from .transcript_data_data import TranscriptDataData
+from .transcript_data_data_metadata import TranscriptDataDataMetadata
+from .transcript_data_version import TranscriptDataVersion
 from .transcript_options import TranscriptOptions
 from .transcript_segment import TranscriptSegment
 from .transcript_segment_source import TranscriptSegmentSource
@@ -301,8 +308,10 @@ from .webhook_endpoint_state import WebhookEndpointState
 from .webhook_meeting import WebhookMeeting
 from .webhook_participant import WebhookParticipant
 from .webhook_secret import WebhookSecret
+from .webhook_segment import WebhookSegment
 from .webhook_test import WebhookTest
 from .webhook_test_result import WebhookTestResult
+from .webhook_word import WebhookWord
 from .webhooks import Webhooks
 from .zoom_answer import ZoomAnswer
 from .zoom_app import ZoomApp
@@ -364,6 +373,7 @@ __all__ = (
     "ChatMessage",
     "ChatMessageWritten",
     "ChatMessageWrittenData",
+    "ChatMessageWrittenDataMetadata",
     "ChatMessageWrittenVersion",
     "CommandKind",
     "CommandOutcome",
@@ -540,10 +550,12 @@ __all__ = (
     "ParticipantChanged",
     "ParticipantChangedData",
     "ParticipantChangedDataEvent",
+    "ParticipantChangedDataMetadata",
     "ParticipantChangedEvent",
     "ParticipantChangedVersion",
     "ParticipantSpeaking",
     "ParticipantSpeakingData",
+    "ParticipantSpeakingDataMetadata",
     "ParticipantSpeakingVersion",
     "PaymentEvent",
     "PaymentResponse",
@@ -590,6 +602,10 @@ __all__ = (
     "TimelineEntrySource",
     "TimelinePage",
     "Transcript",
+    "TranscriptData",
+    "TranscriptDataData",
+    "TranscriptDataDataMetadata",
+    "TranscriptDataVersion",
     "TranscriptionQueued",
     "TranscriptionRequest",
     "TranscriptOptions",
@@ -612,8 +628,10 @@ __all__ = (
     "WebhookParticipant",
     "Webhooks",
     "WebhookSecret",
+    "WebhookSegment",
     "WebhookTest",
     "WebhookTestResult",
+    "WebhookWord",
     "ZoomAnswer",
     "ZoomApp",
     "ZoomAppCreate",

@@ -16,6 +16,7 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
+    from ..models.chat_message_written_data_metadata import ChatMessageWrittenDataMetadata
     from ..models.webhook_chat_message import WebhookChatMessage
 
 
@@ -31,6 +32,7 @@ class ChatMessageWrittenData:
         job_id (UUID): The ID of the job.
         external_id (str): The external ID of the job.
         message (WebhookChatMessage): A chat message.
+        metadata (ChatMessageWrittenDataMetadata | Unset): The metadata of the job. Absent if they have more than 4 KiB.
         sequence (int | Unset): The number of the event within its job.
     """
 
@@ -38,6 +40,7 @@ class ChatMessageWrittenData:
     job_id: UUID
     external_id: str
     message: WebhookChatMessage
+    metadata: ChatMessageWrittenDataMetadata | Unset = UNSET
     sequence: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -49,6 +52,10 @@ class ChatMessageWrittenData:
         external_id = self.external_id
 
         message = self.message.to_dict()
+
+        metadata: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.metadata, Unset):
+            metadata = self.metadata.to_dict()
 
         sequence = self.sequence
 
@@ -62,6 +69,8 @@ class ChatMessageWrittenData:
                 "message": message,
             }
         )
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
         if sequence is not UNSET:
             field_dict["sequence"] = sequence
 
@@ -69,6 +78,9 @@ class ChatMessageWrittenData:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.chat_message_written_data_metadata import (
+            ChatMessageWrittenDataMetadata,
+        )
         from ..models.webhook_chat_message import WebhookChatMessage
 
         d = dict(src_dict)
@@ -80,6 +92,13 @@ class ChatMessageWrittenData:
 
         message = WebhookChatMessage.from_dict(d.pop("message"))
 
+        _metadata = d.pop("metadata", UNSET)
+        metadata: ChatMessageWrittenDataMetadata | Unset
+        if isinstance(_metadata, Unset):
+            metadata = UNSET
+        else:
+            metadata = ChatMessageWrittenDataMetadata.from_dict(_metadata)
+
         sequence = d.pop("sequence", UNSET)
 
         chat_message_written_data = cls(
@@ -87,6 +106,7 @@ class ChatMessageWrittenData:
             job_id=job_id,
             external_id=external_id,
             message=message,
+            metadata=metadata,
             sequence=sequence,
         )
 

@@ -11,6 +11,7 @@ from ..models.participant_changed_data_event import ParticipantChangedDataEvent
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
+    from ..models.participant_changed_data_metadata import ParticipantChangedDataMetadata
     from ..models.webhook_participant import WebhookParticipant
 
 
@@ -26,6 +27,7 @@ class ParticipantChangedData:
         job_id (UUID): The ID of the job.
         external_id (str): The external ID of the job.
         participant (WebhookParticipant): A participant.
+        metadata (ParticipantChangedDataMetadata | Unset): The metadata of the job. Absent if they have more than 4 KiB.
         sequence (int | Unset): The number of the event within its job.
     """
 
@@ -33,6 +35,7 @@ class ParticipantChangedData:
     job_id: UUID
     external_id: str
     participant: WebhookParticipant
+    metadata: ParticipantChangedDataMetadata | Unset = UNSET
     sequence: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -44,6 +47,10 @@ class ParticipantChangedData:
         external_id = self.external_id
 
         participant = self.participant.to_dict()
+
+        metadata: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.metadata, Unset):
+            metadata = self.metadata.to_dict()
 
         sequence = self.sequence
 
@@ -57,6 +64,8 @@ class ParticipantChangedData:
                 "participant": participant,
             }
         )
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
         if sequence is not UNSET:
             field_dict["sequence"] = sequence
 
@@ -64,6 +73,9 @@ class ParticipantChangedData:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.participant_changed_data_metadata import (
+            ParticipantChangedDataMetadata,
+        )
         from ..models.webhook_participant import WebhookParticipant
 
         d = dict(src_dict)
@@ -75,6 +87,13 @@ class ParticipantChangedData:
 
         participant = WebhookParticipant.from_dict(d.pop("participant"))
 
+        _metadata = d.pop("metadata", UNSET)
+        metadata: ParticipantChangedDataMetadata | Unset
+        if isinstance(_metadata, Unset):
+            metadata = UNSET
+        else:
+            metadata = ParticipantChangedDataMetadata.from_dict(_metadata)
+
         sequence = d.pop("sequence", UNSET)
 
         participant_changed_data = cls(
@@ -82,6 +101,7 @@ class ParticipantChangedData:
             job_id=job_id,
             external_id=external_id,
             participant=participant,
+            metadata=metadata,
             sequence=sequence,
         )
 

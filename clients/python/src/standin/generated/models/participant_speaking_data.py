@@ -16,6 +16,9 @@ from attrs import field as _attrs_field
 from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
+    from ..models.participant_speaking_data_metadata import (
+        ParticipantSpeakingDataMetadata,
+    )
     from ..models.webhook_participant import WebhookParticipant
 
 
@@ -32,6 +35,8 @@ class ParticipantSpeakingData:
         external_id (str): The external ID of the job.
         participant (WebhookParticipant): A participant.
         speaking (bool): Whether the participant speaks now.
+        metadata (ParticipantSpeakingDataMetadata | Unset): The metadata of the job. Absent if they have more than 4
+            KiB.
         sequence (int | Unset): The number of the event within its job.
     """
 
@@ -40,6 +45,7 @@ class ParticipantSpeakingData:
     external_id: str
     participant: WebhookParticipant
     speaking: bool
+    metadata: ParticipantSpeakingDataMetadata | Unset = UNSET
     sequence: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -54,6 +60,10 @@ class ParticipantSpeakingData:
 
         speaking = self.speaking
 
+        metadata: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.metadata, Unset):
+            metadata = self.metadata.to_dict()
+
         sequence = self.sequence
 
         field_dict: dict[str, Any] = {}
@@ -67,6 +77,8 @@ class ParticipantSpeakingData:
                 "speaking": speaking,
             }
         )
+        if metadata is not UNSET:
+            field_dict["metadata"] = metadata
         if sequence is not UNSET:
             field_dict["sequence"] = sequence
 
@@ -74,6 +86,9 @@ class ParticipantSpeakingData:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.participant_speaking_data_metadata import (
+            ParticipantSpeakingDataMetadata,
+        )
         from ..models.webhook_participant import WebhookParticipant
 
         d = dict(src_dict)
@@ -87,6 +102,13 @@ class ParticipantSpeakingData:
 
         speaking = d.pop("speaking")
 
+        _metadata = d.pop("metadata", UNSET)
+        metadata: ParticipantSpeakingDataMetadata | Unset
+        if isinstance(_metadata, Unset):
+            metadata = UNSET
+        else:
+            metadata = ParticipantSpeakingDataMetadata.from_dict(_metadata)
+
         sequence = d.pop("sequence", UNSET)
 
         participant_speaking_data = cls(
@@ -95,6 +117,7 @@ class ParticipantSpeakingData:
             external_id=external_id,
             participant=participant,
             speaking=speaking,
+            metadata=metadata,
             sequence=sequence,
         )
 

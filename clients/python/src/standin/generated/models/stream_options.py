@@ -26,9 +26,9 @@ class StreamOptions:
         audio (StreamOptionsAudio | Unset): `mixed`, the default: all participants together. `participants`: each
             participant on its own, where the meeting
             page has it. `both`: both.
-        sample_rate (StreamOptionsSampleRate | Unset): Samples per second in both directions, by default 16000. `recall`
-            takes 16000 only, `attendee` no 48000, and
-            `meetingbaas` no 8000.
+        sample_rate (StreamOptionsSampleRate | Unset): Samples per second in both directions, by default 16000, and
+            24000 with `meetingbaas`, which takes no 8000. `recall` takes
+            16000 only, and `attendee` at most 24000.
         format_ (StreamOptionsFormat | Unset): The protocol, by default `standin`. The others are the formats of
             Recall.ai, Attendee and Meeting BaaS (which has
             `mixed` sound only), so that receivers for them can be used.

@@ -17,7 +17,8 @@ class WebhookEndpointCreate:
 
     Attributes:
         url (str): The URL: http or https. It cannot be changed later.
-        events (list[str]): What to send. A meeting can cause many `participant.*` and `chat.message` events.
+        events (list[str]): What to send. A meeting can cause many `participant.*`, `chat.message` and `transcript.data`
+            events.
         description (str | Unset): What the endpoint is for.
         enabled (bool | Unset): Whether events are sent to it. Default: true.
     """

@@ -16,7 +16,8 @@ class WebhookEndpointPatch:
     """Changes to a registered endpoint. Fields that are not set do not change.
 
     Attributes:
-        events (list[str] | Unset): What to send. A meeting can cause many `participant.*` and `chat.message` events.
+        events (list[str] | Unset): What to send. A meeting can cause many `participant.*`, `chat.message` and
+            `transcript.data` events.
         description (str | Unset): What the endpoint is for.
         enabled (bool | Unset): Whether events are sent to it.
         id (Any | Unset): Cannot be changed.
