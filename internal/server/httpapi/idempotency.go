@@ -35,8 +35,11 @@ type keptAnswer struct {
 // was refused can be corrected, and one that failed can be repeated.
 func (a *API) once(r *apiRequest, handle handler) error {
 	key := r.Request.Header.Get(idempotencyHeader)
-	if r.Method != http.MethodPost || key == "" || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
+	if r.Method != http.MethodPost || len(r.Request.Header.Values(idempotencyHeader)) == 0 || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
 		return handle(r)
+	}
+	if key == "" {
+		return invalid(issue("minLength", "must not be empty", idempotencyHeader))
 	}
 	if err := text.CheckLine(key, maxIdempotencyKey); err != nil {
 		return invalid(issue("format", err.Error(), idempotencyHeader))

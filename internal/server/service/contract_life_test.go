@@ -131,8 +131,10 @@ func contractIdempotency(t *testing.T, h *contractHarness) {
 			request := h.to(operation, uuid.NewString())
 			request.header = once
 			h.expect(t, 409, request)
-			request.header = map[string]string{"Idempotency-Key": strings.Repeat("x", 256)}
-			h.expect(t, 400, request)
+			for _, unusable := range []string{"", strings.Repeat("x", 256)} {
+				request.header = map[string]string{"Idempotency-Key": unusable}
+				h.expect(t, 400, request)
+			}
 		}
 	}
 	for _, other := range []string{h.adasTest, h.bob} {
