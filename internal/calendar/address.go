@@ -68,7 +68,11 @@ func bestOf(links []meetinglink.Link) meetinglink.Link {
 // first known one, as Event.LinkProblem. If there are no links, it looks for them in the text
 // without percent-encodings.
 func linksIn(text string, allowedHosts []string) (links []meetinglink.Link, problem string) {
-	text = plainText(text)
+	if strings.Contains(text, "&") {
+		text = entity.ReplaceAllStringFunc(text, html.UnescapeString)
+	}
+	text = strings.ReplaceAll(text, "](", " ") // between the text and the address of a Markdown link
+	text = spacedNumber.ReplaceAllString(text, "$1$2$3")
 	for range 1 + maxEncodings {
 		for candidate := range candidates(text) {
 			link, err := resolve(candidate, allowedHosts)
@@ -109,15 +113,6 @@ var entity = regexp.MustCompile(`&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,31}
 
 // spacedNumber is the number of a Zoom meeting as people write it, in a link.
 var spacedNumber = regexp.MustCompile(`(?i)(zoom[a-z.]*/(?:j|w|s|wc/join)/\d{3}) (\d{3,4}) (\d{3,4})\b`)
-
-// plainText decodes HTML entities, separates the text and the address of a Markdown link,
-// and joins the number in a link.
-func plainText(text string) string {
-	if strings.Contains(text, "&") {
-		text = entity.ReplaceAllStringFunc(text, html.UnescapeString)
-	}
-	return spacedNumber.ReplaceAllString(strings.ReplaceAll(text, "](", " "), "$1$2$3")
-}
 
 // candidates yields what may be a URL in a text: the first one with the scheme http, https
 // or zoommtg in each run of characters of URLs, or a run that has a slash but no scheme.

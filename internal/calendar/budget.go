@@ -21,11 +21,6 @@ const (
 // limits are those of a calendar file.
 type limits struct{ bytes, components, events int }
 
-var (
-	inviteLimits = limits{MaxICS, 5000, 2000}
-	feedLimits   = limits{MaxFeed, 50_000, 20_000}
-)
-
 // ErrTooExpensive is the *ICSError for calendars that need more steps than a Budget
 // has.
 var ErrTooExpensive = &ICSError{Reason: "reading it takes too much work"}
@@ -57,9 +52,9 @@ func NewFeedBudget(deadline time.Time) *Budget {
 // limits returns those of the calendar files.
 func (b *Budget) limits() limits {
 	if b != nil && b.feed {
-		return feedLimits
+		return limits{MaxFeed, 50_000, 20_000}
 	}
-	return inviteLimits
+	return limits{MaxICS, 5000, 2000}
 }
 
 // Spend takes a number of steps. It returns ErrTooExpensive when none are left, and

@@ -177,7 +177,14 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 	}
 	start := c.first("DTSTART")
 	if p := c.first("RECURRENCE-ID"); p != nil {
-		if event.Original, err = readOriginal(p, zones, cmp.Or(starts[event.UID], start)); err != nil {
+		first := cmp.Or(starts[event.UID], start)
+		inZone := inZoneOf(first, *p)
+		if first != nil && len(strings.TrimSpace(p.value)) == len("20060102") { // a date is the occurrence on that day
+			if _, clock, timed := strings.Cut(strings.TrimSpace(first.value), "T"); timed {
+				inZone = &property{name: p.name, parameters: first.parameters, value: strings.TrimSpace(p.value) + "T" + clock}
+			}
+		}
+		if event.Original, _, _, err = zones.moment(inZone); err != nil {
 			event.UID = ""
 			return event, err
 		}
@@ -200,19 +207,6 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
-}
-
-// readOriginal reads the RECURRENCE-ID of an event in a series with a DTSTART. A date
-// is the occurrence on that day.
-func readOriginal(p *property, zones *zones, start *property) (time.Time, error) {
-	inZone := inZoneOf(start, *p)
-	if start != nil && len(strings.TrimSpace(p.value)) == len("20060102") {
-		if _, clock, timed := strings.Cut(strings.TrimSpace(start.value), "T"); timed {
-			inZone = &property{name: p.name, parameters: start.parameters, value: strings.TrimSpace(p.value) + "T" + clock}
-		}
-	}
-	at, _, _, err := zones.moment(inZone)
-	return at, err
 }
 
 // endOf returns the end of an event: DTEND, or DURATION after its start. It

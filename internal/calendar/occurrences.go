@@ -57,11 +57,11 @@ func (e Event) expand(changes []Event, from, to time.Time, budget *Budget) (foun
 		if !change.During(from, to) && !change.ThisAndFuture {
 			continue
 		}
-		has, excluded, err := e.Series.has(change.Original, budget)
+		same, err := e.Series.starts(change.Original, change.Original.Add(time.Second), true, budget)
 		switch {
 		case err != nil:
 			return nil, err
-		case !has || excluded && !change.Stamp.After(e.Stamp):
+		case len(same) == 0 || e.Series.excludes(same[0]) && !change.Stamp.After(e.Stamp):
 			continue
 		}
 		found = append(found, change)

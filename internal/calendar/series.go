@@ -309,12 +309,3 @@ func (s *Series) excludes(at time.Time) bool {
 	}
 	return false
 }
-
-// has reports whether a series has an occurrence, and whether EXDATE excludes it.
-func (s *Series) has(start time.Time, budget *Budget) (has, excluded bool, err error) {
-	all, err := s.starts(start, start.Add(time.Second), true, budget)
-	if err != nil || len(all) == 0 {
-		return false, false, err
-	}
-	return true, s.excludes(all[0]), nil
-}

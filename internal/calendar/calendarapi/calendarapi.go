@@ -83,21 +83,6 @@ var MicrosoftClouds = map[string]MicrosoftURLs{
 	"china":     {"https://login.chinacloudapi.cn", "https://microsoftgraph.chinacloudapi.cn"},
 }
 
-func (s Settings) orDefaults() Settings {
-	s.MicrosoftTenant = cmp.Or(s.MicrosoftTenant, "common")
-	s.MicrosoftURLs = cmp.Or(s.MicrosoftURLs, MicrosoftClouds[cmp.Or(s.MicrosoftCloud, "global")])
-	urls := GoogleURLs{
-		Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
-		Calendar: "https://www.googleapis.com/calendar/v3",
-	}
-	if base := strings.TrimSuffix(s.GoogleURL, "/"); base != "" {
-		urls = GoogleURLs{Authorize: base + "/o/oauth2/v2/auth", Token: base + "/token", Calendar: base + "/calendar/v3"}
-	}
-	urls.Calendar = cmp.Or(s.GoogleURLs.Calendar, urls.Calendar)
-	s.GoogleURLs = urls
-	return s
-}
-
 // Check returns an error for settings that cannot work.
 func (s Settings) Check() error {
 	switch {
@@ -153,7 +138,18 @@ type API struct {
 
 // New returns an API that sends requests with client.
 func New(settings Settings, client *http.Client, meetingHosts []string) *API {
-	return &API{settings: settings.orDefaults(), client: client, hosts: meetingHosts, tokens: make(map[Access]*oauth2.Token)}
+	settings.MicrosoftTenant = cmp.Or(settings.MicrosoftTenant, "common")
+	settings.MicrosoftURLs = cmp.Or(settings.MicrosoftURLs, MicrosoftClouds[cmp.Or(settings.MicrosoftCloud, "global")])
+	urls := GoogleURLs{
+		Authorize: "https://accounts.google.com/o/oauth2/v2/auth", Token: "https://oauth2.googleapis.com/token",
+		Calendar: "https://www.googleapis.com/calendar/v3",
+	}
+	if base := strings.TrimSuffix(settings.GoogleURL, "/"); base != "" {
+		urls = GoogleURLs{Authorize: base + "/o/oauth2/v2/auth", Token: base + "/token", Calendar: base + "/calendar/v3"}
+	}
+	urls.Calendar = cmp.Or(settings.GoogleURLs.Calendar, urls.Calendar)
+	settings.GoogleURLs = urls
+	return &API{settings: settings, client: client, hosts: meetingHosts, tokens: make(map[Access]*oauth2.Token)}
 }
 
 // Providers returns those for which the operator has registered a client.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/oauth2"
 
 	"standin/internal/base/retry"
@@ -229,7 +230,21 @@ func (c *Calendar) Watch(ctx context.Context, former Watch, address string, now 
 	if c.access.Provider == Microsoft {
 		return c.microsoftWatch(ctx, former, address, now)
 	}
-	return c.googleWatch(ctx, former, address)
+	var channel struct { // https://developers.google.com/workspace/calendar/api/guides/push
+		ID, ResourceID string
+		Expiration     json.Number // milliseconds, as a text or number
+	}
+	body := map[string]any{
+		"id": uuid.NewString(), "type": "web_hook", "address": address, "params": map[string]string{"ttl": "604800"},
+	}
+	if err := c.call(ctx, http.MethodPost, c.googleCalendar()+"/events/watch", body, &channel); err != nil {
+		return former, err
+	}
+	if former.ID != "" { // channels cannot be renewed
+		_ = c.Unwatch(ctx, former) // it expires anyway
+	}
+	expires, _ := channel.Expiration.Int64() // replaced soon without one
+	return Watch{ID: channel.ID, Resource: channel.ResourceID, Expires: time.UnixMilli(expires).UTC()}, nil
 }
 
 // Unwatch ends a watch.
@@ -245,10 +260,31 @@ func (c *Calendar) Unwatch(ctx context.Context, w Watch) error {
 // call sends a request, with the JSON of body unless it is nil, and decodes the response
 // into a value unless that is nil. An access token that is refused is replaced once.
 func (c *Calendar) call(ctx context.Context, method, address string, body, into any) error {
+	var encoded []byte
+	if body != nil {
+		var err error
+		if encoded, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode a request: %w", err)
+		}
+	}
 	for again := false; ; again = true {
-		response, err := c.send(ctx, method, address, body)
+		request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(encoded))
 		if err != nil {
-			return err
+			return fmt.Errorf("build a request: %w", err)
+		}
+		request.Header.Set("Authorization", "Bearer "+c.token.AccessToken)
+		request.Header.Set("Accept", "application/json")
+		request.Header.Set("User-Agent", "Standin")
+		if body != nil {
+			request.Header.Set("Content-Type", "application/json")
+		}
+		if c.access.Provider == Microsoft {
+			request.Header.Add("Prefer", `outlook.timezone="UTC"`)
+			request.Header.Add("Prefer", "odata.maxpagesize=500")
+		}
+		response, err := c.api.client.Do(request)
+		if err != nil {
+			return connectError(ctx, c.access.Provider, err)
 		}
 		if response.StatusCode != http.StatusUnauthorized || again {
 			return c.decode(ctx, response, into)
@@ -258,36 +294,6 @@ func (c *Calendar) call(ctx context.Context, method, address string, body, into 
 			return err
 		}
 	}
-}
-
-func (c *Calendar) send(ctx context.Context, method, address string, body any) (*http.Response, error) {
-	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return nil, fmt.Errorf("encode a request: %w", err)
-		}
-		content = bytes.NewReader(encoded)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, content)
-	if err != nil {
-		return nil, fmt.Errorf("build a request: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+c.token.AccessToken)
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", "Standin")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if c.access.Provider == Microsoft {
-		request.Header.Add("Prefer", `outlook.timezone="UTC"`)
-		request.Header.Add("Prefer", "odata.maxpagesize=500")
-	}
-	response, err := c.api.client.Do(request)
-	if err != nil {
-		return nil, connectError(ctx, c.access.Provider, err)
-	}
-	return response, nil
 }
 
 // decode reads a response.

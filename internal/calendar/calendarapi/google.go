@@ -2,14 +2,9 @@ package calendarapi
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/internal/calendar"
 )
@@ -118,25 +113,4 @@ func (t googleTime) at(zone string) time.Time {
 	}
 	at, _ := time.ParseInLocation(time.DateOnly, t.Date, calendar.Location(zone)) // zero if it is no date
 	return at.UTC()
-}
-
-// googleWatch implements Watch
-// (https://developers.google.com/workspace/calendar/api/guides/push). A channel cannot be
-// renewed, so a new one replaces it.
-func (c *Calendar) googleWatch(ctx context.Context, former Watch, address string) (Watch, error) {
-	var channel struct {
-		ID, ResourceID string
-		Expiration     json.Number // milliseconds, as a text or number
-	}
-	body := map[string]any{
-		"id": uuid.NewString(), "type": "web_hook", "address": address, "params": map[string]string{"ttl": "604800"},
-	}
-	if err := c.call(ctx, http.MethodPost, c.googleCalendar()+"/events/watch", body, &channel); err != nil {
-		return former, err
-	}
-	if former.ID != "" {
-		_ = c.Unwatch(ctx, former) // it expires anyway
-	}
-	expires, _ := channel.Expiration.Int64() // replaced soon without one
-	return Watch{ID: channel.ID, Resource: channel.ResourceID, Expires: time.UnixMilli(expires).UTC()}, nil
 }

@@ -64,7 +64,13 @@ func (w *Service) fetchAPI(ctx context.Context, c *Calendar, known Validators, n
 		return nil, false, err
 	}
 	c.Validators, c.ReadAt = Validators{Position: position}, exact(now)
-	w.watch(ctx, opened, c, now)
+	// Without a watch, the calendar is read at intervals all the same.
+	if strings.HasPrefix(w.BaseURL, "https://") && c.Watch.Expires.Sub(now) <= watchMargin {
+		address := w.BaseURL + NotifyPath + c.ID.String() + "/" + w.Key.notifySecret(c.ID.String())
+		if c.Watch, err = opened.Watch(ctx, c.Watch, address, now); err != nil {
+			w.Log.Debug("cannot subscribe to the changes of a calendar; polling it instead", "calendar", c.ID, "error", err)
+		}
+	}
 	meetings = eventsOf(*c, listed)
 	c.Error = w.invite(ctx, opened, c, meetings, now)
 	return meetings, true, nil
@@ -225,20 +231,6 @@ func (w *Service) Exchange(ctx context.Context, p calendarapi.Provider, code, ve
 // NotifyPath begins the path at which providers tell about changes. The ID of the
 // calendar and its secret follow.
 const NotifyPath = "/webhooks/calendars/"
-
-// watch has the provider tell about changes, if it can reach the service. Without it, the
-// calendar is read at intervals all the same.
-func (w *Service) watch(ctx context.Context, opened *calendarapi.Calendar, c *Calendar, now time.Time) {
-	if !strings.HasPrefix(w.BaseURL, "https://") || c.Watch.Expires.Sub(now) > watchMargin {
-		return
-	}
-	watch, err := opened.Watch(ctx, c.Watch, w.BaseURL+NotifyPath+c.ID.String()+"/"+w.Key.notifySecret(c.ID.String()), now)
-	if err != nil {
-		w.Log.Debug("cannot subscribe to the changes of a calendar; polling it instead", "calendar", c.ID, "error", err)
-		return
-	}
-	c.Watch = watch
-}
 
 // IsNotifySecret reports whether a secret is that of a calendar's notifications.
 func (w *Service) IsNotifySecret(id uuid.UUID, secret string) bool {

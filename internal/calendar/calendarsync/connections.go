@@ -217,7 +217,13 @@ func (w *Service) complete(ctx context.Context, c Calendar, events []Event) erro
 		return err
 	}
 	for i, e := range events {
-		if e = e.current(); e.JobID != uuid.Nil {
+		switch {
+		case e.Record && e.Job == job.Cancelled:
+			e.Record, e.Reason = false, "not recorded: its bot was cancelled"
+		case e.Record && e.Job == job.Failed:
+			e.Record, e.Reason = false, "not recorded: its bot has failed"
+		}
+		if e.JobID != uuid.Nil {
 			e.Sources = sources[e.JobID]
 		}
 		if len(e.Sources) == 0 {
@@ -248,15 +254,4 @@ func (w *Service) Override(ctx context.Context, caller account.Caller, calendar,
 	found := []Event{e}
 	err = w.complete(ctx, c, found)
 	return found[0], err
-}
-
-// current returns the event with what has become of its job since it was decided.
-func (e Event) current() Event {
-	switch {
-	case e.Record && e.Job == job.Cancelled:
-		e.Record, e.Reason = false, "not recorded: its bot was cancelled"
-	case e.Record && e.Job == job.Failed:
-		e.Record, e.Reason = false, "not recorded: its bot has failed"
-	}
-	return e
 }

@@ -216,12 +216,18 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	}
 	meetings, changed, err := fetch(ctx, c, known, now)
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
-		err = nil
-		w.failed(c, refused, now)
-		if c.State == Revoked {
-			err = w.Store.WithdrawEvents(ctx, *c, now)
+		backoff := retry.Backoff{Min: c.Poll, Max: maxPause, Failures: c.Failures}
+		pause := max(backoff.Next(), MinPoll, refused.RetryAfter)
+		if c.Failures == 0 {
+			w.Log.Warn("cannot read calendar", "calendar", c.ID, "reason", refused.Reason, "retry_in", pause)
 		}
-		return Changes{}, err
+		c.State, c.Error, c.Failures, c.DueAt = Failing, refused.Reason, backoff.Failures, now.Add(pause)
+		c.Validators = Validators{Position: c.Validators.Position}
+		if !refused.Revoked {
+			return Changes{}, nil
+		}
+		c.State, c.DueAt = Revoked, now.Add(revokedPause)
+		return Changes{}, w.Store.WithdrawEvents(ctx, *c, now)
 	}
 	if err != nil {
 		return Changes{}, err
@@ -282,19 +288,4 @@ func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, 
 	}
 	c.Validators, c.ReadAt = validators, exact(now)
 	return meetings, true, nil
-}
-
-// failed notes why a calendar cannot be read, and sets when it is tried again.
-func (w *Service) failed(c *Calendar, err *calendarapi.Error, now time.Time) {
-	backoff := retry.Backoff{Min: c.Poll, Max: maxPause, Failures: c.Failures}
-	pause := max(backoff.Next(), MinPoll, err.RetryAfter)
-	if c.Failures == 0 {
-		w.Log.Warn("cannot read calendar", "calendar", c.ID, "reason", err.Reason, "retry_in", pause)
-	}
-	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.Reason, backoff.Failures, now.Add(pause), Validators{
-		Position: c.Validators.Position,
-	}
-	if err.Revoked {
-		c.State, c.DueAt = Revoked, now.Add(revokedPause)
-	}
 }

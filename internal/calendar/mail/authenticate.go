@@ -67,7 +67,7 @@ func (w *Worker) authenticate(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if judgeErr != nil {
-		return w.postpone(ctx, p, refused, &temporaryError{err: judgeErr, attempts: maxLookupAttempts})
+		return w.postpone(ctx, p, refused, &temporaryError{judgeErr, maxLookupAttempts})
 	}
 	if j.verdict == waiting {
 		w.messages.Wake()

@@ -133,36 +133,27 @@ func (w *Worker) mailboxSession(ctx context.Context) error {
 		if err := w.readNew(ctx, client, selected); err != nil {
 			return err
 		}
-		if err := waitForMail(ctx, client, announced, cmp.Or(w.IMAP.Interval, mailboxInterval)); err != nil {
-			return err
+		var idle *imapclient.IdleCommand // nil if the server cannot announce messages
+		if client.Caps().Has(imap.CapIdle) {
+			if idle, err = client.Idle(); err != nil {
+				return fmt.Errorf("wait for mail: %w", err)
+			}
 		}
-	}
-}
-
-// waitForMail returns when the server announces a message, and after an interval.
-func waitForMail(ctx context.Context, client *imapclient.Client, announced <-chan struct{}, interval time.Duration) error {
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	var idle *imapclient.IdleCommand
-	if client.Caps().Has(imap.CapIdle) {
-		var err error
-		if idle, err = client.Idle(); err != nil {
+		select {
+		case <-announced:
+		case <-time.After(cmp.Or(w.IMAP.Interval, mailboxInterval)):
+		case <-client.Closed():
+		case <-ctx.Done():
+		}
+		if idle == nil {
+			err = client.Noop().Wait()
+		} else if err = idle.Close(); err == nil {
+			err = idle.Wait()
+		}
+		if err != nil {
 			return fmt.Errorf("wait for mail: %w", err)
 		}
 	}
-	select {
-	case <-announced:
-	case <-timer.C:
-	case <-client.Closed():
-	case <-ctx.Done():
-	}
-	if idle != nil {
-		if err := idle.Close(); err != nil {
-			return fmt.Errorf("wait for mail: %w", err)
-		}
-		return idle.Wait()
-	}
-	return client.Noop().Wait()
 }
 
 // readNew reads the messages that arrived since the last call, or since the

@@ -199,11 +199,10 @@ func (r *reading) plan(ctx context.Context, s *Store, message uuid.UUID) (plan, 
 	if err != nil {
 		return plan{}, err
 	}
-	raw := stored.raw
-	if err := r.budget.Spend(len(raw) / bytesPerStep); err != nil {
+	if err := r.budget.Spend(len(stored.raw) / bytesPerStep); err != nil {
 		return plan{}, readError(err)
 	}
-	c, err := parseMessage(raw, r.hosts)
+	c, err := parseMessage(stored.raw, r.hosts)
 	if err != nil {
 		return plan{}, err
 	}
@@ -221,7 +220,7 @@ func readError(err error) error {
 	if expensive, ok := errors.AsType[*calendar.ICSError](err); ok {
 		return &RejectedError{Reason: expensive.Reason}
 	}
-	return &temporaryError{err: err, attempts: maxReadAttempts}
+	return &temporaryError{err, maxReadAttempts}
 }
 
 // events returns the latest versions of a meeting's events, read from the

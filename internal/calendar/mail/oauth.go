@@ -176,20 +176,16 @@ func (w *Worker) signIn(ctx context.Context, client *imapclient.Client) error {
 	switch {
 	case byHost && refused.Type == imap.StatusResponseTypeNo && refused.Code != imap.ResponseCodeUnavailable,
 		byProvider && denied.ErrorCode != "", byBearer, errors.Is(err, errNoToken):
-		return &signInError{err: err, advice: advice}
+		return &signInError{fmt.Errorf("sign in: %w", err), advice}
 	}
 	return fmt.Errorf("sign in: %w", err)
 }
 
 // signInError is the error of a mail host or provider that refuses the user.
 type signInError struct {
-	err    error
+	error
 	advice string
 }
-
-func (e *signInError) Error() string { return "sign in: " + e.err.Error() }
-
-func (e *signInError) Unwrap() error { return e.err }
 
 // accessToken returns a new access token for the mailbox. The provider may replace the
 // refresh token, so only one is requested at a time.

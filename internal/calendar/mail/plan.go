@@ -107,21 +107,16 @@ func (p *plan) addCalendar(c *content, part calendarPart) error {
 		if !event.Cancelled {
 			event.Problem = c.complete(&event)
 		}
-		p.add(event)
+		at := slices.IndexFunc(p.events, func(e calendar.Event) bool {
+			return e.Organizer == event.Organizer && e.UID == event.UID && e.Original.Equal(event.Original)
+		})
+		if at < 0 {
+			p.events = append(p.events, event)
+		} else if known := p.events[at]; cmp.Or(cmp.Compare(event.Sequence, known.Sequence), event.Stamp.Compare(known.Stamp)) > 0 {
+			p.events[at] = event // a later version (RFC 5546, section 2.1.5)
+		}
 	}
 	return nil
-}
-
-// add adds an event unless the plan has a newer or equal version of it.
-func (p *plan) add(event calendar.Event) {
-	at := slices.IndexFunc(p.events, func(e calendar.Event) bool {
-		return e.Organizer == event.Organizer && e.UID == event.UID && e.Original.Equal(event.Original)
-	})
-	if at < 0 {
-		p.events = append(p.events, event)
-	} else if known := p.events[at]; cmp.Or(cmp.Compare(event.Sequence, known.Sequence), event.Stamp.Compare(known.Stamp)) > 0 {
-		p.events[at] = event // a later version (RFC 5546, section 2.1.5)
-	}
 }
 
 func (p *plan) problem(format string, args ...any) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"standin/internal/calendar"
-	"standin/internal/calendar/calendarsync"
 )
 
 // Sender is an entry of STANDIN_MAIL_SENDERS.
@@ -100,16 +99,6 @@ func (p *Policy) signs(domain, organizer string) bool {
 	return slices.ContainsFunc(p.Senders, func(s Sender) bool {
 		return s.Signer != "" && s.Signer == domain && (organizer == "" || s.matches(organizer))
 	})
-}
-
-// author returns what the author of a message may do.
-func (p *Policy) author(from string) author {
-	_, byName := p.admits(from)
-	by := author{address: from, named: byName}
-	if !byName && !p.signs(domainOf(from), "") && p.DomainMeetings > 0 {
-		by.quota = quota{domain: calendarsync.Organization(domainOf(from)), meetings: p.DomainMeetings}
-	}
-	return by
 }
 
 // filter removes the events that the author of a message may not schedule, and those

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/calendar/calendarsync"
 )
 
 // process processes a message whose author is authenticated.
@@ -31,7 +33,12 @@ func (w *Worker) process(ctx context.Context, id uuid.UUID) error {
 		return w.postpone(ctx, p, ignored, readError(err))
 	}
 	plan := policy.filter(c, p.auth, found)
-	applied, err := w.store.apply(ctx, p.id, plan.events, policy.author(c.from), w.Now())
+	_, byName := policy.admits(c.from)
+	by := author{address: c.from, named: byName}
+	if !byName && !policy.signs(domainOf(c.from), "") && policy.DomainMeetings > 0 {
+		by.quota = quota{domain: calendarsync.Organization(domainOf(c.from)), meetings: policy.DomainMeetings}
+	}
+	applied, err := w.store.apply(ctx, p.id, plan.events, by, w.Now())
 	if err != nil {
 		return err
 	}
@@ -122,13 +129,11 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 // temporaryError is the error of an attempt that may succeed later. Other errors
 // are those of the database.
 type temporaryError struct {
-	err      error
+	error
 	attempts int // after which a message is given up; 0 if only retryTime counts
 }
 
-func (e *temporaryError) Error() string { return e.err.Error() }
-
-func (e *temporaryError) Unwrap() error { return e.err }
+func (e *temporaryError) Unwrap() error { return e.error }
 
 // sentence says that an event or a message cannot be scheduled.
 func sentence(subject string, rejected *RejectedError) string {

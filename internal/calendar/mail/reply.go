@@ -121,7 +121,20 @@ func (w *Worker) sendReply(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	text, err := w.Reply.compose(r, changes, now)
+	subject := r.subject
+	if !strings.HasPrefix(strings.ToLower(subject), "re:") {
+		subject = "Re: " + subject
+	}
+	h := w.Reply.header([]string{r.sender}, subject, now)
+	// The Message-ID is the same each time the reply is sent.
+	h.SetMessageID(fmt.Sprintf("%s%s.%d@%s", replyIDStart, r.message, r.since.UnixMilli(), domainOf(w.Reply.From)))
+	if r.id != "" {
+		h.SetMsgIDList("In-Reply-To", []string{r.id})
+		h.SetMsgIDList("References", []string{r.id})
+	}
+	h.Set("Auto-Submitted", "auto-replied")
+	h.Set("X-Auto-Response-Suppress", "All")
+	text, err := plainMessage(h, w.Reply.text(r, changes))
 	if err == nil {
 		err = w.Reply.deliver(ctx, []string{r.sender}, text, w.accessToken)
 	}
@@ -139,24 +152,6 @@ func (w *Worker) sendReply(ctx context.Context, id uuid.UUID) error {
 	}
 	return w.store.exec(ctx, `UPDATE mail_messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1
 		WHERE id = $1`, r.message, state, next)
-}
-
-// compose returns the text of a reply. Its Message-ID is the same each time it
-// is sent.
-func (s ReplySettings) compose(r dueReply, changes []Change, now time.Time) ([]byte, error) {
-	subject := r.subject
-	if !strings.HasPrefix(strings.ToLower(subject), "re:") {
-		subject = "Re: " + subject
-	}
-	h := s.header([]string{r.sender}, subject, now)
-	h.SetMessageID(fmt.Sprintf("%s%s.%d@%s", replyIDStart, r.message, r.since.UnixMilli(), domainOf(s.From)))
-	if r.id != "" {
-		h.SetMsgIDList("In-Reply-To", []string{r.id})
-		h.SetMsgIDList("References", []string{r.id})
-	}
-	h.Set("Auto-Submitted", "auto-replied")
-	h.Set("X-Auto-Response-Suppress", "All")
-	return plainMessage(h, s.text(r, changes))
 }
 
 // header returns the header of a message.
@@ -238,36 +233,41 @@ func localTime(at time.Time, zone string) string {
 func (s ReplySettings) deliver(ctx context.Context, to []string, text []byte, accessToken func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	client, err := s.connect(ctx)
+	config := s.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	config.ServerName = s.URL.Hostname()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address(s.URL, map[string]string{"smtps": "465", "smtp": "587"}))
 	if err != nil {
+		return fmt.Errorf("connect to the outgoing mail host: %w", err)
+	}
+	var client *smtp.Client
+	if s.URL.Scheme == "smtps" {
+		client = smtp.NewClient(tls.Client(conn, config))
+	} else if client, err = smtp.NewClientStartTLS(conn, config); err != nil {
 		return fmt.Errorf("connect to the outgoing mail host: %w", err)
 	}
 	defer client.Close()
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
-	if err := s.signIn(ctx, client, accessToken); err != nil {
-		return fmt.Errorf("sign in to the outgoing mail host: %w", err)
+	if user := s.URL.User.Username(); user != "" {
+		mechanism := sasl.NewPlainClient("", user, s.Password)
+		if s.OAuth {
+			token, err := accessToken(ctx)
+			if err != nil {
+				return fmt.Errorf("sign in to the outgoing mail host: %w; run standin mail login", err)
+			}
+			mechanism = bearer(client.SupportsAuth(sasl.OAuthBearer), user, token)
+		}
+		if err := client.Auth(mechanism); err != nil {
+			return fmt.Errorf("sign in to the outgoing mail host: %w", err)
+		}
 	}
 	if err := client.SendMail("", to, bytes.NewReader(text)); err != nil {
 		return fmt.Errorf("send a message: %w", err)
 	}
 	return client.Quit()
-}
-
-// signIn signs in to the outgoing mail host, unless its URL has no user.
-func (s ReplySettings) signIn(ctx context.Context, client *smtp.Client, accessToken func(context.Context) (string, error)) error {
-	user := s.URL.User.Username()
-	switch {
-	case user == "":
-		return nil
-	case !s.OAuth:
-		return client.Auth(sasl.NewPlainClient("", user, s.Password))
-	}
-	token, err := accessToken(ctx)
-	if err != nil {
-		return fmt.Errorf("%w; run standin mail login", err)
-	}
-	return client.Auth(bearer(client.SupportsAuth(sasl.OAuthBearer), user, token))
 }
 
 // Send sends a message for operators, with a password and not with OAuth.
@@ -282,22 +282,4 @@ func (s ReplySettings) Send(ctx context.Context, to []string, subject, body stri
 		return err
 	}
 	return s.deliver(ctx, to, text, nil)
-}
-
-// connect connects with TLS.
-func (s ReplySettings) connect(ctx context.Context) (*smtp.Client, error) {
-	host := address(s.URL, map[string]string{"smtps": "465", "smtp": "587"})
-	config := s.TLS.Clone()
-	if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	config.ServerName = s.URL.Hostname()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
-	if err != nil {
-		return nil, err
-	}
-	if s.URL.Scheme == "smtps" {
-		return smtp.NewClient(tls.Client(conn, config)), nil
-	}
-	return smtp.NewClientStartTLS(conn, config)
 }

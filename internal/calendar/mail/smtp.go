@@ -178,52 +178,38 @@ func (s *smtpSession) Data(r io.Reader) error {
 		return errBusy
 	}
 	defer release()
-	raw, err := s.read(r)
-	if err != nil {
+	var raw bytes.Buffer // with the return path as a field, as in mailboxes (RFC 5321, section 4.4)
+	fmt.Fprintf(&raw, "Return-Path: <%s>\r\n", printable(s.from, maxSubject))
+	for err == nil {
+		tooSlow := time.AfterFunc(cmp.Or(s.server.settings.DataTime, dataTime), func() { _ = s.conn.Close() })
+		_, err = io.CopyN(&raw, r, dataSize)
+		tooSlow.Stop()
+	}
+	if !errors.Is(err, io.EOF) {
 		return err // the size limit, or a lost connection
 	}
 	// The end of the worker does not interrupt this; smtpServer.run waits for it.
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
-	m := received{source: "smtp", remote: s.remote.String(), raw: raw, at: worker.Now()}
+	m := received{source: "smtp", remote: s.remote.String(), raw: raw.Bytes(), at: worker.Now()}
 	j, err := worker.judge(ctx, m)
 	if err != nil {
 		worker.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
 		return errLookup
 	}
 	m.judgment = &j
-	err = worker.receive(ctx, m)
-	if errors.Is(err, errFull) {
+	switch err = worker.receive(ctx, m); {
+	case err == nil:
+		return nil
+	case errors.Is(err, errFull):
 		worker.Log.Error("message refused", "error", err)
 		return errNoSpace
-	}
-	if errors.Is(err, errBacklog) {
+	case errors.Is(err, errBacklog):
 		worker.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
 		return errRate
 	}
-	if err != nil {
-		worker.Log.Error("cannot store message", "error", err)
-		return errBusy
-	}
-	return nil
-}
-
-// read reads a message, with the return path as a field, as in mailboxes (RFC 5321,
-// section 4.4). It closes the connection of a client that is too slow.
-func (s *smtpSession) read(r io.Reader) ([]byte, error) {
-	var raw bytes.Buffer
-	fmt.Fprintf(&raw, "Return-Path: <%s>\r\n", printable(s.from, maxSubject))
-	for {
-		timer := time.AfterFunc(cmp.Or(s.server.settings.DataTime, dataTime), func() { _ = s.conn.Close() })
-		_, err := io.CopyN(&raw, r, dataSize)
-		timer.Stop()
-		if errors.Is(err, io.EOF) {
-			return raw.Bytes(), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+	worker.Log.Error("cannot store message", "error", err)
+	return errBusy
 }
 
 // Reset implements smtp.Session.
