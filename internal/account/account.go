@@ -149,10 +149,7 @@ type SecretStore interface {
 func RotateSecret(ctx context.Context, store SecretStore, consumer uuid.UUID,
 	now time.Time) (secret string, previousUntil time.Time, err error) {
 	secret, previousUntil = webhook.NewSecret(), now.Add(secretOverlap)
-	if err := store.RotateWebhookSecret(ctx, consumer, secret, previousUntil); err != nil {
-		return "", time.Time{}, fmt.Errorf("rotate the webhook secret: %w", err)
-	}
-	return secret, previousUntil, nil
+	return secret, previousUntil, store.RotateWebhookSecret(ctx, consumer, secret, previousUntil)
 }
 
 // AuditLifetime is how long the entries of the audit log are kept.

@@ -216,13 +216,10 @@ func (k *Keys) IssueWith(ctx context.Context, consumer, email string, mode job.M
 	}
 	owner, err := k.Store.EnsureConsumer(ctx, NewConsumer(consumer, email, k.WebhookSecret, now))
 	if err != nil {
-		return Key{}, "", fmt.Errorf("ensure consumer %q: %w", consumer, err)
+		return Key{}, "", err
 	}
 	key.ConsumerID, key.Consumer = owner.ID, owner.Name
-	if err := k.Store.InsertKey(ctx, key); err != nil {
-		return Key{}, "", fmt.Errorf("insert the key: %w", err)
-	}
-	return key, secret, nil
+	return key, secret, k.Store.InsertKey(ctx, key)
 }
 
 // maxKeys is how many valid keys may belong to a user, and to the team itself, when another one is
@@ -233,10 +230,7 @@ const maxKeys = 100
 // are not revoked, and with a test key only test keys.
 func (k *Keys) Of(ctx context.Context, caller Caller) ([]Key, error) {
 	keys, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
-	if err != nil {
-		return nil, fmt.Errorf("read the keys: %w", err)
-	}
-	return slices.DeleteFunc(keys, func(key Key) bool { return !key.RevokedAt.IsZero() || !caller.manages(key.Mode) }), nil
+	return slices.DeleteFunc(keys, func(key Key) bool { return !key.RevokedAt.IsZero() || !caller.manages(key.Mode) }), err
 }
 
 // Create creates a key that belongs to whom the caller belongs, and returns its secret. A test
@@ -253,7 +247,7 @@ func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options
 	}
 	existing, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
 	if err != nil {
-		return Key{}, "", fmt.Errorf("count the keys: %w", err)
+		return Key{}, "", err
 	}
 	valid := 0
 	for _, key := range existing {
@@ -269,10 +263,7 @@ func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options
 	if err := options.Set(&key, k.Now()); err != nil {
 		return Key{}, "", err
 	}
-	if err := k.Store.InsertKey(ctx, key); err != nil {
-		return Key{}, "", fmt.Errorf("insert the key: %w", err)
-	}
-	return key, secret, nil
+	return key, secret, k.Store.InsertKey(ctx, key)
 }
 
 // Revoke revokes a key that Of returns. The error is a *job.Error with NotFound for others.
@@ -291,9 +282,6 @@ func (k *Keys) Revoke(ctx context.Context, caller Caller, id uuid.UUID) error {
 // errUnauthorized is the error of a bearer token that is not a valid key.
 var errUnauthorized = job.NewError(job.Unauthorized, "missing or invalid API key")
 
-// errExpired is the error of a key that has expired.
-var errExpired = job.NewError(job.Unauthorized, "the API key has expired")
-
 // Find returns the key of a bearer token. The error is a *job.Error with Unauthorized for an
 // unknown, revoked or expired key. It reads the key each time, so a revoked key is refused at
 // once.
@@ -302,17 +290,15 @@ func (k *Keys) Find(ctx context.Context, bearer string) (Key, error) {
 		return Key{}, errUnauthorized
 	}
 	key, err := k.Store.KeyByHash(ctx, Hash(bearer))
-	if job.ErrorIs(err, job.NotFound) {
+	switch {
+	case job.ErrorIs(err, job.NotFound):
 		return Key{}, errUnauthorized
-	}
-	if err != nil {
-		return Key{}, fmt.Errorf("find the key: %w", err)
-	}
-	if !key.RevokedAt.IsZero() {
+	case err != nil:
+		return Key{}, err
+	case !key.RevokedAt.IsZero():
 		return Key{}, errUnauthorized
-	}
-	if key.Expired(k.Now()) {
-		return Key{}, errExpired
+	case key.Expired(k.Now()):
+		return Key{}, job.NewError(job.Unauthorized, "the API key has expired")
 	}
 	return key, nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"standin/internal/base/retry"
@@ -38,12 +37,9 @@ func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 	secret := NewToken()
 	session := Session{Hash: Hash(secret), User: user, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SessionLifetime)}
 	if err := u.Store.InsertSession(ctx, session); err != nil {
-		return "", Session{}, fmt.Errorf("insert a session: %w", err)
+		return "", Session{}, err
 	}
-	if err := u.Store.RecordSignIn(ctx, user.ID, now); err != nil {
-		return "", Session{}, fmt.Errorf("record a sign-in: %w", err)
-	}
-	return secret, session, nil
+	return secret, session, u.Store.RecordSignIn(ctx, user.ID, now)
 }
 
 // Session returns the session with that secret. The error is a *job.Error with
@@ -55,16 +51,14 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 	}
 	now := u.Now()
 	session, err := u.Store.Session(ctx, Hash(secret), now)
-	if job.ErrorIs(err, job.NotFound) {
+	switch unused := now.Sub(session.LastSeenAt); {
+	case job.ErrorIs(err, job.NotFound):
 		return Session{}, unauthorized
-	}
-	if err != nil {
-		return Session{}, fmt.Errorf("find a session: %w", err)
-	}
-	if now.Sub(session.LastSeenAt) >= sessionIdle {
+	case err != nil:
+		return Session{}, err
+	case unused >= sessionIdle:
 		return Session{}, unauthorized
-	}
-	if now.Sub(session.LastSeenAt) >= sessionPrecision {
+	case unused >= sessionPrecision:
 		_ = u.Store.TouchSession(ctx, session.Hash, now) // best effort: pages that only read work on a full disk
 	}
 	return session, nil

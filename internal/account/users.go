@@ -115,7 +115,7 @@ var ErrBadCredentials = errors.New("the email address or the password is wrong")
 func (u *Users) SignIn(ctx context.Context, email, password string) (User, error) {
 	found, err := u.Store.UserByEmail(ctx, plainEmail(email))
 	if err != nil && !job.ErrorIs(err, job.NotFound) {
-		return User{}, fmt.Errorf("find a user: %w", err)
+		return User{}, err
 	}
 	same, err := u.matches(ctx, password, cmp.Or(found.PasswordHash, dummyHash))
 	if err != nil {

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"sync"
 	"time"
 
@@ -60,10 +59,7 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 	err = u.Store.InsertInvitation(ctx, Invitation{
 		Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(firstLinkLifetime),
 	})
-	if err != nil {
-		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
-	}
-	return token, true, nil
+	return token, err == nil, err
 }
 
 // InviteAs creates a token for a person to join the consumer of the inviting user with a role.
@@ -82,14 +78,10 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 		return "", err
 	}
 	token, now := NewToken(), u.Now()
-	err := u.Store.InsertInvitation(ctx, Invitation{
+	return token, u.Store.InsertInvitation(ctx, Invitation{
 		Hash: Hash(token), ConsumerID: by.ConsumerID, Email: address, Role: role, Operator: operator && by.Operator,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLifetime),
 	})
-	if err != nil {
-		return "", fmt.Errorf("insert an invitation: %w", err)
-	}
-	return token, nil
 }
 
 // Invitation returns the invitation with that token. The error is a *job.Error
@@ -142,7 +134,7 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 	if invitation.First() {
 		consumer, err := u.Store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.WebhookSecret, u.Now()))
 		if err != nil {
-			return User{}, fmt.Errorf("ensure consumer %q: %w", form.Consumer, err)
+			return User{}, err
 		}
 		user.ConsumerID, user.Consumer = consumer.ID, consumer.Name
 	}

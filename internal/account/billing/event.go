@@ -74,9 +74,41 @@ func Decode(body []byte) (Event, error) {
 	object := o.object("data", "object")
 	switch {
 	case strings.HasPrefix(e.Type, "customer.subscription."):
-		e.readSubscription(object)
+		e.Subscription = object.text("id")
+		e.readCustomer(object)
+		e.Consumer = namedConsumer(object)
+		e.Status = Status(object.text("status"))
+		// The plan is named in the metadata, or by the lookup key, nickname or ID of the first price.
+		e.Plan, e.PeriodEnd = object.object("metadata").text("plan"), object.seconds("current_period_end")
+		for _, item := range object.object("items").list("data") { // with the end since the provider's API version 2025-03-31
+			e.Plan = cmp.Or(e.Plan, item.object("price").first("lookup_key", "nickname", "id"), item.object("plan").first("nickname", "id"))
+			e.PeriodEnd = job.Latest(e.PeriodEnd, item.seconds("current_period_end"))
+		}
+		e.Plan = cmp.Or(e.Plan, object.object("plan").first("nickname", "id"))
+		switch e.Type {
+		case "customer.subscription.created":
+			e.Effect = Began
+		case "customer.subscription.deleted":
+			e.Effect, e.Status = Ended, Canceled
+		default:
+			e.Effect = Changed
+		}
 	case strings.HasPrefix(e.Type, "invoice."):
-		e.readInvoice(object)
+		parent := object.object("parent", "subscription_details") // here since the provider's API version 2025-03-31
+		e.Subscription = cmp.Or(object.id("subscription"), parent.id("subscription"))
+		e.readCustomer(object)
+		e.readEmail(object.text("customer_email"))
+		e.Consumer = cmp.Or(namedConsumer(parent), namedConsumer(object.object("subscription_details")), namedConsumer(object))
+		switch e.Type {
+		case "invoice.paid", "invoice.payment_succeeded":
+			e.Effect = PaymentMade
+			// The invoice's own period is the previous one; its lines have the period that was paid for.
+			for _, line := range object.object("lines").list("data") {
+				e.PeriodEnd = job.Latest(e.PeriodEnd, line.object("period").seconds("end"))
+			}
+		case "invoice.payment_failed":
+			e.Effect = PaymentFailed
+		}
 	case e.Type == "checkout.session.completed", e.Type == "checkout.session.async_payment_succeeded":
 		e.readCustomer(object)
 		e.readEmail(cmp.Or(object.object("customer_details").text("email"), object.text("customer_email")))
@@ -87,47 +119,6 @@ func Decode(body []byte) (Event, error) {
 		e.Consumer = namedConsumer(object)
 	}
 	return e, nil
-}
-
-func (e *Event) readSubscription(o object) {
-	e.Subscription = o.text("id")
-	e.readCustomer(o)
-	e.Consumer = namedConsumer(o)
-	e.Status = Status(o.text("status"))
-	// The plan is named in the metadata, or by the lookup key, nickname or ID of the first price.
-	e.Plan, e.PeriodEnd = o.object("metadata").text("plan"), o.seconds("current_period_end")
-	for _, item := range o.object("items").list("data") { // with the end since the provider's API version 2025-03-31
-		e.Plan = cmp.Or(e.Plan, item.object("price").first("lookup_key", "nickname", "id"), item.object("plan").first("nickname", "id"))
-		e.PeriodEnd = job.Latest(e.PeriodEnd, item.seconds("current_period_end"))
-	}
-	e.Plan = cmp.Or(e.Plan, o.object("plan").first("nickname", "id"))
-	switch e.Type {
-	case "customer.subscription.created":
-		e.Effect = Began
-	case "customer.subscription.deleted":
-		e.Effect, e.Status = Ended, Canceled
-	default:
-		e.Effect = Changed
-	}
-}
-
-func (e *Event) readInvoice(o object) {
-	parent := o.object("parent", "subscription_details") // here since the provider's API version 2025-03-31
-	e.Subscription = cmp.Or(o.id("subscription"), parent.id("subscription"))
-	e.readCustomer(o)
-	e.readEmail(o.text("customer_email"))
-	e.Consumer = cmp.Or(namedConsumer(parent), namedConsumer(o.object("subscription_details")), namedConsumer(o))
-	switch e.Type {
-	case "invoice.paid", "invoice.payment_succeeded":
-		e.Effect = PaymentMade
-		// The invoice's own period is the previous one; its lines have the
-		// period that was paid for.
-		for _, line := range o.object("lines").list("data") {
-			e.PeriodEnd = job.Latest(e.PeriodEnd, line.object("period").seconds("end"))
-		}
-	case "invoice.payment_failed":
-		e.Effect = PaymentFailed
-	}
 }
 
 // readCustomer reads the reference to a customer, and its e-mail address when the

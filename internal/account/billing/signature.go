@@ -40,71 +40,61 @@ func Verify(secret, header string, body []byte, now time.Time) error {
 	if secret == "" {
 		return ErrNoSecret // anybody could sign with an empty key
 	}
-	signed, err := parseHeader(header)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSignature, err)
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrSignature, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case header == "":
+		return refuse("the header is missing")
+	case len(header) > maxHeader:
+		return refuse("the header is longer than %d bytes", maxHeader)
+	}
+	// The header is such as t=1700000000,v1=5257…,v1=9f01…,v0=…. Other keys and malformed v1 signatures are ignored:
+	// the provider may add schemes.
+	var signedAt string     // t, as signed
+	var seconds uint64      // t
+	var signatures [][]byte // the well-formed v1 signatures
+	for pair := range strings.SplitSeq(header, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		switch key {
+		case "t":
+			if signedAt != "" {
+				return refuse("the header has two times")
+			}
+			var err error
+			if seconds, err = strconv.ParseUint(value, 10, 63); err != nil {
+				return refuse("the header's time is not a number of seconds")
+			}
+			signedAt = value
+		case "v1":
+			if signature, err := hex.DecodeString(value); err == nil && len(signature) == sha256.Size {
+				signatures = append(signatures, signature)
+			}
+		}
+	}
+	switch {
+	case signedAt == "":
+		return refuse("the header has no time")
+	case len(signatures) == 0:
+		return refuse("the header has no v1 signature")
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(signed.text))
+	mac.Write([]byte(signedAt))
 	mac.Write([]byte{'.'})
 	mac.Write(body)
 	expected := mac.Sum(nil)
 	matches := false
-	for _, candidate := range signed.signatures {
+	for _, candidate := range signatures {
 		if hmac.Equal(candidate, expected) {
 			matches = true // continue, to take constant time
 		}
 	}
 	if !matches {
-		return fmt.Errorf("%w: no signature matches", ErrSignature)
+		return refuse("no signature matches")
 	}
-	age := now.Unix() - signed.seconds
+	age := now.Unix() - int64(seconds) // #nosec G115 -- 63 bits
 	if limit := int64(tolerance / time.Second); age > limit || age < -limit {
-		return fmt.Errorf("%w: its time differs from now by %d s", ErrSignature, age)
+		return refuse("its time differs from now by %d s", age)
 	}
 	return nil
-}
-
-// signed is a parsed signature header.
-type signed struct {
-	text       string   // of t, as signed
-	seconds    int64    // t as a number
-	signatures [][]byte // the well-formed v1 signatures
-}
-
-// parseHeader parses a header such as t=1700000000,v1=5257…,v1=9f01…,v0=…. It
-// ignores other keys and malformed v1 signatures: the provider may add schemes.
-func parseHeader(header string) (signed, error) {
-	if header == "" {
-		return signed{}, errors.New("the header is missing")
-	}
-	if len(header) > maxHeader {
-		return signed{}, fmt.Errorf("the header is longer than %d bytes", maxHeader)
-	}
-	var s signed
-	for pair := range strings.SplitSeq(header, ",") {
-		key, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		switch key {
-		case "t":
-			if s.text != "" {
-				return signed{}, errors.New("the header has two times")
-			}
-			seconds, err := strconv.ParseUint(value, 10, 63)
-			if err != nil {
-				return signed{}, errors.New("the header's time is not a number of seconds")
-			}
-			s.text, s.seconds = value, int64(seconds) // #nosec G115 -- 63 bits
-		case "v1":
-			if signature, err := hex.DecodeString(value); err == nil && len(signature) == sha256.Size {
-				s.signatures = append(s.signatures, signature)
-			}
-		}
-	}
-	if s.text == "" {
-		return signed{}, errors.New("the header has no time")
-	}
-	if len(s.signatures) == 0 {
-		return signed{}, errors.New("the header has no v1 signature")
-	}
-	return s, nil
 }

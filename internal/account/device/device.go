@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -154,7 +153,7 @@ func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, er
 		CreatedAt: now, ExpiresAt: now.Add(Lifetime),
 	}
 	if err := f.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
-		return Flow{}, fmt.Errorf("start a device flow: %w", err)
+		return Flow{}, err
 	}
 	return Flow{
 		Nonce:     nonce,
@@ -181,7 +180,7 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 	record, ok, err := f.find(ctx, nonce)
 	switch {
 	case err != nil:
-		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
+		return PollResult{}, err
 	case !ok:
 		return PollResult{Status: Expired}, nil
 	case record.Sealed == "":
@@ -189,7 +188,7 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 	}
 	kept, err := open(nonce, record.Sealed)
 	if err != nil {
-		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
+		return PollResult{}, err
 	}
 	return PollResult{Status: Complete, APIKey: kept.apiKey, Email: kept.email}, nil
 }
@@ -212,20 +211,17 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 			record, ok, err = f.find(ctx, nonce)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("complete a device flow: %w", err)
+	if err == nil && !ok {
+		err = ErrExpired
 	}
-	if !ok {
-		return ErrExpired
+	if err != nil {
+		return err
 	}
 	kept, err := open(nonce, record.Sealed)
-	if err != nil {
-		return fmt.Errorf("complete a device flow: %w", err)
+	if err == nil && !account.SameSecret(kept.apiKey, apiKey) {
+		err = ErrExpired
 	}
-	if !account.SameSecret(kept.apiKey, apiKey) {
-		return ErrExpired
-	}
-	return nil
+	return err
 }
 
 // PendingFlow is what the page shows of a flow before the user approves it.
@@ -241,11 +237,8 @@ type PendingFlow struct {
 // complete, expired or unknown.
 func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, error) {
 	record, ok, err := f.find(ctx, nonce)
-	if err != nil {
-		return PendingFlow{}, false, fmt.Errorf("read a device flow: %w", err)
-	}
-	if !ok || record.Sealed != "" {
-		return PendingFlow{}, false, nil
+	if err != nil || !ok || record.Sealed != "" {
+		return PendingFlow{}, false, err
 	}
 	return PendingFlow{
 		Code: Code(nonce), ClientAddress: record.ClientAddress, Agent: record.Agent, CreatedAt: record.CreatedAt, ExpiresAt: record.ExpiresAt,
