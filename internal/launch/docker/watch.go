@@ -155,8 +155,15 @@ func (l *Launcher) containerStatus(ctx context.Context, found container.InspectR
 	if found.State.ExitCode == 0 && !found.State.OOMKilled {
 		return status
 	}
-	if log := l.logTail(ctx, found.ID); log != "" {
-		status.Reason += "; its log ends: " + log
+	log, err := l.client.ContainerLogs(ctx, found.ID, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: "10"})
+	if err != nil {
+		return status
+	}
+	defer log.Close()
+	var text bytes.Buffer
+	_, _ = stdcopy.StdCopy(&text, &text, io.LimitReader(log, launch.MaxLogTail)) // a truncated log is still useful
+	if tail := launch.LogTail(text.Bytes()); tail != "" {
+		status.Reason += "; its log ends: " + tail
 	}
 	return status
 }
@@ -172,16 +179,4 @@ func describeExit(code int) string {
 		return "its container was terminated (exit code 143)"
 	}
 	return fmt.Sprintf("its container ended with exit code %d", code)
-}
-
-// logTail returns the end of a container's log, or "" when it is unavailable.
-func (l *Launcher) logTail(ctx context.Context, id string) string {
-	log, err := l.client.ContainerLogs(ctx, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: "10"})
-	if err != nil {
-		return ""
-	}
-	defer log.Close()
-	var text bytes.Buffer
-	_, _ = stdcopy.StdCopy(&text, &text, io.LimitReader(log, launch.MaxLogTail)) // a truncated log is still useful
-	return launch.LogTail(text.Bytes())
 }

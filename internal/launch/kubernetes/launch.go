@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,18 @@ import (
 func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	job, err := l.jobs().Create(ctx, l.newJob(a), strict)
+	key := a.Key()
+	deadline := extraDeadline + time.Duration(a.AutoLeave.AfterEntryDelaySeconds+a.AutoLeave.AfterMaxSeconds)*time.Second
+	// One pod, without retries, suspended until its Secret exists.
+	job, err := l.jobs().Create(ctx, &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: l.Name(key), Labels: l.labels(key)},
+		Spec: batchv1.JobSpec{
+			Suspend: new(true), Parallelism: new(int32(1)), Completions: new(int32(1)), BackoffLimit: new(int32(0)),
+			PodReplacementPolicy:    new(batchv1.Failed),
+			TTLSecondsAfterFinished: new(int32(time.Hour / time.Second)), ActiveDeadlineSeconds: new(int64(deadline / time.Second)),
+			Template: l.podTemplate(key, l.Name(key)+"-"+uuid.NewString()[:8]),
+		},
+	}, strict)
 	if apierrors.IsAlreadyExists(err) {
 		return l.useExisting(ctx, a)
 	}
@@ -71,9 +83,15 @@ func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assign
 	if err != nil {
 		return l.Discard(ctx, key, err)
 	}
+	name := "" // of the Secret that the Job's pod mounts
+	for _, volume := range job.Spec.Template.Spec.Volumes {
+		if volume.Name == configVolume && volume.Secret != nil {
+			name = volume.Secret.SecretName
+		}
+	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: secretName(job), Labels: job.Labels,
+			Name: name, Labels: job.Labels,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID}},
 		},
 		Immutable: new(true),
@@ -96,7 +114,8 @@ type engine struct{ *Launcher }
 
 // Remove implements launch.Engine. It deletes the Job first, so that no further
 // pod is created, then its pods, and waits until none of them runs. The bot
-// leaves its meeting, or is killed after LeaveTime.
+// leaves its meeting, or is killed after LeaveTime. A pod whose node does not
+// report its end within LostAfter is deleted by force.
 func (e engine) Remove(ctx context.Context, key launch.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, e.LeaveTime+launch.CallTimeout)
 	defer cancel()
@@ -118,8 +137,19 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 				continue // deleted with the Job
 			}
 			running = pod
-			if err := e.deletePod(ctx, pod); err != nil {
-				return err
+			grace := int64(e.LeaveTime / time.Second)
+			if deleted := pod.DeletionTimestamp; deleted != nil { // the end of its grace period
+				if e.Now().Sub(deleted.Time) < e.LostAfter {
+					continue
+				}
+				// Its node is lost. A bot that still runs there is told to leave as soon as it reaches the service.
+				e.Log.Warn("force-deleting a bot's pod: its node does not report that it ended", "pod", pod.Name, "node", pod.Spec.NodeName)
+				grace = 0
+			}
+			err := e.pods().Delete(ctx, pod.Name,
+				metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				return clusterError("delete the bot's pod", err)
 			}
 		}
 		if running == nil {
@@ -129,24 +159,4 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 			return fmt.Errorf("the bot's pod %s has not ended in time: its node %s does not report its end", running.Name, running.Spec.NodeName)
 		}
 	}
-}
-
-// deletePod deletes a pod. When its node does not report the pod's end within
-// LostAfter, the node is lost and the pod is deleted by force. A bot that still
-// runs there is told to leave as soon as it reaches the service.
-func (l *Launcher) deletePod(ctx context.Context, pod *corev1.Pod) error {
-	grace := int64(l.LeaveTime / time.Second)
-	if deleted := pod.DeletionTimestamp; deleted != nil { // the end of its grace period
-		if l.Now().Sub(deleted.Time) < l.LostAfter {
-			return nil
-		}
-		l.Log.Warn("force-deleting a bot's pod: its node does not report that it ended", "pod", pod.Name, "node", pod.Spec.NodeName)
-		grace = 0
-	}
-	err := l.pods().Delete(ctx, pod.Name,
-		metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return clusterError("delete the bot's pod", err)
-	}
-	return nil
 }

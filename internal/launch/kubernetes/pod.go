@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,33 +51,6 @@ func (l *Launcher) labels(key launch.Key) labels.Set {
 	return all
 }
 
-// newJob describes an attempt's Job: one pod, without retries, suspended until its
-// Secret exists.
-func (l *Launcher) newJob(a launch.Assignment) *batchv1.Job {
-	key := a.Key()
-	name := l.Name(key)
-	deadline := int64(extraDeadline/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds+a.AutoLeave.AfterMaxSeconds)
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: l.labels(key)},
-		Spec: batchv1.JobSpec{
-			Suspend: new(true), Parallelism: new(int32(1)), Completions: new(int32(1)), BackoffLimit: new(int32(0)),
-			PodReplacementPolicy:    new(batchv1.Failed),
-			TTLSecondsAfterFinished: new(int32(time.Hour / time.Second)), ActiveDeadlineSeconds: &deadline,
-			Template: l.podTemplate(key, name+"-"+uuid.NewString()[:8]),
-		},
-	}
-}
-
-// secretName returns the name of the Secret that a Job's pod mounts.
-func secretName(job *batchv1.Job) string {
-	for _, volume := range job.Spec.Template.Spec.Volumes {
-		if volume.Name == configVolume && volume.Secret != nil {
-			return volume.Secret.SecretName
-		}
-	}
-	return ""
-}
-
 // podTemplate describes a bot's pod: the operator's template, overridden with the
 // bot's container and the restrictions of the restricted Pod Security Standard.
 func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplateSpec {
@@ -106,7 +77,17 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 	spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), RunAsUser: &user, RunAsGroup: &group, FSGroup: &group, SeccompProfile: seccomp,
 	}
-	spec.Volumes = append(spec.Volumes, l.volumes(secret)...)
+	empty := func(name string, medium corev1.StorageMedium, mebibytes int) corev1.Volume {
+		source := &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: resource.NewQuantity(int64(mebibytes)<<20, resource.BinarySI)}
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}}
+	}
+	config := &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}
+	spec.Volumes = append(spec.Volumes,
+		corev1.Volume{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: config}},
+		empty("spool", corev1.StorageMediumDefault, cmp.Or(l.Bot.SpoolMiB, 8192)+spoolMargin),
+		empty("tmp", corev1.StorageMediumDefault, 1024),
+		empty("shm", corev1.StorageMediumMemory, 1024),
+	)
 	isBot := func(c corev1.Container) bool { return c.Name == containerName }
 	at := slices.IndexFunc(spec.Containers, isBot)
 	if at < 0 {
@@ -150,21 +131,6 @@ func withQuantities(template corev1.ResourceList, cpu, memory resource.Quantity)
 		all[corev1.ResourceMemory] = memory
 	}
 	return all
-}
-
-// volumes returns the volumes that a bot may write to, and its configuration.
-func (l *Launcher) volumes(secret string) []corev1.Volume {
-	empty := func(name string, medium corev1.StorageMedium, mebibytes int) corev1.Volume {
-		source := &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: resource.NewQuantity(int64(mebibytes)<<20, resource.BinarySI)}
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}}
-	}
-	config := &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}
-	return []corev1.Volume{
-		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: config}},
-		empty("spool", corev1.StorageMediumDefault, cmp.Or(l.Bot.SpoolMiB, 8192)+spoolMargin),
-		empty("tmp", corev1.StorageMediumDefault, 1024),
-		empty("shm", corev1.StorageMediumMemory, 1024),
-	}
 }
 
 // ReadPodTemplate reads the operator's base of all bot pods, a PodTemplateSpec in

@@ -55,6 +55,7 @@ type bot struct {
 	Settings
 
 	clock        botClock
+	lastEvent    time.Time
 	commandQueue *commandQueue
 	delayed      []ingest.Event // of scenarios that reorder events
 
@@ -284,23 +285,17 @@ func (b *bot) said(now time.Time) []said {
 	return b.timeline.said(now)
 }
 
-// speech returns the participants' turns.
-func (b *bot) speech(now time.Time) (speech []ingest.Speech) {
-	for _, one := range b.said(now) {
-		speech = append(speech, ingest.Speech{PersonID: one.Person, From: one.from, To: one.to})
-	}
-	return speech
-}
-
 // report returns the bot's report so far.
 func (b *bot) report() ingest.Report {
-	now := b.clock.now()
 	report := ingest.Report{
 		Attempt: b.assignment.Attempt, BotVersion: version,
 		JoinedAt: b.joinedAt, AdmittedAt: b.admittedAt, LeftAt: b.leftAt,
 		Parts: b.timeline.parts, Gaps: b.timeline.gaps,
 		WithoutRecording: b.withoutRecording(),
-		People:           people(b.admittedAt, b.leftAt), Speech: b.speech(now),
+		People:           people(b.admittedAt, b.leftAt),
+	}
+	for _, one := range b.said(b.clock.now()) {
+		report.Speech = append(report.Speech, ingest.Speech{PersonID: one.Person, From: one.from, To: one.to})
 	}
 	if b.end != nil {
 		report.EndReason, report.EndDetail = b.end.reason, b.end.detail

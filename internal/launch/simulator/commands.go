@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
@@ -55,7 +56,15 @@ func (b *bot) perform(ctx context.Context, command ingest.Command) (failure stri
 		}
 		return "", b.emit(ctx, job.BotOutputFinished, data)
 	case ingest.SetCamera, ingest.ShareScreen:
-		return "", b.show(ctx, command)
+		if err := b.hide(ctx, command.Kind); err != nil {
+			return "", err
+		}
+		var args ingest.PictureArgs
+		_ = json.Unmarshal(command.Args, &args) // the service has checked them
+		if args.Show != ingest.ShowNone {
+			b.shown[command.Kind] = ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
+			return "", b.emit(ctx, job.BotOutputStarted, b.shown[command.Kind])
+		}
 	case ingest.PinParticipant:
 		var args struct{ ParticipantID string }
 		_ = json.Unmarshal(command.Args, &args) // without an ID nobody is found
@@ -64,20 +73,6 @@ func (b *bot) perform(ctx context.Context, command ingest.Command) (failure stri
 		}
 	}
 	return "", nil
-}
-
-// show reports that a picture is shown, and that the one before is not.
-func (b *bot) show(ctx context.Context, command ingest.Command) error {
-	if err := b.hide(ctx, command.Kind); err != nil {
-		return err
-	}
-	var args ingest.PictureArgs
-	_ = json.Unmarshal(command.Args, &args) // the service has checked them
-	if args.Show == ingest.ShowNone {
-		return nil
-	}
-	b.shown[command.Kind] = ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
-	return b.emit(ctx, job.BotOutputStarted, b.shown[command.Kind])
 }
 
 // hide reports the end of a picture, if one is shown.
@@ -92,17 +87,27 @@ func (b *bot) hide(ctx context.Context, kind ingest.CommandKind) error {
 
 // startRecording starts or resumes the recording.
 func (b *bot) startRecording(ctx context.Context) error {
-	b.timeline.start(b.clock.now())
+	b.timeline.parts = append(b.timeline.parts, ingest.RecordingPart{
+		Number: len(b.timeline.parts), StartedAt: b.clock.now(), Segments: 1,
+	})
+	b.timeline.running, b.timeline.pausedAt = true, time.Time{}
 	return b.emit(ctx, job.BotRecordingStarted, nil)
 }
 
-// stopRecording ends the recording permanently.
+// stopRecording ends the recording permanently, and the pause if it is paused.
 func (b *bot) stopRecording(ctx context.Context) error {
 	if b.stopped || !b.timeline.started() {
 		return nil
 	}
 	b.stopped = true
-	b.timeline.stop(b.clock.now())
+	t, now := &b.timeline, b.clock.now()
+	if !t.pausedAt.IsZero() {
+		t.gaps = append(t.gaps, ingest.Gap{From: t.pausedAt, To: now, Reason: recording.GapPaused})
+		t.pausedAt = time.Time{}
+	}
+	if t.running {
+		t.end(now, "")
+	}
 	return b.emit(ctx, job.BotRecordingStopped, nil)
 }
 

@@ -26,15 +26,17 @@ const (
 	maxRetryDelay = 5 * time.Second
 )
 
-// errSuperseded reports that another attempt has started or the job has ended.
-var errSuperseded = errors.New("superseded by another attempt or the end of the job")
-
 // sender returns the bot as the service knows it.
 func (b *bot) sender() ingest.Bot { return ingest.Simulated(b.assignment.JobID, b.assignment.Attempt) }
 
 // emit sends an event to the service, in the order and number of the scenario.
 func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
-	event := ingest.Event{Kind: kind, EmittedAt: b.clock.eventTime()}
+	at := b.clock.now().Truncate(time.Millisecond)
+	if !at.After(b.lastEvent) { // the service detects duplicate events by their time
+		at = b.lastEvent.Add(time.Millisecond)
+	}
+	b.lastEvent = at
+	event := ingest.Event{Kind: kind, EmittedAt: at}
 	if data != nil {
 		var err error
 		if event.Data, err = json.Marshal(data); err != nil {
@@ -61,7 +63,7 @@ func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
 		}
 		b.commandQueue.add(response.Commands)
 		if response.Reason == job.StaleAttempt || response.Reason == job.Terminal && response.Status != job.Cancelled {
-			return errSuperseded
+			return errors.New("superseded by another attempt or the end of the job")
 		}
 	}
 	return nil

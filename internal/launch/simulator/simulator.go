@@ -113,21 +113,18 @@ func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	p := &process{end: end, ended: make(chan struct{})}
 	s.bots[a.Key()] = p
 	s.count++
-	s.running.Go(func() { s.run(ctx, a, opts, p) })
+	s.running.Go(func() {
+		err := newBot(a, opts, s.Settings).run(ctx)
+		p.end()
+		s.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", opts.name, "error", err)
+		s.mu.Lock()
+		p.endedAt = time.Now()
+		s.count--
+		close(p.ended)
+		s.mu.Unlock()
+		s.OnExit(a.JobID, a.Attempt)
+	})
 	return nil
-}
-
-// run runs a bot.
-func (s *Launcher) run(ctx context.Context, a launch.Assignment, opts options, p *process) {
-	err := newBot(a, opts, s.Settings).run(ctx)
-	p.end()
-	s.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", opts.name, "error", err)
-	s.mu.Lock()
-	p.endedAt = time.Now()
-	s.count--
-	close(p.ended)
-	s.mu.Unlock()
-	s.OnExit(a.JobID, a.Attempt)
 }
 
 // State implements launch.Launcher.
@@ -236,21 +233,9 @@ type botClock struct {
 	clock Clock
 	speed float64
 	ahead time.Duration
-	last  time.Time
 }
 
 func (p *botClock) now() time.Time { return p.clock.Now().Add(p.ahead) }
-
-// eventTime returns the current time for an event. It is unique to the
-// millisecond: the service detects duplicate events by their time.
-func (p *botClock) eventTime() time.Time {
-	at := p.now().Truncate(time.Millisecond)
-	if !at.After(p.last) {
-		at = p.last.Add(time.Millisecond)
-	}
-	p.last = at
-	return at
-}
 
 // wait waits for the duration, or until wake is ready or ctx is done.
 func (p *botClock) wait(ctx context.Context, length time.Duration, wake <-chan struct{}) error {

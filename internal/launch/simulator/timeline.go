@@ -12,7 +12,6 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
-	"standin/internal/recording"
 )
 
 // version is the version of simulated bots. It marks the manifests of
@@ -28,22 +27,6 @@ type timeline struct {
 }
 
 func (t *timeline) started() bool { return len(t.parts) > 0 }
-
-func (t *timeline) start(at time.Time) {
-	t.parts = append(t.parts, ingest.RecordingPart{Number: len(t.parts), StartedAt: at, Segments: 1})
-	t.running, t.pausedAt = true, time.Time{}
-}
-
-// stop ends the recording, and the pause if it is paused.
-func (t *timeline) stop(at time.Time) {
-	if !t.pausedAt.IsZero() {
-		t.gaps = append(t.gaps, ingest.Gap{From: t.pausedAt, To: at, Reason: recording.GapPaused})
-		t.pausedAt = time.Time{}
-	}
-	if t.running {
-		t.end(at, "")
-	}
-}
 
 func (t *timeline) end(at time.Time, reason string) {
 	last := &t.parts[len(t.parts)-1]
@@ -162,9 +145,8 @@ func (b *bot) sendTexts(ctx context.Context) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	message := ingest.Texts{Texts: texts}
 	err := retryRequest(ctx, func() error {
-		_, err := b.Service.IngestTexts(ctx, b.sender(), message)
+		_, err := b.Service.IngestTexts(ctx, b.sender(), ingest.Texts{Texts: texts})
 		return err
 	})
 	if err != nil {
