@@ -111,11 +111,26 @@ func Create(ctx context.Context, settings Settings) (description Description, er
 	if description.Database, err = dump.Write(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir)); err != nil {
 		return description, fmt.Errorf("copy the database: %w", err)
 	}
-	if err := saveKey(settings); err != nil {
-		return description, err
+	// With the signing key, if the data directory has one, bots that are in meetings reach a restored service.
+	key, err := os.ReadFile(filepath.Join(settings.DataDir, keyFile))
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fsutil.WriteFile(filepath.Join(settings.Dir, keyFile), key)
+		}
+		if err != nil {
+			return description, fmt.Errorf("copy the signing key: %w", err)
+		}
 	}
-	if description.Files, err = listFiles(settings.Dir); err != nil {
-		return description, err
+	err = fs.WalkDir(os.DirFS(settings.Dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := describe(settings.Dir, path)
+		description.Files = append(description.Files, file)
+		return err
+	})
+	if err != nil {
+		return description, fmt.Errorf("list the files of the backup: %w", err)
 	}
 	if settings.Recordings != SkipRecordings {
 		if description.Recorded, description.Problems, err = checkRecordings(ctx, settings, settings.Recordings, false); err != nil {
@@ -149,39 +164,6 @@ func prepare(dir string) error {
 		return fmt.Errorf("restrict access to the backup: %w", err)
 	}
 	return nil
-}
-
-// saveKey copies the signing key, if the data directory has one: with it, bots
-// that are in meetings reach a restored service.
-func saveKey(settings Settings) error {
-	key, err := os.ReadFile(filepath.Join(settings.DataDir, keyFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = fsutil.WriteFile(filepath.Join(settings.Dir, keyFile), key)
-	}
-	if err != nil {
-		return fmt.Errorf("copy the signing key: %w", err)
-	}
-	return nil
-}
-
-// listFiles returns the files of a backup with their checksums.
-func listFiles(dir string) ([]File, error) {
-	var files []File
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		file, err := describe(dir, path)
-		files = append(files, file)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the files of the backup: %w", err)
-	}
-	return files, nil
 }
 
 // describe reads a file of a backup.

@@ -158,33 +158,22 @@ func (r Report) WriteJSON(w io.Writer) error {
 // fix a problem.
 func (r Report) WriteText(w io.Writer) error {
 	const nameWidth = 16
-	format := stateFormat(w)
+	// States are in color on a terminal, unless NO_COLOR is set (https://no-color.org).
+	file, ok := w.(*os.File)
+	inColor := ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	for _, check := range r.Checks {
-		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", format(check.State), nameWidth, check.Name,
-			text.CleanLine(check.Found, maxLine)); err != nil {
-			return err
+		state := fmt.Sprintf("%-4s", check.State)
+		if inColor {
+			const green, yellow, red = 32, 33, 31
+			state = fmt.Sprintf("\x1b[%dm%s\x1b[0m", map[State]int{OK: green, Warn: yellow, Fail: red}[check.State], state)
 		}
-		if check.Fix == "" {
-			continue
+		line := fmt.Sprintf("%s  %-*s %s\n", state, nameWidth, check.Name, text.CleanLine(check.Found, maxLine))
+		if check.Fix != "" {
+			line += fmt.Sprintf("      %-*s fix: %s\n", nameWidth, "", text.CleanLine(check.Fix, maxLine))
 		}
-		if _, err := fmt.Fprintf(w, "      %-*s fix: %s\n", nameWidth, "", text.CleanLine(check.Fix, maxLine)); err != nil {
+		if _, err := io.WriteString(w, line); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// stateFormat returns how states are written: in color on a terminal, unless
-// NO_COLOR is set (https://no-color.org).
-func stateFormat(w io.Writer) func(State) string {
-	plain := func(state State) string { return fmt.Sprintf("%-4s", state) }
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return plain
-	}
-	return func(state State) string {
-		const green, yellow, red = 32, 33, 31
-		color := map[State]int{OK: green, Warn: yellow, Fail: red}[state]
-		return fmt.Sprintf("\x1b[%dm%-4s\x1b[0m", color, state)
-	}
 }

@@ -115,25 +115,21 @@ func probeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) (writt
 		return written, finished, stored, fmt.Errorf("write an object: %w", err)
 	}
 	finished = time.Now()
-	read, readErr := bucket.ReadAll(ctx, key)
-	if readErr == nil && !bytes.Equal(read, content) {
-		readErr = errors.New("its content differs from what was written")
-	}
-	attributes, attributesErr := bucket.Attributes(ctx, key)
-	if attributesErr == nil {
-		stored = attributes.ModTime
-	}
-	deleteErr := bucket.Delete(ctx, key)
-	for _, step := range []struct {
-		action string
-		err    error
-	}{
-		{"read the object that was written", readErr}, {"get the attributes of the object that was written", attributesErr},
-		{"delete " + key, deleteErr},
-	} {
-		if step.err != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", step.action, step.err))
+	failed := func(action string, cause error) {
+		if cause != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", action, cause))
 		}
 	}
+	read, cause := bucket.ReadAll(ctx, key)
+	if cause == nil && !bytes.Equal(read, content) {
+		cause = errors.New("its content differs from what was written")
+	}
+	failed("read the object that was written", cause)
+	attributes, cause := bucket.Attributes(ctx, key)
+	if cause == nil {
+		stored = attributes.ModTime
+	}
+	failed("get the attributes of the object that was written", cause)
+	failed("delete "+key, bucket.Delete(ctx, key))
 	return written, finished, stored, err
 }

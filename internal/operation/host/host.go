@@ -91,14 +91,17 @@ func NewReader(dataDir string) *Reader {
 
 // Read returns all metrics except Bots.
 func (r *Reader) Read(ctx context.Context) Metrics {
-	return Metrics{
-		CPU:       r.readCPU(ctx),
-		RAM:       r.readRAM(ctx),
-		Load:      readLoad(ctx),
-		Disk:      readDisk(ctx, r.dataDir),
-		UptimeSec: readUptime(ctx),
-		TS:        r.now().UnixMilli(),
+	metrics := Metrics{CPU: r.readCPU(ctx), RAM: r.readRAM(ctx), TS: r.now().UnixMilli()}
+	if average, err := load.AvgWithContext(ctx); err == nil {
+		metrics.Load = &Load{One: rounded(average.Load1), Five: rounded(average.Load5), Fifteen: rounded(average.Load15)}
 	}
+	if usage, err := disk.UsageWithContext(ctx, r.dataDir); err == nil && usage.Total > 0 {
+		metrics.Disk = &Disk{UsedPct: rounded(usage.UsedPercent), FreeGB: rounded(float64(usage.Free) / (1 << 30))}
+	}
+	if seconds, err := uptime.UptimeWithContext(ctx); err == nil && seconds <= math.MaxInt64 {
+		metrics.UptimeSec = new(int64(seconds))
+	}
+	return metrics
 }
 
 // minInterval is the minimum time between two samples, because the kernel counts in
@@ -215,30 +218,6 @@ func (m memory) ram() *RAM {
 		Buffers: rounded(float64(m.buffers) / mb),
 		TotalMB: rounded(float64(m.total) / mb),
 	}
-}
-
-func readLoad(ctx context.Context) *Load {
-	average, err := load.AvgWithContext(ctx)
-	if err != nil {
-		return nil
-	}
-	return &Load{One: rounded(average.Load1), Five: rounded(average.Load5), Fifteen: rounded(average.Load15)}
-}
-
-func readDisk(ctx context.Context, dir string) *Disk {
-	usage, err := disk.UsageWithContext(ctx, dir)
-	if err != nil || usage.Total == 0 {
-		return nil
-	}
-	return &Disk{UsedPct: rounded(usage.UsedPercent), FreeGB: rounded(float64(usage.Free) / (1 << 30))}
-}
-
-func readUptime(ctx context.Context) *int64 {
-	seconds, err := uptime.UptimeWithContext(ctx)
-	if err != nil || seconds > math.MaxInt64 {
-		return nil
-	}
-	return new(int64(seconds))
 }
 
 // rounded rounds to two decimals.
