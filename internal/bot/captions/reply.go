@@ -1,6 +1,7 @@
 package captions
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,11 +41,7 @@ func FindReply(chat []meeting.ChatMessage, seenBefore map[string]bool) (reply Re
 }
 
 func describeReply(message meeting.ChatMessage) string {
-	author := message.Author
-	if author == "" {
-		author = "somebody"
-	}
-	return fmt.Sprintf("In the chat %s answered: %s", author, strings.TrimSpace(message.Text))
+	return fmt.Sprintf("In the chat %s answered: %s", cmp.Or(message.Author, "somebody"), strings.TrimSpace(message.Text))
 }
 
 // readReply reads a chat message as an answer to the question whether the

@@ -137,12 +137,14 @@ func (u *utterance) continues(line meeting.CaptionLine, at time.Time) bool {
 		return false // it begins anew
 	}
 	index, score := alignWords(before, after)
+	sentence := strings.Join(u.shown, " ")
+	hasEnded := strings.TrimRight(sentence, ".?!") != sentence
 	switch settled := at.Sub(u.changedAt) >= captionSettle; {
 	case settled:
 		return extends(before, after) && len(after) >= len(before) || index > 0 && score >= 0.8 // scrolled
 	case extends(before, after), score >= 0.6:
 		return true
-	case at.Sub(u.startedAt) < captionCorrection && !endsSentence(u.shown):
+	case at.Sub(u.startedAt) < captionCorrection && !hasEnded:
 		return true
 	}
 	old, shown := []byte(strings.Join(before, " ")), []byte(strings.Join(after, " "))
@@ -198,11 +200,6 @@ func foldWords(words []string) []string {
 		folded[i] = strings.ToLower(strings.Trim(word, ".,;:!?…\"'’“”()-–—"))
 	}
 	return folded
-}
-
-// endsSentence reports whether words end with the mark of a sentence's end.
-func endsSentence(words []string) bool {
-	return len(words) > 0 && strings.ContainsAny(words[len(words)-1][len(words[len(words)-1])-1:], ".?!")
 }
 
 // extends reports whether after begins with the words of before, except for the

@@ -25,8 +25,8 @@ type AddressError struct {
 // Error returns the reason.
 func (e *AddressError) Error() string { return "not a meeting address: " + e.Reason }
 
-// twoAddressesError is the error for a text with more than one address.
-func twoAddressesError() error { return &AddressError{Reason: meetinglink.ErrManyURLs.Error()} }
+// errTwoAddresses is the error for a text with more than one address.
+var errTwoAddresses = &AddressError{Reason: meetinglink.ErrManyURLs.Error()}
 
 // newAddress returns the Address of a URL, without the URL's user and password.
 // Punctuation that was hidden by percent-encoding is removed from its end.
@@ -37,7 +37,7 @@ func newAddress(address *url.URL, passcode string) (Address, error) {
 	case len(text) > maxAddressLength:
 		return Address{}, &AddressError{Reason: "it is too long"}
 	case meetinglink.ContainsURL(passcode):
-		return Address{}, twoAddressesError()
+		return Address{}, errTwoAddresses
 	}
 	return Address{URL: text, Passcode: passcode}, nil
 }

@@ -35,7 +35,21 @@ func (s *site) writeChat(ctx context.Context, page Page, text string) (opened bo
 		return opened, err
 	}
 	for _, part := range parts {
-		if err := s.sendPart(ctx, page, part); err != nil {
+		err := page.PasteInto(ctx, s.probe.find(chatInput), chatInput, part)
+		if err == nil {
+			err = pressKey(ctx, page, "Enter", browser.KeyEnter)
+		}
+		if err == nil { // the page accepts the message, and empties the input
+			var timedOut bool
+			timedOut, err = s.pollFor(ctx, page, chatAcceptTimeout, func(_ context.Context, snapshot Snapshot) (bool, error) {
+				// The Enter key may leave its line break behind.
+				return snapshot.Visible(chatInput) && strings.TrimSpace(snapshot.Elements[chatInput].Value) == "", nil
+			})
+			if timedOut {
+				err = fmt.Errorf("the page did not accept the message within %s", chatAcceptTimeout)
+			}
+		}
+		if err != nil {
 			return opened, fmt.Errorf("send a chat message: %w", err)
 		}
 	}
@@ -74,23 +88,4 @@ func (s *site) toggleChat(ctx context.Context, page Page, action string, done fu
 		return pressed, fmt.Errorf("%s the chat: %w", action, err)
 	}
 	return pressed, nil
-}
-
-// sendPart sends one message and waits until the page accepts it and empties
-// the input.
-func (s *site) sendPart(ctx context.Context, page Page, part string) error {
-	if err := page.PasteInto(ctx, s.probe.find(chatInput), chatInput, part); err != nil {
-		return err
-	}
-	if err := pressKey(ctx, page, "Enter", browser.KeyEnter); err != nil {
-		return err
-	}
-	timedOut, err := s.pollFor(ctx, page, chatAcceptTimeout, func(_ context.Context, snapshot Snapshot) (bool, error) {
-		// The Enter key may leave its line break behind.
-		return snapshot.Visible(chatInput) && strings.TrimSpace(snapshot.Elements[chatInput].Value) == "", nil
-	})
-	if timedOut {
-		return fmt.Errorf("the page did not accept the message within %s", chatAcceptTimeout)
-	}
-	return err
 }

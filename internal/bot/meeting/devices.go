@@ -96,15 +96,6 @@ func (k *keptDevices) press(element string) bool {
 	return k.presses[element] <= maxTries
 }
 
-func (k *keptDevices) set(element string, kept bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.elements = slices.DeleteFunc(k.elements, func(other string) bool { return other == element })
-	if kept {
-		k.elements = append(k.elements, element)
-	}
-}
-
 // without returns elements without the kept ones. What looks like a microphone that is on
 // may be the button of a kept camera.
 func (k *keptDevices) without(elements []string) []string {
@@ -122,7 +113,12 @@ func (k *keptDevices) without(elements []string) []string {
 // SetDevice implements Adapter.
 func (s *site) SetDevice(ctx context.Context, page Page, device Device, on bool) error {
 	button := device.button()
-	s.kept.set(button.on, on)
+	s.kept.mu.Lock()
+	s.kept.elements = slices.DeleteFunc(s.kept.elements, func(other string) bool { return other == button.on })
+	if on {
+		s.kept.elements = append(s.kept.elements, button.on)
+	}
+	s.kept.mu.Unlock()
 	wanted, press := DeviceOff, button.on
 	if on {
 		wanted, press = DeviceOn, button.off

@@ -40,15 +40,33 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		if last.CloseDialog != nil {
 			return false, s.closeDialog(ctx, page, *last.CloseDialog)
 		}
-		next := progress.next(snapshot, last.Screen, now)
-		if next.kind == stepFail {
+		switch next := progress.next(snapshot, last.Screen, now); next.kind {
+		case stepDone:
+			return true, nil
+		case stepFail:
 			if next.evidence != "" {
 				last.Screen, last.Evidence, last.Reasons = NotFound, next.evidence, nil
 				observed(last)
 			}
 			return false, &ScreenError{Observation: last}
+		case stepPress:
+			if next.element == joinButton || next.element == joinInDialog {
+				s.visit.request(time.Now())
+			}
+			if s.kept.press(next.element) {
+				return false, s.press(ctx, page, next.element)
+			}
+		case stepClick:
+			s.visit.request(now)
+			return false, clickScript(ctx, page, next.element, s.probe.find(next.element))
+		case stepType:
+			return false, page.TypeInto(ctx, s.probe.find(next.element), next.element, next.text)
+		case stepEnter:
+			return false, pressKey(ctx, page, "Enter", browser.KeyEnter)
+		case stepReload:
+			return false, reload(ctx, page)
 		}
-		return next.kind == stepDone, s.doStep(ctx, page, next, now)
+		return false, nil
 	})
 	if err != nil && ctx.Err() != nil {
 		if last.Pending != "" {
@@ -57,31 +75,6 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		return &ScreenError{Observation: last, Cause: ctx.Err()}
 	}
 	return err
-}
-
-// doStep does on the page what a step of joining needs.
-func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) error {
-	switch next.kind {
-	case stepPress:
-		if next.element == joinButton || next.element == joinInDialog {
-			s.visit.request(time.Now())
-		}
-		if !s.kept.press(next.element) {
-			return nil
-		}
-		return s.press(ctx, page, next.element)
-	case stepClick:
-		s.visit.request(now)
-		return clickScript(ctx, page, next.element, s.probe.find(next.element))
-	case stepType:
-		return page.TypeInto(ctx, s.probe.find(next.element), next.element, next.text)
-	case stepEnter:
-		return pressKey(ctx, page, "Enter", browser.KeyEnter)
-	case stepReload:
-		return reload(ctx, page)
-	default:
-		return nil
-	}
 }
 
 // joinAudioTimeout limits the search for the control, which may be in a hidden toolbar.

@@ -164,12 +164,10 @@ func (j *joinSteps) typePasscode(snapshot Snapshot, now time.Time) (step, bool) 
 		return step{kind: stepWait}, true
 	}
 	j.submits++
-	switch {
-	case snapshot.clickable(passcodeSubmit):
+	if snapshot.clickable(passcodeSubmit) {
 		return pressStep(passcodeSubmit), true
-	default:
-		return step{kind: stepEnter}, true
 	}
+	return step{kind: stepEnter}, true
 }
 
 // setDevices turns microphone and camera off, and chooses computer audio.

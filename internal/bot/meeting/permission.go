@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,20 +16,33 @@ const (
 	closeRequestTimeout = 5 * time.Second
 )
 
-// errNoRequest reports that the page does not show its request for permission.
-var errNoRequest = errors.New("the page offers no request for permission to record")
-
 // AskPermission implements Adapter. When the page's own request is not
 // reachable, because the host's settings hide it, it asks in the chat, as on
 // platforms without a request of their own.
 func (s *site) AskPermission(ctx context.Context, page Page, name string) (AskMethod, error) {
 	if s.hasPermissionRequest() {
-		err := s.askByPage(ctx, page)
-		if err == nil {
-			return AskByPage, nil
+		var progress requestSteps // to open the page's menu and to press its request
+		timedOut, err := s.pollFor(ctx, page, pageRequestTimeout, func(ctx context.Context, snapshot Snapshot) (bool, error) {
+			answered := s.profile.permission(snapshot) != NoAnswer
+			switch next := progress.next(snapshot, answered, time.Now()); next.kind {
+			case stepDone:
+				return true, nil
+			case stepPress:
+				return false, s.press(ctx, page, next.element)
+			case stepReveal:
+				return false, s.uncover(ctx, page, snapshot)
+			default:
+				return false, nil
+			}
+		})
+		if timedOut {
+			err = pressKey(ctx, page, "Escape", browser.KeyEscape) // the menu may still be open
 		}
-		if !errors.Is(err, errNoRequest) {
+		if err != nil {
 			return "", fmt.Errorf("ask for permission to record: %w", err)
+		}
+		if !timedOut {
+			return AskByPage, nil
 		}
 	}
 	if _, err := s.writeChat(ctx, page, PermissionQuestion(name)); err != nil {
@@ -76,31 +88,6 @@ func (s *site) ClosePermissionRequest(ctx context.Context, page Page) error {
 		}
 	}
 	return s.closeChat(waiting, page)
-}
-
-// askByPage opens the page's menu and presses its request.
-func (s *site) askByPage(ctx context.Context, page Page) error {
-	var progress requestSteps
-	timedOut, err := s.pollFor(ctx, page, pageRequestTimeout, func(ctx context.Context, snapshot Snapshot) (bool, error) {
-		answered := s.profile.permission(snapshot) != NoAnswer
-		switch next := progress.next(snapshot, answered, time.Now()); next.kind {
-		case stepDone:
-			return true, nil
-		case stepPress:
-			return false, s.press(ctx, page, next.element)
-		case stepReveal:
-			return false, s.uncover(ctx, page, snapshot)
-		default:
-			return false, nil
-		}
-	})
-	if timedOut {
-		if err := pressKey(ctx, page, "Escape", browser.KeyEscape); err != nil { // the menu may still be open
-			return err
-		}
-		return errNoRequest
-	}
-	return err
 }
 
 // requestSteps is the state of the way to the page's request: the menu, its

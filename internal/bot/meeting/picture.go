@@ -37,21 +37,6 @@ type tileRole struct {
 	id string
 }
 
-// tileRoles returns the roles of the tiles of a snapshot, in their order.
-func (p *Profile) tileRoles(snapshot Snapshot, ownName string, participants []Participant) []tileRole {
-	speaking := make(map[string]bool)
-	for _, participant := range participants {
-		speaking[cleanID(participant.ID)] = participant.Speaking
-	}
-	own, _ := p.ownTiles(snapshot.Tiles, ownName)
-	roles := make([]tileRole, len(snapshot.Tiles))
-	for i, tile := range snapshot.Tiles {
-		id := cleanID(tile.identity())
-		roles[i] = tileRole{Own: own[i], Speaking: speaking[id], id: id}
-	}
-	return roles
-}
-
 // Arrange implements Adapter.
 func (s *site) Arrange(ctx context.Context, page Page, observation Observation, layout job.Layout) error {
 	s.picture.mutex.Lock()

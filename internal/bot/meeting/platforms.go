@@ -46,7 +46,7 @@ func resolveTeams(address *url.URL) (Address, error) {
 		return Address{}, &AddressError{Reason: "its path is encoded too often or wrongly"}
 	}
 	if meetinglink.ContainsURL(address.Path) {
-		return Address{}, twoAddressesError()
+		return Address{}, errTwoAddresses
 	}
 	query := address.Query()
 	if context := query.Get("context"); strings.HasPrefix(context, "%") {
@@ -65,9 +65,19 @@ func resolveTeams(address *url.URL) (Address, error) {
 	if own && strings.Trim(meetinglink.Clean(address.Path), "/") == "" && address.Fragment == "" {
 		return Address{}, &AddressError{Reason: "it holds no meeting"}
 	}
-	passcode, err := teamsPasscode(address)
-	if err != nil {
-		return Address{}, err
+	// The passcode is parameter p, also behind the # of the web client, or in a light meeting's coordinates.
+	passcode := cmp.Or(query["p"]...)
+	if coordinates := query.Get("coords"); passcode == "" && coordinates != "" {
+		// In a query a plus sign means a space, and padding may be lost.
+		plain := strings.NewReplacer(" ", "+", "-", "+", "_", "/").Replace(strings.TrimRight(coordinates, "="))
+		decoded, err := base64.RawStdEncoding.DecodeString(plain)
+		var meeting struct{ Passcode string }
+		if err != nil || json.Unmarshal(decoded, &meeting) != nil {
+			return Address{}, &AddressError{Reason: "the coordinates in it cannot be read"}
+		}
+		passcode = meeting.Passcode
+	} else if inner, err := url.Parse(address.Fragment); passcode == "" && err == nil {
+		passcode = cmp.Or(inner.Query()["p"]...)
 	}
 	return newAddress(address, passcode)
 }
@@ -106,29 +116,6 @@ func replacePath(address *url.URL, path string) error {
 	address.Path, address.RawPath = target.Path, target.RawPath
 	address.RawQuery, address.Fragment, address.RawFragment = target.RawQuery, target.Fragment, target.RawFragment
 	return nil
-}
-
-// teamsPasscode returns the passcode in a URL: in parameter p, also behind the #
-// of the web client, or in a light meeting's coordinates.
-func teamsPasscode(address *url.URL) (string, error) {
-	query := address.Query()
-	if passcode := cmp.Or(query["p"]...); passcode != "" {
-		return passcode, nil
-	}
-	if coordinates := query.Get("coords"); coordinates != "" {
-		// In a query a plus sign means a space, and padding may be lost.
-		plain := strings.NewReplacer(" ", "+", "-", "+", "_", "/").Replace(strings.TrimRight(coordinates, "="))
-		decoded, err := base64.RawStdEncoding.DecodeString(plain)
-		var meeting struct{ Passcode string }
-		if err != nil || json.Unmarshal(decoded, &meeting) != nil {
-			return "", &AddressError{Reason: "the coordinates in it cannot be read"}
-		}
-		return meeting.Passcode, nil
-	}
-	if inner, err := url.Parse(address.Fragment); err == nil {
-		return cmp.Or(inner.Query()["p"]...), nil
-	}
-	return "", nil
 }
 
 // meetHost is the host of Google Meet.

@@ -36,7 +36,9 @@ type probeCondition struct {
 	Match TextMatch `json:"match"`
 }
 
-// newProbe encodes the profile as an argument of the script.
+// newProbe encodes the profile as an argument of the script. The first snapshot leaves
+// both in the document, as a function that the following snapshots call: to send and
+// compile them takes more time than to run them.
 func newProbe(profile *Profile) (probe, error) {
 	var conditions []probeCondition
 	for _, condition := range profile.textConditions() {
@@ -58,21 +60,14 @@ func newProbe(profile *Profile) (probe, error) {
 	if err != nil {
 		return probe{}, fmt.Errorf("encode profile %s: %w", profile.source, err)
 	}
-	return makeProbe(string(argument)), nil
-}
-
-// makeProbe returns the probe for an encoded profile. The first snapshot leaves the
-// script and the profile in the document, as a function that the following snapshots
-// call: to send and compile both takes more time than to run them.
-func makeProbe(profile string) probe {
-	sum := sha256.Sum256([]byte(probeScript + profile))
-	function := fmt.Sprintf("window[Symbol.for(\"standin.probe.%x\")]", sum[:8])
+	call := "(" + probeScript + ")(" + string(argument)
+	function := fmt.Sprintf("window[Symbol.for(\"standin.probe.%x\")]", sha256.Sum256([]byte(call)))
 	return probe{
-		call:     "(" + probeScript + ")(" + profile,
+		call:     call,
 		function: function,
 		install: "(" + function + " ??= ((probe, profile) => (...rest) => probe(profile, ...rest))(" +
-			probeScript + ", " + profile + "))",
-	}
+			probeScript + ", " + string(argument) + "))",
+	}, nil
 }
 
 // ElementExpression returns the JavaScript expression that yields an element of the

@@ -38,7 +38,22 @@ func checkProfile(p *Profile) []string {
 	}
 	for path, rules := range p.rules() {
 		for i, rule := range rules {
-			c.rule(fmt.Sprintf("%s[%d]", path, i), rule)
+			path := fmt.Sprintf("%s[%d]", path, i)
+			c.expect(len(rule.Hosts)+len(rule.Paths)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path,
+				"has no host, path, title, text or element")
+			c.expect(rule.AtLeast >= 0 && rule.AtLeast <= len(rule.Elements), path,
+				"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
+			for i, condition := range rule.Text {
+				at := fmt.Sprintf("%s.text[%d]", path, i)
+				c.expect(len(condition.Equals)+len(condition.StartsWith)+len(condition.Contains) > 0, at,
+					"has no text under equals, startsWith or contains")
+				c.expect(len(condition.In) > 0, at, "has no region under in")
+				for _, region := range condition.In {
+					_, known := p.Regions[region]
+					c.expect(known || region == messageRegion, at, "region %q is not defined", region)
+				}
+			}
+			c.elements(path, slices.Concat(rule.Elements, rule.Unless))
 		}
 	}
 	c.elements("admission.controls", p.Admission.Controls)
@@ -63,24 +78,6 @@ func (c *profileChecker) expect(ok bool, path, format string, args ...any) {
 	if !ok {
 		c.issues = append(c.issues, path+": "+fmt.Sprintf(format, args...))
 	}
-}
-
-func (c *profileChecker) rule(path string, rule Rule) {
-	c.expect(len(rule.Hosts)+len(rule.Paths)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path,
-		"has no host, path, title, text or element")
-	c.expect(rule.AtLeast >= 0 && rule.AtLeast <= len(rule.Elements), path,
-		"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
-	for i, condition := range rule.Text {
-		at := fmt.Sprintf("%s.text[%d]", path, i)
-		c.expect(len(condition.Equals)+len(condition.StartsWith)+len(condition.Contains) > 0, at,
-			"has no text under equals, startsWith or contains")
-		c.expect(len(condition.In) > 0, at, "has no region under in")
-		for _, region := range condition.In {
-			_, known := c.profile.Regions[region]
-			c.expect(known || region == messageRegion, at, "region %q is not defined", region)
-		}
-	}
-	c.elements(path, slices.Concat(rule.Elements, rule.Unless))
 }
 
 func (c *profileChecker) elements(path string, names []string) {

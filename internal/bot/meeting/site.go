@@ -100,7 +100,16 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 		s.profile.texts(&observation, snapshot, ownName)
 		observation.Microphone, observation.Camera, observation.ScreenShare = Microphone.state(snapshot), Camera.state(snapshot),
 			ScreenShare.state(snapshot)
-		observation.tiles, observation.tileList = s.profile.tileRoles(snapshot, ownName, observation.Participants), snapshot.TileList
+		speaking := make(map[string]bool)
+		for _, participant := range observation.Participants {
+			speaking[cleanID(participant.ID)] = participant.Speaking
+		}
+		own, _ := s.profile.ownTiles(snapshot.Tiles, ownName)
+		for i, tile := range snapshot.Tiles {
+			id := cleanID(tile.identity())
+			observation.tiles = append(observation.tiles, tileRole{Own: own[i], Speaking: speaking[id], id: id})
+		}
+		observation.tileList = snapshot.TileList
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {
 		observation.Notices = s.kept.without(pendingActions(snapshot, observation.Screen))
