@@ -35,7 +35,7 @@ func (d *Dashboard) capture(req *pageRequest) error {
 		return missing
 	}
 	if err != nil {
-		return fmt.Errorf("open a capture: %w", err)
+		return err
 	}
 	defer content.Close() // read only
 	header := req.Header()

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 
@@ -48,7 +47,7 @@ func (d *Dashboard) manifest(req *pageRequest, found job.Job, _ account.Caller) 
 		return errNoRecording
 	}
 	if err != nil {
-		return fmt.Errorf("read a manifest: %w", err)
+		return err
 	}
 	return req.download("application/json", found.ID.String()[:8]+"-manifest.json", text)
 }
@@ -85,7 +84,7 @@ func (d *Dashboard) media(req *pageRequest, found job.Job, _ account.Caller) err
 			return missing
 		}
 		if err != nil {
-			return fmt.Errorf("open a media file: %w", err)
+			return err
 		}
 		defer content.Close() // read only
 		header := req.Header()

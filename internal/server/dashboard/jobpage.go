@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -122,7 +121,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 		return d.Jobs.Timeline(ctx, as, found.ID, page)
 	})
 	if err != nil {
-		return view, fmt.Errorf("read a timeline: %w", err)
+		return view, err
 	}
 	attached := 0
 	view.MoreEntries = restURL(found.ID, "timeline", next)
@@ -137,7 +136,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 		return d.Jobs.Deliveries(ctx, as, found.ID, page)
 	})
 	if err != nil {
-		return view, fmt.Errorf("read deliveries: %w", err)
+		return view, err
 	}
 	view.Receivers = receiversOf(view.Deliveries)
 	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
@@ -150,7 +149,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	view.Recording = cache.view
 	if found.Status.Terminal() { // before, the job has many uploads
 		if view.Captures, err = d.Recordings.Captures(ctx, found.ID); err != nil {
-			return view, fmt.Errorf("list captures: %w", err)
+			return view, err
 		}
 	}
 	end, partial := "", false
@@ -159,7 +158,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	}
 	all, err := d.Jobs.Details(ctx, []job.Job{found})
 	if err != nil {
-		return view, fmt.Errorf("read the details of a job: %w", err)
+		return view, err
 	}
 	details := all[found.ID]
 	view.Explanation = outcome.Explain(found, details.FailedIn, end, partial)

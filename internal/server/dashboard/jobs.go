@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -150,7 +149,7 @@ func (d *Dashboard) readJobs(req *pageRequest) (jobList, error) {
 	}
 	details, err := d.Jobs.Details(req.Context(), list.Jobs)
 	if err != nil {
-		return list, fmt.Errorf("read the details of jobs: %w", err)
+		return list, err
 	}
 	for _, j := range list.Jobs {
 		row, known := jobRow{Job: j, Start: j.JoinAt}, details[j.ID]
@@ -267,10 +266,7 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 		ExternalID: "dashboard-" + uuid.NewString(), MeetingURL: j.MeetingURL, Platform: j.Platform, DisplayName: j.DisplayName,
 		Webhooks: j.Webhooks, Metadata: j.Metadata, AutoLeave: j.AutoLeave, Options: j.Options,
 	})
-	if err != nil {
-		return fmt.Errorf("send a bot again: %w", err)
-	}
-	return nil
+	return err
 }
 
 // liveJobs streams the changes of the list.

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -54,7 +53,7 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 	case job.ErrorIs(err, job.InvalidState):
 		view.NoPicture = text.Sentence(refused.Message)
 	case err != nil:
-		return view, fmt.Errorf("read the picture of a page: %w", err)
+		return view, err
 	case newest.TakenAt.IsZero():
 		view.NoPicture = noPicture(j)
 	}

@@ -70,7 +70,7 @@ func (d *Dashboard) newJobPage(req *pageRequest) error {
 	}
 	capacity, err := d.Capacity(req.Context())
 	if err != nil {
-		return fmt.Errorf("read the capacity: %w", err)
+		return err
 	}
 	form.NoCapacity = len(capacity.Hosts) > 0 && capacity.Capacity == 0
 	return req.show("newjob", "Send a bot", form)
@@ -156,7 +156,7 @@ func (d *Dashboard) createJob(req *pageRequest) error {
 	}
 	made, replayed, err := d.Jobs.Create(req.Context(), req.as(form.Mode), request)
 	if err != nil {
-		return fmt.Errorf("send a bot: %w", err)
+		return err
 	}
 	path := "/jobs/" + made.ID.String()
 	if replayed {

@@ -205,7 +205,7 @@ func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown oper
 		shown.Bots = append(shown.Bots, viewBot(b, shown.Now))
 	}
 	if shown.Capacity, err = d.Capacity(ctx); err != nil {
-		return shown, fmt.Errorf("read the capacity: %w", err)
+		return shown, err
 	}
 	shown.Forecast = plotForecast(shown.Capacity, shown.Now)
 	for _, f := range shown.Recent {

@@ -285,7 +285,7 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 		return d.showInvitation(req, status, invitationForm{Token: token, Problem: problem, NewUser: newUser})
 	}
 	if err != nil {
-		return expiredLink(fmt.Errorf("accept an invitation: %w", err))
+		return expiredLink(err)
 	}
 	return req.open(user, "/")
 }

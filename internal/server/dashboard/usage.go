@@ -55,7 +55,7 @@ func (d *Dashboard) usagePage(req *pageRequest) error {
 		return err
 	}
 	if shown.Plan, err = d.Jobs.Store.ConsumerPlan(req.Context(), req.User.ConsumerID); err != nil {
-		return fmt.Errorf("read a plan: %w", err)
+		return err
 	}
 	return req.show("usage", "Usage", shown)
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -68,14 +67,14 @@ func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifes
 	texts []job.MeetingText, document transcript.Document, captions bool, err error,
 ) {
 	if texts, err = d.Jobs.Store.Texts(ctx, j.ID); err != nil {
-		return nil, document, false, fmt.Errorf("read texts: %w", err)
+		return nil, document, false, err
 	}
 	content, _, err := d.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
 	if recording.IsNotFound(err) {
 		return texts, transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
 	}
 	if err != nil {
-		return nil, document, false, fmt.Errorf("open a transcript: %w", err)
+		return nil, document, false, err
 	}
 	defer content.Close() // read only
 	document, err = transcript.Read(content)
