@@ -200,33 +200,26 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		return event, &ICSError{Reason: "DTSTART is not the time of a meeting"}
 	}
 	event.Zone = zones.shown(start, event.Start)
-	event.End = endOf(c, zones, event.Start)
+	event.End = event.Start // if neither DTEND nor DURATION is readable
+	if p := c.first("DTEND"); p != nil {
+		if at, _, _, err := zones.moment(p); err == nil {
+			event.End = at
+		}
+	} else if parts := duration.FindStringSubmatch(strings.TrimSpace(c.text("DURATION"))); parts != nil {
+		for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
+			n, _ := number(parts[1+i], 0, 1<<31-1) // a missing part is 0
+			event.End = event.End.Add(time.Duration(n) * unit)
+		}
+	}
+	if event.End.Before(event.Start) {
+		event.End = event.Start
+	}
 	// Exchange writes an all-day event from midnight to midnight.
 	event.AllDay = event.AllDay || strings.EqualFold(strings.TrimSpace(c.text("X-MICROSOFT-CDO-ALLDAYEVENT")), "TRUE")
 	if !event.AllDay {
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
-}
-
-// endOf returns the end of an event: DTEND, or DURATION after its start. It
-// returns the start if neither is readable.
-func endOf(c *component, zones *zones, start time.Time) time.Time {
-	end := start
-	if p := c.first("DTEND"); p != nil {
-		if at, _, _, err := zones.moment(p); err == nil {
-			end = at
-		}
-	} else if parts := duration.FindStringSubmatch(strings.TrimSpace(c.text("DURATION"))); parts != nil {
-		for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
-			n, _ := number(parts[1+i], 0, 1<<31-1) // a missing part is 0
-			end = end.Add(time.Duration(n) * unit)
-		}
-	}
-	if end.Before(start) {
-		return start
-	}
-	return end
 }
 
 // duration is the form of a DURATION (RFC 5545, section 3.3.6).

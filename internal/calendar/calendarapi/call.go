@@ -286,38 +286,33 @@ func (c *Calendar) call(ctx context.Context, method, address string, body, into 
 		if err != nil {
 			return connectError(ctx, c.access.Provider, err)
 		}
-		if response.StatusCode != http.StatusUnauthorized || again {
-			return c.decode(ctx, response, into)
+		if response.StatusCode == http.StatusUnauthorized && !again {
+			response.Body.Close()
+			if err := c.refresh(ctx); err != nil {
+				return err
+			}
+			continue
 		}
-		response.Body.Close()
-		if err := c.refresh(ctx); err != nil {
-			return err
+		defer response.Body.Close()
+		p := c.access.Provider
+		if response.StatusCode/100 != 2 {
+			encoded, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // the status tells enough without it
+			return statusError(p, response, errorCode(encoded))
 		}
-	}
-}
-
-// decode reads a response.
-func (c *Calendar) decode(ctx context.Context, response *http.Response, into any) error {
-	defer response.Body.Close()
-	p := c.access.Provider
-	if response.StatusCode/100 != 2 {
-		encoded, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // the status tells enough without it
-		return statusError(p, response, errorCode(encoded))
-	}
-	if into == nil {
+		if into == nil {
+			return nil
+		}
+		encoded, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+		switch {
+		case err != nil:
+			return connectError(ctx, p, err)
+		case len(encoded) > maxBody:
+			return &Error{Reason: fmt.Sprintf("%s sent a response of more than %d MiB", p.Title(), maxBody>>20)}
+		case json.Unmarshal(encoded, into) != nil:
+			return &Error{Reason: p.Title() + " sent a response that cannot be read"}
+		}
 		return nil
 	}
-	encoded, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
-	if err != nil {
-		return connectError(ctx, p, err)
-	}
-	if len(encoded) > maxBody {
-		return &Error{Reason: fmt.Sprintf("%s sent a response of more than %d MiB", p.Title(), maxBody>>20)}
-	}
-	if json.Unmarshal(encoded, into) != nil {
-		return &Error{Reason: p.Title() + " sent a response that cannot be read"}
-	}
-	return nil
 }
 
 // errorCode returns the code of an error of either provider; empty if it has none.

@@ -3,7 +3,6 @@ package calendarsync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -178,7 +177,7 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 		}
 		return c, changes, w.Store.RemoveCalendar(ctx, c)
 	}
-	err = w.Store.WriteSync(ctx, func(ctx context.Context, tx SyncTx) error {
+	return c, changes, w.Store.WriteSync(ctx, func(ctx context.Context, tx SyncTx) error {
 		before, held, err := tx.LockSync(ctx, c)
 		if !held || err != nil {
 			return err
@@ -194,10 +193,6 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 		}
 		return webhook.InsertForConsumer(ctx, tx, c.ConsumerID, webhook.CalendarStateOf(state), w.Now())
 	})
-	if err != nil {
-		err = fmt.Errorf("end the sync of a calendar: %w", err)
-	}
-	return c, changes, err
 }
 
 // read reads a leased calendar, saves its events, and sets when it is read next.

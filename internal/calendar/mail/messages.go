@@ -32,22 +32,23 @@ type received struct {
 	judgment *judgment // nil if the author is still to be authenticated
 }
 
-// add stores a message that was received and returns its ID; uuid.Nil if the store has it.
-// It returns errFull if there is no space, and errBacklog if too many messages of the
-// sender's domain wait.
-func (s *Store) add(ctx context.Context, m received, now time.Time) (id uuid.UUID, err error) {
-	sum := sha256.New()
+// receive stores a message that was received, and wakes the worker. It returns errFull if
+// there is no space, and errBacklog if too many messages of the sender's domain wait.
+func (w *Worker) receive(ctx context.Context, m received) error {
+	w.step("received")
+	var id uuid.UUID // uuid.Nil if it was received before
+	now, sum := w.Now(), sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n%q\n", m.source, m.remote, m.origin)
 	sum.Write(m.raw)
 	key := hex.EncodeToString(sum.Sum(nil))
-	err = s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err := w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		id = uuid.Nil
 		var known, size int64
 		if _, err := get(ctx, tx.Reader, []any{&known, &size}, `SELECT (SELECT COUNT(*) FROM mail_messages WHERE message_key = $1),
 			(SELECT COALESCE(SUM(size), 0) FROM mail_messages)`, key); err != nil || known > 0 {
 			return err
 		}
-		if excess := size + int64(len(m.raw)) - s.maxBytes; excess > 0 { // the oldest are deleted
+		if excess := size + int64(len(m.raw)) - w.MaxBytes; excess > 0 { // the oldest are deleted
 			var freed int64
 			_, err := get(ctx, tx.Reader, []any{&freed}, `SELECT COALESCE(SUM(size), 0) FROM mail_messages WHERE `+unused)
 			if err == nil && freed < excess {
@@ -78,7 +79,20 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id uuid.UUI
 		}
 		return err
 	})
-	return id, err
+	if err != nil {
+		return err
+	}
+	w.step("stored")
+	switch {
+	case id == uuid.Nil:
+	case m.judgment == nil:
+		w.arrivals.Wake()
+	case m.judgment.verdict == waiting:
+		w.messages.Wake()
+	default:
+		w.logVerdict(id, m.source, m.remote, *m.judgment)
+	}
+	return nil
 }
 
 // saveJudgment saves the fields of a message that people see, and what is known of

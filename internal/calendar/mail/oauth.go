@@ -193,8 +193,15 @@ func (w *Worker) accessToken(ctx context.Context) (string, error) {
 	w.signingIn.Lock()
 	defer w.signingIn.Unlock()
 	ctx = withClient(ctx)
-	mailbox := w.IMAP
-	refresh, err := w.store.token(ctx, mailbox.name())
+	mailbox, sealed := w.IMAP, ""
+	_, err := get(ctx, w.Store.Reader, []any{&sealed}, `SELECT refresh_token FROM mailboxes WHERE name = $1`, mailbox.name())
+	if err == nil && sealed == "" {
+		err = errNoToken
+	}
+	if err != nil {
+		return "", err
+	}
+	refresh, err := w.Sealer.Open(mailbox.name(), sealed)
 	if err != nil {
 		return "", err
 	}

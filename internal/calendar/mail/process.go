@@ -133,8 +133,6 @@ type temporaryError struct {
 	attempts int // after which a message is given up; 0 if only retryTime counts
 }
 
-func (e *temporaryError) Unwrap() error { return e.error }
-
 // sentence says that an event or a message cannot be scheduled.
 func sentence(subject string, rejected *RejectedError) string {
 	return fmt.Sprintf("%s cannot be scheduled: %s.", subject, strings.TrimSuffix(rejected.Reason, "."))

@@ -75,17 +75,6 @@ func (s *Store) saveMailbox(ctx context.Context, name string, box mailbox) error
 
 var errNoToken = errors.New("access to the mailbox has not been authorized")
 
-// token returns the refresh token of a mailbox.
-func (s *Store) token(ctx context.Context, mailbox string) (string, error) {
-	var sealed string
-	if ok, err := get(ctx, s.DB.Reader, []any{&sealed}, `SELECT refresh_token FROM mailboxes WHERE name = $1`, mailbox); err != nil {
-		return "", err
-	} else if !ok || sealed == "" {
-		return "", errNoToken
-	}
-	return s.Sealer.Open(mailbox, sealed)
-}
-
 // saveToken saves the refresh token of a mailbox.
 func (s *Store) saveToken(ctx context.Context, mailbox, token string) error {
 	return s.exec(ctx, `INSERT INTO mailboxes (name, uid_validity, uid, first_seen_at, refresh_token) VALUES ($1, 0, 0, 0, $2)

@@ -152,23 +152,3 @@ func (w *Worker) Run(ctx context.Context) {
 		},
 	})
 }
-
-// receive stores a message that was received, and wakes the worker.
-func (w *Worker) receive(ctx context.Context, m received) error {
-	w.step("received")
-	id, err := w.store.add(ctx, m, w.Now())
-	if err != nil {
-		return err
-	}
-	w.step("stored")
-	switch {
-	case id == uuid.Nil: // it was received before
-	case m.judgment == nil:
-		w.arrivals.Wake()
-	case m.judgment.verdict == waiting:
-		w.messages.Wake()
-	default:
-		w.logVerdict(id, m.source, m.remote, *m.judgment)
-	}
-	return nil
-}
