@@ -28,52 +28,38 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	createCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	created, err := l.client.ContainerCreate(createCtx, l.containerOptions(key))
+	id := created.ID
+	// A container of the attempt is looked for after any error: engines report a taken name differently, and the answer to
+	// an earlier creation may have been lost.
 	if err != nil {
-		return l.useExisting(ctx, a, engineError("create the bot's container", err))
+		cause := engineError("create the bot's container", err)
+		inspectCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
+		defer cancel()
+		inspected, err := l.client.ContainerInspect(inspectCtx, l.Name(key), client.ContainerInspectOptions{})
+		found := inspected.Container
+		if err != nil || found.Config == nil || found.State == nil {
+			return cause
+		}
+		if owner, ours := l.ParseLabels(found.Config.Labels); !ours || owner != key {
+			return fmt.Errorf("a container that is not a bot of this service has the name %s; remove it", l.Name(key))
+		}
+		switch found.State.Status {
+		case container.StateCreated:
+			id = found.ID
+		case container.StateRemoving:
+			return errors.New("the engine is removing an earlier container of this attempt")
+		default:
+			l.Launching(key)
+			l.Update(key, l.containerStatus(inspectCtx, found))
+			return nil
+		}
 	}
 	for _, warning := range created.Warnings {
 		l.Log.Warn("the Docker engine returned a warning", "job", a.JobID, "attempt", a.Attempt, "warning", warning)
 	}
-	return l.start(ctx, created.ID, a)
-}
-
-// useExisting uses the container that an attempt already has, after none could be
-// created because of cause. It looks for a container after any error: engines
-// report a taken name differently, and the answer to an earlier creation may
-// have been lost.
-func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause error) error {
-	key := a.Key()
-	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
-	defer cancel()
-	inspected, err := l.client.ContainerInspect(ctx, l.Name(key), client.ContainerInspectOptions{})
-	if err != nil {
-		return cause
-	}
-	found := inspected.Container
-	if found.Config == nil || found.State == nil {
-		return cause
-	}
-	if owner, ours := l.ParseLabels(found.Config.Labels); !ours || owner != key {
-		return fmt.Errorf("a container that is not a bot of this service has the name %s; remove it", l.Name(key))
-	}
-	switch found.State.Status {
-	case container.StateCreated:
-		return l.start(ctx, found.ID, a)
-	case container.StateRemoving:
-		return errors.New("the engine is removing an earlier container of this attempt")
-	}
-	l.Launching(key)
-	l.Update(key, l.containerStatus(ctx, found))
-	return nil
-}
-
-// start copies a bot's configuration into its container and starts it. A
-// container that does not start is removed.
-func (l *Launcher) start(ctx context.Context, id string, a launch.Assignment) error {
-	key := a.Key()
 	l.Launching(key)
 	archive, err := l.configArchive(a)
-	if err != nil {
+	if err != nil { // a container that does not start is removed
 		return l.Discard(ctx, key, err)
 	}
 	startCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)

@@ -36,48 +36,31 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 		},
 	}, strict)
 	if apierrors.IsAlreadyExists(err) {
-		return l.useExisting(ctx, a)
+		if job, err = l.jobs().Get(ctx, l.Name(key), metav1.GetOptions{}); err != nil {
+			return clusterError("get the attempt's earlier Job", err)
+		}
+		owner, ours := l.ParseLabels(job.Labels)
+		switch {
+		case !ours || owner != key:
+			return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", job.Name)
+		case job.DeletionTimestamp != nil:
+			return errors.New("the cluster is removing an earlier Job of this attempt")
+		case !isSuspended(job):
+			pods, err := l.pods().List(ctx, metav1.ListOptions{LabelSelector: l.labels(key).String()})
+			if err != nil {
+				return clusterError("list the pods of the attempt's earlier Job", err)
+			}
+			l.Launching(key)
+			l.Update(key, botStatus(job, pods.Items))
+			return nil
+		}
 	}
 	if err != nil {
 		// If the cluster created the Job and its answer was lost, the Job is
 		// suspended and the next launch uses it.
 		return clusterError("create the bot's Job", err)
 	}
-	return l.resume(ctx, job, a)
-}
-
-// useExisting uses the Job that an attempt already has.
-func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
-	key := a.Key()
-	job, err := l.jobs().Get(ctx, l.Name(key), metav1.GetOptions{})
-	if err != nil {
-		return clusterError("get the attempt's earlier Job", err)
-	}
-	owner, ours := l.ParseLabels(job.Labels)
-	switch {
-	case !ours || owner != key:
-		return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", job.Name)
-	case job.DeletionTimestamp != nil:
-		return errors.New("the cluster is removing an earlier Job of this attempt")
-	case isSuspended(job):
-		return l.resume(ctx, job, a)
-	}
-	pods, err := l.pods().List(ctx, metav1.ListOptions{LabelSelector: l.labels(key).String()})
-	if err != nil {
-		return clusterError("list the pods of the attempt's earlier Job", err)
-	}
-	l.Launching(key)
-	l.Update(key, botStatus(job, pods.Items))
-	return nil
-}
-
-// isSuspended reports whether a Job waits for its Secret.
-func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
-
-// resume creates the Secret of a suspended Job and resumes the Job. On error
-// the Job is removed.
-func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
-	key := a.Key()
+	// From here on, the Job is removed on error.
 	l.Launching(key)
 	config, err := launch.NewBotConfig(a, l.Bot, spoolDir).Encode()
 	if err != nil {
@@ -108,6 +91,9 @@ func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assign
 	}
 	return nil
 }
+
+// isSuspended reports whether a Job waits for its Secret.
+func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 // engine implements launch.Engine.
 type engine struct{ *Launcher }

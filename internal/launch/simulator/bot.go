@@ -86,8 +86,29 @@ func newBot(a launch.Assignment, opts options, settings Settings) *bot {
 func (b *bot) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
-	beating.Go(func() { b.sendHeartbeats(ctx) })
-	beating.Go(func() { b.sendRosters(ctx) })
+	beating.Go(func() {
+		for ctx.Err() == nil {
+			repeated, err := b.beat(ctx, ingest.Heartbeat{}, heartbeatWait)
+			if err != nil {
+				return // ctx is done, or the job does not exist: the next event reports it
+			}
+			if repeated {
+				_ = retry.Sleep(ctx, commandPause) // they are sent again until they are acknowledged
+			}
+		}
+	})
+	beating.Go(func() { // reports who is in the meeting and who speaks; the meeting does not wait for it
+		for {
+			select {
+			case roster := <-b.rosters:
+				if _, err := b.beat(ctx, ingest.Heartbeat{Stats: &ingest.Stats{Roster: roster}}, 0); err != nil {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	defer beating.Wait()
 	defer cancel()
 

@@ -2,9 +2,7 @@ package simulator
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -73,18 +71,6 @@ func writeMeeting(w io.Writer, length time.Duration) error {
 		}
 	}
 	return nil
-}
-
-// meetingFile describes a recording of a length.
-func meetingFile(length time.Duration) (file recording.File, err error) {
-	content, sum := readMeeting(length), sha256.New()
-	defer content.Close()
-	size, err := io.Copy(sum, content)
-	return recording.File{
-		Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Codecs: "avc1.42C01E,mp4a.40.2", Bytes: size,
-		SHA256: hex.EncodeToString(sum.Sum(nil)), DurationMs: max(fragmentLength, length.Round(fragmentLength)).Milliseconds(),
-		Width: 640, Height: 360,
-	}, err
 }
 
 // readMeeting returns a recording of a length.

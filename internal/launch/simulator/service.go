@@ -69,19 +69,6 @@ func (b *bot) emit(ctx context.Context, kind job.Trigger, data any) error {
 	return nil
 }
 
-// sendHeartbeats sends heartbeats and queues commands until ctx is done.
-func (b *bot) sendHeartbeats(ctx context.Context) {
-	for ctx.Err() == nil {
-		repeated, err := b.beat(ctx, ingest.Heartbeat{}, heartbeatWait)
-		if err != nil {
-			return // ctx is done, or the job does not exist: the next event reports it
-		}
-		if repeated {
-			_ = retry.Sleep(ctx, commandPause) // they are sent again until they are acknowledged
-		}
-	}
-}
-
 // beat sends a heartbeat, with retries, and queues the commands of the response. repeated
 // reports that it has only commands that were queued before.
 func (b *bot) beat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (repeated bool, err error) {
@@ -94,21 +81,6 @@ func (b *bot) beat(ctx context.Context, beat ingest.Heartbeat, wait time.Duratio
 	return repeated, err
 }
 
-// sendRosters reports who is in the meeting and who speaks until ctx is done. The meeting
-// does not wait for it.
-func (b *bot) sendRosters(ctx context.Context) {
-	for {
-		select {
-		case roster := <-b.rosters:
-			if _, err := b.beat(ctx, ingest.Heartbeat{Stats: &ingest.Stats{Roster: roster}}, 0); err != nil {
-				return // as in sendHeartbeats
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // uploadRecording uploads the recording and its report.
 func (b *bot) uploadRecording(ctx context.Context) error {
 	if b.withoutRecording() {
@@ -116,9 +88,15 @@ func (b *bot) uploadRecording(ctx context.Context) error {
 	}
 	parts := b.timeline.parts
 	length := endOf(parts[len(parts)-1], b.clock.now()).Sub(parts[0].StartedAt)
-	file, err := meetingFile(length)
-	if err != nil {
+	content, sum := readMeeting(length), sha256.New()
+	size, err := io.Copy(sum, content)
+	if err := errors.Join(err, content.Close()); err != nil {
 		return err
+	}
+	file := recording.File{
+		Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Codecs: "avc1.42C01E,mp4a.40.2", Bytes: size,
+		SHA256: hex.EncodeToString(sum.Sum(nil)), DurationMs: max(fragmentLength, length.Round(fragmentLength)).Milliseconds(),
+		Width: 640, Height: 360,
 	}
 	err = b.upload(ctx, file.Name, file.SHA256, file.Bytes, func() io.ReadCloser { return readMeeting(length) })
 	if err != nil {

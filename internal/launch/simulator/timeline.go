@@ -105,7 +105,7 @@ func (b *bot) attend(ctx context.Context, length time.Duration) error {
 	}
 }
 
-// showRoster passes the participants to sendRosters if another one speaks than before.
+// showRoster reports the participants, by run, if another one speaks than before.
 func (b *bot) showRoster() {
 	now := b.clock.now()
 	roster := &ingest.LiveRoster{}
