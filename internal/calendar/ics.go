@@ -71,11 +71,38 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (found Calend
 		if found.Method == "" {
 			found.Method = strings.ToUpper(strings.TrimSpace(c.text("METHOD")))
 		}
-		events, err := readEvents(c, budget, allowedHosts)
+		zones, err := newZones(c, budget)
 		if err != nil {
 			return found, err
 		}
-		found.Events = append(found.Events, events...)
+		starts := make(map[string]*property) // DTSTART of whole events, by UID
+		for _, child := range c.children {
+			if child.name == "VEVENT" && child.first("RECURRENCE-ID") == nil {
+				starts[strings.TrimSpace(child.text("UID"))] = child.first("DTSTART")
+			}
+		}
+		for _, child := range c.children {
+			if child.name != "VEVENT" {
+				continue
+			}
+			event, err := readEvent(child, zones, starts, budget, allowedHosts)
+			var problem *ICSError
+			switch {
+			case errors.Is(err, ErrTooExpensive):
+				return found, err
+			case errors.As(err, &problem):
+				event.Problem, event.Series = problem.Reason, nil
+			case err != nil:
+				return found, err
+			}
+			if IsCancelled(c.text("METHOD")) || IsCancelled(child.text("METHOD")) || IsCancelled(child.text("STATUS")) {
+				event.Cancelled, event.Series = true, nil
+				if event.UID != "" {
+					event.Problem = ""
+				}
+			}
+			found.Events = append(found.Events, event)
+		}
 	}
 	if calendars == 0 {
 		return found, &ICSError{Reason: "no VCALENDAR"}
@@ -84,44 +111,6 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (found Calend
 		return found, &ICSError{Reason: "more than " + strconv.Itoa(limit) + " events"}
 	}
 	return found, nil
-}
-
-func readEvents(calendar *component, budget *Budget, allowedHosts []string) ([]Event, error) {
-	zones, err := newZones(calendar, budget)
-	if err != nil {
-		return nil, err
-	}
-	method := calendar.text("METHOD")
-	starts := make(map[string]*property) // DTSTART of whole events, by UID
-	for _, child := range calendar.children {
-		if child.name == "VEVENT" && child.first("RECURRENCE-ID") == nil {
-			starts[strings.TrimSpace(child.text("UID"))] = child.first("DTSTART")
-		}
-	}
-	var events []Event
-	for _, child := range calendar.children {
-		if child.name != "VEVENT" {
-			continue
-		}
-		event, err := readEvent(child, zones, starts, budget, allowedHosts)
-		var problem *ICSError
-		switch {
-		case errors.Is(err, ErrTooExpensive):
-			return nil, err
-		case errors.As(err, &problem):
-			event.Problem, event.Series = problem.Reason, nil
-		case err != nil:
-			return nil, err
-		}
-		if IsCancelled(method) || IsCancelled(child.text("METHOD")) || IsCancelled(child.text("STATUS")) {
-			event.Cancelled, event.Series = true, nil
-			if event.UID != "" {
-				event.Problem = ""
-			}
-		}
-		events = append(events, event)
-	}
-	return events, nil
 }
 
 // IsCancelled reports whether a METHOD or STATUS says that an event is cancelled, in one

@@ -101,7 +101,38 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 		Screen: found.screen, Evidence: describeEvidence(found.evidence), Reasons: found.evidence,
 		Others: -1, Captured: &CapturedSnapshot{At: now, Known: past, Snapshot: snapshot},
 	}
-	v.update(found, &observation, now)
+	// A terminal screen must last, and a page that needs reloads counts as not found after reloadTimeout.
+	switch v.last = found.screen; v.last {
+	case InMeeting:
+		v.past.Admitted = true
+	case PreJoin, Lobby, HostAbsent:
+		v.past.Admitted, v.people = false, nil
+	}
+	if found.screen != Unknown && !found.reload {
+		v.reloadSince, v.reloadedAt = time.Time{}, time.Time{}
+	}
+	if found.reload {
+		if v.reloadSince.IsZero() {
+			v.reloadSince, v.reloadedAt = now, now
+		}
+		switch {
+		case now.Sub(v.reloadSince) >= reloadTimeout:
+			observation.Screen = NotFound
+		case now.Sub(v.reloadedAt) >= reloadInterval:
+			v.reloadedAt = now
+			observation.Reload = true
+		}
+	}
+	if v.pending != observation.Screen {
+		v.pending, v.pendingSince = observation.Screen, now
+	}
+	confirm := 500 * time.Millisecond
+	if found.screen == SignInWall || !slices.ContainsFunc(found.evidence, isUnmistakable) {
+		confirm = ConfirmTime
+	}
+	if observation.Screen.Terminal() && now.Sub(v.pendingSince) < confirm {
+		observation.Pending, observation.Screen = observation.Screen, Unknown
+	}
 	if found.screen == InMeeting {
 		v.document = snapshot.Document
 	}
@@ -138,41 +169,4 @@ func lasting(since *time.Time, holds bool, now time.Time) time.Duration {
 		*since = now
 	}
 	return now.Sub(*since)
-}
-
-// update updates the state from a classification, and adapts the observation: a
-// terminal screen must last, and a page that needs reloads counts as not found
-// after reloadTimeout.
-func (v *visitState) update(found classification, observation *Observation, now time.Time) {
-	switch v.last = found.screen; v.last {
-	case InMeeting:
-		v.past.Admitted = true
-	case PreJoin, Lobby, HostAbsent:
-		v.past.Admitted, v.people = false, nil
-	}
-	if found.screen != Unknown && !found.reload {
-		v.reloadSince, v.reloadedAt = time.Time{}, time.Time{}
-	}
-	if found.reload {
-		if v.reloadSince.IsZero() {
-			v.reloadSince, v.reloadedAt = now, now
-		}
-		switch {
-		case now.Sub(v.reloadSince) >= reloadTimeout:
-			observation.Screen = NotFound
-		case now.Sub(v.reloadedAt) >= reloadInterval:
-			v.reloadedAt = now
-			observation.Reload = true
-		}
-	}
-	if v.pending != observation.Screen {
-		v.pending, v.pendingSince = observation.Screen, now
-	}
-	confirm := 500 * time.Millisecond
-	if found.screen == SignInWall || !slices.ContainsFunc(found.evidence, isUnmistakable) {
-		confirm = ConfirmTime
-	}
-	if observation.Screen.Terminal() && now.Sub(v.pendingSince) < confirm {
-		observation.Pending, observation.Screen = observation.Screen, Unknown
-	}
 }

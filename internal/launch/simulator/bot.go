@@ -122,8 +122,38 @@ func (b *bot) run(ctx context.Context) error {
 // visit joins the meeting and stays until its end. It returns an *exitResult,
 // or an error that ends the bot.
 func (b *bot) visit(ctx context.Context) error {
-	if err := b.join(ctx); err != nil {
+	if b.options.furthest == notOpened {
+		return b.failure()
+	}
+	if err := b.wait(ctx, openDelay); err != nil {
 		return err
+	}
+	if err := b.emit(ctx, job.BotJoined, nil); err != nil {
+		return err
+	}
+	b.joinedAt = b.clock.now()
+	if err := b.wait(ctx, openDelay); err != nil {
+		return err
+	}
+	switch {
+	case b.options.crashAt(b.assignment.Attempt) == whileJoining:
+		return errCrashed
+	case b.options.furthest == joinPage:
+		return b.failure()
+	case b.options.usesLobby:
+		if err := b.emit(ctx, job.BotEnteringLobby, nil); err != nil {
+			return err
+		}
+		length := lobbyDelay
+		if b.options.furthest == lobby {
+			length = b.options.duration
+		}
+		if err := b.wait(ctx, length); err != nil {
+			return err
+		}
+		if b.options.furthest == lobby {
+			return b.failure()
+		}
 	}
 	if err := b.emit(ctx, job.BotInMeeting, nil); err != nil {
 		return err
@@ -170,42 +200,6 @@ func (b *bot) visit(ctx context.Context) error {
 		return &exitResult{reason: reasonMaximum, detail: "afterMaxSeconds has passed"}
 	}
 	return &exitResult{reason: reasonHostEnded, detail: "The simulated host ended the meeting."}
-}
-
-// join opens the page and waits to be admitted, or fails where the scenario
-// says.
-func (b *bot) join(ctx context.Context) error {
-	if b.options.furthest == notOpened {
-		return b.failure()
-	}
-	if err := b.wait(ctx, openDelay); err != nil {
-		return err
-	}
-	if err := b.emit(ctx, job.BotJoined, nil); err != nil {
-		return err
-	}
-	b.joinedAt = b.clock.now()
-	if err := b.wait(ctx, openDelay); err != nil {
-		return err
-	}
-	switch {
-	case b.options.crashAt(b.assignment.Attempt) == whileJoining:
-		return errCrashed
-	case b.options.furthest == joinPage:
-		return b.failure()
-	case !b.options.usesLobby:
-		return nil
-	}
-	if err := b.emit(ctx, job.BotEnteringLobby, nil); err != nil {
-		return err
-	}
-	if b.options.furthest == lobby {
-		if err := b.wait(ctx, b.options.duration); err != nil {
-			return err
-		}
-		return b.failure()
-	}
-	return b.wait(ctx, lobbyDelay)
 }
 
 func (b *bot) failure() error {

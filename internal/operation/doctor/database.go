@@ -30,8 +30,29 @@ func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReadin
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	path := service.DatabaseAddress(settings.DatabaseURL, settings.DataDir)
-	if store.IsPostgres(path) {
-		return checkPostgres(ctx, name, path)
+	if store.IsPostgres(path) { // with sessions that cannot write
+		config, err := pgx.ParseConfig(path)
+		if err != nil {
+			return name.fail("give it the form postgres://user@host:5432/database",
+				"the PostgreSQL address cannot be read"), nil
+		}
+		config.RuntimeParams["default_transaction_read_only"] = "on"
+		where := fmt.Sprintf("database %q as %q at %s", config.Database, config.User,
+			net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
+		db := stdlib.OpenDB(*config)
+		defer db.Close() // only read
+		var version string
+		if err := db.QueryRowContext(ctx, `SHOW server_version`).Scan(&version); err != nil {
+			return name.fail("make sure that the server runs, that this machine reaches it, and that user, password and database are right",
+				"PostgreSQL, %s: %v", where, err), nil
+		}
+		check := checkSchema(ctx, name, db, fmt.Sprintf("PostgreSQL %s, %s", version, where))
+		var theirs time.Time
+		asked := time.Now()
+		if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
+			return check, nil // nothing to compare with; the check already covers a server that does not answer
+		}
+		return check, []clockReading{newClockReading("PostgreSQL", asked, time.Now(), theirs, 0)}
 	}
 	if strings.Contains(path, "://") {
 		return name.fail("give it the form postgres://user@host:5432/database, or leave it out for SQLite",
@@ -75,32 +96,6 @@ func openReadOnly(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	return sql.Open("sqlite", "file:"+(&url.URL{Path: absolute}).EscapedPath()+"?"+query)
-}
-
-// checkPostgres connects to PostgreSQL with sessions that cannot write.
-func checkPostgres(ctx context.Context, name checkName, address string) (Check, []clockReading) {
-	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		return name.fail("give it the form postgres://user@host:5432/database",
-			"the PostgreSQL address cannot be read"), nil
-	}
-	config.RuntimeParams["default_transaction_read_only"] = "on"
-	where := fmt.Sprintf("database %q as %q at %s", config.Database, config.User,
-		net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
-	db := stdlib.OpenDB(*config)
-	defer db.Close() // only read
-	var version string
-	if err := db.QueryRowContext(ctx, `SHOW server_version`).Scan(&version); err != nil {
-		return name.fail("make sure that the server runs, that this machine reaches it, and that user, password and database are right",
-			"PostgreSQL, %s: %v", where, err), nil
-	}
-	check := checkSchema(ctx, name, db, fmt.Sprintf("PostgreSQL %s, %s", version, where))
-	var theirs time.Time
-	asked := time.Now()
-	if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
-		return check, nil // nothing to compare with; the check already covers a server that does not answer
-	}
-	return check, []clockReading{newClockReading("PostgreSQL", asked, time.Now(), theirs, 0)}
 }
 
 // checkSchema compares a database's schema with this program's.

@@ -7,7 +7,6 @@ import (
 
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
-	"standin/internal/launch/engines"
 	"standin/internal/launch/kubernetes"
 )
 
@@ -26,9 +25,46 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	case "manual":
 		return name.ok("manual: the operator runs standin bot")
 	case "docker":
-		return checkDocker(ctx, name, settings.Engines.OnDocker())
+		bots := settings.Engines.OnDocker()
+		found, err := docker.Check(ctx, bots)
+		switch {
+		case err != nil && found.Where == "":
+			return name.fail(chooseImage, "docker: %v", err)
+		case err != nil:
+			return name.fail("make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may "+
+				"use it: its socket belongs to root and usually to the group docker",
+				"docker at %s: %v", found.Where, err)
+		case found.HasImage:
+			return name.ok("docker at %s: %s, with the image %s", found.Where, found.Engine, bots.Image)
+		}
+		missing := fmt.Sprintf("docker at %s: %s does not have the image %s", found.Where, found.Engine, bots.Image)
+		fix := fmt.Sprintf("docker pull %s, or build it: docker build -t %s -f deploy/Dockerfile .", bots.Image, bots.Image)
+		if bots.Pull == launch.PullNever {
+			return name.fail(fix, "%s, and STANDIN_BOT_PULL is never", missing)
+		}
+		return name.warn(fix,
+			"%s yet: it is pulled when the service starts, which fails if no registry has it", missing)
 	case "kubernetes":
-		return checkKubernetes(ctx, name, settings.Engines)
+		bots, err := settings.Engines.OnKubernetes()
+		if err != nil {
+			return name.fail("make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the "+
+				"service runs in it, and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec",
+				"kubernetes: %v", err)
+		}
+		found, err := kubernetes.Check(ctx, bots)
+		in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, bots.Namespace)
+		switch {
+		case err != nil && found.Where == "":
+			return name.fail(chooseImage, "kubernetes: %v", err)
+		case err != nil:
+			return name.fail("make sure that the API server runs, that this machine reaches it, and that the kubeconfig file has valid credentials",
+				"%s: %v", in, err)
+		case len(found.Missing) > 0:
+			return name.fail("kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set "+
+				"STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions",
+				"%s: the service may not %s there", in, strings.Join(found.Missing, ", "))
+		}
+		return name.ok("%s: %s, with all permissions that bots need; nodes pull the image %s", in, found.Version, bots.Image)
 	}
 	return name.fail("set STANDIN_LAUNCHER to process, docker, kubernetes or manual",
 		"there is no launcher %q", settings.Launcher)
@@ -37,49 +73,3 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 // chooseImage is what to do without an image for bots.
 const chooseImage = "set STANDIN_BOT_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher " +
 	"of the service"
-
-// checkDocker requests the engine's version and the bots' image.
-func checkDocker(ctx context.Context, name checkName, settings docker.Settings) Check {
-	found, err := docker.Check(ctx, settings)
-	switch {
-	case err != nil && found.Where == "":
-		return name.fail(chooseImage, "docker: %v", err)
-	case err != nil:
-		return name.fail("make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may "+
-			"use it: its socket belongs to root and usually to the group docker",
-			"docker at %s: %v", found.Where, err)
-	case found.HasImage:
-		return name.ok("docker at %s: %s, with the image %s", found.Where, found.Engine, settings.Image)
-	}
-	missing := fmt.Sprintf("docker at %s: %s does not have the image %s", found.Where, found.Engine, settings.Image)
-	fix := fmt.Sprintf("docker pull %s, or build it: docker build -t %s -f deploy/Dockerfile .", settings.Image, settings.Image)
-	if settings.Pull == launch.PullNever {
-		return name.fail(fix, "%s, and STANDIN_BOT_PULL is never", missing)
-	}
-	return name.warn(fix,
-		"%s yet: it is pulled when the service starts, which fails if no registry has it", missing)
-}
-
-// checkKubernetes requests the cluster's version and the service's permissions.
-func checkKubernetes(ctx context.Context, name checkName, given engines.Settings) Check {
-	settings, err := given.OnKubernetes()
-	if err != nil {
-		return name.fail("make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the "+
-			"service runs in it, and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec",
-			"kubernetes: %v", err)
-	}
-	found, err := kubernetes.Check(ctx, settings)
-	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, settings.Namespace)
-	switch {
-	case err != nil && found.Where == "":
-		return name.fail(chooseImage, "kubernetes: %v", err)
-	case err != nil:
-		return name.fail("make sure that the API server runs, that this machine reaches it, and that the kubeconfig file has valid credentials",
-			"%s: %v", in, err)
-	case len(found.Missing) > 0:
-		return name.fail("kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set "+
-			"STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions",
-			"%s: the service may not %s there", in, strings.Join(found.Missing, ", "))
-	}
-	return name.ok("%s: %s, with all permissions that bots need; nodes pull the image %s", in, found.Version, settings.Image)
-}

@@ -65,7 +65,6 @@ type Candidate struct {
 
 // pageControl is an element as the script describes it.
 type pageControl struct {
-	Tag        string      `json:"tag"`
 	Role       string      `json:"role"`
 	Name       string      `json:"name"`
 	Candidates []Candidate `json:"candidates"`
@@ -157,7 +156,14 @@ func propose(profile *meeting.Profile, v vocabulary, name string, controls []pag
 		if control.Claimed != "" || control.Field != v.fields[name] {
 			continue
 		}
-		score := v.score(name, control)
+		words := wordsOf(control.Words)
+		slices.Sort(words)
+		score := 0.0
+		for _, word := range slices.Compact(words) {
+			if v.words[name][word] { // one that describes few elements counts more
+				score += 1 / float64(v.counts[word])
+			}
+		}
 		if score < minScore && (!required || control.Role != "button" && !control.Field) || !profile.MayHaveLabel(name, control.Name) {
 			continue
 		}
@@ -222,19 +228,6 @@ func newVocabulary(profile *meeting.Profile) vocabulary {
 		}
 	}
 	return v
-}
-
-// score returns how much the words of a control are those of an element. A word
-// that describes few elements counts more.
-func (v vocabulary) score(name string, control pageControl) (score float64) {
-	words := wordsOf(control.Words)
-	slices.Sort(words)
-	for _, word := range slices.Compact(words) {
-		if v.words[name][word] {
-			score += 1 / float64(v.counts[word])
-		}
-	}
-	return score
 }
 
 // WriteJSON writes the learned as JSON.

@@ -15,7 +15,6 @@ package tracing
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -147,7 +146,7 @@ func (t *Tracer) flush() {
 	close(t.stopJobs)
 	t.reading.Wait()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		t.settings.Log.Warn("not all traces exported at shutdown", "error", fmt.Errorf("flush spans: %w", err))
+		t.settings.Log.Warn("not all traces exported at shutdown", "error", err)
 		_ = t.exporter.SpanExporter.Shutdown(context.Background()) // it only cancels requests
 		<-t.exporter.stopped
 	}

@@ -67,10 +67,24 @@ func (d *Dashboard) recordingAt(ctx context.Context, j job.Job, base, query stri
 	if err != nil {
 		return nil, err
 	}
-	view := &recordingView{Manifest: manifest, base: base, query: query}
-	if view.Words, err = d.wordsOf(ctx, j, view.Manifest); err != nil {
+	texts, document, captions, err := d.spokenIn(ctx, j, manifest)
+	if err != nil {
 		return nil, err
 	}
+	words := wordsView{Spoken: len(document.Segments) > 0, Captions: captions, Partial: document.Partial}
+	for _, segment := range document.Segments {
+		words.Lines = append(words.Lines, wordView{AtMs: segment.StartMs, UntilMs: segment.EndMs, Speaker: segment.Speaker, Text: segment.Text})
+	}
+	for _, text := range texts {
+		if text.Kind == job.ChatText && text.Text != "" {
+			at := max(0, text.StartedAt.Sub(manifest.Timeline.Origin()).Milliseconds())
+			words.Lines = append(words.Lines, wordView{AtMs: at, UntilMs: at, Chat: true, Speaker: text.Author, Text: text.Text})
+		}
+	}
+	slices.SortStableFunc(words.Lines, func(a, b wordView) int { return cmp.Compare(a.AtMs, b.AtMs) })
+	words.More = len(words.Lines) > shownWords
+	words.Lines = words.Lines[:min(len(words.Lines), shownWords)]
+	view := &recordingView{Manifest: manifest, base: base, query: query, Words: words}
 	view.arrange()
 	return view, nil
 }

@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -36,29 +34,6 @@ type wordView struct {
 	AtMs, UntilMs int64
 	Chat          bool
 	Speaker, Text string
-}
-
-// wordsOf reads what was said and written during a recording.
-func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest) (wordsView, error) {
-	texts, document, captions, err := d.spokenIn(ctx, j, m)
-	if err != nil {
-		return wordsView{}, err
-	}
-	start := m.Timeline.Origin()
-	view := wordsView{Spoken: len(document.Segments) > 0, Captions: captions, Partial: document.Partial}
-	for _, segment := range document.Segments {
-		view.Lines = append(view.Lines, wordView{AtMs: segment.StartMs, UntilMs: segment.EndMs, Speaker: segment.Speaker, Text: segment.Text})
-	}
-	for _, text := range texts {
-		if text.Kind == job.ChatText && text.Text != "" {
-			at := max(0, text.StartedAt.Sub(start).Milliseconds())
-			view.Lines = append(view.Lines, wordView{AtMs: at, UntilMs: at, Chat: true, Speaker: text.Author, Text: text.Text})
-		}
-	}
-	slices.SortStableFunc(view.Lines, func(a, b wordView) int { return cmp.Compare(a.AtMs, b.AtMs) })
-	view.More = len(view.Lines) > shownWords
-	view.Lines = view.Lines[:min(len(view.Lines), shownWords)]
-	return view, nil
 }
 
 // spokenIn reads the texts and the transcript of a job. If there is no transcript, it is made of the captions in the

@@ -168,30 +168,9 @@ func record(ctx context.Context, codec string, hue int) (*Recording, error) {
 			mu.Unlock()
 		}
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(recordPage) })
-	mux.HandleFunc("POST /offer", func(w http.ResponseWriter, r *http.Request) {
-		offer, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-		if err == nil {
-			err = answer(connection, string(offer))
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		_, _ = io.WriteString(w, connection.LocalDescription().SDP)
-	})
-	server := &http.Server{Handler: mux}
-	go func() { _ = server.Serve(listener) }()
-	defer server.Close()
-	query := url.Values{
+	stop, err := openSender(ctx, connection, url.Values{
 		"codec": {mimeType(codec)}, "hue": {fmt.Sprint(hue)}, "scalability": {made.Scalability}, "slowness": {fmt.Sprint(slowness)},
-	}
-	stop, err := openPage(ctx, "http://"+listener.Addr().String()+"/?"+query.Encode())
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +220,37 @@ func record(ctx context.Context, codec string, hue int) (*Recording, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// openSender opens the page that sends to a connection, until stop is called.
+func openSender(ctx context.Context, connection *webrtc.PeerConnection, settings url.Values) (stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(recordPage) })
+	mux.HandleFunc("POST /offer", func(w http.ResponseWriter, r *http.Request) {
+		offer, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err == nil {
+			err = answer(connection, string(offer))
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		_, _ = io.WriteString(w, connection.LocalDescription().SDP)
+	})
+	server := &http.Server{Handler: mux}
+	go func() { _ = server.Serve(listener) }()
+	closePage, err := openPage(ctx, "http://"+listener.Addr().String()+"/?"+settings.Encode())
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return func() {
+		closePage()
+		_ = server.Close()
+	}, nil
 }
 
 func answer(connection *webrtc.PeerConnection, offer string) error {
