@@ -243,6 +243,14 @@ clients-check: ## Generate clients from the API description and run them (GENERA
 	@scripts/setup.sh generators
 	scripts/clients-check.sh $(GENERATORS)
 
+.PHONY: integrations
+integrations: ## Test the packages for n8n, Pipecat, LiveKit and LangChain in their hosts, which it downloads
+	@scripts/setup.sh run
+	integrations/n8n/test/n8n.sh
+	integrations/pipecat/test/practice.sh
+	integrations/livekit/test/practice.sh
+	integrations/langchain/test.sh
+
 .PHONY: collection
 collection: ## Write the JSON form, the Postman collection and the JSON Schemas that are made from api/openapi.yaml
 	go test ./api -run '^TestDescriptionFile$$' -count=1 -update
@@ -270,6 +278,7 @@ check-long: check ## The long form of CI: make check, new vulnerabilities, all t
 	$(MAKE) mutations
 	$(MAKE) schemathesis
 	$(MAKE) clients-check
+	$(MAKE) integrations
 	$(MAKE) rtms-library
 	$(MAKE) matrix
 	$(MAKE) kills KILLS=10
