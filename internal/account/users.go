@@ -8,6 +8,7 @@ import (
 	"net/mail"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,7 +91,9 @@ type UserStore interface {
 type Users struct {
 	UserSettings
 	hashing *semaphore.Weighted // of hashes that are being computed
-	links   signInLinks
+
+	linksMu sync.Mutex
+	links   map[string]signInLink // by the hash of their token; they end with the process
 }
 
 // UserSettings configure Users.
@@ -103,7 +106,7 @@ type UserSettings struct {
 
 // NewUsers returns Users.
 func NewUsers(settings UserSettings) *Users {
-	return &Users{UserSettings: settings, hashing: semaphore.NewWeighted(maxConcurrentHashes)}
+	return &Users{UserSettings: settings, hashing: semaphore.NewWeighted(maxConcurrentHashes), links: make(map[string]signInLink)}
 }
 
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"encoding/base64"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -145,12 +144,7 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 // SignInLinkLifetime is how long the token of a sign-in link works.
 const SignInLinkLifetime = time.Hour
 
-// signInLinks are the users that can sign in with a token. They end with the process.
-type signInLinks struct {
-	mu     sync.Mutex
-	byHash map[string]signInLink
-}
-
+// signInLink is a user who can sign in with a token.
 type signInLink struct {
 	user      User
 	expiresAt time.Time
@@ -160,23 +154,20 @@ type signInLink struct {
 // while this process runs.
 func (u *Users) SignInToken(user User) string {
 	token := NewToken()
-	u.links.mu.Lock()
-	defer u.links.mu.Unlock()
-	if u.links.byHash == nil {
-		u.links.byHash = make(map[string]signInLink)
-	}
-	u.links.byHash[Hash(token)] = signInLink{user, u.Now().Add(SignInLinkLifetime)}
+	u.linksMu.Lock()
+	defer u.linksMu.Unlock()
+	u.links[Hash(token)] = signInLink{user, u.Now().Add(SignInLinkLifetime)}
 	return token
 }
 
 // SignInWithToken returns the user of a token of SignInToken, or ErrBadCredentials. The token does
 // not work again.
 func (u *Users) SignInWithToken(token string) (User, error) {
-	u.links.mu.Lock()
-	defer u.links.mu.Unlock()
+	u.linksMu.Lock()
+	defer u.linksMu.Unlock()
 	hash := Hash(token)
-	link, ok := u.links.byHash[hash]
-	delete(u.links.byHash, hash)
+	link, ok := u.links[hash]
+	delete(u.links, hash)
 	if !ok || u.Now().After(link.expiresAt) {
 		return User{}, ErrBadCredentials
 	}
