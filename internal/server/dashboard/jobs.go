@@ -271,11 +271,5 @@ func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UU
 
 // liveJobs streams the changes of the list.
 func (d *Dashboard) liveJobs(req *pageRequest) error {
-	return req.stream(func() (parts, error) {
-		list, err := d.readJobs(req)
-		if err != nil {
-			return nil, err
-		}
-		return req.parts("jobs", list, "rows")
-	})
+	return req.stream("jobs", func() (any, error) { return d.readJobs(req) }, "rows")
 }

@@ -27,24 +27,26 @@ const (
 // parts are elements of a page as HTML, by their id.
 type parts map[string]string
 
-// parts renders elements of a page. The name of each template is the id of its
-// element.
-func (req *pageRequest) parts(page string, data any, names ...string) (parts, error) {
-	written := make(parts, len(names))
-	for _, name := range names {
-		text, err := req.render(page, name, "", data)
+// stream sends server-sent events: first all parts of a page with what read returns, then the
+// parts that changed, as a JSON object. The name of the template of each part is the id of its
+// element. It polls the database, because other nodes change jobs too. It ends with the
+// session, the connection or the lifetime of a stream.
+func (req *pageRequest) stream(page string, read func() (any, error), names ...string) error {
+	current := func() (parts, error) {
+		data, err := read()
 		if err != nil {
 			return nil, err
 		}
-		written[name] = string(text)
+		written := make(parts, len(names))
+		for _, name := range names {
+			text, err := req.render(page, name, "", data)
+			if err != nil {
+				return nil, err
+			}
+			written[name] = string(text)
+		}
+		return written, nil
 	}
-	return written, nil
-}
-
-// stream sends server-sent events: first all parts, then the parts that changed,
-// as a JSON object. It polls the database, because other nodes change jobs too. It ends
-// with the session, the connection or the lifetime of a stream.
-func (req *pageRequest) stream(current func() (parts, error)) error {
 	leave, err := req.d.streams.TryAcquire(req.Hash, 1)
 	if err != nil {
 		return &pageError{http.StatusTooManyRequests, "Too many pages with live updates are open. Close one of them."}
@@ -133,16 +135,11 @@ func (req *pageRequest) writeEvent(control *http.ResponseController, text string
 // liveJob streams the changes of a job's page.
 func (d *Dashboard) liveJob(req *pageRequest, found job.Job, as account.Caller) error {
 	var cache recordingCache
-	return req.stream(func() (parts, error) {
+	return req.stream("job", func() (any, error) {
 		latest, err := d.Jobs.Job(req.Context(), as, found.ID)
 		if err != nil {
 			return nil, err
 		}
-		view, err := d.readJob(req.Context(), latest, as, &cache)
-		if err != nil {
-			return nil, err
-		}
-		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures",
-			"timeline", "deliveries")
-	})
+		return d.readJob(req.Context(), latest, as, &cache)
+	}, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures", "timeline", "deliveries")
 }

@@ -169,13 +169,8 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 // liveOperator streams the changes of the operator page.
 func (d *Dashboard) liveOperator(req *pageRequest) error {
 	mode := modeOf(req.URL.Query())
-	return req.stream(func() (parts, error) {
-		view, err := d.operatorView(req.Context(), mode)
-		if err != nil {
-			return nil, err
-		}
-		return req.parts("operator", view, "figures", "bots", "failures", "reasons", "recent")
-	})
+	return req.stream("operator", func() (any, error) { return d.operatorView(req.Context(), mode) },
+		"figures", "bots", "failures", "reasons", "recent")
 }
 
 func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
