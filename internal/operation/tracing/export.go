@@ -2,16 +2,13 @@ package tracing
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -26,28 +23,6 @@ type exporter struct {
 	waiting atomic.Int64 // spans that are not exported yet
 	failing bool         // used by ExportSpans, which the SDK does not call concurrently
 	stopped chan struct{}
-}
-
-func newExporter(settings Settings, limits limits, counted *prometheus.CounterVec) (*exporter, error) {
-	address, err := collectorURL(settings.Endpoint)
-	if err != nil {
-		return nil, err
-	}
-	headers, err := parseHeaders(settings.Headers)
-	if err != nil {
-		return nil, err
-	}
-	client := &http.Client{
-		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: 10 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // which would pass the headers on
-	}
-	otlp, err := otlptracehttp.New(context.Background(), // of the start, which does nothing
-		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(headers),
-		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithRetry(limits.retry))
-	if err != nil {
-		return nil, fmt.Errorf("configure the export of traces: %w", err)
-	}
-	return &exporter{SpanExporter: otlp, log: settings.Log, counted: counted, stopped: make(chan struct{})}, nil
 }
 
 // ExportSpans implements sdktrace.SpanExporter. It returns no error, because it

@@ -15,6 +15,8 @@ package tracing
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -91,9 +93,25 @@ func start(settings Settings, limits limits) (*Tracer, error) {
 	if t.sampler, err = parseSampler(cmp.Or(settings.Sampler, "parentbased_always_on"), settings.SamplerArg); err != nil {
 		return nil, err
 	}
-	if t.exporter, err = newExporter(settings, limits, t.counted); err != nil {
+	address, err := collectorURL(settings.Endpoint)
+	if err != nil {
 		return nil, err
 	}
+	headers, err := parseHeaders(settings.Headers)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{
+		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: 10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // which would pass the headers on
+	}
+	otlp, err := otlptracehttp.New(context.Background(), // of the start, which does nothing
+		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(headers),
+		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithRetry(limits.retry))
+	if err != nil {
+		return nil, fmt.Errorf("configure the export of traces: %w", err)
+	}
+	t.exporter = &exporter{SpanExporter: otlp, log: settings.Log, counted: t.counted, stopped: make(chan struct{})}
 	sampler := sdktrace.Sampler(ratioSampler(t.sampler.Ratio))
 	if t.sampler.ParentBased {
 		sampler = sdktrace.ParentBased(sampler)
