@@ -298,24 +298,6 @@ func (s situation) lateness(next decision) time.Duration {
 	return s.now.Sub(s.job.JoinAt)
 }
 
-// needsHistory reports whether the decision depends on leaving, stops and wasIn.
-func (s situation) needsHistory() bool {
-	_, lost := s.lostBot()
-	launching := s.job.Status == job.Dispatching && s.job.LaunchedAt.IsZero()
-	return s.job.HasBot() && !s.job.Status.Terminal() && (lost || launching || s.otherNode)
-}
-
-// needsMedia reports whether the decision depends on hasMedia, which is
-// expensive to find out.
-func (s situation) needsMedia() bool {
-	switch s.job.Status {
-	case job.Scheduled, job.Pending, job.Completed, job.Failed:
-		return false
-	}
-	_, lost := s.lostBot()
-	return lost || !s.now.Before(s.deadline())
-}
-
 // lostBot reports whether a bot that was started is gone, silent, or was stopped by
 // someone else than the service.
 func (s situation) lostBot() (reason string, lost bool) {

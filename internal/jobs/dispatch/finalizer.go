@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -47,13 +46,13 @@ type Finalizer struct {
 	Finisher *build.Finisher
 	Files    jobfiles.Files
 
-	locks keyedMutex
+	locks sync.Map // by job: a channel that is closed when the lock is released
 }
 
 // WriteManifest writes and stores the manifest of a job whose bot reports that
 // its recording is complete.
 func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
-	unlock, err := f.locks.lock(ctx, r.ID)
+	unlock, err := f.lock(ctx, r.ID)
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (f *Finalizer) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 
 // Salvage implements Recordings.
 func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error {
-	unlock, err := f.locks.lock(ctx, r.ID)
+	unlock, err := f.lock(ctx, r.ID)
 	if err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (f *Finalizer) facts(ctx context.Context, r job.Record) (build.ManifestInpu
 		facts.Texts, err = f.Store.Texts(ctx, r.ID)
 	}
 	if err != nil {
-		return facts, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+		return facts, err
 	}
 	facts.Consents = consents(requests, entries)
 	for _, e := range entries {
@@ -239,18 +238,15 @@ func consents(requests []ingest.QueuedCommand, entries []job.TimelineEntry) []re
 // report is an entry on the timeline.
 const progressSteps = 10
 
-// keyedMutex is a mutex for each job.
-type keyedMutex struct{ held sync.Map } // by job: a channel that is closed when it is released
-
-// lock waits until nobody holds the job's mutex, and returns its unlock. The error is that
+// lock waits until nobody holds the job's lock, and returns its unlock. The error is that
 // of ctx.
-func (m *keyedMutex) lock(ctx context.Context, id uuid.UUID) (unlock func(), err error) {
+func (f *Finalizer) lock(ctx context.Context, id uuid.UUID) (unlock func(), err error) {
 	done := make(chan struct{})
 	for {
-		other, held := m.held.LoadOrStore(id, done)
+		other, held := f.locks.LoadOrStore(id, done)
 		if !held {
 			return func() {
-				m.held.Delete(id)
+				f.locks.Delete(id)
 				close(done)
 			}, nil
 		}

@@ -121,7 +121,9 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
-	if s.needsHistory() {
+	_, lost := s.lostBot()
+	launching := r.Status == job.Dispatching && r.LaunchedAt.IsZero()
+	if r.HasBot() && !r.Status.Terminal() && (lost || launching || s.otherNode) {
 		leave, err := d.Store.CommandsOfKind(ctx, r.ID, ingest.LeaveCall)
 		if err != nil {
 			return s, err
@@ -138,9 +140,10 @@ func (t *task) load(ctx context.Context) (s situation, err error) {
 			}
 		}
 	}
-	if s.needsMedia() {
+	over := r.Status == job.Completed || r.Status == job.Failed
+	if !waiting && !over && (lost || !s.now.Before(s.deadline())) { // otherwise it does not matter, and is expensive to find out
 		err = t.call(ctx, func() (err error) {
-			s.hasMedia, err = t.hasMedia(ctx)
+			s.hasMedia, err = d.Recordings.HasMedia(ctx, r.ID)
 			return err
 		})
 	}
@@ -186,10 +189,8 @@ func (t *task) apply(ctx context.Context, next decision) error {
 		}
 		return err
 	case startAttempt:
-		if t.job.Attempts > 0 && t.job.Mode != job.Test {
-			if t.reserve(ctx, t.job.NextAttempt()) != "" {
-				return t.release(ctx, d.Now().Add(capacityRetry))
-			}
+		if t.job.Attempts > 0 && t.job.Mode != job.Test && t.reserve(ctx, t.job.NextAttempt()) != "" {
+			return t.release(ctx, d.Now().Add(capacityRetry))
 		}
 		return t.start(ctx, func(ctx context.Context, c *lifecycle.Change) (bool, error) {
 			return c.StartAttempt(ctx, d.Node.ID, d.Node.Name, next.detail)
@@ -197,7 +198,7 @@ func (t *task) apply(ctx context.Context, next decision) error {
 	case launchBot:
 		consumer, err := d.Store.Consumer(ctx, t.job.ConsumerID)
 		if err != nil {
-			return fmt.Errorf("read the consumer's options: %w", err)
+			return err
 		}
 		return t.launch(ctx, consumer)
 	case reportDelay:

@@ -111,23 +111,14 @@ func (t *task) cleanUp(ctx context.Context) error {
 	keep := false
 	if t.job.ManifestURI == "" && t.job.RecordingDeletedAt.IsZero() {
 		var err error
-		if keep, err = t.hasMedia(ctx); err != nil {
+		if keep, err = t.d.Recordings.HasMedia(ctx, t.job.ID); err != nil {
 			return err
 		}
 	}
 	if !keep {
 		if err := t.d.Recordings.CleanUp(ctx, t.job); err != nil {
-			return fmt.Errorf("clean up: %w", err)
+			return err
 		}
 	}
 	return t.release(ctx, time.Time{})
-}
-
-// hasMedia reports whether the bots of the job uploaded something usable.
-func (t *task) hasMedia(ctx context.Context) (bool, error) {
-	has, err := t.d.Recordings.HasMedia(ctx, t.job.ID)
-	if err != nil {
-		err = fmt.Errorf("look for uploaded media: %w", err)
-	}
-	return has, err
 }

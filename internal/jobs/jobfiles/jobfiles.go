@@ -75,56 +75,40 @@ func (f Files) DeleteLocal(ctx context.Context, jobID uuid.UUID) error {
 		}
 		return nil
 	})
-	if err := errors.Join(append(failures, err)...); err != nil {
-		return fmt.Errorf("delete the files of job %s: %w", jobID, err)
-	}
-	return nil
+	return errors.Join(append(failures, err)...)
 }
 
 // DeleteLocalUploads is DeleteUploads for this machine only.
 func (f Files) DeleteLocalUploads(jobID uuid.UUID) error {
-	if err := f.deleteBots(jobID, func(name string) bool { return !process.IsLog(name) }); err != nil {
-		return fmt.Errorf("delete what the bots of job %s left: %w", jobID, err)
-	}
-	return nil
+	return f.deleteBots(jobID, func(name string) bool { return !process.IsLog(name) })
 }
 
 // deleteBots deletes the selected files in the folders of a job's bots that have ended,
-// and the folders that become empty.
+// and the folders that become empty. Only the profile of a browser names the browser's
+// temporary files elsewhere.
 func (f Files) deleteBots(jobID uuid.UUID, selected func(name string) bool) error {
 	bots, err := f.Spools(jobID)
 	failures := []error{err}
 	for _, bot := range bots {
-		failures = append(failures, deleteBot(bot.Folder, selected))
-	}
-	return errors.Join(failures...)
-}
-
-// deleteBot deletes the selected files in a bot's folder. Only the profile of a browser
-// names the browser's temporary files elsewhere.
-func deleteBot(folder string, selected func(name string) bool) error {
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var failures []error
-	all := true
-	for _, entry := range entries {
-		path := filepath.Join(folder, entry.Name())
-		switch {
-		case !selected(entry.Name()):
-			all = false
-		case entry.IsDir():
-			failures = append(failures, browser.RemoveProfile(path)) // like RemoveAll for other folders
-		default:
-			failures = append(failures, os.Remove(path))
+		entries, err := os.ReadDir(bot.Folder)
+		all := err == nil
+		if !errors.Is(err, fs.ErrNotExist) {
+			failures = append(failures, err)
 		}
-	}
-	if all {
-		failures = append(failures, os.RemoveAll(folder))
+		for _, entry := range entries {
+			path := filepath.Join(bot.Folder, entry.Name())
+			switch {
+			case !selected(entry.Name()):
+				all = false
+			case entry.IsDir():
+				failures = append(failures, browser.RemoveProfile(path)) // like RemoveAll for other folders
+			default:
+				failures = append(failures, os.Remove(path))
+			}
+		}
+		if all {
+			failures = append(failures, os.RemoveAll(bot.Folder))
+		}
 	}
 	return errors.Join(failures...)
 }

@@ -121,7 +121,7 @@ func (s *Service) sealState(ctx context.Context, a signin.Account, state signin.
 	}
 	dir, err := os.MkdirTemp("", "standin-account-")
 	if err != nil {
-		return "", until, fmt.Errorf("read an account: %w", err)
+		return "", until, err
 	}
 	defer os.RemoveAll(dir)
 	unpacked, err := browser.Unpack(state, filepath.Join(dir, "profile"))
@@ -136,7 +136,7 @@ func (s *Service) sealState(ctx context.Context, a signin.Account, state signin.
 	}
 	encoded, err := json.Marshal(state)
 	if err != nil {
-		return "", until, fmt.Errorf("encode an account: %w", err)
+		return "", until, err
 	}
 	return s.Sealer.Seal(a.ID.String(), string(encoded)), until, nil
 }

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -232,7 +231,7 @@ func (c *Change) readTeam(ctx context.Context) (store.Team, error) {
 	if c.team == nil {
 		team, err := c.tx.Team(ctx, c.ConsumerID)
 		if err != nil {
-			return team, fmt.Errorf("read the team of job %s: %w", c.ID, err)
+			return team, err
 		}
 		c.team = &team
 	}
@@ -456,9 +455,5 @@ func encodeData(data any) (json.RawMessage, error) {
 	if data == nil {
 		return nil, nil
 	}
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		return nil, fmt.Errorf("encode data: %w", err)
-	}
-	return encoded, nil
+	return json.Marshal(data)
 }

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -64,7 +63,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 			err = check(r)
 		}
 		if err == nil {
-			err = s.deleteFiles(ctx, id)
+			err = s.Recordings.DeleteRecording(ctx, id)
 		}
 		if err != nil {
 			return err
@@ -74,7 +73,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err != nil {
 		return err
 	}
-	if err := s.deleteFiles(ctx, id); err != nil {
+	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
 		return err
 	}
 	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
@@ -115,13 +114,6 @@ func (s *Service) markDeleted(ctx context.Context, id uuid.UUID, by string, chec
 		return check(c.Record)
 	})
 	return err
-}
-
-func (s *Service) deleteFiles(ctx context.Context, id uuid.UUID) error {
-	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
-		return fmt.Errorf("delete the recording of job %s: %w", id, err)
-	}
-	return nil
 }
 
 // AttachRecording gives a job that ended without a recording the manifest that was

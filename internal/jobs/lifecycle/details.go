@@ -44,7 +44,16 @@ func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]De
 			details.EndedAt = p.StatusSince
 		}
 		if j.Status.InCall() {
-			details.Participants, details.Speaking = present(p.Stats)
+			details.Participants = nil
+			var stats ingest.Stats // of the bot's last heartbeat
+			if json.Unmarshal(p.Stats, &stats) == nil && stats.Roster != nil {
+				for _, p := range stats.Roster.Participants[:min(len(stats.Roster.Participants), job.MaxSummaryParticipants)] {
+					details.Participants = append(details.Participants, job.Participant{ID: p.ID, Name: p.Name})
+					if p.Speaking {
+						details.Speaking = append(details.Speaking, p.ID)
+					}
+				}
+			}
 		}
 		if j.ManifestURI != "" && (p.Transcript || p.Captions) {
 			details.TranscriptURI = strings.TrimSuffix(s.ManifestURI(j.ID), "manifest") + "transcript"
@@ -52,22 +61,6 @@ func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]De
 		all[j.ID] = details
 	}
 	return all, nil
-}
-
-// present returns who is in the meeting, and who of them speaks, as of the bot's last
-// heartbeat.
-func present(encoded []byte) (people []job.Participant, speaking []string) {
-	var stats ingest.Stats
-	if len(encoded) == 0 || json.Unmarshal(encoded, &stats) != nil || stats.Roster == nil {
-		return nil, nil
-	}
-	for _, p := range stats.Roster.Participants[:min(len(stats.Roster.Participants), job.MaxSummaryParticipants)] {
-		people = append(people, job.Participant{ID: p.ID, Name: p.Name})
-		if p.Speaking {
-			speaking = append(speaking, p.ID)
-		}
-	}
-	return people, speaking
 }
 
 const (

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -129,7 +128,7 @@ func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID, prepare
 	if limit != 0 {
 		plan, err := i.Plans.ConsumerPlan(ctx, consumer)
 		if err != nil {
-			return nil, fmt.Errorf("find the plan of a consumer: %w", err)
+			return nil, err
 		}
 		if plan.Active() {
 			limit = 0
@@ -180,7 +179,7 @@ func (i *EventScheduler) settle(ctx context.Context, consumer uuid.UUID, prepare
 			return after(ctx, tx, meetings)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("settle the meetings of a consumer: %w", err)
+			return nil, err
 		}
 		if settled == nil {
 			settled = meetings

@@ -55,7 +55,7 @@ func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (
 	}
 	consumer, err := i.consumer(ctx, invite.OrganizerEmail, !invite.Cancelled)
 	if err != nil {
-		return calendar.Result{}, fmt.Errorf("find or create the consumer of an invite: %w", err)
+		return calendar.Result{}, err
 	}
 	settled, err := i.settle(ctx, consumer.ID, func(ctx context.Context, tx *store.Tx) ([]*meeting, error) {
 		m, err := saveInvite(ctx, tx, consumer.ID, invite, i.Jobs.Now())

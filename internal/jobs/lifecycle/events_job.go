@@ -89,11 +89,7 @@ func rename(c *Change, title string) bool {
 		json.Unmarshal(metadata["subject"], &subject) != nil || subject == title {
 		return false
 	}
-	encoded, err := json.Marshal(title)
-	if err != nil {
-		return false
-	}
-	metadata["subject"] = encoded
+	metadata["subject"], _ = json.Marshal(title) // no text fails
 	changed, err := json.Marshal(metadata)
 	if err != nil || len(changed) > job.MaxMetadata {
 		return false
@@ -109,8 +105,7 @@ func (m *meeting) create(ctx context.Context, allowed bool) error {
 	if err != nil {
 		return err
 	}
-	c := m.service.newChange(m.tx, job.Record{})
-	c.Record = r
+	c := m.service.newChange(m.tx, r)
 	inserted, err := m.tx.InsertJob(ctx, r)
 	if err != nil {
 		return err
@@ -156,7 +151,7 @@ func (m *meeting) newJob(ctx context.Context) (job.Record, error) {
 	}
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
-		return job.Record{}, fmt.Errorf("encode an event's metadata: %w", err)
+		return job.Record{}, err
 	}
 	id, now := uuid.Must(uuid.NewV7()), m.service.Now()
 	r := job.Record{
@@ -207,7 +202,7 @@ func (c *Change) JoinOther(ctx context.Context, other string) error {
 	}
 	id, err := uuid.Parse(other)
 	if err != nil {
-		return fmt.Errorf("join another job: %w", err)
+		return err
 	}
 	events, err := c.tx.EventsOfJob(ctx, id)
 	for _, e := range events {

@@ -105,11 +105,17 @@ func (s *Service) recordHeartbeat(
 				settled = settled || waited
 			}
 		}
-		if notCurrent == nil {
-			if err := c.emitRoster(ctx, current, beat.Stats); err != nil {
+		if notCurrent == nil && beat.Stats != nil {
+			var previous ingest.Stats // of the heartbeat before
+			if len(c.Stats) > 0 {
+				if err := json.Unmarshal(c.Stats, &previous); err != nil {
+					return fmt.Errorf("decode the previous statistics of the bot: %w", err)
+				}
+			}
+			if err := c.emitRoster(ctx, current, beat.Stats.Roster, previous.Roster); err != nil {
 				return err
 			}
-			if err := c.recordUpload(ctx, current, beat.Stats); err != nil {
+			if err := c.recordUpload(ctx, current, *beat.Stats, previous); err != nil {
 				return err
 			}
 		}
@@ -138,49 +144,28 @@ func (s *Service) recordHeartbeat(
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.
-func (c *Change) recordUpload(ctx context.Context, _ currentBot, stats *ingest.Stats) error {
-	if stats == nil || stats.FinalBytes <= 0 || c.Status != job.MediaUploading {
-		return nil
-	}
-	previous, err := c.previousStats()
-	if err != nil {
-		return err
-	}
+func (c *Change) recordUpload(ctx context.Context, _ currentBot, stats, previous ingest.Stats) error {
 	step := func(s ingest.Stats) int64 { return s.FinalBytesSent * uploadSteps / max(1, s.FinalBytes) }
-	if step(*stats) <= step(previous) {
+	if stats.FinalBytes <= 0 || c.Status != job.MediaUploading || step(stats) <= step(previous) {
 		return nil
 	}
 	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
 }
 
-// previousStats returns the statistics of the heartbeat before.
-func (c *Change) previousStats() (previous ingest.Stats, err error) {
-	if len(c.Stats) > 0 {
-		if err := json.Unmarshal(c.Stats, &previous); err != nil {
-			return previous, fmt.Errorf("decode the previous statistics of the bot: %w", err)
-		}
-	}
-	return previous, nil
-}
-
 // emitRoster emits who has joined or left the meeting, and who has started or stopped
 // speaking, since the heartbeat before.
-func (c *Change) emitRoster(ctx context.Context, _ currentBot, stats *ingest.Stats) error {
-	if stats == nil || stats.Roster == nil {
+func (c *Change) emitRoster(ctx context.Context, _ currentBot, roster, previous *ingest.LiveRoster) error {
+	if roster == nil {
 		return nil
 	}
-	previous, err := c.previousStats()
-	if err != nil {
-		return err
-	}
 	before := make(map[string]ingest.LiveParticipant)
-	if previous.Roster != nil {
-		for _, p := range previous.Roster.Participants {
+	if previous != nil {
+		for _, p := range previous.Participants {
 			before[p.ID] = p
 		}
 	}
 	var events []webhook.Event
-	for _, p := range stats.Roster.Participants {
+	for _, p := range roster.Participants {
 		old, known := before[p.ID]
 		delete(before, p.ID)
 		if !known {

@@ -22,8 +22,20 @@ const eventDelay = 10 * time.Second
 // *job.Error with InvalidInput.
 func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (ingest.EventResponse, error) {
 	if e.Kind == job.ManifestFinalized {
-		if err := s.writeManifest(ctx, bot, e); err != nil {
-			return ingest.EventResponse{}, ingestError(err)
+		_, r, err := s.readBot(ctx, bot)
+		if err == nil {
+			err = checkQuota(r, e)
+		}
+		if err != nil {
+			return ingest.EventResponse{}, err
+		}
+		// The manifest is written before the job gets its manifestUri.
+		_, result := r.Apply(job.Event{Trigger: job.ManifestFinalized, Attempt: bot.Attempt()})
+		if result.Applied && r.RecordingDeletedAt.IsZero() {
+			r.Attempt = bot.Attempt()
+			if err := s.Finalizer.WriteManifest(ctx, r); err != nil {
+				return ingest.EventResponse{}, ingestError(err)
+			}
 		}
 	}
 	data := ingest.ParseEventData(e.Data)
@@ -54,27 +66,6 @@ func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (i
 	return ingest.EventResponse{OK: true, Applied: result.Applied, Reason: result.Reason, Status: r.Status, Commands: commands}, nil
 }
 
-// writeManifest writes the manifest before the job gets its manifestUri. It does
-// nothing when the event will not be applied, or when the recording was deleted.
-func (s *Service) writeManifest(ctx context.Context, bot ingest.Bot, e ingest.Event) error {
-	_, r, err := s.readBot(ctx, bot)
-	if err != nil {
-		return err
-	}
-	if err := checkQuota(r, e); err != nil {
-		return err
-	}
-	_, result := r.Apply(job.Event{Trigger: job.ManifestFinalized, Attempt: bot.Attempt()})
-	if !result.Applied || !r.RecordingDeletedAt.IsZero() {
-		return nil
-	}
-	r.Attempt = bot.Attempt()
-	if err := s.Finalizer.WriteManifest(ctx, r); err != nil {
-		return fmt.Errorf("write the manifest of job %s: %w", r.ID, err)
-	}
-	return nil
-}
-
 // machineEvent converts a bot's event for the state machine. The exit of a later attempt's bot
 // is no failure when earlier attempts recorded something: that recording is finalized, and the
 // job completes.
@@ -89,7 +80,7 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 		if bot.Attempt() > 0 && data.EndReason != ingest.EndRevoked {
 			hasMedia, err := s.Finalizer.HasMedia(ctx, bot.JobID())
 			if err != nil {
-				return converted, fmt.Errorf("look for uploaded media of job %s: %w", bot.JobID(), err)
+				return converted, err
 			}
 			if hasMedia {
 				break

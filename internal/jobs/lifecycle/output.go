@@ -52,7 +52,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 			return uuid.Nil, err
 		}
 		if err := s.Outputs.PutOutput(ctx, id, command, content); err != nil {
-			return uuid.Nil, fmt.Errorf("store output: %w", err)
+			return uuid.Nil, err
 		}
 	}
 	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
@@ -96,10 +96,7 @@ func outputOptions(ctx context.Context, db *store.Reader, r job.Record) (*job.Ou
 		return r.Options.Output, nil
 	}
 	consumer, err := db.Consumer(ctx, r.ConsumerID)
-	if err != nil {
-		return nil, fmt.Errorf("read the consumer's output options: %w", err)
-	}
-	return consumer.Output, nil
+	return consumer.Output, err
 }
 
 // deleteOutput deletes what settled commands made the bot play or show. It does not wait for

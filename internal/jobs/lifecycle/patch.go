@@ -100,11 +100,6 @@ func (p Patch) apply(c *Change) []string {
 	if replace(&c.Webhooks, &webhooks) {
 		changed = append(changed, "webhooks")
 	}
-	return append(changed, p.applyOptions(c)...)
-}
-
-// applyOptions changes the options of the job and returns the names of the changed ones.
-func (p Patch) applyOptions(c *Change) (changed []string) {
 	options := p.Options.Or(c.Options)
 	if p.Title != nil {
 		options.Title = *p.Title

@@ -30,7 +30,7 @@ func (s *Service) AddZoomApp(ctx context.Context, a zoomstream.App, secrets zoom
 	a.ID, a.CreatedAt, a.Label = uuid.Must(uuid.NewV7()), s.Now(), cmp.Or(a.Label, a.ClientID)
 	encoded, err := json.Marshal(secrets) // #nosec G117 -- it is encrypted
 	if err != nil {
-		return a, fmt.Errorf("encode an app of Zoom: %w", err)
+		return a, err
 	}
 	a.Sealed = s.Sealer.Seal(a.ID.String(), string(encoded))
 	return a, s.Store.AddZoomApp(ctx, a)

@@ -222,7 +222,8 @@ func (r *Runner[T]) claimInTurn(ctx context.Context) (found Batch[T], team strin
 	return found, team, err
 }
 
-// start runs an item in a slot, once an earlier claim of it has ended.
+// start runs an item in a slot, once an earlier claim of it has ended. Its lease is extended while it runs, and it is
+// postponed if it fails.
 func (r *Runner[T]) start(ctx context.Context, item T, team string, claimedAt time.Time) {
 	id := r.ID(item)
 	ended := make(chan struct{})
@@ -260,36 +261,30 @@ func (r *Runner[T]) start(ctx context.Context, item T, team string, claimedAt ti
 		if before != nil {
 			<-before
 		}
-		r.process(ctx, item, lease)
+		working, cancel := context.WithCancelCause(ctx)
+		if r.Limit > 0 {
+			limit := time.AfterFunc(r.Limit, func() { cancel(errLimit) })
+			defer limit.Stop()
+		}
+		var extending sync.WaitGroup
+		if r.Lease > 0 {
+			extending.Go(func() { r.keep(working, item, lease, cancel) })
+		}
+		err := Safely(func() error { return r.Run(working, item, lease) })
+		lost := errors.Is(err, ErrLost) || errors.Is(context.Cause(working), ErrLost)
+		cancel(nil)
+		extending.Wait()
+		switch {
+		case err == nil:
+			r.mu.Lock()
+			delete(r.failing, id)
+			r.mu.Unlock()
+		case lost:
+			r.Log.Info("work stopped: its lease was lost", "kind", r.Name, "id", id, "error", err)
+		case ctx.Err() == nil:
+			r.postpone(ctx, item, err)
+		}
 	})
-}
-
-// process runs an item while its lease is extended, and postpones it if it fails.
-func (r *Runner[T]) process(ctx context.Context, item T, lease *Lease) {
-	working, cancel := context.WithCancelCause(ctx)
-	if r.Limit > 0 {
-		limit := time.AfterFunc(r.Limit, func() { cancel(errLimit) })
-		defer limit.Stop()
-	}
-	var extending sync.WaitGroup
-	if r.Lease > 0 {
-		extending.Go(func() { r.keep(working, item, lease, cancel) })
-	}
-	err := Safely(func() error { return r.Run(working, item, lease) })
-	lost := errors.Is(err, ErrLost) || errors.Is(context.Cause(working), ErrLost)
-	cancel(nil)
-	extending.Wait()
-	id := r.ID(item)
-	switch {
-	case err == nil:
-		r.mu.Lock()
-		delete(r.failing, id)
-		r.mu.Unlock()
-	case lost:
-		r.Log.Info("work stopped: its lease was lost", "kind", r.Name, "id", id, "error", err)
-	case ctx.Err() == nil:
-		r.postpone(ctx, item, err)
-	}
 }
 
 // Safely calls fn, and returns a panic as an error.

@@ -40,7 +40,7 @@ const certificateLife = 10 * 365 * 24 * time.Hour
 func NewSecret(now time.Time) (encoded []byte, err error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		return nil, fmt.Errorf("make a key for SAML: %w", err)
+		return nil, err
 	}
 	certificate := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "Standin bots"}, NotBefore: now,
@@ -48,7 +48,7 @@ func NewSecret(now time.Time) (encoded []byte, err error) {
 	}
 	made := secret{Key: x509.MarshalPKCS1PrivateKey(key)}
 	if made.Certificate, err = x509.CreateCertificate(rand.Reader, certificate, certificate, &key.PublicKey, key); err != nil {
-		return nil, fmt.Errorf("make a certificate for SAML: %w", err)
+		return nil, err
 	}
 	return json.Marshal(made)
 }

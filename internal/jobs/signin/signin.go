@@ -61,9 +61,6 @@ type Use struct {
 	EndedAt     time.Time // when the status last changed
 }
 
-// refused reports whether the platform refused the account itself.
-func (u Use) refused() bool { return u.FailureCode == job.AuthFailure }
-
 // Condition is whether an account can be used.
 type Condition string
 
@@ -88,7 +85,7 @@ func (a Account) Condition(now time.Time) (Condition, string) {
 		if use.Active {
 			continue
 		}
-		if !use.refused() || use.EndedAt.Before(a.RenewedAt) {
+		if use.FailureCode != job.AuthFailure || use.EndedAt.Before(a.RenewedAt) {
 			break
 		}
 		refusals, last = refusals+1, job.Latest(last, use.EndedAt)

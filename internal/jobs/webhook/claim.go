@@ -78,8 +78,21 @@ func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []D
 			}
 		}
 		for _, d := range due {
-			if err := c.examine(ctx, tx, d); err != nil {
-				return err
+			switch {
+			case d.Dead && d.ProbeAt.After(claim.Now):
+				c.deferFor(d.Delivery, d.ProbeAt.Sub(claim.Now))
+			case d.Dead:
+				if err := c.probe(ctx, tx, d.Delivery); err != nil {
+					return err
+				}
+			case d.Blocked:
+				c.deferFor(d.Delivery, 0)
+			default:
+				if admitted, wait := c.admit(d.Delivery); admitted {
+					c.take(d.Delivery)
+				} else {
+					c.deferFor(d.Delivery, wait)
+				}
 			}
 		}
 		taken, err = tx.SaveClaim(ctx, c.taken, c.deferred)
@@ -96,26 +109,6 @@ type claimBatch struct {
 	admit    AdmitFunc
 	taken    []Delivery
 	deferred []Deferral
-}
-
-// examine decides about a due delivery.
-func (c *claimBatch) examine(ctx context.Context, tx ClaimTx, d DueDelivery) error {
-	switch {
-	case d.Dead && d.ProbeAt.After(c.Now):
-		c.deferFor(d.Delivery, d.ProbeAt.Sub(c.Now))
-		return nil
-	case d.Dead:
-		return c.probe(ctx, tx, d.Delivery)
-	case d.Blocked:
-		c.deferFor(d.Delivery, 0)
-		return nil
-	}
-	if admitted, wait := c.admit(d.Delivery); admitted {
-		c.take(d.Delivery)
-	} else {
-		c.deferFor(d.Delivery, wait)
-	}
-	return nil
 }
 
 // probe tries the oldest delivery that waits for a dead endpoint in place of the due

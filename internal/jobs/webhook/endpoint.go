@@ -110,22 +110,6 @@ func (s *endpoints) running() (all, slow int) {
 	return len(s.inFlight), slow
 }
 
-// find returns the state of the delivery's endpoint.
-func (s *endpoints) find(d Delivery) *endpoint {
-	key := d.EndpointKey()
-	if e := s.byKey[key]; e != nil {
-		return e
-	}
-	if len(s.byKey) >= maxEndpoints {
-		maps.DeleteFunc(s.byKey, func(_ string, e *endpoint) bool { return e.claimed == 0 })
-		maps.DeleteFunc(s.hosts, func(_ string, u *share) bool { return u.claimed == 0 })
-		maps.DeleteFunc(s.consumers, func(_ uuid.UUID, u *share) bool { return u.claimed == 0 })
-	}
-	e := &endpoint{host: shareOf(s.hosts, HostOf(d.URL)), consumer: shareOf(s.consumers, d.ConsumerID)}
-	s.byKey[key] = e
-	return e
-}
-
 func shareOf[K comparable](all map[K]*share, key K) *share {
 	if all[key] == nil {
 		all[key] = &share{}
@@ -138,7 +122,17 @@ func shareOf[K comparable](all map[K]*share, key K) *share {
 func (s *endpoints) admit(d Delivery) (c *claimed, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, now := s.find(d), s.now()
+	key, now := d.EndpointKey(), s.now()
+	e := s.byKey[key]
+	if e == nil {
+		if len(s.byKey) >= maxEndpoints {
+			maps.DeleteFunc(s.byKey, func(_ string, e *endpoint) bool { return e.claimed == 0 })
+			maps.DeleteFunc(s.hosts, func(_ string, u *share) bool { return u.claimed == 0 })
+			maps.DeleteFunc(s.consumers, func(_ uuid.UUID, u *share) bool { return u.claimed == 0 })
+		}
+		e = &endpoint{host: shareOf(s.hosts, HostOf(d.URL)), consumer: shareOf(s.consumers, d.ConsumerID)}
+		s.byKey[key] = e
+	}
 	if !d.ProbeAt.IsZero() && d.ProbeAt.Before(e.probeAt) {
 		e.probeAt = d.ProbeAt // somebody asked for an earlier probe
 	}

@@ -248,11 +248,7 @@ func CalendarStateOf(calendar CalendarState) Event {
 func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	fields := maps.Clone(e.fields)
 	fields["sequence"] = sequence
-	data, err := text.EncodeJSON(fields)
-	if err != nil {
-		return nil, fmt.Errorf("compose %s: %w", e.Name, err)
-	}
-	return data, nil
+	return text.EncodeJSON(fields)
 }
 
 // Targets returns the distinct URLs to which an event of the job is posted by the job's
@@ -321,9 +317,5 @@ func Body(delivery Delivery) ([]byte, error) {
 		}
 		message.Version = 0
 	}
-	body, err := text.EncodeJSON(message)
-	if err != nil {
-		return nil, fmt.Errorf("compose delivery %s: %w", delivery.ID, err)
-	}
-	return body, nil
+	return text.EncodeJSON(message)
 }

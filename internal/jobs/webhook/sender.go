@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -160,7 +159,7 @@ func (s *Sender) claim(ctx context.Context, n int) (found runner.Batch[*claimed]
 	})
 	if err != nil {
 		s.endpoints.forget(admitted)
-		return found, fmt.Errorf("claim deliveries: %w", err)
+		return found, err
 	}
 	for i, d := range taken {
 		admitted[i].Delivery = d // with its lease
