@@ -246,9 +246,9 @@ clients-check: ## Generate clients from the API description and run them (GENERA
 .PHONY: integrations
 integrations: ## Test the packages for n8n, Pipecat, LiveKit and LangChain in their hosts, which it downloads
 	@scripts/setup.sh run
-	integrations/n8n/test/n8n.sh
-	integrations/pipecat/test/practice.sh
-	integrations/livekit/test/practice.sh
+	cd integrations/n8n && npm install && npm run build && npm run lint && npm test && test/n8n.sh
+	integrations/practice.sh integrations/pipecat
+	integrations/practice.sh integrations/livekit
 	integrations/langchain/test.sh
 
 .PHONY: collection

@@ -1,8 +1,12 @@
 #!/bin/sh
-# Runs agent.py in a practice meeting until it has answered, and prints how long that takes from an empty folder.
+# Runs agent.py of a package in a practice meeting until it has answered, prints how long that takes from an
+# empty folder, and runs the tests of the package.
+#
+#   integrations/practice.sh integrations/pipecat
+#
 # Needs what `standin practice` needs, Go, Python and curl.
 set -eu
-package=$(cd "$(dirname "$0")/.." && pwd)
+package=$(cd "$1" && pwd)
 tmp=$(mktemp -d)
 practice= agent=
 
@@ -92,3 +96,7 @@ said = sum(part["endMs"] - part["startMs"] for part in voice) / 1000
 print(f"the bot spoke {len(voice)} times, for {said:.1f} s in total")
 print(f"first answer {started + voice[0]['startMs'] / 1000 - float(sys.argv[2]):.1f} s after the empty folder")
 EOF
+
+# Then the tests of the package, against a simulated Standin.
+env/bin/pip install --quiet --disable-pip-version-check "$package[test]"
+env/bin/python -m pytest --quiet -p no:cacheprovider "$package"
