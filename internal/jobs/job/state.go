@@ -152,7 +152,23 @@ func (s State) Apply(event Event) (State, Result) {
 	if !ok {
 		return refuse(OutOfOrder)
 	}
-	next.enter(to, s, event)
+	next.Status, next.PreviousStatus = to, ""
+	switch to {
+	case PermissionRequested:
+		next.PreviousStatus = s.Status
+		if event.Attempt > s.Attempt {
+			next.PreviousStatus = Dispatching
+		}
+	case Dispatching:
+		if event.Trigger == AttemptStarted {
+			next.Attempt = s.NextAttempt()
+			next.Attempts++
+		}
+	case Completed:
+		next.ManifestURI, next.FinalizedAt = event.ManifestURI, event.At
+	case Failed:
+		next.FailureCode, next.FailureDetail = event.FailureCode, event.FailureDetail
+	}
 	if fromBot && event.Attempt > s.Attempt {
 		next.Attempt = event.Attempt
 		next.Attempts = max(s.Attempts, event.Attempt+1) // the operator may have started attempts
@@ -183,26 +199,4 @@ func (s State) destination(event Event, fromBot bool) (Status, bool) {
 		return rule.To, true
 	}
 	return "", false
-}
-
-// enter changes the status to to. old is the state before the event.
-func (s *State) enter(to Status, old State, event Event) {
-	s.Status = to
-	s.PreviousStatus = ""
-	switch to {
-	case PermissionRequested:
-		s.PreviousStatus = old.Status
-		if event.Attempt > old.Attempt {
-			s.PreviousStatus = Dispatching
-		}
-	case Dispatching:
-		if event.Trigger == AttemptStarted {
-			s.Attempt = s.NextAttempt()
-			s.Attempts++
-		}
-	case Completed:
-		s.ManifestURI, s.FinalizedAt = event.ManifestURI, event.At
-	case Failed:
-		s.FailureCode, s.FailureDetail = event.FailureCode, event.FailureDetail
-	}
 }

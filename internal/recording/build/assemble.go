@@ -45,11 +45,11 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	}
 	prefix := recording.WorkPrefix(jobID) + "finish-"
 	if err := removeAllWithPrefix(f.TempDir, prefix); err != nil {
-		return packed, fmt.Errorf("remove the files of an earlier run: %w", err)
+		return packed, err
 	}
 	work, err := os.MkdirTemp(f.TempDir, prefix)
 	if err != nil {
-		return packed, fmt.Errorf("create a folder for packing: %w", err)
+		return packed, err
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
 	if len(plan.packed) > 0 {
@@ -79,14 +79,14 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	notify(0)
 	for _, file := range packed.Files {
 		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), notify); err != nil {
-			return packed, fmt.Errorf("store %s: %w", file.Name, err)
+			return packed, err
 		}
 	}
-	origin := firstStart(packed.Parts, jobUploads{attempts: plan.adopted}.reports())
+	origin := firstStart(packed.Parts, jobUploads(plan.adopted).reports())
 	for _, attempt := range plan.adopted {
 		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
 		if err != nil {
-			return packed, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
+			return packed, err
 		}
 		packed.Files = append(packed.Files, adoptedMedia.Files...)
 		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)
@@ -108,7 +108,7 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attempt
 				continue
 			}
 			if !errors.As(err, new(*MediaMismatchError)) {
-				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
+				return assemblyPlan{}, err
 			}
 			f.Log.Warn("bot files do not match the bot's report",
 				"job", jobID, "attempt", attempt.Attempt, "error", err)
@@ -218,10 +218,10 @@ const (
 func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress) (Packed, error) {
 	parts, tracks, err := f.fetchAll(ctx, jobID, attempts, work, progress)
 	if err != nil {
-		return Packed{}, fmt.Errorf("fetch the segments: %w", err)
+		return Packed{}, err
 	}
 	progress(Packing, 0, int64(len(parts)))
-	packed, err := Pack(ctx, parts, jobUploads{attempts: attempts}.reports(), work)
+	packed, err := Pack(ctx, parts, jobUploads(attempts).reports(), work)
 	if errors.As(err, new(*NothingSavedError)) {
 		for _, part := range parts {
 			packed.Parts = append(packed.Parts, PackedPart{

@@ -122,7 +122,7 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 		if shown.file == "" {
 			path := filepath.Join(folder, fmt.Sprintf("name-%03d.png", i))
 			if err := drawName(path, participantName(m, shown.participant)); err != nil {
-				return file, fmt.Errorf("draw a name: %w", err)
+				return file, err
 			}
 			arguments = append(arguments, "-f", "image2", "-loop", "1", "-framerate", "1", "-t", seconds(length), "-i", path)
 		} else {
@@ -144,7 +144,12 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 			}
 			fmt.Fprintf(&graph, "[s%d.%d]scale=%d:%d:force_original_aspect_ratio=%s:flags=fast_bilinear%s,format=yuv420p[b%d.%d];\n",
 				i, j, b.width, b.height, fit, crop, i, j)
-			on := b.expression(all, from, func(p *place) (int, bool) { return b2i(p != nil), true })
+			on := b.expression(all, from, func(p *place) (int, bool) {
+				if p == nil {
+					return 0, true
+				}
+				return 1, true
+			})
 			x := b.expression(all, from, func(p *place) (int, bool) { return cmp.Or(p, &place{}).x, p != nil })
 			y := b.expression(all, from, func(p *place) (int, bool) { return cmp.Or(p, &place{}).y, p != nil })
 			fmt.Fprintf(&graph, "[%s][b%d.%d]overlay=x='%s+(%d-overlay_w)/2':y='%s+(%d-overlay_h)/2':enable='%s'[o%d.%d];\n",
@@ -175,7 +180,7 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 		FileSize: 64<<20 + sound.Bytes + int64(length/time.Second)*int64(c.BitRate)/2,
 	}
 	if _, err := runTool(ctx, limits, t.FFmpeg, arguments...); err != nil {
-		return file, fmt.Errorf("compose the picture: %w", err)
+		return file, err
 	}
 	media, err := t.probeFile(ctx, path)
 	if err != nil {
@@ -184,13 +189,6 @@ func (t Tools) Compose(ctx context.Context, m recording.Manifest, sound recordin
 	file, err = describe(path, name, media)
 	file.StartOffsetMs = sound.StartOffsetMs
 	return file, err
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func participantName(m recording.Manifest, id string) string {

@@ -111,7 +111,7 @@ func (c Conversion) Source(files []recording.Media) (recording.File, bool) {
 func (t Tools) Convert(ctx context.Context, c Conversion, source recording.File, from, to string) error {
 	limits, err := limitsForFiles(from)
 	if err != nil {
-		return fmt.Errorf("convert %s: %w", source.Name, err)
+		return err
 	}
 	limits.FileSize = max(limits.FileSize, c.perSecond*(source.DurationMs/1000+60))
 	limits.Time = max(limits.Time, time.Duration(source.DurationMs)*time.Millisecond)
@@ -122,8 +122,6 @@ func (t Tools) Convert(ctx context.Context, c Conversion, source recording.File,
 	}
 	arguments = append(arguments, "-i", from)
 	arguments = append(append(arguments, c.arguments(source)...), "-threads", "1", to)
-	if _, err := runTool(ctx, limits, t.FFmpeg, arguments...); err != nil {
-		return fmt.Errorf("convert %s to %s: %w", source.Name, c.Name, err)
-	}
-	return nil
+	_, err = runTool(ctx, limits, t.FFmpeg, arguments...)
+	return err
 }

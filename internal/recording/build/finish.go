@@ -8,7 +8,6 @@ package build
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -65,7 +64,7 @@ type Progress func(stage Stage, done, total int64)
 func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	attempts, err := f.Storage.Uploads(ctx, jobID)
 	if err != nil {
-		return false, fmt.Errorf("find media: %w", err)
+		return false, err
 	}
 	for _, attempt := range attempts {
 		for _, file := range attempt.Files {
@@ -79,7 +78,7 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 	for _, attempt := range attempts {
 		report, err := f.report(ctx, jobID, attempt.Attempt)
 		if err != nil {
-			return false, fmt.Errorf("find a report: %w", err)
+			return false, err
 		}
 		if attended(report.Report) {
 			return true, nil
@@ -118,24 +117,35 @@ func (f *Finisher) FinishWithoutBot(ctx context.Context, input ManifestInput, en
 }
 
 func (f *Finisher) finish(ctx context.Context, input ManifestInput, progress Progress) (recording.Manifest, error) {
-	uploads, done, err := f.loadUploads(ctx, input)
-	if done || err != nil {
-		return uploads.manifest, err
+	attempts, err := f.Storage.Uploads(ctx, input.Job.ID)
+	if err != nil {
+		return recording.Manifest{}, err
+	}
+	if len(attempts) == 0 { // an earlier run may have finished the job, whose uploads were deleted then
+		manifest, exists, err := f.Storage.StoredManifest(ctx, input.Job.ID)
+		if exists || err != nil {
+			return manifest, err
+		}
+	}
+	var uploads jobUploads
+	for _, attempt := range attempts {
+		report, err := f.report(ctx, input.Job.ID, attempt.Attempt)
+		if err != nil {
+			return recording.Manifest{}, err
+		}
+		uploads = append(uploads, attemptData{AttemptUploads: attempt, report: report})
 	}
 	var packed Packed
 	if len(uploads.recordings()) > 0 || input.BotLost && !slices.ContainsFunc(uploads.reports(), attended) {
 		if packed, err = f.assemble(ctx, input.Job.ID, uploads, progress); err != nil {
-			return uploads.manifest, err
+			return recording.Manifest{}, err
 		}
 	}
 	return f.writeManifest(ctx, input, uploads, packed)
 }
 
-// jobUploads holds the uploads of a job's bots.
-type jobUploads struct {
-	attempts []attemptData
-	manifest recording.Manifest // set for a finished job whose uploads were deleted
-}
+// jobUploads holds the uploads of a job's bots, by attempt.
+type jobUploads []attemptData
 
 // attemptData holds the uploads of one attempt and its report.
 type attemptData struct {
@@ -186,43 +196,19 @@ func (a attemptData) hasAllSegments() bool {
 
 // recordings returns the attempts that have a recording.
 func (u jobUploads) recordings() []attemptData {
-	return slices.DeleteFunc(slices.Clone(u.attempts), func(attempt attemptData) bool {
+	return slices.DeleteFunc(slices.Clone(u), func(attempt attemptData) bool {
 		return len(attempt.segments()) == 0 && len(attempt.report.Media) == 0
 	})
 }
 
 func (u jobUploads) reports() []ingest.Report {
 	var reports []ingest.Report
-	for _, attempt := range u.attempts {
+	for _, attempt := range u {
 		if attempt.report.found {
 			reports = append(reports, attempt.report.Report)
 		}
 	}
 	return reports
-}
-
-// loadUploads lists the uploads and reads the reports. done is true when an
-// earlier run finished the job: its manifest exists and it has no uploads.
-func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (uploads jobUploads, done bool, err error) {
-	attempts, err := f.Storage.Uploads(ctx, input.Job.ID)
-	if err != nil {
-		return jobUploads{}, false, fmt.Errorf("find uploads: %w", err)
-	}
-	if len(attempts) == 0 {
-		manifest, exists, err := f.Storage.StoredManifest(ctx, input.Job.ID)
-		if err != nil {
-			return jobUploads{}, false, fmt.Errorf("find a manifest: %w", err)
-		}
-		return jobUploads{manifest: manifest}, exists, nil
-	}
-	for _, attempt := range attempts {
-		report, err := f.report(ctx, input.Job.ID, attempt.Attempt)
-		if err != nil {
-			return jobUploads{}, false, fmt.Errorf("read the report of attempt %d: %w", attempt.Attempt, err)
-		}
-		uploads.attempts = append(uploads.attempts, attemptData{AttemptUploads: attempt, report: report})
-	}
-	return uploads, false, nil
 }
 
 // writeManifest stores the chat and the captions, then builds and stores the manifest,
@@ -239,13 +225,13 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 		file.Name = uniqueName(file.Name, manifestFiles(manifest))
 		added := file.Attachment()
 		if err := f.Storage.PutMedia(ctx, input.Job.ID, file.Name, added.Content, added.SHA256); err != nil {
-			return manifest, fmt.Errorf("store %s: %w", file.Name, err)
+			return manifest, err
 		}
 		uri := recording.MediaURI(f.BaseURL, input.Job.ID.String(), file.Name)
 		manifest.Media = append(manifest.Media, recording.Media{File: added.File, URI: uri})
 	}
 	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
-		return manifest, fmt.Errorf("store the manifest: %w", err)
+		return manifest, err
 	}
 	// The uploads are deleted next. A store may say that it has stored what it has not.
 	var problems []string
@@ -256,10 +242,7 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 	if err == nil && len(problems) > 0 {
 		err = errors.New("the storage does not have what it was given: " + strings.Join(problems, "; "))
 	}
-	if err != nil {
-		return manifest, fmt.Errorf("check the stored recording: %w", err)
-	}
-	return manifest, nil
+	return manifest, err
 }
 
 // NothingSavedError reports that a recording has no usable media.

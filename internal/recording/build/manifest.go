@@ -294,7 +294,13 @@ func (b *builder) addPeople() {
 			participants[index].LeftAt = recording.Instant{Time: person.LeftAt} // the last time, for a participant who returned
 			b.ids[rosterID{report.Attempt, person.ID}] = participants[index].ID
 		}
-		b.addSpeech(report)
+		for _, entry := range report.Speech { // what was before the recording, or of nobody in the roster, is left out
+			id, known := b.ids[rosterID{report.Attempt, entry.PersonID}]
+			from, to := max(0, b.offset(entry.From)), b.offset(entry.To)
+			if known && to > from && !b.origin.IsZero() {
+				b.speech = append(b.speech, recording.Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
+			}
+		}
 	}
 	slices.SortStableFunc(participants, func(a, c recording.Participant) int {
 		return a.JoinedAt.Compare(c.JoinedAt.Time) // or as the page lists them
@@ -314,21 +320,6 @@ func uniqueID(id string, used map[string]int) string {
 	}
 	used[unique]++
 	return unique
-}
-
-// addSpeech adds a report's speech relative to the start of the recording. It
-// omits speech before the recording and speech of people not in the roster.
-func (b *builder) addSpeech(report ingest.Report) {
-	if b.origin.IsZero() {
-		return
-	}
-	for _, entry := range report.Speech {
-		id, known := b.ids[rosterID{report.Attempt, entry.PersonID}]
-		from, to := max(0, b.offset(entry.From)), b.offset(entry.To)
-		if known && to > from {
-			b.speech = append(b.speech, recording.Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
-		}
-	}
 }
 
 // speechSource returns the evidence of speech in all reports.

@@ -92,7 +92,7 @@ func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir 
 		return packed, err
 	}
 	if err := removeAllWithPrefix(dir, workPrefix); err != nil {
-		return packed, fmt.Errorf("remove the files of an earlier run: %w", err)
+		return packed, err
 	}
 	work, err := os.MkdirTemp(dir, workPrefix)
 	if err != nil {
@@ -276,7 +276,7 @@ type SourcePart struct {
 func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("list the segments: %w", err)
+		return nil, err
 	}
 	var parts []SourcePart
 	indexes := map[int]int{} // part number to index

@@ -40,7 +40,7 @@ func (p packing) packPictures(ctx context.Context, packed *Packed, tracks []Sour
 		}
 		found, loss, err := p.remuxPicture(ctx, segments)
 		if ctx.Err() != nil {
-			return fmt.Errorf("pack the video of participants: %w", ctx.Err())
+			return ctx.Err()
 		}
 		if err != nil {
 			log.Warn("cannot read a participant's video", "attempt", track.Attempt, "track", track.Number, "error", err)
@@ -93,7 +93,7 @@ func (p packing) packPictures(ctx context.Context, packed *Packed, tracks []Sour
 		}
 		file, err := p.finishFile(ctx, pieces, uniqueName(name, packed.Files))
 		if ctx.Err() != nil {
-			return fmt.Errorf("pack the video of participants: %w", ctx.Err())
+			return ctx.Err()
 		}
 		for _, one := range group {
 			result := &packed.Tracks[one.result]

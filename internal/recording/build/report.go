@@ -117,7 +117,7 @@ func (f *Finisher) RecordingStart(ctx context.Context, jobID uuid.UUID, attempt 
 	for earlier := range attempt {
 		report, err := f.report(ctx, jobID, earlier)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("read the report of attempt %d: %w", earlier, err)
+			return time.Time{}, err
 		}
 		reports = append(reports, report.Report)
 	}

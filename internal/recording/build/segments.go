@@ -385,7 +385,7 @@ func scanFragments(file io.ReaderAt, length int64) (fragmentScan, error) {
 			return found, nil
 		}
 		if err != nil {
-			return fragmentScan{}, fmt.Errorf("read box: %w", err)
+			return fragmentScan{}, err
 		}
 		offset += next.Size
 		switch next.Kind {

@@ -20,10 +20,7 @@ func (t Tools) DecodeSound(ctx context.Context, from, to string, length time.Dur
 	limits := toolLimits{Time: time.Minute, Memory: 2 << 30, FileSize: int64(length.Seconds()+1) * 48_000 * 2}
 	_, err := runTool(ctx, limits, t.FFmpeg, "-nostdin", "-v", "error", "-y", "-threads", "1", "-format_whitelist", soundFormats, "-i", from,
 		"-map", "0:a:0", "-t", seconds(length), "-ac", "1", "-ar", "48000", "-f", "s16le", to)
-	if err != nil {
-		return fmt.Errorf("decode a sound: %w", err)
-	}
-	return nil
+	return err
 }
 
 // pictureFormats lists the formats of images that consumers send, and videoFormats those of
@@ -64,10 +61,8 @@ func (t Tools) DecodePictures(ctx context.Context, from, to string, form Picture
 		},
 		which, []string{"-vf", fit, "-c:v", "mjpeg"}, quality, []string{"-f", "mjpeg", to},
 	)
-	if _, err := runTool(ctx, limits, t.FFmpeg, arguments...); err != nil {
-		return fmt.Errorf("decode pictures: %w", err)
-	}
-	return nil
+	_, err := runTool(ctx, limits, t.FFmpeg, arguments...)
+	return err
 }
 
 // Span is a section of a media file.
@@ -94,7 +89,7 @@ func (t Tools) Silences(ctx context.Context, file string, in Span, minimum time.
 			"-ss", seconds(window.Start), "-t", seconds(window.Length()), "-i", file, "-map", "0:a:0", "-vn",
 			"-af", fmt.Sprintf("silencedetect=noise=%ddB:d=%s,ametadata=print:file=-", level, seconds(minimum)), "-f", "null", "-")
 		if err != nil {
-			return nil, fmt.Errorf("find silences: %w", err)
+			return nil, err
 		}
 		silences = append(silences, parseSilences(string(output), window)...)
 	}
@@ -150,10 +145,7 @@ func (t Tools) ExtractSpeech(ctx context.Context, file string, span Span, wav st
 	_, err = runTool(ctx, limits, t.FFmpeg, "-nostdin", "-v", "error", "-y", "-format_whitelist", allowedFormats,
 		"-ss", seconds(span.Start), "-t", seconds(span.Length()), "-i", file, "-map", "0:a:0", "-vn",
 		"-ac", "1", "-ar", strconv.Itoa(SpeechRate), "-c:a", "pcm_s16le", "-f", "wav", wav)
-	if err != nil {
-		return fmt.Errorf("extract speech: %w", err)
-	}
-	return nil
+	return err
 }
 
 // seconds returns a duration as an argument of ffmpeg.

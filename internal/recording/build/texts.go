@@ -2,7 +2,6 @@ package build
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"standin/internal/jobs/job"
@@ -77,7 +76,7 @@ func (b *builder) textsJSON(name string, kind recording.MediaKind, texts []recor
 		SchemaVersion: recording.TextsVersion, JobID: b.input.Job.ID.String(), Kind: kind, Texts: texts,
 	})
 	if err != nil {
-		return recording.TextFile{}, fmt.Errorf("write %s: %w", name, err)
+		return recording.TextFile{}, err
 	}
 	return recording.TextFile{Name: name, Kind: kind, ContentType: "application/json", Content: content}, nil
 }

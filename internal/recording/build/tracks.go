@@ -54,7 +54,7 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("list the segments of participant audio: %w", err)
+		return nil, err
 	}
 	tracks := make([]SourceTrack, 0, min(len(report.AudioTracks), ingest.MaxAudioTracks))
 	track := func(number int) *SourceTrack {
@@ -72,7 +72,7 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 		}
 		info, err := entry.Info()
 		if err != nil {
-			return nil, fmt.Errorf("list the segments of participant audio: %w", err)
+			return nil, err
 		}
 		found := track(number)
 		found.StartedAt = info.ModTime()
@@ -115,11 +115,11 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 	}
 	tools, err := FindTools()
 	if err != nil {
-		return fmt.Errorf("pack participant audio: %w", err)
+		return err
 	}
 	work, err := os.MkdirTemp(dir, workPrefix)
 	if err != nil {
-		return fmt.Errorf("pack participant audio: %w", err)
+		return err
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
 	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: copyTracks, container: mp4File}
@@ -131,7 +131,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		}
 		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {
-			return fmt.Errorf("pack participant audio: %w", ctx.Err())
+			return ctx.Err()
 		}
 		if err != nil {
 			log.Warn("cannot pack a participant's audio", "attempt", track.Attempt, "track", track.Number, "error", err)
@@ -159,11 +159,8 @@ func (p packing) packTrack(ctx context.Context, track SourceTrack, others []reco
 		return file, loss, err
 	}
 	file, err = p.finishFile(ctx, packed[:1], uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
-	if err != nil {
-		return file, loss, err
-	}
 	file.Kind = recording.ParticipantAudio
-	return file, loss, nil
+	return file, loss, err
 }
 
 // TrackSegment is a segment of a participant's audio track.
@@ -188,11 +185,11 @@ func Bundle(segments []TrackSegment) ([]byte, error) {
 			_, err = writer.Write(segment.Data)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("write a bundle of participant audio: %w", err)
+			return nil, err
 		}
 	}
 	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("write a bundle of participant audio: %w", err)
+		return nil, err
 	}
 	return bundle.Bytes(), nil
 }

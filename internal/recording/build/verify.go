@@ -174,8 +174,17 @@ func (v *Verifier) decode(ctx context.Context, address string, reported recordin
 		addProblem("it begins at %v, not at 0", media.Start)
 	}
 	if reported.Kind == recording.Video {
-		if err := v.checkKeyFrame(ctx, address, found.Bytes, addProblem); err != nil {
+		// It plays from its start only if that is a key frame.
+		text, err := runTool(ctx, limitsFor(found.Bytes), v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of",
+			"csv=print_section=0",
+			"-select_streams", "v:0", "-read_intervals", "%+#1", "-show_entries", "packet=flags", address)
+		switch {
+		case RejectedInput(err):
+			addProblem("its beginning cannot be read: %v", errorLine(err))
+		case err != nil:
 			return err
+		case !bytes.HasPrefix(text, []byte("K")):
+			addProblem("it does not begin with a key frame")
 		}
 	}
 	decoded, message, err := v.Tools.decode(ctx, address, found.Bytes)
@@ -191,32 +200,13 @@ func (v *Verifier) decode(ctx context.Context, address string, reported recordin
 	return nil
 }
 
-// checkKeyFrame checks that a video begins with a key frame, so that it plays from its
-// start.
-func (v *Verifier) checkKeyFrame(ctx context.Context, address string, size int64, addProblem func(string, ...any)) error {
-	text, err := runTool(ctx, limitsFor(size), v.Tools.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of",
-		"csv=print_section=0",
-		"-select_streams", "v:0", "-read_intervals", "%+#1", "-show_entries", "packet=flags", address)
-	if RejectedInput(err) {
-		addProblem("its beginning cannot be read: %v", errorLine(err))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if !bytes.HasPrefix(text, []byte("K")) {
-		addProblem("it does not begin with a key frame")
-	}
-	return nil
-}
-
 // serveFile serves a stored media file to ffmpeg over HTTP on this machine, so
 // that ffmpeg can seek without a local copy. The address contains a random path
 // and is valid during use only.
 func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, use func(address string) error) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("pass the file to ffmpeg: %w", err)
+		return err
 	}
 	failure := make(chan error, 1) // the first error of the storage
 	path := "/" + rand.Text() + "/" + name

@@ -3,7 +3,6 @@ package formats
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -145,7 +144,7 @@ func (c *Composer) compose(ctx context.Context, jobID uuid.UUID) (*job.VideoResu
 	}
 	folder, err := os.MkdirTemp(c.DataDir, recording.WorkPrefix(jobID)+"compose-")
 	if err != nil {
-		return nil, fmt.Errorf("create a folder: %w", err)
+		return nil, err
 	}
 	defer os.RemoveAll(folder)
 	for _, file := range manifest.Media {
@@ -183,11 +182,8 @@ func (c *Composer) compose(ctx context.Context, jobID uuid.UUID) (*job.VideoResu
 func fetch(ctx context.Context, from Storage, jobID uuid.UUID, name, path string) error {
 	content, _, err := from.OpenMedia(ctx, jobID, name)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", name, err)
+		return err
 	}
 	defer content.Close() // read only
-	if err := fsutil.Save(path, io.Reader(content)); err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	return nil
+	return fsutil.Save(path, io.Reader(content))
 }

@@ -6,7 +6,6 @@ package formats
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -118,7 +117,7 @@ func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, job
 	}
 	folder, err := os.MkdirTemp(m.dataDir, recording.WorkPrefix(jobID)+"convert-")
 	if err != nil {
-		return fmt.Errorf("create a folder: %w", err)
+		return err
 	}
 	defer os.RemoveAll(folder)
 	from, to := filepath.Join(folder, "source"+filepath.Ext(source.Name)), filepath.Join(folder, name)
@@ -129,7 +128,7 @@ func (m *Maker) convert(ctx context.Context, how build.Conversion, consumer, job
 		return err
 	}
 	if err := m.store(ctx, jobID, name, to); err != nil {
-		return fmt.Errorf("store %s: %w", name, err)
+		return err
 	}
 	// The recording may have been deleted meanwhile: then nothing of it may stay.
 	_, exists, err := m.storage.StoredManifest(ctx, jobID)

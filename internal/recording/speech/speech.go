@@ -207,13 +207,13 @@ func (m *Maker) ask(ctx context.Context, say Text, to io.Writer) error {
 		Format   string `json:"response_format"`
 	}{m.settings.Model, say.Text, cmp.Or(say.Voice, m.settings.Voice), say.Language, "wav"})
 	if err != nil {
-		return fmt.Errorf("encode a text: %w", err)
+		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(asking, http.MethodPost, m.address, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("create a request to the speech server: %w", err)
+		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if m.settings.APIKey != "" {
@@ -278,7 +278,7 @@ func (m *Maker) decode(ctx context.Context, team uuid.UUID, write func(to io.Wri
 	defer written()
 	dir, err := os.MkdirTemp(m.settings.Dir, "output-")
 	if err != nil {
-		return nil, fmt.Errorf("create a folder for a file: %w", err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")

@@ -59,7 +59,7 @@ func (r *Recordings) listJobsInFolder(ctx context.Context, each func(recording.J
 		return nil // nothing is stored yet
 	}
 	if err != nil {
-		return fmt.Errorf("list the jobs in storage: %w", err)
+		return err
 	}
 	defer folder.Close() // read only
 	for {
@@ -68,7 +68,7 @@ func (r *Recordings) listJobsInFolder(ctx context.Context, each func(recording.J
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("list the jobs in storage: %w", err)
+			return err
 		}
 		for _, name := range names {
 			id, err := uuid.Parse(name)

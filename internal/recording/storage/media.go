@@ -39,10 +39,7 @@ func (r *Recordings) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt in
 		return err
 	}
 	if r.folder == "" && length <= largestServerCopy {
-		if err := r.bucket.Copy(ctx, to, from, nil); err != nil {
-			return fmt.Errorf("copy %s: %w", from, err)
-		}
-		return nil
+		return r.bucket.Copy(ctx, to, from, nil)
 	}
 	if r.folder != "" && r.link(filepath.Join(r.folder, filepath.FromSlash(from)), to) == nil {
 		return nil
@@ -136,7 +133,7 @@ func (r *Recordings) SignedURL(ctx context.Context, jobID uuid.UUID, name string
 func (r *Recordings) PutManifest(ctx context.Context, jobID uuid.UUID, manifest recording.Manifest) error {
 	text, err := json.MarshalIndent(manifest, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
+		return err
 	}
 	if len(text) > maxManifestBytes {
 		return fmt.Errorf("write the manifest: %w", &recording.TooLargeError{MaxBytes: maxManifestBytes})
@@ -195,7 +192,7 @@ func (r *Recordings) Attach(ctx context.Context, jobID uuid.UUID, baseURL string
 		}
 		changed = true
 		if err := r.PutMedia(ctx, jobID, file.Name, file.Content, media.SHA256); err != nil {
-			return 0, fmt.Errorf("attach %s: %w", file.Name, err)
+			return 0, err
 		}
 		manifest.Media = slices.DeleteFunc(manifest.Media, func(m recording.Media) bool { return m.Name == file.Name })
 		manifest.Media = append(manifest.Media, media)
@@ -205,7 +202,7 @@ func (r *Recordings) Attach(ctx context.Context, jobID uuid.UUID, baseURL string
 	}
 	manifest.Revision = max(manifest.Revision, 1) + 1
 	if err := r.PutManifest(ctx, jobID, manifest); err != nil {
-		return 0, fmt.Errorf("attach files: %w", err)
+		return 0, err
 	}
 	return manifest.Revision, nil
 }

@@ -110,7 +110,13 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 		_ = writer.Close() // it always fails after cancel
 		return err
 	}
-	if err := r.commit(writer); err != nil || r.folder == "" {
+	if r.folder == "" {
+		return writer.Close()
+	}
+	r.committing.Lock()
+	err = writer.Close()
+	r.committing.Unlock()
+	if err != nil {
 		return err
 	}
 	return r.disk.syncDir(r.folderOf(key))
@@ -120,14 +126,6 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 func (r *Recordings) writeBytes(ctx context.Context, key string, content []byte) error {
 	sum := fmt.Sprintf("%x", sha256.Sum256(content))
 	return r.write(ctx, key, newHashingReader(bytes.NewReader(content), int64(len(content))), sum, true)
-}
-
-func (r *Recordings) commit(writer *blob.Writer) error {
-	if r.folder != "" {
-		r.committing.Lock()
-		defer r.committing.Unlock()
-	}
-	return writer.Close()
 }
 
 // stat returns the length and SHA-256 of an object.
@@ -142,9 +140,9 @@ func (r *Recordings) stat(ctx context.Context, key string) (length int64, sum st
 	if sum := attributes.Metadata[checksumKey]; sum != "" {
 		return attributes.Size, sum, nil
 	}
-	reader, err := r.bucket.NewReader(ctx, key, nil)
+	reader, err := r.open(ctx, key, key)
 	if err != nil {
-		return 0, "", fmt.Errorf("read %s: %w", key, err)
+		return 0, "", err
 	}
 	defer reader.Close() // read only
 	if sum, err = fsutil.SHA256(reader); err != nil {

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -68,9 +67,15 @@ func (r *Recordings) ReserveUpload(ctx context.Context, jobID uuid.UUID, size in
 	done, recount := r.counts.reserve(jobID, size, quota, false) // another upload may have counted
 	if done == nil && recount {
 		before := r.counts.stored(jobID)
-		counted, err := r.countUploads(ctx, jobID)
-		if err != nil {
-			return nil, fmt.Errorf("count the uploads of job %s: %w", jobID, err)
+		var counted recording.UploadQuota
+		for object, err := range r.objects(ctx, uploadsFolder(jobID)) {
+			if err != nil {
+				return nil, err
+			}
+			if !isUnfinished(object.Key) {
+				counted.Files++
+				counted.Bytes += object.Size
+			}
 		}
 		r.counts.set(jobID, before, counted)
 		done, _ = r.counts.reserve(jobID, size, quota, true)
@@ -79,21 +84,6 @@ func (r *Recordings) ReserveUpload(ctx context.Context, jobID uuid.UUID, size in
 		return nil, &recording.QuotaError{Quota: quota}
 	}
 	return done, nil
-}
-
-// countUploads counts the files and bytes below a job's uploads.
-func (r *Recordings) countUploads(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error) {
-	var stored recording.UploadQuota
-	for object, err := range r.objects(ctx, uploadsFolder(jobID)) {
-		if err != nil {
-			return stored, err
-		}
-		if !isUnfinished(object.Key) {
-			stored.Files++
-			stored.Bytes += object.Size
-		}
-	}
-	return stored, nil
 }
 
 // reserve reserves space for one file, in the share of this node unless the uploads were

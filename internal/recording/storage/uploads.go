@@ -208,11 +208,11 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("list the files that a bot left: %w", err)
+		return err
 	}
 	uploads, err := r.uploadedFiles(ctx, jobID)
 	if err != nil {
-		return fmt.Errorf("list what a bot uploaded: %w", err)
+		return err
 	}
 	known := make(map[string]int64) // sizes of the attempt's uploads, by name
 	for _, upload := range uploads {
@@ -226,7 +226,7 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 			continue // the bot is still running and uploaded the file
 		}
 		if err != nil {
-			return fmt.Errorf("list the files that a bot left: %w", err)
+			return err
 		}
 		size, uploaded := known[entry.Name()]
 		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) ||
@@ -238,7 +238,7 @@ func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool 
 			continue // the bot's own upload takes precedence
 		}
 		if err != nil {
-			return fmt.Errorf("import %s, which a bot left: %w", entry.Name(), err)
+			return err
 		}
 	}
 	return nil
