@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,9 +33,9 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 		// reports neither a failure nor the end of the recording, and packs nothing.
 		if d.Report.HasResult() {
 			if err := d.Report.Save(); err != nil {
-				return fmt.Errorf("save the report: %w", err)
+				return err
 			}
-			if err := d.flushMedia(ctx); err != nil {
+			if err := d.Client.FlushMedia(ctx); err != nil {
 				return err
 			}
 		}
@@ -47,10 +46,10 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 		return d.exit(ctx, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail})
 	}
 	if err := d.Report.Save(); err != nil {
-		return fmt.Errorf("save the report: %w", err)
+		return err
 	}
 	if !d.Report.HasRecording() {
-		if err := d.flushMedia(ctx); err != nil {
+		if err := d.Client.FlushMedia(ctx); err != nil {
 			return err
 		}
 		if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
@@ -61,7 +60,7 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 				return err
 			}
 		}
-		return d.flush(ctx)
+		return d.Client.Flush(ctx)
 	}
 	if err := d.Events.Emit(job.BotRecordingStopped, nil); err != nil {
 		return err
@@ -70,7 +69,7 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	if d.Attempt > 0 || end.Reason == ReasonSuperseded || d.Spool.Evicted() > 0 {
 		// Only the service has the recordings of other attempts and the evicted
 		// segments: it packs the recording when it has the rest.
-		if err := d.flushMedia(ctx); err != nil {
+		if err := d.Client.FlushMedia(ctx); err != nil {
 			return err
 		}
 		return d.exit(ctx, exited)
@@ -79,7 +78,7 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 		return err
 	}
 	// If packing fails, the service packs the segments.
-	return errors.Join(d.finalize(ctx), d.flush(ctx))
+	return errors.Join(d.finalize(ctx), d.Client.Flush(ctx))
 }
 
 // finalize packs the recording and uploads it.
@@ -89,7 +88,7 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	}
 	folder := filepath.Join(d.Spool.ScratchDir(), "packed")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("create a folder for packing: %w", err)
+		return err
 	}
 	var parts []build.SourcePart
 	for _, part := range d.Report.current().Parts {
@@ -102,11 +101,11 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	}
 	packed, err := build.Pack(ctx, parts, []ingest.Report{d.Report.current()}, folder)
 	if err != nil {
-		return fmt.Errorf("pack the recording: %w", err)
+		return err
 	}
 	work := filepath.Join(folder, "participant-audio")
 	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("create a folder for participant audio: %w", err)
+		return err
 	}
 	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, d.Report.current(), d.Log)
 	if err == nil {
@@ -117,16 +116,16 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	}
 	for _, file := range packed.Files {
 		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name, file.Bytes, file.SHA256); err != nil {
-			return fmt.Errorf("spool %s: %w", file.Name, err)
+			return err
 		}
 	}
 	if err := d.Report.setPacked(packed); err != nil {
-		return fmt.Errorf("save the report: %w", err)
+		return err
 	}
 	if err := d.Events.Emit(job.BotMediaUploading, nil); err != nil {
 		return err
 	}
-	if err := d.flushMedia(ctx); err != nil {
+	if err := d.Client.FlushMedia(ctx); err != nil {
 		return err
 	}
 	return d.Events.Emit(job.ManifestFinalized, nil)
@@ -137,21 +136,5 @@ func (d *Delivery) exit(ctx context.Context, data ingest.EventData) error {
 	if err := d.Events.Emit(job.BotExited, data); err != nil {
 		return err
 	}
-	return d.flush(ctx)
-}
-
-// flushMedia waits until the service has every file.
-func (d *Delivery) flushMedia(ctx context.Context) error {
-	if err := d.Client.FlushMedia(ctx); err != nil {
-		return fmt.Errorf("upload the recording: %w", err)
-	}
-	return nil
-}
-
-// flush waits until the service has every event and file.
-func (d *Delivery) flush(ctx context.Context) error {
-	if err := d.Client.Flush(ctx); err != nil {
-		return fmt.Errorf("deliver events and files: %w", err)
-	}
-	return nil
+	return d.Client.Flush(ctx)
 }

@@ -256,7 +256,7 @@ func TestEmitOnce(t *testing.T) {
 			}
 		}
 	}
-	if err := d.flush(deliveryContext(t)); err != nil {
+	if err := d.Client.Flush(deliveryContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	want := []job.Trigger{

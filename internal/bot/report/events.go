@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 
 	"standin/internal/bot/meeting"
@@ -55,10 +54,7 @@ func (e *Emitter) Emit(kind job.Trigger, data any) error {
 	if err != nil {
 		return err
 	}
-	if err := e.client.Emit(kind, data); err != nil {
-		return fmt.Errorf("emit %s: %w", kind, err)
-	}
-	return nil
+	return e.client.Emit(kind, data)
 }
 
 // withScreens adds the decisions since the last event to an event's data, as the
@@ -73,7 +69,7 @@ func (e *Emitter) withScreens(data any) (any, error) {
 		err = json.Unmarshal(encoded, &keys)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("encode the data of an event: %w", err)
+		return nil, err
 	}
 	if keys == nil { // there are no data
 		keys = make(map[string]any)

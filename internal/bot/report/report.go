@@ -5,7 +5,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -406,7 +405,7 @@ func (r *Report) saveLocked() error {
 		Report: r.content, Media: r.packed.Files, PackedParts: build.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
 	})
 	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
+		return err
 	}
 	return r.spool.Put(ingest.ReportName, data)
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -134,7 +133,7 @@ func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 		number := s.bundles
 		s.bundles++
 		if err := s.report.spool.AppendBundle(number, bundle); err != nil {
-			return fmt.Errorf("spool bundle %d: %w", number, err)
+			return err
 		}
 	}
 	for _, part := range parts {

@@ -274,10 +274,7 @@ func (m *Meeting) Leave(ctx context.Context, _ meeting.Page) error {
 	if signaling == nil {
 		return nil
 	}
-	if err := wsconn.WriteJSON(ctx, signaling, request{Type: typeClose, StreamID: m.settings.Stream.StreamID}); err != nil {
-		return fmt.Errorf("close the stream: %w", err)
-	}
-	return nil
+	return wsconn.WriteJSON(ctx, signaling, request{Type: typeClose, StreamID: m.settings.Stream.StreamID})
 }
 
 // ErrReceivesOnly is why a command is refused.

@@ -75,11 +75,11 @@ type Client struct {
 func New(settings Settings) (*Client, error) {
 	base, err := settings.check()
 	if err != nil {
-		return nil, fmt.Errorf("service client: %w", err)
+		return nil, err
 	}
 	own := fmt.Sprintf("%s/%d", settings.JobID, settings.Attempt)
 	if err := settings.Spool.Bind(own); err != nil {
-		return nil, fmt.Errorf("service client: %w", err)
+		return nil, err
 	}
 	settings.Log = cmp.Or(settings.Log, slog.Default())
 	settings.Timeout = cmp.Or(settings.Timeout, 30*time.Second)

@@ -3,7 +3,6 @@ package serviceclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -59,7 +58,7 @@ func (c *Client) output(ctx context.Context, commandID string) ([]byte, error) {
 	target := c.base.JoinPath(ingest.OutputPath, c.own, commandID)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("create a request for output: %w", err)
+		return nil, err
 	}
 	return c.do(request, ingest.MaxOutputBytes)
 }

@@ -64,13 +64,13 @@ func (e *RefusedError) permanent() bool {
 func (c *Client) post(ctx context.Context, path, query string, message, response any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
-		return fmt.Errorf("encode the request to %s: %w", path, err)
+		return err
 	}
 	target := c.base.JoinPath(path)
 	target.RawQuery = query
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("create a request to %s: %w", path, err)
+		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	received, err := c.do(request, maxResponse)
@@ -103,7 +103,7 @@ func (c *Client) BorrowAccount(ctx context.Context, ask ingest.AccountRequest) (
 func (c *Client) ReturnAccount(ctx context.Context, state signin.State) error {
 	body, err := json.Marshal(state)
 	if err != nil {
-		return fmt.Errorf("encode an account: %w", err)
+		return err
 	}
 	return c.put(ctx, ingest.AccountPath, "application/octet-stream", body)
 }
@@ -116,10 +116,7 @@ func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 	conn, _, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
 		HTTPClient: c.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + c.settings.Token}},
 	})
-	if err != nil {
-		return nil, fmt.Errorf("connect for live sound: %w", err)
-	}
-	return conn, nil
+	return conn, err
 }
 
 // SendScreenshot sends a picture of the page, a JPEG of at most ingest.MaxScreenshot bytes.
@@ -131,7 +128,7 @@ func (c *Client) SendScreenshot(ctx context.Context, image []byte) error {
 func (c *Client) put(ctx context.Context, path, contentType string, content []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, c.base.JoinPath(path, c.own).String(), bytes.NewReader(content))
 	if err != nil {
-		return fmt.Errorf("create a request to %s: %w", path, err)
+		return err
 	}
 	request.Header.Set("Content-Type", contentType)
 	_, err = c.do(request, maxResponse)

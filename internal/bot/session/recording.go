@@ -268,7 +268,7 @@ type segmentSink struct {
 // Append implements recorder.Sink.
 func (s *segmentSink) Append(chunk recorder.Chunk) error {
 	if err := s.spool.AppendSegment(s.part, chunk.Sequence, chunk.Data); err != nil {
-		return fmt.Errorf("spool segment %d: %w", chunk.Sequence, err)
+		return err
 	}
 	s.report.AddSegment(s.part, chunk.Sequence)
 	if s.encoder == nil {

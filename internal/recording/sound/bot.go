@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -68,7 +67,7 @@ func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID,
 	}
 	startedAt, err := on.Origin(ctx, begin.StartedAt)
 	if err != nil {
-		return fmt.Errorf("find the start of the recording: %w", err)
+		return err
 	}
 	until := time.Duration(0)
 	if !begin.SentUntil.IsZero() {

@@ -34,55 +34,43 @@ func (p *people) number(id string) int {
 }
 
 // changes returns what an event says that participants did.
-func (p *people) changes(event live.Event) []change {
+func (p *people) changes(event live.Event) (changes []change) {
 	switch job.StreamEvent(event.Name) {
 	case job.ParticipantsEvents:
-		return p.update(event.Data)
-	case job.SpeakingEvents:
-		return p.speak(event.Data)
-	}
-	return nil
-}
-
-// update takes the data of an event participants.
-func (p *people) update(data []byte) (changes []change) {
-	var now live.Participants
-	if json.Unmarshal(data, &now) != nil {
-		return nil
-	}
-	for _, participant := range now.Participants {
-		if before, known := find(p.present, participant.ID); !known {
-			changes = append(changes, change{"join", participant.ID, participant.Name})
-		} else if before.Name != participant.Name {
-			changes = append(changes, change{"update", participant.ID, participant.Name})
+		var now live.Participants
+		if json.Unmarshal(event.Data, &now) != nil {
+			return nil
 		}
-	}
-	for _, participant := range p.present {
-		if _, stays := find(now.Participants, participant.ID); !stays {
-			changes = append(changes, change{"leave", participant.ID, participant.Name})
-		}
-	}
-	p.present = now.Participants
-	return changes
-}
-
-// speak takes the data of an event speaking.
-func (p *people) speak(data []byte) (changes []change) {
-	var now live.Speaking
-	if json.Unmarshal(data, &now) != nil {
-		return nil
-	}
-	tell := func(what string, ids, others []string) {
-		for _, id := range ids {
-			if !slices.Contains(others, id) {
-				participant, _ := find(p.present, id)
-				changes = append(changes, change{what, id, participant.Name})
+		for _, participant := range now.Participants {
+			if before, known := find(p.present, participant.ID); !known {
+				changes = append(changes, change{"join", participant.ID, participant.Name})
+			} else if before.Name != participant.Name {
+				changes = append(changes, change{"update", participant.ID, participant.Name})
 			}
 		}
+		for _, participant := range p.present {
+			if _, stays := find(now.Participants, participant.ID); !stays {
+				changes = append(changes, change{"leave", participant.ID, participant.Name})
+			}
+		}
+		p.present = now.Participants
+	case job.SpeakingEvents:
+		var now live.Speaking
+		if json.Unmarshal(event.Data, &now) != nil {
+			return nil
+		}
+		tell := func(what string, ids, others []string) {
+			for _, id := range ids {
+				if !slices.Contains(others, id) {
+					participant, _ := find(p.present, id)
+					changes = append(changes, change{what, id, participant.Name})
+				}
+			}
+		}
+		tell("speech_off", p.speaking, now.ParticipantIDs)
+		tell("speech_on", now.ParticipantIDs, p.speaking)
+		p.speaking = now.ParticipantIDs
 	}
-	tell("speech_off", p.speaking, now.ParticipantIDs)
-	tell("speech_on", now.ParticipantIDs, p.speaking)
-	p.speaking = now.ParticipantIDs
 	return changes
 }
 

@@ -86,7 +86,20 @@ func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, from inges
 			}
 			s.runStreams(ctx, jobID, start, until)
 		},
-		Announce: func(connected bool) { s.setNode(ctx, jobID, connected) },
+		Announce: func(connected bool) { // to the other nodes
+			if s.NodeURL == "" {
+				return
+			}
+			url := s.NodeURL
+			if !connected {
+				url = ""
+			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+			defer cancel()
+			if err := s.Nodes.SetSoundNode(ctx, jobID, url, s.NodeURL); err != nil {
+				s.Log.Error("cannot announce the live sound of a job to the other nodes", "job", jobID, "error", err)
+			}
+		},
 	})
 	s.Log.Debug("live sound connection of a bot ended", "job", jobID, "attempt", attempt, "error", err)
 }
@@ -121,23 +134,6 @@ func (g *gate) open(ctx context.Context) bool {
 		}
 	}
 	return g.recording.Load()
-}
-
-// setNode tells the other nodes that the bot of a job is connected to this one, or no
-// longer.
-func (s *Service) setNode(ctx context.Context, jobID uuid.UUID, connected bool) {
-	if s.NodeURL == "" {
-		return
-	}
-	url := s.NodeURL
-	if !connected {
-		url = ""
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	if err := s.Nodes.SetSoundNode(ctx, jobID, url, s.NodeURL); err != nil {
-		s.Log.Error("cannot announce the live sound of a job to the other nodes", "job", jobID, "error", err)
-	}
 }
 
 // OtherNode returns the URL of the node to which the bot of a job is connected; empty if it

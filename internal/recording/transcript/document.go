@@ -102,11 +102,7 @@ func (d *Document) sortSegments() {
 
 // JSON returns the document as it is stored.
 func (d Document) JSON() ([]byte, error) {
-	text, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		return nil, fmt.Errorf("write a transcript: %w", err)
-	}
-	return text, nil
+	return json.MarshalIndent(d, "", " ")
 }
 
 // VTT returns the transcript as WebVTT, with the speakers as voices. Its times are

@@ -30,12 +30,16 @@ func (h *task) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	manifest, err := h.manifest(ctx)
+	stored, err := h.Storage.Manifest(ctx, id)
 	if recording.IsNotFound(err) {
 		return h.end(ctx, nil) // deleted, or stored elsewhere
 	}
 	if err != nil {
 		return err
+	}
+	var manifest recording.Manifest
+	if err := json.Unmarshal(stored, &manifest); err != nil {
+		return permanentError{fmt.Errorf("read the manifest: %w", err)}
 	}
 	texts, err := h.Queue.Texts(ctx, id)
 	if err != nil {
@@ -122,17 +126,6 @@ func (h *task) save(ctx context.Context, until time.Time, change func(*job.Recor
 		err = runner.ErrLost
 	}
 	return err
-}
-
-func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
-	text, err := h.Storage.Manifest(ctx, h.state.JobID)
-	if err != nil {
-		return m, err
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return m, permanentError{fmt.Errorf("read the manifest: %w", err)}
-	}
-	return m, nil
 }
 
 // attach stores the transcript with the recording.

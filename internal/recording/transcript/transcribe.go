@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +30,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest,
 	}
 	dir := filepath.Join(h.TempDir, recording.WorkPrefix(h.state.JobID)+"transcript")
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil { // an interrupted run may have left it
-		return d, 0, fmt.Errorf("create a temporary folder: %w", err)
+		return d, 0, err
 	}
 	defer os.RemoveAll(dir)
 	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID, Model: cmp.Or(options.Model, h.Recognizer.Model()), Segments: []Segment{}}
@@ -63,8 +62,14 @@ func (f *audioFile) wav() string  { return filepath.Join(f.dir, "piece.wav") }
 
 // transcribe adds what is said in the file to the document.
 func (f *audioFile) transcribe(ctx context.Context, people speakers, d *Document) error {
-	if err := f.fetch(ctx); err != nil {
-		return fmt.Errorf("read %s: %w", f.file.Name, err)
+	content, _, err := f.Storage.OpenMedia(ctx, f.state.JobID, f.file.Name)
+	if err != nil {
+		return err
+	}
+	err = fsutil.Save(f.path(), content)
+	_ = content.Close() // read only
+	if err != nil {
+		return err
 	}
 	length := time.Duration(f.file.DurationMs) * time.Millisecond
 	silences, err := f.tools.Silences(ctx, f.path(), build.Span{End: length}, silenceMin, silenceLevel)
@@ -102,16 +107,6 @@ func unreadable(err error) error {
 		return permanentError{err}
 	}
 	return err
-}
-
-// fetch copies the file to this machine.
-func (f *audioFile) fetch(ctx context.Context) error {
-	content, _, err := f.Storage.OpenMedia(ctx, f.state.JobID, f.file.Name)
-	if err != nil {
-		return err
-	}
-	defer content.Close() // read only
-	return fsutil.Save(f.path(), content)
 }
 
 // recognize returns what is said in a piece; false when the job's limit of audio

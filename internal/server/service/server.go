@@ -45,7 +45,7 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret}
 	description, err := api.Load()
 	if err != nil {
-		return fmt.Errorf("load the API description: %w", err)
+		return err
 	}
 	tester := &lifecycle.EndpointTester{Poster: s.sender, Consumers: s.store, Now: time.Now}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
@@ -64,11 +64,11 @@ func (s *Service) buildServer(machine *host.Reader) error {
 	if apiSettings.Output, err = speech.NewMaker(speech.Settings{ // fetches files from where webhooks may be sent
 		Config: s.Speech, Files: s.network, Dir: filepath.Join(s.DataDir, "sounds"),
 	}); err != nil {
-		return fmt.Errorf("configure speech: %w", err)
+		return err
 	}
 	handler, err := httpapi.New(apiSettings)
 	if err != nil {
-		return fmt.Errorf("build the HTTP API: %w", err)
+		return err
 	}
 	s.server, s.api = httpapi.NewServer(handler), handler
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
@@ -86,7 +86,7 @@ func (s *Service) buildServer(machine *host.Reader) error {
 		Revocations: revocations, Unavailable: isOutage, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
-		return fmt.Errorf("build the dashboard: %w", err)
+		return err
 	}
 	about := guide.About{Version: settings.Tracing.Version, Description: description.JSON()}
 	s.server.Handler = guide.Handler(docs.Files, about, s.dashboard.Handler(handler))

@@ -121,7 +121,7 @@ func Start(ctx context.Context, settings Settings) (*Service, error) {
 // open opens the data folder, the listeners, the database and the storage.
 func (s *Service) open(ctx context.Context) (err error) {
 	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
-		return fmt.Errorf("find the data folder: %w", err)
+		return err
 	}
 	if s.lock, err = LockDataDir(s.DataDir); err != nil {
 		return err

@@ -49,7 +49,7 @@ func (s *Service) build(ctx context.Context) error {
 	traces := s.Tracing
 	traces.Node, traces.Timeline, traces.Log = node.ID, s.store, log
 	if s.tracer, err = tracing.New(traces); err != nil {
-		return fmt.Errorf("export traces: %w", err)
+		return err
 	}
 	if s.network, err = s.newNetwork(); err != nil {
 		return err

@@ -3,7 +3,6 @@ package streaming
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -126,7 +125,7 @@ func (m *Meetings) Run(ctx context.Context) {
 func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, start time.Time) error {
 	r, err := m.Records.Job(ctx, id)
 	if err != nil {
-		return fmt.Errorf("read the job: %w", err)
+		return err
 	}
 	wanted := r.Resolved().Transcript
 	if wanted.Live == nil || !*wanted.Live || wanted.Enabled != nil && !*wanted.Enabled || r.Mode == job.Test {
