@@ -33,9 +33,6 @@ func (a *API) forConsumer(handle handler) handler {
 	}
 }
 
-// forAdmin authenticates an API key with the scope admin.
-func (a *API) forAdmin(handle handler) handler { return a.forScope(account.AdminScope, handle) }
-
 // forScope authenticates the API key, which must have a scope.
 func (a *API) forScope(needed account.Scope, handle handler) handler {
 	return func(r *apiRequest) error {
@@ -48,7 +45,7 @@ func (a *API) forScope(needed account.Scope, handle handler) handler {
 			return unauthorized("Bearer", text.Sentence(denied.Message))
 		}
 		if err != nil {
-			return fmt.Errorf("authenticate: %w", err)
+			return err
 		}
 		r.caller, r.ConsumerID, r.Caller = caller, caller.ConsumerID, caller.ConsumerID.String()
 		if err := a.keys.Allow(caller.KeyID.String()); err != nil {
@@ -211,8 +208,5 @@ func loginError(err error) error {
 	if full, ok := errors.AsType[*device.FullError](err); ok {
 		return &httpmw.LimitedError{Wait: full.RetryAfter}
 	}
-	if err != nil {
-		return fmt.Errorf("run a device flow: %w", err)
-	}
-	return nil
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"strconv"
@@ -164,7 +163,7 @@ func (a *API) uploadMedia(r *apiRequest) error {
 	}
 	quota, err := a.Jobs.AdmitUpload(ctx, bot)
 	if err != nil {
-		return fmt.Errorf("admit an upload: %w", err)
+		return err
 	}
 	done, err := a.Recordings.ReserveUpload(ctx, bot.JobID(), size, quota)
 	if exceeded, ok := errors.AsType[*recording.QuotaError](err); ok {
@@ -178,7 +177,22 @@ func (a *API) uploadMedia(r *apiRequest) error {
 	stored, err := a.Recordings.PutUpload(ctx, bot.JobID(), bot.Attempt(), name, content, sum, a.MaxUploadBytes)
 	done(err == nil && stored.New)
 	if err != nil {
-		return uploadError(err, content.Err)
+		if large, ok := errors.AsType[*recording.TooLargeError](err); ok {
+			return tooLarge(large.MaxBytes)
+		}
+		if content.Err != nil {
+			return bodyError(content.Err)
+		}
+		if wrong, ok := errors.AsType[*recording.ChecksumError](err); ok {
+			return invalid(issue(api.CodeChecksum, wrong.Error(), ingest.ChecksumHeader))
+		}
+		if unusable, ok := errors.AsType[*recording.NameError](err); ok {
+			return invalid(issue("pattern", unusable.Error(), "name"))
+		}
+		if conflict, ok := errors.AsType[*recording.ConflictError](err); ok {
+			return job.NewError(job.InvalidState, conflict.Error())
+		}
+		return err
 	}
 	// The recording may have been deleted meanwhile.
 	if _, err := a.Jobs.AdmitUpload(ctx, bot); stored.New && job.ErrorIs(err, job.InvalidState) {
@@ -214,24 +228,3 @@ func (r *apiRequest) botInPath(rest []api.Issue) (bot ingest.Bot, err error) {
 
 // checksumForm is the form of a SHA-256 in hex.
 var checksumForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
-
-// uploadError returns the error for an upload that was not stored. readErr is
-// the error of reading its body, if any.
-func uploadError(err, readErr error) error {
-	if large, ok := errors.AsType[*recording.TooLargeError](err); ok {
-		return tooLarge(large.MaxBytes)
-	}
-	if readErr != nil {
-		return bodyError(readErr)
-	}
-	if sum, ok := errors.AsType[*recording.ChecksumError](err); ok {
-		return invalid(issue(api.CodeChecksum, sum.Error(), ingest.ChecksumHeader))
-	}
-	if name, ok := errors.AsType[*recording.NameError](err); ok {
-		return invalid(issue("pattern", name.Error(), "name"))
-	}
-	if conflict, ok := errors.AsType[*recording.ConflictError](err); ok {
-		return job.NewError(job.InvalidState, conflict.Error())
-	}
-	return fmt.Errorf("store an upload: %w", err)
-}

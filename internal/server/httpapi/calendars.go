@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -252,7 +251,7 @@ func (a *API) calendarNotification(r *apiRequest) error {
 		}
 	}
 	if err := a.Calendars.Notify(r.Context(), r.id, lapsed); err != nil {
-		return fmt.Errorf("note that a calendar has changed: %w", err)
+		return err
 	}
 	r.WriteHeader(http.StatusAccepted)
 	return nil

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -99,7 +98,7 @@ func (a *API) getUsage(r *apiRequest, in usageQuery) error {
 	}
 	report, err := a.Jobs.Store.Usage(r.Context(), r.caller, from, to)
 	if err != nil {
-		return fmt.Errorf("read the usage: %w", err)
+		return err
 	}
 	if in.Format == "csv" {
 		return r.respondContent("text/csv; charset=utf-8", report.CSV())

@@ -13,11 +13,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"standin/api"
 	"standin/internal/account"
@@ -224,8 +226,11 @@ func (a *API) route() error {
 	if err != nil {
 		return err
 	}
-	if err := checkSecurityContact(a.SecurityContact); err != nil {
-		return err
+	if contact := a.SecurityContact; contact != "" { // RFC 9116, section 2.5.3
+		parsed, err := url.Parse(contact)
+		if err != nil || parsed.Scheme != "mailto" && parsed.Scheme != "https" || strings.ContainsFunc(contact, unicode.IsSpace) {
+			return fmt.Errorf("the security contact %q is not a mailto or https URL", contact)
+		}
 	}
 	for _, operation := range a.Description.Operations() {
 		serve, ok := handlers[operation.ID]

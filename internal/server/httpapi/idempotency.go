@@ -56,7 +56,7 @@ func (a *API) once(r *apiRequest, handle handler) error {
 	}, time.Now().Add(-answerTime))
 	switch {
 	case err != nil:
-		return fmt.Errorf("claim a request: %w", err)
+		return err
 	case !claimed && kept.Hash != hash:
 		return job.NewError(job.InvalidState, "this Idempotency-Key was used with another request")
 	case !claimed && kept.Answer == "":
@@ -87,12 +87,12 @@ func (a *API) once(r *apiRequest, handle handler) error {
 // repeatAnswer responds with an answer that was kept.
 func (a *API) repeatAnswer(r *apiRequest, kept account.KeptRequest) error {
 	opened, err := a.Jobs.Sealer.Open(kept.ConsumerID.String()+" "+kept.Key, kept.Answer)
-	if err != nil {
-		return fmt.Errorf("open a kept answer: %w", err)
-	}
 	var answer keptAnswer
-	if err := json.Unmarshal([]byte(opened), &answer); err != nil {
-		return fmt.Errorf("decode a kept answer: %w", err)
+	if err == nil {
+		err = json.Unmarshal([]byte(opened), &answer)
+	}
+	if err != nil {
+		return fmt.Errorf("read a kept answer: %w", err)
 	}
 	for _, name := range []string{"Location", warningHeader, ignoredFieldsHeader} {
 		if value := answer.Header.Get(name); value != "" {

@@ -77,7 +77,7 @@ func (a *API) create(ctx context.Context, caller account.Caller, checked api.Che
 		Metadata: request.Metadata, AutoLeave: request.AutoLeave, Options: request.Options, Dedupe: request.Dedupe,
 	})
 	if err != nil {
-		return createdJob{}, fmt.Errorf("create a job: %w", err)
+		return createdJob{}, err
 	}
 	return a.describeCreated(ctx, j, replayed)
 }
@@ -94,7 +94,7 @@ func (a *API) replay(ctx context.Context, caller account.Caller, checked api.Che
 		return createdJob{}, invalid
 	}
 	if err != nil {
-		return createdJob{}, fmt.Errorf("find a job by externalId: %w", err)
+		return createdJob{}, err
 	}
 	return a.describeCreated(ctx, found, true)
 }
@@ -108,7 +108,7 @@ func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool) (cr
 	if !j.Status.Terminal() {
 		other, found, err := a.Jobs.OtherJob(ctx, j)
 		if err != nil {
-			return createdJob{}, fmt.Errorf("find other jobs for the meeting: %w", err)
+			return createdJob{}, err
 		}
 		if found {
 			warnings = append(warnings, "Job "+other.String()+" is for the same meeting at this time: both send a bot.")
@@ -190,7 +190,7 @@ func (a *API) getJob(r *apiRequest) error {
 func (r *apiRequest) job() (job.Job, error) {
 	j, err := r.api.Jobs.Job(r.Context(), r.caller, r.id)
 	if err != nil {
-		return job.Job{}, fmt.Errorf("read a job: %w", err)
+		return job.Job{}, err
 	}
 	return j, nil
 }
@@ -259,7 +259,7 @@ func (a *API) patchJob(r *apiRequest, request patchRequest) error {
 		Title:    request.Title.value, StartBefore: request.StartBefore.value, Options: request.Options,
 	})
 	if err != nil {
-		return fmt.Errorf("change a job: %w", err)
+		return err
 	}
 	if request.Metadata != nil {
 		r.warn(j.UnusableMetadata()...)

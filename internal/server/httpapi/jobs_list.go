@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ func (a *API) listJobs(r *apiRequest, query listQuery) error {
 	jobs, next, err := a.Jobs.Jobs(r.Context(), r.caller, filter, query.page())
 	release()
 	if err != nil {
-		return fmt.Errorf("list jobs: %w", err)
+		return err
 	}
 	views := make([]any, len(jobs))
 	for i, j := range jobs {
@@ -54,7 +53,7 @@ func (a *API) listJobs(r *apiRequest, query listQuery) error {
 	if len(query.Expand) > 0 {
 		details, err := a.Jobs.Details(r.Context(), jobs)
 		if err != nil {
-			return fmt.Errorf("read the details of jobs: %w", err)
+			return err
 		}
 		for i, j := range jobs {
 			views[i] = newDetailedJob(j, details[j.ID])
@@ -90,26 +89,22 @@ func newWebhooksBody(w job.Webhooks) webhooksBody {
 	return webhooksBody{orNull(w.OnStatusChange), orNull(w.OnFinalize)}
 }
 
-// runbook returns the section of the guide about a failure; "" for a job that did not fail.
-func runbook(code job.FailureCode) string {
-	if code == "" {
-		return ""
-	}
-	return "/docs/guide/runbook.html#" + strings.ReplaceAll(string(code), "_", "-") // the anchor of its heading
-}
-
 // causes are the sides of failures as the API names them.
 var causes = map[outcome.Side]string{outcome.MeetingSide: "meeting", outcome.YourSide: "request", outcome.OurSide: "service"}
 
 func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 	explained := outcome.Explain(j, d.FailedIn, d.EndReason, d.Partial)
+	runbook := "" // the section of the guide about a failure
+	if j.FailureCode != "" {
+		runbook = "/docs/guide/runbook.html#" + strings.ReplaceAll(string(j.FailureCode), "_", "-") // the anchor of its heading
+	}
 	body := detailedJob{
 		View: job.NewView(j), Title: orNull(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
 		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{},
 			d.Participants...), Sources: append([]string{}, d.Sources...),
 		Outcome: client.Outcome{
 			Title: explained.Title, Text: explained.Text, Cause: orNull(causes[explained.Side]), Action: orNull(explained.Action),
-			Stage: orNull(explained.Stage), EndReason: orNull(d.EndReason), DocURL: orNull(runbook(j.FailureCode)),
+			Stage: orNull(explained.Stage), EndReason: orNull(d.EndReason), DocURL: orNull(runbook),
 		},
 	}
 	if d.DurationMs > 0 {

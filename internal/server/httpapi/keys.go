@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -136,9 +135,6 @@ func (a *API) listAuditLog(r *apiRequest, in pageQuery) error {
 	}
 	limit := cmp.Or(in.Limit, lifecycle.DefaultPage)
 	entries, err := a.Jobs.Store.AuditLog(r.Context(), r.caller.ConsumerID, before, limit+1)
-	if err != nil {
-		return fmt.Errorf("list the audit log: %w", err)
-	}
 	next := ""
 	entries, more := lifecycle.Cut(entries, limit)
 	if more {
@@ -146,5 +142,5 @@ func (a *API) listAuditLog(r *apiRequest, in pageQuery) error {
 	}
 	return respondPage(r, "entries", entries, func(e account.AuditEntry) auditBody {
 		return auditBody{e.ID, job.Timestamp(e.At), e.Actor, e.Action, e.Target}
-	}, next, nil)
+	}, next, err)
 }

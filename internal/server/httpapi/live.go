@@ -2,14 +2,11 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"image/jpeg"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/bot/ingest"
@@ -110,7 +107,7 @@ type liveStream struct {
 func (s *liveStream) advance(status live.Status) (finished bool, err error) {
 	for events, err := range s.listener.Unread(s.Context(), &status) {
 		if err != nil && !s.started {
-			return true, fmt.Errorf("read the events of a job: %w", err)
+			return true, err
 		}
 		if err != nil || !s.sendEvents(events) {
 			return true, nil //nolint:nilerr // the client reconnects
@@ -181,39 +178,33 @@ const (
 	maxScreenshotSide = 4096
 )
 
-// getScreenshot returns the newest picture of a bot's meeting page.
+// getScreenshot returns the newest picture of a bot's meeting page. It waits for the first one.
 func (a *API) getScreenshot(r *apiRequest) error {
 	done, err := a.Streams.TryAcquire(r.caller.ConsumerID.String(), 1)
 	if err != nil {
 		return err
 	}
 	defer done()
-	found, err := a.awaitScreenshot(r.Context(), r.caller, r.id)
-	if err != nil {
-		return err
-	}
-	r.Header().Set("Last-Modified", found.TakenAt.UTC().Format(http.TimeFormat))
-	return r.respondContent("image/jpeg", found.Image)
-}
-
-// awaitScreenshot waits for a picture for up to screenshotWait.
-func (a *API) awaitScreenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error) {
 	poll, end := time.NewTicker(screenshotPoll), time.NewTimer(screenshotWait)
 	defer poll.Stop()
 	defer end.Stop()
 	for {
-		found, err := a.Jobs.Screenshot(ctx, caller, id)
-		if err != nil || !found.TakenAt.IsZero() {
-			return found, err
+		found, err := a.Jobs.Screenshot(r.Context(), r.caller, r.id)
+		if err != nil {
+			return err
+		}
+		if !found.TakenAt.IsZero() {
+			r.Header().Set("Last-Modified", found.TakenAt.UTC().Format(http.TimeFormat))
+			return r.respondContent("image/jpeg", found.Image)
 		}
 		select {
 		case <-poll.C:
 			continue
 		case <-end.C:
 		case <-a.draining:
-		case <-ctx.Done():
+		case <-r.Context().Done():
 		}
-		return found, job.NewError(job.InvalidState, "the bot sends no picture of its page: it is being started, or nothing may be recorded now")
+		return job.NewError(job.InvalidState, "the bot sends no picture of its page: it is being started, or nothing may be recorded now")
 	}
 }
 

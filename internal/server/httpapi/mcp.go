@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -40,7 +39,7 @@ func (a *API) mcp(r *apiRequest) error {
 	token, _ := r.bearer()
 	api, err := client.New("http://"+inProcessHost, token)
 	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
+		return err
 	}
 	outer := r.WithContext(ctx)
 	api = api.WithHTTPClient(&http.Client{Transport: inProcess{a, outer, decoded}})

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"standin/internal/account"
 	"standin/internal/bot/ingest"
 )
 
@@ -120,6 +121,6 @@ func (a *API) handlers() map[string]handler {
 		"deleteZoomApp":         named("app of Zoom", changing(a.deleteZoomApp)),
 		"patchAccount":          named("account", input(a.patchAccount)),
 		"deleteAccount":         named("account", changing(a.deleteAccount)),
-	}, a.forAdmin)
+	}, func(handle handler) handler { return a.forScope(account.AdminScope, handle) })
 	return all
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"standin/internal/account"
 	"standin/internal/account/billing"
@@ -24,7 +22,7 @@ import (
 func (a *API) hostMetrics(r *apiRequest) error {
 	counts, err := a.Jobs.Store.CountActive(r.Context())
 	if err != nil {
-		return fmt.Errorf("count jobs: %w", err)
+		return err
 	}
 	metrics := a.Host.Read(r.Context())
 	for status, jobs := range counts {
@@ -115,18 +113,6 @@ func content(mediaType string, document []byte) handler {
 	return func(r *apiRequest) error { return r.respondContent(mediaType, document) }
 }
 
-// checkSecurityContact checks a contact of security.txt (RFC 9116, section 2.5.3).
-func checkSecurityContact(contact string) error {
-	if contact == "" {
-		return nil
-	}
-	parsed, err := url.Parse(contact)
-	if err != nil || parsed.Scheme != "mailto" && parsed.Scheme != "https" || strings.ContainsFunc(contact, unicode.IsSpace) {
-		return fmt.Errorf("the security contact %q is not a mailto or https URL", contact)
-	}
-	return nil
-}
-
 // securityTextLifetime is how long a copy of security.txt is valid.
 const securityTextLifetime = 30 * 24 * time.Hour
 
@@ -175,7 +161,7 @@ func (a *API) intakeInvite(r *apiRequest, invite calendar.Invite) error {
 	}
 	result, err := a.Invites.Schedule(r.Context(), invite)
 	if err != nil {
-		return fmt.Errorf("schedule an invite: %w", err)
+		return err
 	}
 	r.ConsumerID, r.JobID = result.ConsumerID, result.JobID
 	r.warn(meetinglink.Warning(invite.MeetingURL, a.AllowedMeetingHosts...))

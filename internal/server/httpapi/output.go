@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -136,7 +135,7 @@ func (a *API) readOutput(r *apiRequest) error {
 	}
 	team, options, err := a.Jobs.AdmitOutput(r.Context(), bot)
 	if err != nil {
-		return fmt.Errorf("admit a bot: %w", err)
+		return err
 	}
 	var content io.ReadCloser
 	var size int64
@@ -151,7 +150,7 @@ func (a *API) readOutput(r *apiRequest) error {
 		return job.NewError(job.NotFound, "no such output")
 	}
 	if err != nil {
-		return fmt.Errorf("read output: %w", err)
+		return err
 	}
 	defer content.Close()
 	r.Header().Set("Content-Type", "application/octet-stream")

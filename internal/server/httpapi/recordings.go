@@ -44,7 +44,7 @@ func (a *API) getManifest(r *apiRequest) error {
 		return errNoRecording // stored elsewhere, or deleted
 	}
 	if err != nil {
-		return fmt.Errorf("read a manifest: %w", err)
+		return err
 	}
 	return r.respondContent("application/json", manifest)
 }
@@ -89,7 +89,7 @@ func (a *API) getMedia(r *apiRequest) error {
 	if r.Method == http.MethodGet { // a URL is signed for one method
 		signedURL, signed, err := a.Recordings.SignedURL(r.Context(), r.id, file.Name, signedURLExpiry)
 		if err != nil {
-			return fmt.Errorf("sign a URL: %w", err)
+			return err
 		}
 		if signed {
 			r.Header().Set("Location", signedURL)
@@ -102,7 +102,7 @@ func (a *API) getMedia(r *apiRequest) error {
 		return errNoFile
 	}
 	if err != nil {
-		return fmt.Errorf("open a media file: %w", err)
+		return err
 	}
 	defer content.Close() // read only
 	header := r.Header()
@@ -219,7 +219,7 @@ func (a *API) transcript(ctx context.Context, id uuid.UUID, m recording.Manifest
 		return transcript.Read(content)
 	}
 	if !recording.IsNotFound(err) {
-		return document, fmt.Errorf("open a transcript: %w", err)
+		return document, err
 	}
 	texts, err := a.Jobs.Store.Texts(ctx, id)
 	if err != nil {

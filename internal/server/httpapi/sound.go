@@ -28,7 +28,7 @@ func (a *API) ingestSound(r *apiRequest) error {
 	}
 	r.Level = slog.LevelDebug
 	if err := a.Jobs.AdmitSound(r.Context(), bot); err != nil {
-		return fmt.Errorf("admit the sound of a bot: %w", err)
+		return err
 	}
 	conn, err := r.accept()
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *API) listenToJob(r *apiRequest) error {
 	defer done()
 	node, err := a.Sound.OtherNode(r.Context(), j.ID)
 	if err != nil {
-		return fmt.Errorf("find the node with the sound of a job: %w", err)
+		return err
 	}
 	if node != "" && r.Request.Header.Get(forwardedHeader) == "" {
 		return a.forward(r, node)
@@ -91,7 +91,7 @@ const forwardedHeader = "x-standin-forwarded"
 func (a *API) forward(r *apiRequest, node string) error {
 	target, err := url.Parse(node)
 	if err != nil {
-		return fmt.Errorf("parse the URL of a node: %w", err)
+		return err
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(request *httputil.ProxyRequest) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"net/http"
 
 	"standin/client"
@@ -61,7 +60,7 @@ type testRequest struct {
 func (a *API) testWebhookEndpoint(r *apiRequest, request testRequest) error {
 	e, err := a.Jobs.Endpoint(r.Context(), r.caller, r.id)
 	if err != nil {
-		return fmt.Errorf("read a webhook endpoint: %w", err)
+		return err
 	}
 	release, err := r.costlyRead() // an endpoint may take seconds to respond
 	if err != nil {

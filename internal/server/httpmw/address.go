@@ -1,6 +1,7 @@
 package httpmw
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -36,10 +37,11 @@ func (n TrustedProxies) ClientAddress(r *http.Request) netip.Addr {
 	if len(entries) < int(n) {
 		return peer
 	}
-	if client, ok := parseEntry(entries[len(entries)-int(n)]); ok {
-		return client
+	entry := strings.TrimSpace(entries[len(entries)-int(n)]) // which some proxies write with a port or in brackets
+	if client, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]")); err == nil {
+		return plain(client)
 	}
-	return peer
+	return cmp.Or(connectionAddress(entry), peer)
 }
 
 // WarnUnknownProxy serves requests by next. If no proxy is trusted, it logs once that a
@@ -70,26 +72,13 @@ func AddressKey(address netip.Addr) string {
 	return netip.PrefixFrom(address, 64).Masked().String()
 }
 
-// connectionAddress parses the RemoteAddr of an http.Request.
+// connectionAddress parses an address with a port, such as the RemoteAddr of an http.Request; the zero Addr if it is none.
 func connectionAddress(remote string) netip.Addr {
 	address, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}
 	}
 	return plain(address.Addr())
-}
-
-// parseEntry parses an entry of X-Forwarded-For: an address, which some proxies
-// write with a port or in brackets.
-func parseEntry(entry string) (netip.Addr, bool) {
-	entry = strings.TrimSpace(entry)
-	if address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]")); err == nil {
-		return plain(address), true
-	}
-	if address, err := netip.ParseAddrPort(entry); err == nil {
-		return plain(address.Addr()), true
-	}
-	return netip.Addr{}, false
 }
 
 // plain returns the canonical form of an address.

@@ -105,20 +105,9 @@ func (l *Limiter) Allow(key string) error {
 		sum := sha256.Sum256([]byte(key))
 		key = string(sum[:])
 	}
-	tokens := l.bucketOf(key, now)
-	if tokens.AllowN(now, 1) {
-		return nil
-	}
-	missing := 1 - tokens.TokensAt(now)
-	wait := time.Duration(missing * float64(l.settings.Rate.interval()))
-	return &LimitedError{(wait + time.Millisecond - 1).Truncate(time.Millisecond)}
-}
-
-// bucketOf returns the tokens of a key. It forgets buckets that were not used for once or twice
-// the time of the rate: they are full again, and equal new ones. When there are too many, it forgets
-// those that were not used recently. To reset its bucket that way, a caller needs half as many
-// other addresses as there are buckets.
-func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
+	// Buckets that were not used for once or twice the time of the rate are forgotten: they are full again, and equal new
+	// ones. When there are too many, those that were not used recently are forgotten. To reset its bucket that way, a caller
+	// needs half as many other addresses as there are buckets.
 	if now.Sub(l.since) >= l.settings.Rate.Per || len(l.recent) >= l.settings.MaxBuckets/2 {
 		l.recent, l.former, l.since = make(map[string]*rate.Limiter), l.recent, now
 	}
@@ -128,7 +117,12 @@ func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
 	}
 	l.recent[key] = tokens
 	delete(l.former, key)
-	return tokens
+	if tokens.AllowN(now, 1) {
+		return nil
+	}
+	missing := 1 - tokens.TokensAt(now)
+	wait := time.Duration(missing * float64(l.settings.Rate.interval()))
+	return &LimitedError{(wait + time.Millisecond - 1).Truncate(time.Millisecond)}
 }
 
 // RetryAfterSeconds returns a wait for the Retry-After header (RFC 9110, section
