@@ -213,37 +213,11 @@ const (
 	fetchDelay = 250 * time.Millisecond
 )
 
-// pack packs the uploaded segments of some attempts into work. If none is usable,
+// pack packs the uploaded segments of some attempts into work, where each attempt has a folder. If none is usable,
 // the error is a NothingSavedError and the result lists the parts.
 func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress) (Packed, error) {
-	parts, tracks, err := f.fetchAll(ctx, jobID, attempts, work, progress)
-	if err != nil {
-		return Packed{}, err
-	}
-	progress(Packing, 0, int64(len(parts)))
-	packed, err := Pack(ctx, parts, jobUploads(attempts).reports(), work)
-	if errors.As(err, new(*NothingSavedError)) {
-		for _, part := range parts {
-			packed.Parts = append(packed.Parts, PackedPart{
-				Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: LossUnusable,
-			})
-		}
-	}
-	if err != nil {
-		return packed, err
-	}
-	if err := PackTracks(ctx, &packed, tracks, work, f.Log); err != nil {
-		return Packed{}, err
-	}
-	progress(Packing, int64(len(parts)), int64(len(parts)))
-	return packed, nil
-}
-
-// fetchAll copies each attempt's segments into a separate folder in work and
-// returns the parts and tracks in these folders.
-func (f *Finisher) fetchAll(
-	ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress,
-) (parts []SourcePart, tracks []SourceTrack, err error) {
+	var parts []SourcePart
+	var tracks []SourceTrack
 	var done, total int64
 	for _, attempt := range attempts {
 		for _, segment := range attempt.mediaUploads() {
@@ -254,7 +228,7 @@ func (f *Finisher) fetchAll(
 	for _, attempt := range attempts {
 		folder := filepath.Join(work, fmt.Sprintf("attempt-%d", attempt.Attempt))
 		if err := os.Mkdir(folder, 0o700); err != nil {
-			return nil, nil, err
+			return Packed{}, err
 		}
 		for batch := range slices.Chunk(attempt.mediaUploads(), 16*fetchConcurrency) {
 			group, fetching := errgroup.WithContext(ctx)
@@ -288,21 +262,37 @@ func (f *Finisher) fetchAll(
 				})
 			}
 			if err := group.Wait(); err != nil {
-				return nil, nil, err
+				return Packed{}, err
 			}
 			progress(Fetching, done, total)
 		}
 		attemptParts, err := FindParts(folder, attempt.Attempt, attempt.report.Report)
 		if err != nil {
-			return nil, nil, err
+			return Packed{}, err
 		}
 		attemptTracks, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
 		if err != nil {
-			return nil, nil, err
+			return Packed{}, err
 		}
 		parts, tracks = append(parts, attemptParts...), append(tracks, attemptTracks...)
 	}
-	return parts, tracks, nil
+	progress(Packing, 0, int64(len(parts)))
+	packed, err := Pack(ctx, parts, jobUploads(attempts).reports(), work)
+	if errors.As(err, new(*NothingSavedError)) {
+		for _, part := range parts {
+			packed.Parts = append(packed.Parts, PackedPart{
+				Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: LossUnusable,
+			})
+		}
+	}
+	if err != nil {
+		return packed, err
+	}
+	if err := PackTracks(ctx, &packed, tracks, work, f.Log); err != nil {
+		return Packed{}, err
+	}
+	progress(Packing, int64(len(parts)), int64(len(parts)))
+	return packed, nil
 }
 
 // repeat calls a function that reads from the storage until it returns no error, or what

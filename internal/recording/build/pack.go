@@ -99,8 +99,55 @@ func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir 
 		return packed, err
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: encodeAudio, container: mp4File}
-	return packing.run(ctx, parts, pauses(reports))
+	p := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: encodeAudio, container: mp4File}
+	paused := pauses(reports)
+	var pieces []piece
+	for _, part := range parts {
+		found, loss, err := p.remux(ctx, part)
+		if err != nil {
+			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
+		}
+		result := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: loss}
+		if len(found) == 0 {
+			packed.Parts = append(packed.Parts, result)
+		}
+		for _, piece := range found {
+			piece.part = len(packed.Parts)
+			result.Skipped, result.Length = piece.skipped, piece.media.Duration
+			if !part.StartedAt.IsZero() {
+				result.StartedAt = part.StartedAt.Add(piece.skipped)
+			}
+			pieces = append(pieces, piece)
+			packed.Parts = append(packed.Parts, result)
+		}
+	}
+	if len(pieces) == 0 {
+		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
+	}
+	for _, group := range groupPieces(pieces) {
+		name := fileName(len(packed.Files), group[0].media)
+		end, ended := time.Duration(0), time.Time{} // of the piece before
+		for i := range group {
+			part := &packed.Parts[group[i].part]
+			if missing := part.StartedAt.Sub(ended); i > 0 && !ended.IsZero() && !part.StartedAt.IsZero() && missing >= shortestGap {
+				for _, pause := range paused {
+					missing -= max(0, earlier(pause.To, part.StartedAt).Sub(job.Latest(pause.From, ended)))
+				}
+				end += max(0, missing)
+			}
+			part.File, part.Offset, group[i].start = name, end, end
+			end += part.Length
+			if ended = (time.Time{}); !part.StartedAt.IsZero() {
+				ended = recordedUntil(part.StartedAt, part.Length, paused)
+			}
+		}
+		file, err := p.finishFile(ctx, group, name)
+		if err != nil {
+			return Packed{}, fmt.Errorf("%s: %w", name, err)
+		}
+		packed.Files = append(packed.Files, file)
+	}
+	return packed, nil
 }
 
 // removeAllWithPrefix removes everything in dir whose name begins with prefix.
@@ -142,57 +189,6 @@ type piece struct {
 	start   time.Duration // in the file
 	until   time.Duration // what follows in the piece is left out; 0: nothing
 	raw     bool          // it has no index yet
-}
-
-func (p packing) run(ctx context.Context, parts []SourcePart, pauses []ingest.Gap) (Packed, error) {
-	var packed Packed
-	var pieces []piece
-	for _, part := range parts {
-		found, loss, err := p.remux(ctx, part)
-		if err != nil {
-			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
-		}
-		result := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: loss}
-		if len(found) == 0 {
-			packed.Parts = append(packed.Parts, result)
-		}
-		for _, piece := range found {
-			piece.part = len(packed.Parts)
-			result.Skipped, result.Length = piece.skipped, piece.media.Duration
-			if !part.StartedAt.IsZero() {
-				result.StartedAt = part.StartedAt.Add(piece.skipped)
-			}
-			pieces = append(pieces, piece)
-			packed.Parts = append(packed.Parts, result)
-		}
-	}
-	if len(pieces) == 0 {
-		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
-	}
-	for _, group := range groupPieces(pieces) {
-		name := fileName(len(packed.Files), group[0].media)
-		end, ended := time.Duration(0), time.Time{} // of the piece before
-		for i := range group {
-			part := &packed.Parts[group[i].part]
-			if missing := part.StartedAt.Sub(ended); i > 0 && !ended.IsZero() && !part.StartedAt.IsZero() && missing >= shortestGap {
-				for _, pause := range pauses {
-					missing -= max(0, earlier(pause.To, part.StartedAt).Sub(job.Latest(pause.From, ended)))
-				}
-				end += max(0, missing)
-			}
-			part.File, part.Offset, group[i].start = name, end, end
-			end += part.Length
-			if ended = (time.Time{}); !part.StartedAt.IsZero() {
-				ended = recordedUntil(part.StartedAt, part.Length, pauses)
-			}
-		}
-		file, err := p.finishFile(ctx, group, name)
-		if err != nil {
-			return Packed{}, fmt.Errorf("%s: %w", name, err)
-		}
-		packed.Files = append(packed.Files, file)
-	}
-	return packed, nil
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -155,7 +155,7 @@ func (r *Recordings) MissingFiles(ctx context.Context, jobID uuid.UUID) (problem
 		case gcerrors.Code(err) == gcerrors.NotFound:
 			problems = append(problems, file.Name+" is missing")
 		case err != nil:
-			return nil, fmt.Errorf("stat %s: %w", key, err)
+			return nil, err
 		case attributes.Size != file.Bytes:
 			problems = append(problems, fmt.Sprintf("%s has %d bytes, and the manifest %d", file.Name, attributes.Size, file.Bytes))
 		}

@@ -104,11 +104,7 @@ func (r *Recordings) HasMedia(ctx context.Context, jobID uuid.UUID, name string)
 	if err != nil {
 		return false, err
 	}
-	exists, err := r.bucket.Exists(ctx, key)
-	if err != nil {
-		return false, fmt.Errorf("look for %s: %w", key, err)
-	}
-	return exists, nil
+	return r.bucket.Exists(ctx, key)
 }
 
 // SignedURL returns a URL that gives anyone access to a media file until expiry
@@ -124,7 +120,7 @@ func (r *Recordings) SignedURL(ctx context.Context, jobID uuid.UUID, name string
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("sign a URL for %s: %w", key, err)
+		return "", false, err
 	}
 	return address, true, nil
 }
@@ -149,11 +145,7 @@ func (r *Recordings) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, err
 		return nil, err
 	}
 	defer reader.Close() // read only
-	text, err := io.ReadAll(io.LimitReader(reader, maxManifestBytes))
-	if err != nil {
-		return nil, fmt.Errorf("read the manifest: %w", err)
-	}
-	return text, nil
+	return io.ReadAll(io.LimitReader(reader, maxManifestBytes))
 }
 
 // StoredManifest returns a job's decoded manifest, or false if there is none.

@@ -135,7 +135,7 @@ func (r *Recordings) stat(ctx context.Context, key string) (length int64, sum st
 		return 0, "", &recording.NotFoundError{What: key}
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("stat %s: %w", key, err)
+		return 0, "", err
 	}
 	if sum := attributes.Metadata[checksumKey]; sum != "" {
 		return attributes.Size, sum, nil
@@ -146,7 +146,7 @@ func (r *Recordings) stat(ctx context.Context, key string) (length int64, sum st
 	}
 	defer reader.Close() // read only
 	if sum, err = fsutil.SHA256(reader); err != nil {
-		return 0, "", fmt.Errorf("read %s: %w", key, err)
+		return 0, "", err
 	}
 	return reader.Size(), sum, nil
 }
@@ -207,9 +207,8 @@ func (r *Recordings) deleteMatching(ctx context.Context, folder string, selected
 }
 
 func (r *Recordings) deleteObject(ctx context.Context, key string) error {
-	err := r.bucket.Delete(ctx, key)
-	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return fmt.Errorf("delete %s: %w", key, err)
+	if err := r.bucket.Delete(ctx, key); gcerrors.Code(err) != gcerrors.NotFound {
+		return err
 	}
 	return nil
 }

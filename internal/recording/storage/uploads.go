@@ -49,7 +49,7 @@ func (r *Recordings) PutUpload(
 	if name != ingest.ReportName {
 		exists, err := r.bucket.Exists(ctx, key)
 		if err != nil {
-			return stored, fmt.Errorf("find %s: %w", key, err)
+			return stored, err
 		}
 		if exists {
 			return r.confirmUpload(ctx, key, upload, stored)
@@ -185,10 +185,7 @@ func (r *Recordings) open(ctx context.Context, key, description string) (*blob.R
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil, &recording.NotFoundError{What: description}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", key, err)
-	}
-	return reader, nil
+	return reader, err
 }
 
 // LeftoverSpool is the local folder of a bot that has ended. It may contain media
