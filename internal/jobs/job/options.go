@@ -175,9 +175,9 @@ type choice struct {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *choice) UnmarshalJSON(text []byte) error {
-	c.value, c.unusable = nil, false
+	*c = choice{}
 	if json.Unmarshal(text, &c.value) != nil {
-		c.value, c.unusable = nil, true
+		*c = choice{unusable: true}
 	}
 	return nil
 }

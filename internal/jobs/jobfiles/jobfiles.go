@@ -15,7 +15,6 @@ package jobfiles
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -178,7 +177,7 @@ func (f Files) eachBot(each func(key launch.Key, folder string, changed time.Tim
 func eachFolder(dir string, each func(name string, changed time.Time) error) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list the files of jobs: %w", err)
+		return err
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -189,7 +188,7 @@ func eachFolder(dir string, each func(name string, changed time.Time) error) err
 			err = each(entry.Name(), info.ModTime())
 		}
 		if err != nil {
-			return fmt.Errorf("list the files of jobs: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -72,7 +72,29 @@ func (s *Service) ReceiveZoom(ctx context.Context, timestamp, signature string, 
 		if err != nil {
 			return nil, job.NewError(job.InvalidInput, err.Error())
 		}
-		if err := s.zoomEvent(ctx, app, e); err != nil {
+		waiting, received, err := s.Store.SaveZoomEvent(ctx, app, e, s.Now())
+		if err != nil {
+			return nil, err
+		}
+		caller := account.Caller{ConsumerID: app.ConsumerID, Mode: job.Live}
+		switch {
+		case e.Kind == zoomstream.Stopped && e.StopReason == zoomstream.Revoked && received != "":
+			var id uuid.UUID
+			if id, err = uuid.Parse(received); err == nil {
+				err = s.DeleteRecording(ctx, caller, id) // while the bot is there, which deletes it itself, Zoom is to tell it again
+			}
+		case waiting > 0:
+			s.Events.Publish(event.JobDue{At: s.Now(), Waiting: true})
+		case e.Kind == zoomstream.Started && app.Record:
+			all := true
+			_, _, err = s.Create(ctx, caller, NewJob{
+				ExternalID: "zoom:" + e.Stream.MeetingUUID, MeetingURL: e.Stream.Link(), Platform: job.ZoomSDK, DisplayName: job.DefaultDisplayName,
+				Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(), Options: job.Options{
+					Title: text.CleanLine(e.Stream.Topic, 200), Captions: job.TextOptions{Enabled: &all}, Chat: &all,
+				},
+			})
+		}
+		if err != nil {
 			return nil, err
 		}
 		if signed = true; e.Kind == zoomstream.Validation {
@@ -83,34 +105,6 @@ func (s *Service) ReceiveZoom(ctx context.Context, timestamp, signature string, 
 		return nil, job.NewError(job.Unauthorized, "missing or invalid signature of Zoom")
 	}
 	return map[string]string{}, nil
-}
-
-// zoomEvent does what follows from an event of an app.
-func (s *Service) zoomEvent(ctx context.Context, app zoomstream.App, e zoomstream.Event) error {
-	waiting, received, err := s.Store.SaveZoomEvent(ctx, app, e, s.Now())
-	if err != nil {
-		return err
-	}
-	caller := account.Caller{ConsumerID: app.ConsumerID, Mode: job.Live}
-	switch {
-	case e.Kind == zoomstream.Stopped && e.StopReason == zoomstream.Revoked && received != "":
-		id, err := uuid.Parse(received)
-		if err == nil {
-			err = s.DeleteRecording(ctx, caller, id)
-		}
-		return err // while the bot is there, which deletes it itself, Zoom is to tell it again
-	case waiting > 0:
-		s.Events.Publish(event.JobDue{At: s.Now(), Waiting: true})
-	case e.Kind == zoomstream.Started && app.Record:
-		all := true
-		_, _, err = s.Create(ctx, caller, NewJob{
-			ExternalID: "zoom:" + e.Stream.MeetingUUID, MeetingURL: e.Stream.Link(), Platform: job.ZoomSDK, DisplayName: job.DefaultDisplayName,
-			Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(), Options: job.Options{
-				Title: text.CleanLine(e.Stream.Topic, 200), Captions: job.TextOptions{Enabled: &all}, Chat: &all,
-			},
-		})
-	}
-	return err
 }
 
 // ZoomStream returns what the bot of a job connects to the stream of its meeting with; nil if there is no stream, and false if the
