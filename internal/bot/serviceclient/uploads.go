@@ -3,7 +3,6 @@ package serviceclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -132,7 +131,7 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target.String(), body)
 	if err != nil {
-		return file, fmt.Errorf("create a request for %s: %w", name, err)
+		return file, err
 	}
 	request.ContentLength = file.Size
 	request.Header.Set("Content-Type", "application/octet-stream")

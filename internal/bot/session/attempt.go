@@ -116,7 +116,16 @@ func (a *attempt) run(ctx context.Context) exitResult {
 		if page.layout = a.settings.Recording.Layout; a.settings.audioOnly() {
 			page.layout = job.LayoutPage // nothing is seen of another one
 		}
-		s := &session{shared: &a.shared, number: number, timeouts: a.settings.Timeouts, page: page, recording: a.newRecordingSession(page)}
+		recorded := a.settings.recorder()
+		recorded.Log, recorded.AllowAddress, recorded.LiveSound, recorded.Tracks = a.log, a.opener.egress.Allow, a.sound, a.audio
+		if a.settings.Recording.ParticipantAudio == launch.ParticipantAudioOn {
+			recorded.ParticipantAudio = a.audio
+		}
+		s := &session{shared: &a.shared, number: number, timeouts: a.settings.Timeouts, page: page, recording: &recordingSession{
+			log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: recorded,
+			consent: a.consent, state: a.recording, sound: a.sound,
+			recordingQueue: taskQueue{settle: a.commands.settle},
+		}}
 		s.faults = newMediaFaults(s.recording)
 		s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
 		s.speaker = &speaker{pageDevice: a.newDevice(page, meeting.Microphone), recording: s.recording}
@@ -154,20 +163,6 @@ func (a *attempt) mayJoinSignedIn(ctx context.Context, end *exitResult) bool {
 	}
 	a.joining.requestedAt, a.joining.waited = time.Time{}, meeting.Observation{}
 	return true
-}
-
-func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
-	settings := a.settings.recorder()
-	settings.Log, settings.AllowAddress, settings.LiveSound = a.log, a.opener.egress.Allow, a.sound
-	settings.Tracks = a.audio
-	if a.settings.Recording.ParticipantAudio == launch.ParticipantAudioOn {
-		settings.ParticipantAudio = a.audio
-	}
-	return &recordingSession{
-		log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: settings,
-		consent: a.consent, state: a.recording, sound: a.sound,
-		recordingQueue: taskQueue{settle: a.commands.settle},
-	}
 }
 
 // mayRejoin counts a rejoin and returns the pause before it; false if the limit

@@ -31,7 +31,7 @@ func (s *Spool) hasSegment(name string, data []byte) (bool, error) {
 	known, gone := s.files.evicted[name]
 	if f := s.files.byName[name]; f != nil {
 		if err := s.ensureSum(f); err != nil {
-			return false, fmt.Errorf("compute the checksum of %s: %w", name, err)
+			return false, err
 		}
 		known = f.sum
 	} else if !gone {
@@ -86,7 +86,7 @@ func (s *Spool) evict(wanted int64) (bool, error) {
 			break
 		}
 		if err := os.Remove(s.pathOf(f.name)); err != nil {
-			return freed > 0, fmt.Errorf("evict segments: %w", err)
+			return freed > 0, err
 		}
 		delete(s.files.byName, f.name)
 		s.files.used -= f.size

@@ -63,7 +63,7 @@ func (s *Spool) append(name string, data []byte, limit int64) error {
 // earlier ones only if there is time.
 func (s *Spool) Put(name string, data []byte) error {
 	if err := checkName(name); err != nil {
-		return fmt.Errorf("put: %w", err)
+		return err
 	}
 	if len(data) > maxPut {
 		return fmt.Errorf("put %s: %d bytes are more than %d", name, len(data), maxPut)
@@ -76,12 +76,9 @@ func (s *Spool) Put(name string, data []byte) error {
 // sync the file: it can be made again from the segments.
 func (s *Spool) AddFile(path, name string, size int64, sum string) error {
 	if err := checkName(name); err != nil {
-		return fmt.Errorf("add file: %w", err)
+		return err
 	}
-	if err := s.publish(path, &file{name: name, size: size, sum: sum}); err != nil {
-		return fmt.Errorf("add file %s: %w", name, asFullError(size, err))
-	}
-	return nil
+	return asFullError(size, s.publish(path, &file{name: name, size: size, sum: sum}))
 }
 
 // write writes a file of the media folder.

@@ -97,7 +97,7 @@ func readLines(from io.Reader, handle func(text []byte)) error {
 func (j *journal) append(r record) error {
 	payload, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("encode a journal record: %w", err)
+		return err
 	}
 	text := fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(payload, castagnoli), payload)
 	j.mutex.Lock()

@@ -88,10 +88,7 @@ func (q *Queue[T]) End(entry T, refusal string) error {
 	q.waiting = q.waiting[1:]
 	q.spool.changes.Announce()
 	change := &queueChange[T]{Ended: entry.sequence(), Refusal: text.Cut(refusal, maxRefusalText)}
-	if err := q.spool.journal.append(q.record(change)); err != nil {
-		return fmt.Errorf("acknowledge %s: %w", entry, err)
-	}
-	return nil
+	return q.spool.journal.append(q.record(change))
 }
 
 // first returns the number of the oldest entry that waits, or of the newest if none does.

@@ -138,7 +138,7 @@ func (s *Spool) Bind(owner string) error {
 		return fmt.Errorf("bind spool to %s: it belongs to %s", owner, s.owner)
 	}
 	if err := s.journal.append(record{Owner: owner}); err != nil {
-		return fmt.Errorf("bind spool to %s: %w", owner, err)
+		return err
 	}
 	s.owner = owner
 	return nil

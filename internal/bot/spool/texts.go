@@ -28,8 +28,5 @@ func (s *Spool) AppendTexts(batch []ingest.Text) error {
 	if err == nil {
 		_, err = s.Texts.add(len(encoded), func(last Texts) Texts { return Texts{Number: last.Number + 1, Texts: batch} })
 	}
-	if err != nil {
-		return fmt.Errorf("append texts: %w", err)
-	}
-	return nil
+	return err
 }

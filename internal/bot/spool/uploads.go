@@ -117,10 +117,7 @@ func (s *Spool) settle(version File, refusal string) error {
 		s.files.uploaded += f.size
 	}
 	s.changes.Announce()
-	if err := s.journal.append(record{Settled: &mark{f.name, f.size, f.sum, refusal}}); err != nil {
-		return fmt.Errorf("mark %s: %w", f.name, err)
-	}
-	return nil
+	return s.journal.append(record{Settled: &mark{f.name, f.size, f.sum, refusal}})
 }
 
 // RejectedFiles returns the sorted names of the rejected files.
