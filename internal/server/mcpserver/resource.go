@@ -37,7 +37,7 @@ func (s session) readTranscript(ctx context.Context, request *mcp.ReadResourceRe
 	}
 	text, err := json.Marshal(result)
 	if err != nil {
-		return nil, fmt.Errorf("encode a transcript: %w", err)
+		return nil, err
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(text)}}}, nil
 }

@@ -62,11 +62,11 @@ func StorageAddress(storageURL, dataDir string) string {
 // is accessible to its group, as the volumes of Kubernetes are.
 func PrepareDataDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("create the data folder: %w", err)
+		return err
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("create the data folder: %w", err)
+		return err
 	}
 	mode := info.Mode().Perm()
 	if mode&0o077 == 0 {
@@ -90,7 +90,7 @@ func LockDataDir(dir string) (lock *os.File, err error) {
 		return nil, fmt.Errorf("another standin serve uses the data folder %s: %w", dir, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the data folder: %w", err)
+		return nil, err
 	}
 	return lock, nil
 }
