@@ -147,7 +147,14 @@ func (m *Meeting) receive(ctx context.Context) error {
 	m.mu.Lock()
 	url, signaling := m.mediaURL, m.signaling
 	m.mu.Unlock()
-	conn, _, err := m.connect(ctx, url, m.mediaRequest())
+	resolution := 2
+	if m.settings.Height > 720 {
+		resolution = 3
+	}
+	language, _, _ := strings.Cut(m.settings.Language, "-")
+	number := max(slices.Index(languages, m.settings.Language), slices.Index(languages, language)) // -1: Zoom finds it out
+	params := fmt.Sprintf(mediaParams, resolution, max(minH264Rate, m.settings.FramesPerSecond), number)
+	conn, _, err := m.connect(ctx, url, request{Type: typeMediaRequest, MediaType: allMedia, MediaParams: json.RawMessage(params)})
 	if errors.Is(err, unknownStream) {
 		return errors.New("no media are accepted; the signaling connection may be lost") // which decides it
 	}
@@ -191,18 +198,6 @@ const mediaParams = `{
 
 // minH264Rate is the lowest frame rate at which Zoom sends H.264 rather than images.
 const minH264Rate = 6
-
-// mediaRequest returns the handshake for all media.
-func (m *Meeting) mediaRequest() request {
-	resolution := 2
-	if m.settings.Height > 720 {
-		resolution = 3
-	}
-	language, _, _ := strings.Cut(m.settings.Language, "-")
-	number := max(slices.Index(languages, m.settings.Language), slices.Index(languages, language)) // -1: Zoom finds it out
-	params := fmt.Sprintf(mediaParams, resolution, max(minH264Rate, m.settings.FramesPerSecond), number)
-	return request{Type: typeMediaRequest, MediaType: allMedia, MediaParams: json.RawMessage(params)}
-}
 
 // handleContent handles a packet of a medium, or a text.
 func (m *Meeting) handleContent(kind int, c content) {

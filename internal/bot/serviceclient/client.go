@@ -73,9 +73,16 @@ type Client struct {
 // New checks the settings and binds the spool to the attempt. It sends nothing;
 // Run does.
 func New(settings Settings) (*Client, error) {
-	base, err := settings.check()
-	if err != nil {
-		return nil, err
+	base, err := url.Parse(settings.ServiceURL)
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
+		return nil, errors.New("the service URL is not an absolute http or https URL")
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("the service URL has credentials, a query or a fragment")
+	case uuid.Validate(settings.JobID) != nil:
+		return nil, errors.New("the job ID is not a UUID")
+	case settings.Token == "" || strings.ContainsFunc(settings.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("the token is missing or not valid in a header")
 	}
 	own := fmt.Sprintf("%s/%d", settings.JobID, settings.Attempt)
 	if err := settings.Spool.Bind(own); err != nil {
@@ -108,21 +115,6 @@ func New(settings Settings) (*Client, error) {
 		c.log.Error("the spool's journal is damaged; the records of these lines are lost", "lines", damaged)
 	}
 	return c, nil
-}
-
-func (s Settings) check() (*url.URL, error) {
-	base, err := url.Parse(s.ServiceURL)
-	switch {
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, errors.New("the service URL is not an absolute http or https URL")
-	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("the service URL has credentials, a query or a fragment")
-	case uuid.Validate(s.JobID) != nil:
-		return nil, errors.New("the job ID is not a UUID")
-	case s.Token == "" || strings.ContainsFunc(s.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("the token is missing or not valid in a header")
-	}
-	return base, nil
 }
 
 // Run sends events, files and heartbeats and receives commands until ctx ends;

@@ -289,15 +289,6 @@ func (s situation) decideCancelled() decision {
 	return decision{action: cleanUp}
 }
 
-// lateness is how long after joinAt a first attempt is started; 0 for every
-// other decision.
-func (s situation) lateness(next decision) time.Duration {
-	if next.action != startAttempt || s.job.Attempts > 0 || s.job.JoinAt.Before(s.job.CreatedAt) {
-		return 0
-	}
-	return s.now.Sub(s.job.JoinAt)
-}
-
 // lostBot reports whether a bot that was started is gone, silent, or was stopped by
 // someone else than the service.
 func (s situation) lostBot() (reason string, lost bool) {

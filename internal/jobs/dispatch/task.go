@@ -61,8 +61,12 @@ func (t *task) process(ctx context.Context, lease *runner.Lease) error {
 		t.botStateChanged(ctx)
 	}
 	if next.action != wait {
+		var late time.Duration // after joinAt, of a first attempt
+		if next.action == startAttempt && s.job.Attempts == 0 && !s.job.JoinAt.Before(s.job.CreatedAt) {
+			late = s.now.Sub(s.job.JoinAt)
+		}
 		t.d.Log.Info("dispatch decision", "job", loaded.ID, "attempt", loaded.Attempt, "status", loaded.Status, "bot", s.bot,
-			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", s.lateness(next).Milliseconds(),
+			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", late.Milliseconds(),
 			"error", errors.Join(t.failure, err))
 	}
 	switch {

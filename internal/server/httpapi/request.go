@@ -88,8 +88,19 @@ func (r *apiRequest) readChecked(into any) (api.Checked, error) {
 // decode decodes a checked body or query and lists its unknown fields in the
 // response.
 func (r *apiRequest) decode(checked api.Checked, into any) error {
+	var ignored strings.Builder // their names, encoded for a header of a bounded length
+	for _, name := range checked.Ignored {
+		name = url.QueryEscape(name)
+		if ignored.Len()+len(name) > maxIgnoredFields {
+			break
+		}
+		if ignored.Len() > 0 {
+			ignored.WriteString(", ")
+		}
+		ignored.WriteString(name)
+	}
 	if len(checked.Ignored) > 0 {
-		r.Header().Set(ignoredFieldsHeader, fieldList(checked.Ignored))
+		r.Header().Set(ignoredFieldsHeader, ignored.String())
 	}
 	if len(checked.Issues) > 0 {
 		return invalid(checked.Issues)
@@ -97,25 +108,11 @@ func (r *apiRequest) decode(checked api.Checked, into any) error {
 	return checked.Decode(into)
 }
 
-// ignoredFieldsHeader lists the unknown fields and query parameters of a request.
-const ignoredFieldsHeader = "X-Ignored-Fields"
-
-// fieldList joins field names for a header. It encodes them and bounds the length.
-func fieldList(names []string) string {
-	const maxBytes = 1000
-	var list strings.Builder
-	for _, name := range names {
-		name = url.QueryEscape(name)
-		if list.Len()+len(name) > maxBytes {
-			break
-		}
-		if list.Len() > 0 {
-			list.WriteString(", ")
-		}
-		list.WriteString(name)
-	}
-	return list.String()
-}
+const (
+	// ignoredFieldsHeader lists the unknown fields and query parameters of a request.
+	ignoredFieldsHeader = "X-Ignored-Fields"
+	maxIgnoredFields    = 1000 // bytes of their names
+)
 
 // pageQuery selects a part of a list.
 type pageQuery struct {

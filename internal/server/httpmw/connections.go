@@ -50,7 +50,22 @@ func (c *Connections) Track(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state == http.StateNew {
-		c.add(conn)
+		address := connectionAddress(conn.RemoteAddr().String())
+		client := AddressKey(address)
+		if len(c.open) >= c.share(idleShare) {
+			if longest := c.idle.Front(); longest != nil {
+				idle := longest.Value.(net.Conn)
+				c.idle.Remove(longest)
+				c.open[idle].idle = nil
+				_ = idle.Close() // Track learns it from the server
+			}
+		}
+		if len(c.open) >= c.limit(address) || c.clients[client] >= c.clientLimit(address) {
+			_ = conn.Close() // the client sees it
+			return
+		}
+		c.open[conn] = &connection{client: client, idle: c.idle.PushBack(conn)} // it has sent nothing yet
+		c.clients[client]++
 		return
 	}
 	tracked := c.open[conn]
@@ -70,26 +85,6 @@ func (c *Connections) Track(conn net.Conn, state http.ConnState) {
 			delete(c.clients, tracked.client)
 		}
 	}
-}
-
-// add tracks a new connection, or closes it.
-func (c *Connections) add(conn net.Conn) {
-	address := connectionAddress(conn.RemoteAddr().String())
-	client := AddressKey(address)
-	if len(c.open) >= c.share(idleShare) {
-		if longest := c.idle.Front(); longest != nil {
-			idle := longest.Value.(net.Conn)
-			c.idle.Remove(longest)
-			c.open[idle].idle = nil
-			_ = idle.Close() // Track learns it from the server
-		}
-	}
-	if len(c.open) >= c.limit(address) || c.clients[client] >= c.clientLimit(address) {
-		_ = conn.Close() // the client sees it
-		return
-	}
-	c.open[conn] = &connection{client: client, idle: c.idle.PushBack(conn)} // it has sent nothing yet
-	c.clients[client]++
 }
 
 // limit returns how many connections may be open for a client to be accepted.
