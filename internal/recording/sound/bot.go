@@ -77,7 +77,15 @@ func (h *Hub) ServeBot(ctx context.Context, conn *websocket.Conn, job uuid.UUID,
 	if previous := h.connect(job, b); previous != nil {
 		<-previous.served
 	}
-	defer h.finish(job, b)
+	defer func() { // lets the next bot of the job be served
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if c := h.connections[job]; c.last == b {
+			c.last = nil
+			h.removeUnused(job)
+		}
+		close(b.served)
+	}()
 	if on.Announce != nil {
 		on.Announce(true)
 		defer func() {
@@ -150,7 +158,13 @@ func (h *Hub) receive(
 				if frame.Source == 0 {
 					published.Speaker = speaker
 				}
-				h.publish(job, b, published)
+				h.mu.Lock()
+				if c := h.connections[job]; c != nil && c.bot == b { // no other bot has replaced it
+					for s := range c.subscribers {
+						s.add(published)
+					}
+				}
+				h.mu.Unlock()
 			}
 			continue
 		}

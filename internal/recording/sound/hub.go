@@ -243,17 +243,6 @@ func (s *Subscription) add(frame Frame) {
 	s.ready.Send()
 }
 
-// publish distributes a frame of a bot, unless another bot has replaced it.
-func (h *Hub) publish(job uuid.UUID, from *bot, frame Frame) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c := h.connections[job]; c != nil && c.bot == from {
-		for s := range c.subscribers {
-			s.add(frame)
-		}
-	}
-}
-
 // connect makes a bot the one of its job, and ends the connection of the one before. It
 // returns the bot that must be served to its end first; nil if there is none.
 func (h *Hub) connect(job uuid.UUID, b *bot) (previous *bot) {
@@ -286,15 +275,4 @@ func (h *Hub) disconnect(job uuid.UUID, b *bot, left bool) {
 			s.ready.Send()
 		}
 	}
-}
-
-// finish lets the next bot of a job be served.
-func (h *Hub) finish(job uuid.UUID, b *bot) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c := h.connections[job]; c.last == b {
-		c.last = nil
-		h.removeUnused(job)
-	}
-	close(b.served)
 }

@@ -44,13 +44,6 @@ type uploadCount struct {
 	countedAt        time.Time
 }
 
-// inShare reports whether one more file is within the share of this node.
-func (c *uploadCount) inShare(size int64, quota recording.UploadQuota) bool {
-	files := c.stored.Files + c.reserved.Files + 1 - c.counted.Files
-	bytes := c.stored.Bytes + c.reserved.Bytes + size - c.counted.Bytes
-	return files <= (quota.Files-c.counted.Files)/nodeShare && bytes <= (quota.Bytes-c.counted.Bytes)/nodeShare
-}
-
 // ReserveUpload reserves space for one file in a job's quota, or returns a
 // recording.QuotaError. Call done when the upload has ended; stored reports whether the
 // file was stored.
@@ -97,7 +90,9 @@ func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota recording.Uplo
 	if job == nil || job.stored.Files+job.reserved.Files >= quota.Files || job.stored.Bytes+job.reserved.Bytes+size > quota.Bytes {
 		return nil, job == nil || time.Since(job.countedAt) > recountInterval
 	}
-	if !justCounted && !job.inShare(size, quota) {
+	files := job.stored.Files + job.reserved.Files + 1 - job.counted.Files // since the last count, with this one
+	bytes := job.stored.Bytes + job.reserved.Bytes + size - job.counted.Bytes
+	if !justCounted && (files > (quota.Files-job.counted.Files)/nodeShare || bytes > (quota.Bytes-job.counted.Bytes)/nodeShare) {
 		return nil, true
 	}
 	job.reserved.Files++

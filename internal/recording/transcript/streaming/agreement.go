@@ -19,7 +19,22 @@ type agreement struct {
 // add adds the words of a run over the whole utterance so far. Those of the last run are
 // all confirmed.
 func (a *agreement) add(words []transcript.Word, last bool) {
-	tail := words[a.split(words):]
+	normalized := func(words []transcript.Word) (texts []string) {
+		for _, word := range words {
+			texts = append(texts, normal(word.Text))
+		}
+		return texts
+	}
+	// The first words of the run are the confirmed ones: those with the fewest insertions, deletions and replacements
+	// (Levenshtein), and of several as many as were confirmed.
+	distances := text.PrefixDistances(normalized(a.confirmed), normalized(words))
+	best := min(len(a.confirmed), len(words))
+	for j, distance := range distances {
+		if distance < distances[best] {
+			best = j
+		}
+	}
+	tail := words[best:]
 	same := 0
 	for same < len(tail) && same < len(a.pending) && normal(tail[same].Text) == normal(a.pending[same].Text) {
 		same++
@@ -34,26 +49,6 @@ func (a *agreement) add(words []transcript.Word, last bool) {
 // result returns what is known of the utterance.
 func (a *agreement) result(utterance int, final bool) Result {
 	return Result{Utterance: utterance, Words: slices.Concat(a.confirmed, a.pending), Confirmed: len(a.confirmed), Final: final}
-}
-
-// split returns how many of the first words of a run are the confirmed ones: those with
-// the fewest insertions, deletions and replacements (Levenshtein), and of several as many
-// as were confirmed.
-func (a *agreement) split(words []transcript.Word) int {
-	normalized := func(words []transcript.Word) (texts []string) {
-		for _, word := range words {
-			texts = append(texts, normal(word.Text))
-		}
-		return texts
-	}
-	distances := text.PrefixDistances(normalized(a.confirmed), normalized(words))
-	best := min(len(a.confirmed), len(words))
-	for j, distance := range distances {
-		if distance < distances[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // normal returns a word without case and punctuation, which change with its context.

@@ -202,8 +202,11 @@ func (h *hearing) next(ctx context.Context) (*Sound, int64, error) {
 	defer cancel()
 	frame, gap, err := h.subscription.Next(waiting)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
-		if h.quiet += quietTime; h.quiet%checkInterval == 0 && h.over(ctx) {
-			return nil, 0, io.EOF
+		if h.quiet += quietTime; h.quiet%checkInterval == 0 {
+			r, err := h.Records.Job(ctx, h.job)
+			if job.ErrorIs(err, job.NotFound) || err == nil && (r.Status.Terminal() || r.Status.Teardown() || r.Attempt > h.attempt) {
+				return nil, 0, io.EOF // no more sound of the attempt can arrive
+			}
 		}
 		return nil, 0, nil
 	}
@@ -224,10 +227,4 @@ func (h *hearing) next(ctx context.Context) (*Sound, int64, error) {
 		lost = (gap.To - gap.From).Milliseconds()
 	}
 	return heard, lost, nil
-}
-
-// over reports whether no more sound of the attempt can arrive.
-func (h *hearing) over(ctx context.Context) bool {
-	r, err := h.Records.Job(ctx, h.job)
-	return job.ErrorIs(err, job.NotFound) || err == nil && (r.Status.Terminal() || r.Status.Teardown() || r.Attempt > h.attempt)
 }
