@@ -124,7 +124,14 @@ func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir 
 	if len(pieces) == 0 {
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
 	}
-	for _, group := range groupPieces(pieces) {
+	var groups [][]piece // adjacent pieces that can be joined into one file
+	for i, piece := range pieces {
+		if i == 0 || !pieces[i-1].media.joins(piece.media) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], piece)
+	}
+	for _, group := range groups {
 		name := fileName(len(packed.Files), group[0].media)
 		end, ended := time.Duration(0), time.Time{} // of the piece before
 		for i := range group {
@@ -208,18 +215,6 @@ func fileName(number int, media probeResult) string {
 		return "recording" + extension
 	}
 	return fmt.Sprintf("recording-%d%s", number+1, extension)
-}
-
-// groupPieces groups adjacent pieces that can be joined into one file.
-func groupPieces(pieces []piece) [][]piece {
-	var groups [][]piece
-	for i, piece := range pieces {
-		if i == 0 || !pieces[i-1].media.joins(piece.media) {
-			groups = append(groups, nil)
-		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], piece)
-	}
-	return groups
 }
 
 // finishFile joins a group of pieces into one file, moves it to dir and describes
