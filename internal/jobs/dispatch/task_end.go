@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"standin/internal/jobs/job"
@@ -61,11 +60,11 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 	case err != nil && ctx.Err() == nil && (salvaging.Err() != nil || !t.d.Now().Before(t.job.StatusSince.Add(limit))):
 		// It made no progress, or was retried until long after the deadline. The
 		// uploads are kept; "standin recordings finish" finishes the recording later.
-		return errors.Join(fmt.Errorf("salvage: %w", err), t.giveUp(ctx, job.InternalError,
+		return errors.Join(err, t.giveUp(ctx, job.InternalError,
 			detail+", and the recording could not be finalized; the service's log has the reason. "+
 				"The uploads are kept: the operator can run standin recordings finish"))
 	case err != nil:
-		return fmt.Errorf("salvage: %w", err)
+		return err
 	}
 	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: t.d.Jobs.ManifestURI(c.ID)}, nil)

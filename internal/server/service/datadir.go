@@ -11,11 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"standin/internal/base/fsutil"
 	"standin/internal/calendar/calendarsync"
-	"standin/internal/jobs/dispatch"
 	"standin/internal/store"
 )
 
@@ -126,20 +123,6 @@ func (k KeySettings) signingKey(data DataSettings) ([]byte, error) {
 		return nil, fmt.Errorf("load the ingest signing key: %w", err)
 	}
 	return []byte(key), nil
-}
-
-// loadNode returns the identity of this node. Its ID is in the data folder,
-// created if necessary.
-func loadNode(settings Settings) (dispatch.Node, error) {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "localhost"
-	}
-	id, err := readOrCreate(filepath.Join(settings.DataDir, nodeFile), func() string { return uuid.NewString() + "\n" })
-	if err != nil {
-		return dispatch.Node{}, fmt.Errorf("load the node's ID: %w", err)
-	}
-	return dispatch.Node{ID: strings.TrimSpace(id), Name: name, BaseURL: settings.BaseURL}, nil
 }
 
 // readOrCreate returns the content of a small file. A missing or empty file is

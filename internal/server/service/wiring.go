@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,10 +45,15 @@ const maxConnections = 10_000
 // when the service stops.
 func (s *Service) build(ctx context.Context) error {
 	settings, log := s.Settings, s.Log
-	node, err := loadNode(settings)
+	name, err := os.Hostname()
 	if err != nil {
-		return err
+		name = "localhost"
 	}
+	id, err := readOrCreate(filepath.Join(settings.DataDir, nodeFile), func() string { return uuid.NewString() + "\n" })
+	if err != nil {
+		return fmt.Errorf("load the node's ID: %w", err)
+	}
+	node := dispatch.Node{ID: strings.TrimSpace(id), Name: name, BaseURL: settings.BaseURL}
 	traces := s.Tracing
 	traces.Node, traces.Timeline, traces.Log = node.ID, s.store, log
 	if s.tracer, err = tracing.New(traces); err != nil {
