@@ -4,7 +4,10 @@ go 1.26.0
 
 toolchain go1.26.11
 
-ignore ./clients
+ignore (
+	./clients
+	./integrations
+)
 
 require (
 	github.com/Eyevinn/mp4ff v0.50.0

@@ -120,20 +120,23 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 // TestToolOfKilledService checks that a tool ends with the process that runs it.
 func TestToolOfKilledService(t *testing.T) {
 	const variable = "STANDIN_TEST_TOOL"
-	if path := os.Getenv(variable); path != "" { // the process
-		_, err := runScript(t, t.Context(), limitsFor(0), `echo $$ >"$1"; exec sleep 600`, path)
+	if os.Getenv(variable) != "" { // the process
+		dir, err := os.Getwd()
+		if err == nil {
+			_, err = runScript(t, t.Context(), limitsFor(0), `echo $$ >"$1"; exec sleep 600`, filepath.Join(dir, "id"))
+		}
 		t.Fatal(err)
 	}
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "id")
+	dir := t.TempDir()
 	service := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$") //nolint:gosec // this program
-	service.Env = append(os.Environ(), variable+"="+path)
+	service.Dir, service.Env = dir, append(os.Environ(), variable+"=1")
 	if err := service.Start(); err != nil {
 		t.Fatal(err)
 	}
 	tool := 0
 	await.Until(t, "the tool to start", func() bool {
-		text, _ := os.ReadFile(path)
+		text, _ := os.ReadFile(filepath.Join(dir, "id"))
 		tool, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return tool > 0
 	})

@@ -138,7 +138,8 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 		received = (&input{format: format, subscription: subscription, resamplers: make(Resamplers)}).receive
 	}
 	o := &outlet{
-		conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received, mixedUntil: s.until,
+		conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received,
+		mixedUntil: s.until,
 	}
 	s.until = 0
 	if len(s.options.Events) > 0 {

@@ -34,8 +34,8 @@ type keptAnswer struct {
 // within a day, the answer is repeated. Only what was executed is kept, so that a request that
 // was refused can be corrected, and one that failed can be repeated.
 func (a *API) once(r *apiRequest, handle handler) error {
-	key := r.Request.Header.Get(idempotencyHeader)
-	if r.Method != http.MethodPost || len(r.Request.Header.Values(idempotencyHeader)) == 0 || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
+	key, given := r.Request.Header.Get(idempotencyHeader), r.Request.Header.Values(idempotencyHeader)
+	if r.Method != http.MethodPost || len(given) == 0 || !strings.HasPrefix(r.URL.Path, "/api/") { // POST /mcp streams
 		return handle(r)
 	}
 	if key == "" {
