@@ -83,6 +83,18 @@ func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	with := settings(storetest.FreshDataDir(t))
 	with.Dispatch.Lease = time.Second // which the heartbeats follow
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(with.DataDir, "standin.db")+"?_pragma=busy_timeout(15000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	execute := func(statement string) {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(`CREATE TABLE full (x)`) // before the service reads the schema
+	execute(`CREATE TRIGGER fails BEFORE INSERT ON nodes WHEN EXISTS (SELECT * FROM full) BEGIN SELECT RAISE(ABORT, 'full'); END`)
 	s := start(t, with)
 	defer closeService(t, s)
 	ready := func() bool {
@@ -94,23 +106,14 @@ func TestReadOnlyDatabase(t *testing.T) {
 		answer.Body.Close()
 		return answer.StatusCode == http.StatusOK
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(with.DataDir, "standin.db")+"?_pragma=busy_timeout(15000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	if !ready() {
 		t.Error("not ready at the start")
 	}
 	for _, step := range []struct {
 		statement string
 		ready     bool
-	}{
-		{`CREATE TRIGGER full BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'full'); END`, false}, {`DROP TRIGGER full`, true},
-	} {
-		if _, err := db.ExecContext(t.Context(), step.statement); err != nil {
-			t.Fatal(err)
-		}
+	}{{`INSERT INTO full VALUES (1)`, false}, {`DELETE FROM full`, true}} {
+		execute(step.statement)
 		await.Until(t, fmt.Sprintf("ready is %t", step.ready), func() bool { return ready() == step.ready })
 	}
 }
