@@ -67,7 +67,9 @@ func newHearing(h *harness) *hearing {
 				return true
 			}
 			same := func(_ context.Context, startedAt time.Time) (time.Time, error) { return startedAt, nil }
-			_ = e.hub.ServeBot(context.WithoutCancel(r.Context()), conn, e.job, sound.Callbacks{Origin: same, Connected: func(context.Context, time.Duration) {}})
+			_ = e.hub.ServeBot(context.WithoutCancel(r.Context()), conn, e.job, sound.Callbacks{
+				Origin: same, Connected: func(context.Context, time.Duration) {},
+			})
 			return true
 		}
 	})

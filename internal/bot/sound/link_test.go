@@ -44,7 +44,9 @@ func newService(t *testing.T) *service {
 		s.conns = append(s.conns, conn)
 		s.mu.Unlock()
 		same := func(_ context.Context, at time.Time) (time.Time, error) { return at, nil }
-		_ = s.ServeBot(context.WithoutCancel(r.Context()), conn, s.job, hub.Callbacks{Origin: same, Connected: func(context.Context, time.Duration) {}})
+		_ = s.ServeBot(context.WithoutCancel(r.Context()), conn, s.job, hub.Callbacks{
+			Origin: same, Connected: func(context.Context, time.Duration) {},
+		})
 	}))
 	t.Cleanup(s.Close)
 	return s

@@ -186,8 +186,10 @@ func TestStreamFormats(t *testing.T) {
 	t.Parallel()
 	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
 	own, recall, attendee, baas := newStreamReceiver(t), newStreamReceiver(t), newStreamReceiver(t), newStreamReceiver(t)
-	id, bot, startedAt := h.startStreams(t, fmt.Sprintf(`[{"url":%q,"audio":"both","sampleRate":24000,"send":true},{"url":%q,"format":"recall","audio":"both"},
-		{"url":%q,"format":"attendee","audio":"both","sampleRate":8000,"send":true},{"url":%q,"format":"meetingbaas","send":true}],"metadata":{"customer":"42","seats":3}`,
+	id, bot, startedAt := h.startStreams(t, fmt.Sprintf(`[
+		{"url":%q,"audio":"both","sampleRate":24000,"send":true},{"url":%q,"format":"recall","audio":"both"},
+		{"url":%q,"format":"attendee","audio":"both","sampleRate":8000,"send":true},{"url":%q,"format":"meetingbaas","send":true}],
+		"metadata":{"customer":"42","seats":3}`,
 		own.url(), recall.url(), attendee.url(), baas.url()))
 	toOwn, toRecall, toAttendee, toBaaS := own.accept(t), recall.accept(t), attendee.accept(t), baas.accept(t)
 	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true, Participants: true})
@@ -248,7 +250,8 @@ func TestStreamFormats(t *testing.T) {
 		}
 		if at := float64(i/2) * 0.02; math.Abs(content.Timestamp.Relative-at) > 0.001 ||
 			content.Timestamp.Absolute.Sub(startedAt).Milliseconds() != int64(math.Round(at*1000)) ||
-			message.Data.Bot.ID != id || message.Data.Bot.Metadata["customer"] != "42" || (content.Participant != nil) != (source == 1) || source == 1 && content.Participant.Name != "Bob" {
+			message.Data.Bot.ID != id || message.Data.Bot.Metadata["customer"] != "42" ||
+			(content.Participant != nil) != (source == 1) || source == 1 && content.Participant.Name != "Bob" {
 			t.Errorf("message %d: %+v", i, message)
 		}
 		sound[source] = append(sound[source], content.Buffer...)
@@ -393,7 +396,8 @@ func TestStreamEvents(t *testing.T) {
 	toOwn, toRecall, toBaaS := own.texts(t), recall.texts(t), baas.texts(t)
 	m := openLiveMeeting(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"text": "hello Standin"}`) },
 		fmt.Sprintf(`,"streams":[{"url":%q,"events":["transcript","chat","participants","speaking"]},
-			{"url":%q,"format":"recall","events":["transcript","chat","participants","speaking"]},{"url":%q,"format":"meetingbaas"}]`, own.url(), recall.url(), baas.url()))
+			{"url":%q,"format":"recall","events":["transcript","chat","participants","speaking"]},{"url":%q,"format":"meetingbaas"}]`,
+			own.url(), recall.url(), baas.url()))
 	m.call(t, 200, contractToken(m.id, 0), "heartbeat", `{"jobId":"`+m.id+`","attempt":0,"acked":[],
 		"stats":{"roster":{"participants":[{"id":"p-1","name":"Ada","speaking":true},{"id":"p-2","name":"Bob"}]}}}`)
 	written := make(chan struct{})
@@ -434,7 +438,8 @@ func TestStreamEvents(t *testing.T) {
 		`"event":"participant_events.speech_on" `+ada,
 		`"event":"participant_events.chat_message" `+bob+` morning "to":"everyone" "absolute":"2026-11-20T13:00:00.000Z"`,
 		`"event":"transcript.data" `+ada+` "language_code":"en" "text":"hello","start_timestamp":{"relative":`)
-	check("meetingbaas", baasTexts, `[{"name":"Ada","id":1001,"timestamp": "isSpeaking":true},{"name":"Bob","id":1002,"timestamp": "isSpeaking":false}]`)
+	check("meetingbaas", baasTexts,
+		`[{"name":"Ada","id":1001,"timestamp": "isSpeaking":true},{"name":"Bob","id":1002,"timestamp": "isSpeaking":false}]`)
 }
 
 // TestStreamFaults: receivers that stall, are closed, refuse and answer garbage do not
@@ -446,7 +451,8 @@ func TestStreamFaults(t *testing.T) {
 	good, closing := newStreamReceiver(t), newStreamReceiver(t)
 	garbage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	defer garbage.Close()
-	id, bot, startedAt := h.startStreams(t, fmt.Sprintf(`[{"url":%q,"sampleRate":48000},{"url":%q,"sampleRate":48000},{"url":%q},{"url":"ws://10.1.2.3/"}],"webhooks":{"onStatusChange":%q}`,
+	id, bot, startedAt := h.startStreams(t, fmt.Sprintf(`[
+		{"url":%q,"sampleRate":48000},{"url":%q,"sampleRate":48000},{"url":%q},{"url":"ws://10.1.2.3/"}],"webhooks":{"onStatusChange":%q}`,
 		good.url(), closing.url(), "ws"+strings.TrimPrefix(garbage.URL, "http"), hooks.URL))
 	toGood, toClosing := good.accept(t), closing.accept(t)
 	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true})
@@ -507,7 +513,8 @@ func TestStreamFaults(t *testing.T) {
 		"0 stream_connected", "1 stream_connected", "1 stream_disconnected: the receiver closed the connection with the code 1011",
 		"1 stream_failed: the stream is closed by the receiver with the code 1000",
 		"2 stream_failed: the recording has ended; the last error: the receiver responded with the status 200, not with a WebSocket",
-		`3 stream_failed: the stream is closed: host "10.1.2.3" is refused: it has a private address; STANDIN_WEBHOOK_ALLOW_CIDRS lists the networks that are allowed`,
+		`3 stream_failed: the stream is closed: host "10.1.2.3" is refused: it has a private address; ` +
+			`STANDIN_WEBHOOK_ALLOW_CIDRS lists the networks that are allowed`,
 	} {
 		if !strings.Contains(changes, want) {
 			t.Errorf("the timeline lacks %q:\n%s", want, changes)

@@ -1823,7 +1823,7 @@ export type LiveCommand = {
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+     * The kind of the command, a `CommandKind`; without one, `on_join` or `camera` for the options `output.onJoin` and `output.camera`, and `page` or `stream` for the live sound of a page or a stream, which is told only when it fails.
      */
     command: string;
     /**
@@ -1883,7 +1883,7 @@ export type LiveOutput = {
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+     * The kind of the command, a `CommandKind`; without one, `on_join` or `camera` for the options `output.onJoin` and `output.camera`, and `page` or `stream` for the live sound of a page or a stream, which is told only when it fails.
      */
     command: string;
     /**
@@ -4783,7 +4783,7 @@ export type BotOutputData = {
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+     * The kind of the command, a `CommandKind`; without one, `on_join` or `camera` for the options `output.onJoin` and `output.camera`, and `page` or `stream` for the live sound of a page or a stream, which is told only when it fails.
      */
     command: string;
     /**

@@ -22,8 +22,9 @@ class LiveCommand:
     Attributes:
         type_ (LiveCommandType): The kind of the event.
         command_id (str): The ID of the command. Empty without one.
-        command (str): The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and
-            `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+        command (str): The kind of the command, a `CommandKind`; without one, `on_join` or `camera` for the options
+            `output.onJoin` and `output.camera`, and `page` or `stream` for the live sound of a page or a stream, which is
+            told only when it fails.
         outcome (LiveCommandOutcome): Whether the command was executed.
         at (datetime.datetime): When the outcome was known.
         reason (str | Unset): Why it failed. Absent if it was executed.

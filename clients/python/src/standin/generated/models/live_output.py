@@ -22,8 +22,9 @@ class LiveOutput:
     Attributes:
         type_ (LiveOutputType): The kind of the event.
         command_id (str): The ID of the command. Empty without one.
-        command (str): The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and
-            `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+        command (str): The kind of the command, a `CommandKind`; without one, `on_join` or `camera` for the options
+            `output.onJoin` and `output.camera`, and `page` or `stream` for the live sound of a page or a stream, which is
+            told only when it fails.
         state (LiveOutputState): `started`: others hear or see it. `finished`: it was played or shown to the end.
             `failed`: it was not.
         at (datetime.datetime): When the service received it.
