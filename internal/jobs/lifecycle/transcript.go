@@ -13,7 +13,6 @@ import (
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/webhook"
-	"standin/internal/store"
 )
 
 // queueTasks makes the tasks of a finalized recording due. Without a transcriber there is only
@@ -153,47 +152,6 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 		}
 		return c.emit(ctx, webhook.TranscriptReady(c.Job, *result), consumer.TranscriptEvent)
 	})
-}
-
-// StoreLiveTexts stores what the live transcriber has heard of an attempt. Texts that come
-// too late are dropped: those of an earlier attempt, and once the recording is finalized
-// or deleted.
-func (s *Service) StoreLiveTexts(ctx context.Context, id uuid.UUID, attempt int, texts []job.MeetingText) error {
-	var stored []job.MeetingText
-	var c *Change
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		stored = nil // of a repeated transaction
-		r, err := tx.LockJob(ctx, id)
-		if err != nil {
-			return err
-		}
-		c = s.newChange(tx, r)
-		if admitText(r, attempt) != "" {
-			return nil
-		}
-		if stored, err = tx.AppendTexts(ctx, id, texts); err != nil {
-			return err
-		}
-		for _, t := range stored {
-			if t.Speech == nil || !t.Speech.Final || t.Text == "" {
-				continue
-			}
-			if err := c.emit(ctx, webhook.Transcript(c.Job, t), false); err != nil {
-				return err
-			}
-		}
-		return c.saveGathered(ctx)
-	})
-	if job.ErrorIs(err, job.NotFound) {
-		return nil // the job was erased
-	}
-	if err == nil && c.emitted {
-		s.Events.Publish(event.DeliveryDue{})
-	}
-	if err == nil && len(stored) > 0 {
-		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})
-	}
-	return err
 }
 
 // ReportLiveFailure adds to the timeline why a meeting is not transcribed while it runs.
