@@ -101,13 +101,11 @@ type Browser struct {
 // Launch starts a browser and waits until it responds. ctx applies to the launch
 // only. The browser runs until Close, until it crashes, or until this process
 // exits.
-func Launch(ctx context.Context, options Options) (*Browser, error) {
+func Launch(ctx context.Context, options Options) (_ *Browser, err error) {
 	if options.Executable == "" {
-		executable, err := Find("")
-		if err != nil {
+		if options.Executable, err = Find(""); err != nil {
 			return nil, err
 		}
-		options.Executable = executable
 	}
 	options.Mode = cmp.Or(options.Mode, Headless)
 	if options.Width == 0 || options.Height == 0 {
@@ -116,13 +114,17 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	options.captureTitle, options.runsAsRoot = "capture-"+rand.Text(), os.Geteuid() == 0
 	options.maxProfile, options.maxMemory = cmp.Or(options.maxProfile, maxProfile), cmp.Or(options.maxMemory, maxMemory)
-	var err error
 	if options.ProfileDir, options.temporaryDir, err = makeProfile(options.ProfileDir); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, RemoveProfile(options.ProfileDir))
+		}
+	}()
 	if options.SeedProfile != "" {
 		if err := copySeedProfile(options.SeedProfile, options.ProfileDir); err != nil {
-			return nil, errors.Join(err, RemoveProfile(options.ProfileDir))
+			return nil, err
 		}
 	}
 	switch {
@@ -134,14 +136,13 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 	}
 	if options.Mode == Headed {
 		if options.display, err = startDisplay(ctx, options.ProfileDir, options.Width, options.Height+barsHeight); err != nil {
-			return nil, errors.Join(err, RemoveProfile(options.ProfileDir))
+			return nil, err
 		}
 	}
 	browser, err := start(ctx, options)
 	if err != nil {
-		err = asSandboxError(err)
 		options.display.close()
-		return nil, errors.Join(fmt.Errorf("start %s: %w", options.Executable, err), RemoveProfile(options.ProfileDir))
+		return nil, fmt.Errorf("start %s: %w", options.Executable, asSandboxError(err))
 	}
 	return browser, nil
 }

@@ -43,12 +43,12 @@ func checkPrivate(path string, info os.FileInfo) error {
 func LoadCookies(path string) ([]Cookie, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open cookies: %w", err)
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("open cookies: %w", err)
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("read cookies from %s: it is not a regular file", path)
@@ -58,7 +58,7 @@ func LoadCookies(path string) ([]Cookie, error) {
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxCookieFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("read cookies: %w", err)
+		return nil, err
 	}
 	if len(content) > maxCookieFileBytes {
 		return nil, fmt.Errorf("read cookies from %s: it is larger than %d bytes", path, maxCookieFileBytes)
@@ -125,18 +125,6 @@ func parseJSONCookies(content []byte) ([]Cookie, error) {
 		cookies = append(cookies, cookie)
 	}
 	return cookies, nil
-}
-
-// export returns the exported form.
-func (c Cookie) export() exportedCookie {
-	e := exportedCookie{
-		Name: c.Name, Value: c.value, Domain: c.Domain, Path: c.Path, HostOnly: &c.HostOnly, Secure: c.Secure, HTTPOnly: c.HTTPOnly,
-		SameSite: &c.SameSite,
-	}
-	if !c.Expires.IsZero() {
-		e.Expires = new(float64(c.Expires.UnixMilli()) / 1000)
-	}
-	return e
 }
 
 // cookie converts the exported form.

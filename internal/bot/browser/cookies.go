@@ -90,9 +90,8 @@ func (b *Browser) SetCookies(ctx context.Context, cookies []Cookie) error {
 		_, err := cdp.Call(ctx, b.session, storage.SetCookies, storage.SetCookiesParams{
 			Cookies: []*network.CookieParam{cookie.param()},
 		})
-		var protocolErr *cdproto.Error
 		switch {
-		case errors.As(err, &protocolErr): // its text may contain the cookie
+		case errors.As(err, new(*cdproto.Error)): // its text may contain the cookie
 			refused = append(refused, cookie)
 		case err != nil:
 			return fmt.Errorf("set cookies: %w", b.explain(ctx, err))

@@ -1,11 +1,10 @@
 package browser
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +48,11 @@ func startDisplay(ctx context.Context, profileDir string, width, height int) (*d
 		return nil, err
 	}
 	d := &display{authority: filepath.Join(profileDir, authorityFile), exited: make(chan struct{})}
-	if err := os.WriteFile(d.authority, displayKey(), 0o600); err != nil {
+	// An Xauthority file with a new key, in the format of libXau. The address family 65535 and the empty number match
+	// every display, because the server chooses its number after it has read the file.
+	key := append([]byte("\xff\xff\x00\x00\x00\x00\x00\x12MIT-MAGIC-COOKIE-1\x00\x10"), make([]byte, 16)...)
+	_, _ = rand.Read(key[len(key)-16:]) // never fails
+	if err := os.WriteFile(d.authority, key, 0o600); err != nil {
 		return nil, fmt.Errorf("write the display's key: %w", err)
 	}
 	reader, writer, err := os.Pipe()
@@ -67,54 +69,38 @@ func startDisplay(ctx context.Context, profileDir string, width, height int) (*d
 	// SIGTERM lets the server remove its socket.
 	isolateProcess(command, syscall.SIGTERM)
 	started := make(chan error)
-	go d.run(command, started)
+	go func() {
+		// The kernel sends the parent-death signal when the thread that started the process ends, so the thread is
+		// locked until then.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(d.exited)
+		if d.cause = command.Start(); d.cause != nil {
+			started <- d.cause
+			return
+		}
+		d.process = command.Process
+		started <- nil
+		_ = command.Wait() // the state has the result
+		d.cause = fmt.Errorf("the display server ended: %s", command.ProcessState)
+	}()
 	err = <-started
 	writer.Close()
-	if err == nil {
-		err = d.awaitNumber(ctx, reader)
+	if err == nil { // the server writes its number when it accepts clients
+		stop := context.AfterFunc(ctx, func() { _ = reader.SetReadDeadline(time.Now()) })
+		var number uint16
+		if _, err = fmt.Fscan(reader, &number); err != nil {
+			err = fmt.Errorf("read the display's number: %w", cmp.Or(ctx.Err(), err))
+		} else {
+			d.name = fmt.Sprintf(":%d", number)
+		}
+		stop()
 	}
 	if err != nil {
 		d.close()
 		return nil, displayError(fmt.Errorf("start %s: %w: %q", displayServer, err, output.String()))
 	}
 	return d, nil
-}
-
-// run runs the server. The kernel sends the parent-death signal when the thread
-// that started the process ends, so the thread is locked until then.
-func (d *display) run(command *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(d.exited)
-	if err := command.Start(); err != nil {
-		d.cause = err
-		started <- err
-		return
-	}
-	d.process = command.Process
-	started <- nil
-	_ = command.Wait() // the state has the result
-	d.cause = fmt.Errorf("the display server ended: %s", command.ProcessState)
-}
-
-// awaitNumber waits until the server writes its number, which it does when it
-// accepts clients.
-func (d *display) awaitNumber(ctx context.Context, reader *os.File) error {
-	stop := context.AfterFunc(ctx, func() { _ = reader.SetReadDeadline(time.Now()) })
-	defer stop()
-	text, err := bufio.NewReader(reader).ReadString('\n')
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("read the display's number: %w", err)
-	}
-	number, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
-	if err != nil {
-		return fmt.Errorf("read the display's number: %w", err)
-	}
-	d.name = fmt.Sprintf(":%d", number)
-	return nil
 }
 
 // ended returns a channel that is closed when the server has exited. It is nil
@@ -157,21 +143,6 @@ func (d *display) close() {
 
 // socketPrefix is the path of the displays' sockets, without the number.
 const socketPrefix = "/tmp/.X11-unix/X"
-
-// displayKey returns an Xauthority file with a new key, in the format of libXau.
-// The address family 65535 and the empty number match every display, because the
-// server chooses its number after it has read the file.
-func displayKey() []byte {
-	const wildFamily, keyBytes = 65535, 16
-	key := make([]byte, keyBytes)
-	_, _ = rand.Read(key) // never fails
-	file := binary.BigEndian.AppendUint16(nil, wildFamily)
-	for _, field := range [][]byte{nil, nil, []byte("MIT-MAGIC-COOKIE-1"), key} { // address, number, method, key
-		file = binary.BigEndian.AppendUint16(file, uint16(len(field)))
-		file = append(file, field...)
-	}
-	return file
-}
 
 // printed keeps the beginning of a program's output.
 type printed struct{ bytes.Buffer }

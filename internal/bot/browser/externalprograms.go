@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/url"
 	"slices"
@@ -29,17 +28,6 @@ import (
 const blockExternalScript = `if (window.navigation) window.navigation.addEventListener("navigate", event => {
 	if (event.cancelable && !/^(https?|about|blob|data|javascript):/i.test(event.destination.url)) event.preventDefault();
 });`
-
-// documentResponses makes the browser pause the responses of all documents, in
-// every frame, and returns them.
-func documentResponses(ctx context.Context, session cdp.Session) (iter.Seq2[fetch.EventRequestPaused, error], error) {
-	responses := cdp.Events(ctx, session, fetch.RequestPaused)
-	_, err := cdp.Call(ctx, session, fetch.Enable, pauseDocuments(fetch.RequestStageResponse))
-	if err != nil {
-		return nil, fmt.Errorf("intercept redirects: %w", err)
-	}
-	return responses, nil
-}
 
 // pauseDocuments returns the parameters that pause the requests of documents, or their responses.
 func pauseDocuments(stage fetch.RequestStage) fetch.EnableParams {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
@@ -135,13 +137,17 @@ func (p *Page) ClickAt(ctx context.Context, x, y float64) error {
 func (p *Page) MoveMouse(ctx context.Context, x, y float64) error {
 	p.pointer.Lock()
 	defer p.pointer.Unlock()
-	to := point{x, y}
-	path := []point{to}
-	if p.browser.options.Mode == Headed {
-		path = mousePath(p.pointer.at, to)
+	from, to, steps := p.pointer.at, point{x, y}, 1
+	if distance := math.Hypot(to.x-from.x, to.y-from.y); p.browser.options.Mode == Headed && distance >= 1 {
+		steps = int((moveBase + time.Duration(distance*float64(movePerPixel))) / moveInterval)
 	}
-	for i, at := range path {
-		if i > 0 {
+	for step := 1; step <= steps; step++ {
+		at := to
+		if step < steps { // slow at both ends
+			progress := (1 - math.Cos(math.Pi*float64(step)/float64(steps))) / 2
+			at = point{from.x + (to.x-from.x)*progress, from.y + (to.y-from.y)*progress}
+		}
+		if step > 1 {
 			if err := p.pause(ctx, moveInterval); err != nil {
 				return err
 			}

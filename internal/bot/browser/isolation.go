@@ -110,9 +110,8 @@ func applyIsolation(ctx context.Context, session cdp.Session, options Options, b
 			Permission: &protocol.PermissionDescriptor{Name: name},
 			Setting:    protocol.PermissionSettingDenied, BrowserContextID: browserContext,
 		})
-		var unknown *cdproto.Error
 		switch {
-		case errors.As(err, &unknown):
+		case errors.As(err, new(*cdproto.Error)):
 			options.Log.Debug("unknown permission", "name", name)
 		case err != nil:
 			return fmt.Errorf("deny local network access: %w", err)

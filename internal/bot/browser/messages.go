@@ -2,12 +2,14 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxMessage limits a message of the browser, in bytes. A page can make the browser
@@ -34,11 +36,12 @@ func relayMessages(command *exec.Cmd) (*messageRelay, error) {
 	if len(command.ExtraFiles) <= responsePipe {
 		return nil, errors.New("the browser has no control pipe")
 	}
-	// chromedp closes its own file when the command has started.
-	target, err := duplicate(command.ExtraFiles[responsePipe])
+	// chromedp closes its own file when the command has started. Programs do not inherit the copy.
+	descriptor, err := unix.FcntlInt(command.ExtraFiles[responsePipe].Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("relay the browser's messages: %w", err)
 	}
+	target := os.NewFile(uintptr(descriptor), "messages") //nolint:gosec // not negative
 	r := &messageRelay{target: target, done: make(chan struct{})}
 	if r.reader, r.writer, err = os.Pipe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("relay the browser's messages: %w", err), target.Close())
@@ -77,10 +80,8 @@ func copyMessages(to io.Writer, from io.Reader) error {
 		if length > maxMessage {
 			return &ResourceError{Resource: "a message of the page", Limit: maxMessage}
 		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return err
-		}
-		if err != nil {
+		_, writeErr := to.Write(buffer[:n])
+		if err := cmp.Or(writeErr, err); err != nil {
 			return err
 		}
 	}
@@ -92,16 +93,4 @@ type startHook func()
 func (h startHook) Read([]byte) (int, error) {
 	h()
 	return 0, io.EOF
-}
-
-// duplicate returns another descriptor of an open file, which programs do not inherit.
-func duplicate(file *os.File) (*os.File, error) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	descriptor, err := syscall.Dup(int(file.Fd())) //nolint:gosec // file descriptors are small
-	if err != nil {
-		return nil, err
-	}
-	syscall.CloseOnExec(descriptor)
-	return os.NewFile(uintptr(descriptor), file.Name()), nil //nolint:gosec // not negative
 }

@@ -193,11 +193,10 @@ func (p *Page) call(ctx context.Context, do func(context.Context) error) error {
 	if cause != nil {
 		return cause
 	}
-	var protocolErr *cdproto.Error
 	switch {
 	case errors.Is(err, chromedp.ErrTargetDetached):
 		return ErrPageClosed
-	case errors.As(err, &protocolErr):
+	case errors.As(err, new(*cdproto.Error)):
 		return &InterruptedError{Cause: err}
 	default:
 		return p.browser.explain(ctx, err)
@@ -268,7 +267,7 @@ func abandonEvents[E any](events iter.Seq2[E, error], stop context.CancelFunc) {
 // EvalOnNewDocument evaluates a script in each document that the page and its
 // frames load from now on, before the document's own scripts.
 func (p *Page) EvalOnNewDocument(ctx context.Context, script string) error {
-	return p.call(ctx, func(ctx context.Context) error { return p.addScript(ctx, script, "") })
+	return p.addScript(ctx, script, "")
 }
 
 // BypassContentSecurityPolicy lets the scripts of EvalOnNewDocument do in each document what its policy forbids its own.
@@ -280,11 +279,11 @@ func (p *Page) BypassContentSecurityPolicy(ctx context.Context) error {
 // EvalApartOnNewDocument is like EvalOnNewDocument, in the world of Eval: the page
 // reaches nothing of the script but what it does to the document.
 func (p *Page) EvalApartOnNewDocument(ctx context.Context, script string) error {
-	return p.call(ctx, func(ctx context.Context) error { return p.addScript(ctx, script, worldName) })
+	return p.addScript(ctx, script, worldName)
 }
 
 func (p *Page) addScript(ctx context.Context, script, world string) error {
-	_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+	_, err := send(ctx, p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
 		Source: script, WorldName: world,
 	})
 	return err

@@ -12,15 +12,7 @@ import (
 // SetContentSize resizes the window so that the page has this size, without the
 // bars of the window. It restores a minimized window.
 func (p *Page) SetContentSize(ctx context.Context, width, height int) error {
-	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
-		if err := p.setWindowState(ctx, window, protocol.WindowStateNormal); err != nil {
-			return err
-		}
-		_, err := cdp.Call(ctx, p.browser.session, protocol.SetContentsSize, protocol.SetContentsSizeParams{
-			WindowID: window, Width: int64(width), Height: int64(height),
-		})
-		return err
-	})
+	return p.setWindow(ctx, protocol.WindowStateNormal, width, height)
 }
 
 // SetMinimized minimizes or restores the page's window. A minimized page keeps
@@ -31,28 +23,28 @@ func (p *Page) SetMinimized(ctx context.Context, minimized bool) error {
 	if minimized {
 		state = protocol.WindowStateMinimized
 	}
-	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
-		return p.setWindowState(ctx, window, state)
-	})
+	return p.setWindow(ctx, state, 0, 0)
 }
 
-// inWindow calls do with the page's window.
-func (p *Page) inWindow(ctx context.Context, do func(context.Context, protocol.WindowID) error) error {
+// setWindow sets the state of the page's window and, unless it is zero, the size of the page.
+func (p *Page) setWindow(ctx context.Context, state protocol.WindowState, width, height int) error {
 	return p.call(ctx, func(ctx context.Context) error {
-		window, err := cdp.Call(ctx, p.browser.session, protocol.GetWindowForTarget,
-			protocol.GetWindowForTargetParams{TargetID: p.session.TargetID})
+		session := p.browser.session
+		window, err := cdp.Call(ctx, session, protocol.GetWindowForTarget, protocol.GetWindowForTargetParams{TargetID: p.session.TargetID})
 		if err != nil {
 			return err
 		}
-		return do(ctx, window.WindowID)
+		_, err = cdp.Call(ctx, session, protocol.SetWindowBounds, protocol.SetWindowBoundsParams{
+			WindowID: window.WindowID, Bounds: &protocol.Bounds{WindowState: state},
+		})
+		if err != nil || width == 0 {
+			return err
+		}
+		_, err = cdp.Call(ctx, session, protocol.SetContentsSize, protocol.SetContentsSizeParams{
+			WindowID: window.WindowID, Width: int64(width), Height: int64(height),
+		})
+		return err
 	})
-}
-
-func (p *Page) setWindowState(ctx context.Context, window protocol.WindowID, state protocol.WindowState) error {
-	_, err := cdp.Call(ctx, p.browser.session, protocol.SetWindowBounds, protocol.SetWindowBoundsParams{
-		WindowID: window, Bounds: &protocol.Bounds{WindowState: state},
-	})
-	return err
 }
 
 // Screenshot returns a PNG image of the page.

@@ -27,24 +27,18 @@ func writePreferences(profile string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRoots, err)
 	}
-	content, err := json.Marshal(map[string]any{
+	content, _ := json.Marshal(map[string]any{
 		"policy": map[string]any{
 			"url_blocklist": []string{"*"},
 			"url_allowlist": []string{"http://*", "https://*", "about:*", "blob:*", "data:*", "chrome://*"},
 		},
 		"certificates": map[string]any{"ca_certificates": roots},
-	})
+	}) // texts and their lists always encode
 	dir := filepath.Join(profile, "Default")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "Preferences"), content, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("write the browser's preferences: %w", err)
-	}
-	return nil
+	return os.WriteFile(filepath.Join(dir, "Preferences"), content, 0o600)
 }
 
 // rootCertificates returns the certificates of a PEM file, or none without a file. As

@@ -53,19 +53,12 @@ func copySeedProfile(source, profile string) error {
 		found = true
 		err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
-				return fmt.Errorf("read the browser profile %s: %w", source, err)
+				return err
 			}
-			relative, err := filepath.Rel(from, path)
-			if err != nil {
-				return fmt.Errorf("read the browser profile %s: %w", source, err)
-			}
-			copied := filepath.Join(profile, seedProfile, name, relative)
+			copied := filepath.Join(profile, seedProfile, name, strings.TrimPrefix(path, from))
 			switch {
 			case entry.IsDir():
-				if err := os.MkdirAll(copied, 0o700); err != nil {
-					return fmt.Errorf("copy the browser profile: %w", err)
-				}
-				return nil
+				return os.MkdirAll(copied, 0o700)
 			case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
 				return nil // a lock of the browser that used the profile
 			case !entry.Type().IsRegular():
@@ -73,7 +66,7 @@ func copySeedProfile(source, profile string) error {
 			}
 			info, err := entry.Info()
 			if err != nil {
-				return fmt.Errorf("read the browser profile: %w", err)
+				return err
 			}
 			if files++; files > maxSeedFiles {
 				return unusable(source, fmt.Sprintf("it has more than %d files", maxSeedFiles))
@@ -81,7 +74,20 @@ func copySeedProfile(source, profile string) error {
 			if bytes += info.Size(); bytes > maxSeedBytes {
 				return unusable(source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
 			}
-			return copyFile(path, copied, info.Size())
+			original, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer original.Close()
+			if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+				return err
+			}
+			target, err := os.OpenFile(copied, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(target, io.LimitReader(original, info.Size()))
+			return errors.Join(err, target.Close())
 		})
 		if err != nil {
 			return err
@@ -90,28 +96,6 @@ func copySeedProfile(source, profile string) error {
 	if !found {
 		return unusable(source, "it is not a user data directory of Chromium: there is nothing in "+seedProfile+
 			"; create one with `chromium --password-store=basic --user-data-dir="+source+"` and sign in there")
-	}
-	return nil
-}
-
-// copyFile copies at most size bytes of a file.
-func copyFile(from, to string, size int64) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return fmt.Errorf("read the browser profile: %w", err)
-	}
-	defer source.Close()
-	err = os.MkdirAll(filepath.Dir(to), 0o700)
-	var target *os.File
-	if err == nil {
-		target, err = os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	}
-	if err == nil {
-		_, err = io.Copy(target, io.LimitReader(source, size))
-		err = errors.Join(err, target.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("copy the browser profile: %w", err)
 	}
 	return nil
 }

@@ -123,7 +123,14 @@ const maxPackedProfile = 12 << 20
 func (a Account) Pack() (state signin.State, err error) {
 	exported := make([]exportedCookie, 0, len(a.Cookies))
 	for _, c := range a.Cookies {
-		exported = append(exported, c.export())
+		one := exportedCookie{
+			Name: c.Name, Value: c.value, Domain: c.Domain, Path: c.Path, HostOnly: &c.HostOnly, Secure: c.Secure, HTTPOnly: c.HTTPOnly,
+			SameSite: &c.SameSite,
+		}
+		if !c.Expires.IsZero() {
+			one.Expires = new(float64(c.Expires.UnixMilli()) / 1000)
+		}
+		exported = append(exported, one)
 	}
 	if len(exported) > 0 {
 		if state.Cookies, err = json.Marshal(exported); err != nil {
@@ -230,9 +237,8 @@ func profileCookies(ctx context.Context, profile string) (cookies []Cookie, err 
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the cookies of a browser profile: %w", err)
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&immutable=1")
 	if err != nil {

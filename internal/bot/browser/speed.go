@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
@@ -32,23 +31,6 @@ type point struct{ x, y float64 }
 type pointer struct {
 	sync.Mutex
 	at point
-}
-
-// mousePath returns the positions of a movement, which is slow at both ends. The
-// last one is the target.
-func mousePath(from, to point) []point {
-	distance := math.Hypot(to.x-from.x, to.y-from.y)
-	if distance < 1 {
-		return []point{to}
-	}
-	duration := moveBase + time.Duration(distance*float64(movePerPixel))
-	steps := max(1, int(duration/moveInterval))
-	path := make([]point, 0, steps)
-	for step := 1; step < steps; step++ {
-		progress := (1 - math.Cos(math.Pi*float64(step)/float64(steps))) / 2
-		path = append(path, point{from.x + (to.x-from.x)*progress, from.y + (to.y-from.y)*progress})
-	}
-	return append(path, to)
 }
 
 // pause waits, in a headed browser only, unless ctx ends first.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -44,14 +45,17 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		releaseRoot()
 		releaseAllocator()
 	}
-	var responses iter.Seq2[fetch.EventRequestPaused, error] // that blockExternalRedirects reads
+	var responses iter.Seq2[fetch.EventRequestPaused, error] // of all documents, which blockExternalRedirects reads
 	targets, err := chromedp.Targets(root)                   // starts the process and connects to it
 	connection := chromedp.FromContext(root).Browser
 	if err == nil {
 		err = applyIsolation(lifetime, connection, options, "")
 	}
 	if err == nil {
-		responses, err = documentResponses(lifetime, connection)
+		responses = cdp.Events(lifetime, connection, fetch.RequestPaused)
+		if _, err = cdp.Call(lifetime, connection, fetch.Enable, pauseDocuments(fetch.RequestStageResponse)); err != nil {
+			err = fmt.Errorf("intercept redirects: %w", err)
+		}
 	}
 	if !stopLaunchBound() {
 		err = ctx.Err()
