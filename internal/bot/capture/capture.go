@@ -129,7 +129,7 @@ func Open(path string) (*Capture, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the capture: %w", err)
+		return nil, err
 	}
 	return Decode(data)
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +65,14 @@ func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_
 	var seen document
 	var listeners []int
 	_ = page.EvalInConsole(ctx, "("+listenersScript+")()", &listeners) // a page that does not answer has no document either
-	call := fmt.Sprintf("(%s)(%s, %s)", sanitizeScript, clean.options(), encoded(listeners))
+	replaced := [][2]string{}
+	for _, n := range clean.names {
+		replaced = append(replaced, [2]string{n.name, n.alias})
+	}
+	call := fmt.Sprintf("(%s)(%s, %s)", sanitizeScript, encoded(map[string]any{
+		"content": clean.content, "ids": clean.ids, "names": replaced,
+		"words": slices.Sorted(maps.Keys(clean.words)), "phrases": slices.Sorted(maps.Keys(clean.phrases)),
+	}), encoded(listeners))
 	failed := page.Eval(ctx, call, &seen)
 	clean.setNames(own, slices.Concat(names, seen.Names))
 	c := &Capture{Info: Info{
@@ -106,21 +114,14 @@ func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_
 		}
 		c.Accessibility = b.Bytes()
 	}
-	c.Screenshot = screenshot(ctx, page, call, seen)
-	return c, seen.Blank
-}
-
-// screenshot returns a picture of the page without people. Because the page may
-// move while the picture is taken, what must not be seen is painted over where it
-// was before and where it is afterwards.
-func screenshot(ctx context.Context, page *browser.Page, call string, before document) []byte {
+	// Because the page may move while the picture is taken, what must not be seen is painted over where it
+	// was before and where it is afterwards.
 	picture, err := page.Screenshot(ctx)
 	var after document
-	if err != nil || page.Eval(ctx, call, &after) != nil || after.Width != before.Width {
-		return nil
+	if err == nil && page.Eval(ctx, call, &after) == nil && after.Width == seen.Width {
+		c.Screenshot = paintOver(picture, int(seen.Width), slices.Concat(seen.Boxes, after.Boxes))
 	}
-	painted, _ := paintOver(picture, int(before.Width), slices.Concat(before.Boxes, after.Boxes)) // nil after an error
-	return painted
+	return c, seen.Blank
 }
 
 // encoded returns a value as an argument of a script.

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -13,18 +12,15 @@ import (
 const maxPixels = 16 << 20
 
 // paintOver paints boxes of a page gray in its screenshot. width is the width of
-// the page in the unit of the boxes.
-func paintOver(screenshot []byte, width int, boxes [][4]int) ([]byte, error) {
+// the page in the unit of the boxes. It returns nil for an image that it cannot paint.
+func paintOver(screenshot []byte, width int, boxes [][4]int) []byte {
 	size, err := png.DecodeConfig(bytes.NewReader(screenshot))
-	if err != nil {
-		return nil, fmt.Errorf("read the screenshot: %w", err)
-	}
-	if size.Width*size.Height > maxPixels || width <= 0 {
-		return nil, fmt.Errorf("the screenshot is too large: %d × %d", size.Width, size.Height)
+	if err != nil || size.Width*size.Height > maxPixels || width <= 0 {
+		return nil
 	}
 	decoded, err := png.Decode(bytes.NewReader(screenshot))
 	if err != nil {
-		return nil, fmt.Errorf("read the screenshot: %w", err)
+		return nil
 	}
 	picture := image.NewRGBA(decoded.Bounds())
 	draw.Draw(picture, picture.Bounds(), decoded, image.Point{}, draw.Src)
@@ -36,8 +32,8 @@ func paintOver(screenshot []byte, width int, boxes [][4]int) ([]byte, error) {
 		draw.Draw(picture, covered.Intersect(picture.Bounds()), gray, image.Point{}, draw.Src)
 	}
 	var encoded bytes.Buffer
-	if err := png.Encode(&encoded, picture); err != nil {
-		return nil, fmt.Errorf("write the screenshot: %w", err)
+	if png.Encode(&encoded, picture) != nil {
+		return nil
 	}
-	return encoded.Bytes(), nil
+	return encoded.Bytes()
 }

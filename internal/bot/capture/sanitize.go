@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -68,34 +67,25 @@ func newSanitizer(profile *meeting.Profile) *sanitizer {
 	if profile != nil {
 		s.content = slices.Concat(s.content, profile.ParticipantContent, profile.Roster.Tiles, profile.Roster.Rows, profile.Chat.Messages)
 		s.ids = append(append(s.ids, profile.Roster.ID...), profile.Chat.ID...)
-		for _, text := range stringsIn(profile) {
-			s.addWords(text)
-			s.phrases[folded(text)] = true
+		var addTexts func(any)
+		addTexts = func(value any) {
+			switch value := value.(type) {
+			case string:
+				s.addWords(value)
+				s.phrases[folded(value)] = true
+			case []any:
+				for _, inner := range value {
+					addTexts(inner)
+				}
+			case map[string]any:
+				for _, inner := range value {
+					addTexts(inner)
+				}
+			}
 		}
+		addTexts(throughJSON(profile))
 	}
 	return s
-}
-
-// stringsIn returns all texts of a profile.
-func stringsIn(profile *meeting.Profile) []string {
-	var all []string
-	var walk func(any)
-	walk = func(value any) {
-		switch value := value.(type) {
-		case string:
-			all = append(all, value)
-		case []any:
-			for _, inner := range value {
-				walk(inner)
-			}
-		case map[string]any:
-			for _, inner := range value {
-				walk(inner)
-			}
-		}
-	}
-	walk(throughJSON(profile))
-	return all
 }
 
 // throughJSON returns a value as JSON has it; nil if it cannot be encoded.
@@ -155,23 +145,17 @@ func (s *sanitizer) setNames(own, others []string) {
 	})
 }
 
-// options returns the options of sanitize.js.
-func (s *sanitizer) options() string {
-	names := [][2]string{}
-	for _, n := range s.names {
-		names = append(names, [2]string{n.name, n.alias})
-	}
-	return encoded(map[string]any{
-		"content": s.content, "ids": s.ids, "names": names,
-		"words": slices.Sorted(maps.Keys(s.words)), "phrases": slices.Sorted(maps.Keys(s.phrases)),
-	})
-}
-
 // text returns a text of the page without names, e-mail addresses, meeting codes
 // and long numbers.
 func (s *sanitizer) text(text string) string {
 	text = emailPattern.ReplaceAllString(text, "[email]")
-	text = s.replaceNames(addressPattern.ReplaceAllStringFunc(text, hostOf))
+	text = s.replaceNames(addressPattern.ReplaceAllStringFunc(text, func(address string) string {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			return ""
+		}
+		return (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: "/"}).String()
+	}))
 	text = codePattern.ReplaceAllString(text, "xxx-xxxx-xxx")
 	return numberPattern.ReplaceAllStringFunc(text, func(number string) string {
 		return strings.Map(func(r rune) rune {
@@ -181,15 +165,6 @@ func (s *sanitizer) text(text string) string {
 			return r
 		}, number)
 	})
-}
-
-// hostOf returns an address without what follows its host.
-func hostOf(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: "/"}).String()
 }
 
 // replaceNames replaces names.

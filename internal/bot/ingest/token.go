@@ -28,8 +28,7 @@ type Bot struct {
 // Authenticate returns the bot of an attempt, if token is that of the attempt; false for any
 // other token. It compares in constant time. The hex digits may be in upper case.
 func Authenticate(signingKey []byte, jobID uuid.UUID, attempt int, token string) (Bot, bool) {
-	valid := hmac.Equal([]byte(Token(signingKey, jobID.String(), attempt)), []byte(strings.ToLower(token)))
-	if !valid {
+	if !hmac.Equal([]byte(Token(signingKey, jobID.String(), attempt)), []byte(strings.ToLower(token))) {
 		return Bot{}, false
 	}
 	return Bot{jobID, attempt}, true

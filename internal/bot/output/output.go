@@ -7,6 +7,7 @@
 package output
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // for the scripts
 	"encoding/base64"
@@ -107,11 +108,12 @@ func (p *Player) Play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 		func(ctx context.Context, r Recording) error { return r.StartBotAudio(ctx) })
 	err, endMs := p.play(ctx, pcm, unmute, started), float64(time.Now().UnixMicro())/1000
 	if err != nil {
-		var stopErr error
-		if endMs, stopErr = p.stop(context.WithoutCancel(ctx)); context.Cause(ctx) != nil {
-			err = context.Cause(ctx)
+		stopped := struct{ AtMs float64 }{endMs} // unless the page is gone, its time
+		stopErr := eval(context.WithoutCancel(ctx), p.Page, microphone+".stop()", &stopped)
+		if stopErr != nil {
+			stopErr = fmt.Errorf("stop the page's microphone: %w", stopErr)
 		}
-		err = errors.Join(err, stopErr)
+		err, endMs = errors.Join(cmp.Or(context.Cause(ctx), err), stopErr), stopped.AtMs
 	}
 	p.record(context.WithoutCancel(ctx), "the recording may have more of the bot's sound than others heard",
 		func(ctx context.Context, r Recording) error { return r.StopBotAudio(ctx, endMs) })
@@ -146,13 +148,21 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 					return err
 				}
 			}
-			var at time.Time
-			if at, end, err = p.push(ctx, piece[:n], begun); err != nil {
+			sending, cancel := context.WithTimeoutCause(ctx, pushTimeout, errPageBusy)
+			sent, err := push(sending, p.Page, piece[:n], begun)
+			if recording := p.Recording(); err == nil && recording != nil {
+				if err := recording.MixBotAudio(sending, piece[:n], sent.atMs); err != nil {
+					p.Log.Warn("the recording lacks a piece of the bot's sound", "error", err) // it may just have ended
+				}
+			}
+			cancel()
+			if err != nil {
 				return err
 			}
+			end = sent.to
 			if !begun {
 				begun = true
-				started(at)
+				started(sent.from)
 			}
 		}
 		if ended {
@@ -162,23 +172,6 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 			return err
 		}
 	}
-}
-
-// push sends PCM, which may be the rest of a sound, to the page and to the recording. It
-// returns when it begins and ends.
-func (p *Player) push(ctx context.Context, pcm []byte, rest bool) (from, to time.Time, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, pushTimeout, errPageBusy)
-	defer cancel()
-	sent, err := push(ctx, p.Page, pcm, rest)
-	if err != nil {
-		return time.Time{}, time.Time{}, err
-	}
-	if recording := p.Recording(); recording != nil {
-		if err := recording.MixBotAudio(ctx, pcm, sent.atMs); err != nil {
-			p.Log.Warn("the recording lacks a piece of the bot's sound", "error", err) // it may just have ended
-		}
-	}
-	return sent.from, sent.to, nil
 }
 
 // pushed is when sound that was sent to a page begins and ends.
@@ -206,15 +199,6 @@ func push(ctx context.Context, page *browser.Page, pcm []byte, rest bool) (pushe
 	now := time.Now()
 	from := now.Add(time.Duration((answer.AtMs - float64(now.UnixMicro())/1000) * float64(time.Millisecond)))
 	return pushed{answer.AtMs, from, from.Add(time.Duration(len(pcm)/bytesPerSample) * time.Second / ingest.SoundRate)}, nil
-}
-
-// stop ends the sound in the page and returns its time, also when the page is gone.
-func (p *Player) stop(ctx context.Context) (atMs float64, err error) {
-	var stopped struct{ AtMs float64 }
-	if err := eval(ctx, p.Page, microphone+".stop()", &stopped); err != nil {
-		return float64(time.Now().UnixMilli()), fmt.Errorf("stop the page's microphone: %w", err)
-	}
-	return stopped.AtMs, nil
 }
 
 // microphone is the expression of the object that microphone.js makes.

@@ -32,10 +32,7 @@ func (s Screen) Show(ctx context.Context, page *browser.Page, image []byte) erro
 
 // ShowName shows a name card.
 func (s Screen) ShowName(ctx context.Context, page *browser.Page, name string) error {
-	text, err := json.Marshal(name)
-	if err != nil {
-		return fmt.Errorf("encode a name: %w", err)
-	}
+	text, _ := json.Marshal(name) // texts always encode
 	return s.call(ctx, page, "showName", string(text))
 }
 

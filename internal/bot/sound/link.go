@@ -127,19 +127,21 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range sound {
-		if s.TrackID == "" {
+		number := l.numbers[s.TrackID] // 0 for the mixed sound, and for a new track
+		switch {
+		case s.TrackID == "":
 			for listener := range l.listeners {
 				select {
 				case listener <- s.PCM:
 				default: // it is too slow
 				}
 			}
-		}
-		number, known := l.numbers[s.TrackID] // 0 for the mixed sound
-		switch mixed := s.TrackID == ""; {
-		case mixed && !l.wanted.Mixed, !mixed && !known && len(l.owners) == ingest.MaxSoundSources:
+			if !l.wanted.Mixed {
+				continue
+			}
+		case number == 0 && len(l.owners) == ingest.MaxSoundSources:
 			continue
-		case !mixed && !known:
+		case number == 0:
 			l.owners = append(l.owners, owner{})
 			number = len(l.owners)
 			l.numbers[s.TrackID] = number
@@ -340,7 +342,15 @@ func (l *Link) receive(ctx context.Context, conn *websocket.Conn) error {
 			return err
 		}
 		if kind == websocket.MessageBinary {
-			l.play(data)
+			if l.speech == nil || !l.speech.Add(data) { // it begins one
+				l.speech = NewSpeech()
+				l.speech.Add(data)
+				select {
+				case <-l.speeches: // nobody took it
+				default:
+				}
+				l.speeches <- l.speech
+			}
 			continue
 		}
 		var message ingest.SoundMessage
@@ -361,17 +371,3 @@ func (l *Link) receive(ctx context.Context, conn *websocket.Conn) error {
 // Speeches returns the channel of what receivers of the job's streams say. A speech that
 // nobody takes is replaced by the next one.
 func (l *Link) Speeches() <-chan *Speech { return l.speeches }
-
-// play adds samples to the current speech, or begins one.
-func (l *Link) play(pcm []byte) {
-	if l.speech != nil && l.speech.Add(pcm) {
-		return
-	}
-	l.speech = NewSpeech()
-	l.speech.Add(pcm)
-	select {
-	case <-l.speeches: // nobody took it
-	default:
-	}
-	l.speeches <- l.speech
-}

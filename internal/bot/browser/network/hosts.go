@@ -16,7 +16,7 @@ const AllowedHostsSetting = "STANDIN_ALLOWED_MEETING_HOSTS"
 // an address. The address must be the one that the browser will open, without
 // redirectors around it. meetinglink.HostAllowed describes the entries of allowed.
 func CheckHost(address string, allowed []string) error {
-	return checkHost(address, platformHosts(), allowed)
+	return checkHost(address, platformHosts, allowed)
 }
 
 // checkHost is CheckHost for a list of the platforms' domains.
@@ -42,18 +42,16 @@ func checkHost(address string, domains, allowed []string) error {
 // allowed host, or a platform's sign-in page, so that the page can be recognized
 // as a sign-in wall.
 func NavigationAllowed(address string, allowed []string) bool {
-	return checkHost(address, slices.Concat(platformHosts(), []string{
+	return checkHost(address, slices.Concat(platformHosts, []string{
 		"accounts.google.com", "login.microsoftonline.com", "login.microsoftonline.us", "login.live.com",
 	}), allowed) == nil
 }
 
-// platformHosts returns the platforms' domains, which include their subdomains.
-func platformHosts() []string {
-	return []string{
-		"meet.google.com",
-		"teams.microsoft.com", "teams.live.com", "teams.microsoft.us", "teams.cloud.microsoft", "teams.microsoftonline.cn",
-		"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn",
-	}
+// platformHosts are the platforms' domains, which include their subdomains.
+var platformHosts = []string{
+	"meet.google.com",
+	"teams.microsoft.com", "teams.live.com", "teams.microsoft.us", "teams.cloud.microsoft", "teams.microsoftonline.cn",
+	"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn",
 }
 
 // Origin returns the scheme, host and port of an address.

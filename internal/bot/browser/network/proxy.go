@@ -22,6 +22,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -299,10 +300,7 @@ func withPort(host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
 	}
-	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
-		host = host[1 : len(host)-1]
-	}
-	return net.JoinHostPort(host, "80")
+	return net.JoinHostPort(strings.Trim(host, "[]"), "80") // an IPv6 address has brackets
 }
 
 const (

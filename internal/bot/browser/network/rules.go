@@ -80,7 +80,7 @@ func AllowedTargets(entries []string) []string {
 		host, _, err := net.SplitHostPort(entry)
 		hasPort := err == nil
 		if !hasPort {
-			host = strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]") // an IPv6 address in a URL
+			host = strings.Trim(entry, "[]") // an IPv6 address in a URL
 		}
 		switch _, err := netip.ParseAddr(host); {
 		case err != nil: // a name
