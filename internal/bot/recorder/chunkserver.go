@@ -172,9 +172,6 @@ func (u *unusedConnections) close() {
 	}
 }
 
-// address returns the URL of the recorder tab's page.
-func (s *chunkServer) address() string { return s.origin() + s.path() }
-
 // path returns the path prefix, which contains the secret.
 func (s *chunkServer) path() string { return "/" + s.token + "/" }
 

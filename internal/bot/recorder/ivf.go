@@ -21,7 +21,7 @@ func NewPiece(track ParticipantTrack, codec string, width, height int) *Piece {
 	header := fmt.Appendf(nil, "DKIF\x00\x00\x20\x00%s", codec)
 	header = binary.LittleEndian.AppendUint16(header, uint16(width))
 	header = binary.LittleEndian.AppendUint16(header, uint16(height))
-	header = append(header, 0xE8, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // 1000 units of time per second
+	header = append(header, "\xE8\x03\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"...) // 1000 units of time per second
 	return &Piece{ParticipantTrack: track, data: header, written: -1}
 }
 

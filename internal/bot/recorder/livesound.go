@@ -118,7 +118,27 @@ func startLiveSound(ctx context.Context, tab, meeting *browser.Page, settings Se
 	s := &liveSound{listener: settings.LiveSound, log: settings.Log, stop: stop, from: from}
 	s.fetching.Go(func() { s.fetch(ctx, tab, true) })
 	s.fetching.Go(func() { s.fetch(ctx, meeting, false) })
-	s.fetching.Go(func() { s.followDelay(ctx, meeting) })
+	s.fetching.Go(func() { // keeps the jitter buffers of the meeting page small while somebody listens
+		for delay := PlayDelay; ctx.Err() == nil; {
+			wanted, changed := s.listener.Wanted()
+			want := PlayDelay
+			if wanted.Mixed || wanted.Participants {
+				want = liveDelay
+			}
+			if want != delay {
+				delay = want
+				setting, cancel := context.WithTimeout(ctx, fetchTimeout)
+				if err := meeting.EvalInPage(setting, withViews(delayScript, delay.Milliseconds()), nil); err != nil && ctx.Err() == nil {
+					s.log.Debug("cannot set the jitter buffers", "error", err)
+				}
+				cancel()
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	})
 	return s
 }
 
@@ -167,30 +187,6 @@ func (s *liveSound) fetch(ctx context.Context, page *browser.Page, mixed bool) {
 		}
 		if failing = err != nil; failing {
 			_ = retry.Sleep(ctx, fetchRetry)
-		}
-	}
-}
-
-// followDelay keeps the jitter buffers of the meeting page small while somebody listens,
-// until ctx ends.
-func (s *liveSound) followDelay(ctx context.Context, meeting *browser.Page) {
-	for delay := PlayDelay; ctx.Err() == nil; {
-		wanted, changed := s.listener.Wanted()
-		want := PlayDelay
-		if wanted.Mixed || wanted.Participants {
-			want = liveDelay
-		}
-		if want != delay {
-			delay = want
-			setting, cancel := context.WithTimeout(ctx, fetchTimeout)
-			if err := meeting.EvalInPage(setting, withViews(delayScript, delay.Milliseconds()), nil); err != nil && ctx.Err() == nil {
-				s.log.Debug("cannot set the jitter buffers", "error", err)
-			}
-			cancel()
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
 		}
 	}
 }

@@ -82,18 +82,15 @@ const pullScript = `async (views, request) => {
 
 // pullReport is the page's response.
 type pullReport struct {
-	Tracks  []reportedTrack
+	Tracks []struct {
+		ID, Track          string
+		Epoch, First       int
+		StartedAtMs, AgoMs float64 // Unix time, and time since then
+		Chunks             [][]byte
+		Ended              bool
+		Cause              string
+	}
 	Skipped int // tracks beyond the maximum
-}
-
-// reportedTrack is a track in a pullReport.
-type reportedTrack struct {
-	ID, Track          string
-	Epoch, First       int
-	StartedAtMs, AgoMs float64 // Unix time, and time since then
-	Chunks             [][]byte
-	Ended              bool
-	Cause              string
 }
 
 // participantAudio records the audio tracks of a page individually, in addition to
@@ -136,58 +133,40 @@ func startParticipantAudio(ctx context.Context, page *browser.Page, settings Set
 		maxTracks: settings.MaxParticipantTracks,
 		done:      make(chan struct{}), enabled: true, trackIndex: make(map[string]*openTrack),
 	}
-	a.running.Go(func() { a.run(ctx) })
+	a.running.Go(func() {
+		ticker := time.NewTicker(pollInterval)
+		defer ticker.Stop()
+		a.polling.Lock()
+		a.poll(ctx)
+		a.polling.Unlock()
+		for {
+			select {
+			case <-ticker.C:
+				a.polling.Lock()
+				if a.enabled || len(a.trackIndex) > 0 {
+					a.poll(ctx)
+				}
+				a.polling.Unlock()
+			case <-a.done:
+				a.setEnabled(ctx, false)
+				a.endTracks("the page could not be reached any more")
+				return
+			}
+		}
+	})
 	return a
 }
 
-// setEnabled turns the recording of tracks on or off. It returns when the audio
-// until then is stored or cannot be fetched. Audio of the time in which recording
-// is off never reaches the sink.
+// setEnabled turns the recording of tracks on, with a new epoch, or off. It returns when
+// the audio until then is stored or cannot be fetched. Audio of the time in which recording
+// is off never reaches the sink. If the page does not respond, the rest of the epoch is
+// discarded: the page may continue to record, and its data is ignored.
 func (a *participantAudio) setEnabled(ctx context.Context, enabled bool) {
 	if a == nil {
 		return
 	}
 	a.polling.Lock()
 	defer a.polling.Unlock()
-	a.apply(ctx, enabled)
-}
-
-// close ends the recording of tracks and waits for it.
-func (a *participantAudio) close() {
-	if a == nil {
-		return
-	}
-	close(a.done)
-	a.running.Wait()
-}
-
-// run polls the page until close.
-func (a *participantAudio) run(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	a.polling.Lock()
-	a.poll(ctx)
-	a.polling.Unlock()
-	for {
-		select {
-		case <-ticker.C:
-			a.polling.Lock()
-			if a.enabled || len(a.trackIndex) > 0 {
-				a.poll(ctx)
-			}
-			a.polling.Unlock()
-		case <-a.done:
-			a.setEnabled(ctx, false)
-			a.endTracks("the page could not be reached any more")
-			return
-		}
-	}
-}
-
-// apply starts a new epoch when recording is turned on, and fetches the rest of the
-// current one when it is turned off. If the page does not respond, the rest is
-// discarded: the page may continue to record, and its data is ignored.
-func (a *participantAudio) apply(ctx context.Context, enabled bool) {
 	if a.enabled == enabled {
 		return
 	}
@@ -199,6 +178,15 @@ func (a *participantAudio) apply(ctx context.Context, enabled bool) {
 	if !enabled && a.unreachable {
 		a.nextEpoch("the page did not respond when the recording paused or ended")
 	}
+}
+
+// close ends the recording of tracks and waits for it.
+func (a *participantAudio) close() {
+	if a == nil {
+		return
+	}
+	close(a.done)
+	a.running.Wait()
 }
 
 // nextEpoch ends the tracks of the current epoch.

@@ -1,13 +1,13 @@
 package recorder
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/recording"
@@ -234,17 +234,17 @@ func (t *videoTrack) setOwner(owner string, at time.Time) {
 // check returns an error for a key frame that no decoder can read.
 func (f frame) check() error {
 	ok := false
-	switch start := f.data[:min(len(f.data), 6)]; f.codec {
+	switch start := string(f.data[:min(len(f.data), 6)]); f.codec {
 	case unknownCodec:
 		return errors.New("its codec is unknown")
 	case vp8: // RFC 6386, section 9.1
-		ok = bytes.HasSuffix(start, []byte{0x9D, 0x01, 0x2A})
+		ok = strings.HasSuffix(start, "\x9D\x01\x2A")
 	case vp9: // VP9 bitstream, section 6.2
-		ok = len(start) > 4 && bytes.Equal(start[1:4], []byte{0x49, 0x83, 0x42})
+		ok = len(start) > 4 && start[1:4] == "\x49\x83\x42"
 	case av1: // AV1 bitstream, section 5.3.2
 		ok = len(start) > 1 && slices.Contains([]byte{1, 2}, start[0]>>3)
 	case h264: // ITU-T H.264, annex B
-		ok = bytes.HasPrefix(start, []byte{0, 0, 1}) || bytes.HasPrefix(start, []byte{0, 0, 0, 1})
+		ok = strings.HasPrefix(start, "\x00\x00\x01") || strings.HasPrefix(start, "\x00\x00\x00\x01")
 	}
 	if !ok {
 		return errors.New("it is encrypted, or of another codec")

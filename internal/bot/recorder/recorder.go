@@ -152,8 +152,9 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 // and ctx applies to the start only. Close ends it.
 func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings) (*Recorder, error) {
 	return start(ctx, b, meeting, settings, noChunks{}, "monitor sound", func(r *Recorder) error {
-		defer func() { r.startedAt = time.Now() }()
-		return r.tab.EvalInPage(ctx, "standin.monitor()", nil)
+		err := r.tab.EvalInPage(ctx, "standin.monitor()", nil)
+		r.startedAt = time.Now()
+		return err
 	})
 }
 
@@ -191,7 +192,17 @@ func start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	}
 	r.streams = startStreams(running, r)
 	r.sound = startLiveSound(running, r.tab, meeting, settings, r.startedAt)
-	go r.watch(running)
+	go func() {
+		defer close(r.done)
+		r.err = r.waitForEnd(running)
+		r.sound.close()
+		r.tracks.close()
+		r.streams.close(running)
+		r.voice.close()
+		r.restore(running)
+		r.tab.Close()
+		r.err = errors.Join(r.err, r.server.close())
+	}()
 	return r, nil
 }
 
@@ -205,7 +216,7 @@ func (r *Recorder) openTab(ctx context.Context) (err error) {
 			return fmt.Errorf("prepare the recorder tab: %w", err)
 		}
 	}
-	if err := r.tab.Navigate(ctx, r.server.address()); err != nil {
+	if err := r.tab.Navigate(ctx, r.server.origin()+r.server.path()); err != nil {
 		return fmt.Errorf("open the recorder tab: %w", err)
 	}
 	// The browser finds the meeting tab by a temporary title.
@@ -316,16 +327,12 @@ func (r *Recorder) Stats() Stats {
 }
 
 // SetOwners tells which participants' tiles play which tracks of the page now, for Settings.Streams.
-func (r *Recorder) SetOwners(owners map[string]string) { r.streams.setOwners(owners) }
-
-// dropPicture ends the capture of the page's picture. In its minimized window the page is rendered no more.
-func (r *Recorder) dropPicture() error {
-	ctx, cancel := context.WithTimeout(context.Background(), captureTimeout)
-	defer cancel()
-	if err := r.tab.EvalInPage(ctx, "standin.dropPicture()", nil); err != nil {
-		return fmt.Errorf("end the capture of the picture: %w", err)
+func (r *Recorder) SetOwners(owners map[string]string) {
+	if s := r.streams; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.owners = owners
 	}
-	return nil
 }
 
 // Done returns a channel that is closed when the recording has ended, for any
@@ -377,21 +384,6 @@ func (r *Recorder) Close() {
 	<-r.done
 }
 
-// watch waits for the end of the recording, cleans up and closes r.done.
-func (r *Recorder) watch(ctx context.Context) {
-	defer close(r.done)
-	r.err = r.waitForEnd(ctx)
-	r.sound.close()
-	r.tracks.close()
-	r.streams.close(ctx)
-	r.voice.close()
-	r.restore(ctx)
-	r.tab.Close()
-	if err := r.server.close(); err != nil {
-		r.err = errors.Join(r.err, err)
-	}
-}
-
 // waitForEnd returns why the recording ended.
 func (r *Recorder) waitForEnd(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
@@ -425,24 +417,18 @@ func (r *Recorder) waitForEnd(ctx context.Context) error {
 		case <-r.abandoned:
 			return ErrStopTimeout
 		case now := <-ticker.C:
-			// A browser that does not run sends its chunks when it runs again.
-			if !r.browserAnswers(ctx) {
+			// A browser that does not run sends its chunks when it runs again. If it runs, it answers even if its pages do not.
+			asking, cancel := context.WithTimeout(ctx, checkInterval)
+			if _, err := r.tab.Title(asking); errors.Is(err, context.DeadlineExceeded) {
 				silentAt = time.Now()
 			}
+			cancel()
 			if err := r.server.checkStall(now, r.settings.ChunkTimeout); err != nil && now.Sub(silentAt) > maxChunkDelay {
 				return err
 			}
 			r.restoreSize(ctx)
 		}
 	}
-}
-
-// browserAnswers reports whether the browser runs, even if its pages do not.
-func (r *Recorder) browserAnswers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, checkInterval)
-	defer cancel()
-	_, err := r.tab.Title(ctx)
-	return !errors.Is(err, context.DeadlineExceeded)
 }
 
 // stopScript returns the script that stops the encoder. The recorder tab reports the

@@ -66,20 +66,16 @@ func (s Settings) mimeType() string {
 	if s.AudioOnly {
 		return "audio/mp4;codecs=opus"
 	}
-	return fmt.Sprintf("video/mp4;codecs=avc1.42E0%02X,opus", s.level())
-}
-
-// level returns the lowest H.264 level for the size and frame rate, as in the codecs
-// parameter (ISO/IEC 14496-10, table A-1).
-func (s Settings) level() int {
+	// The lowest H.264 level for the size and frame rate, as in the codecs parameter (ISO/IEC 14496-10, table A-1).
 	const macroblock = 16
 	blocks := ((s.Width + macroblock - 1) / macroblock) * ((s.Height + macroblock - 1) / macroblock)
+	level := 0x2A
 	for _, limit := range []struct{ level, blocks, blocksPerSecond int }{
-		{0x1F, 3_600, 108_000}, {0x20, 5_120, 216_000}, {0x28, 8_192, 245_760},
+		{0x28, 8_192, 245_760}, {0x20, 5_120, 216_000}, {0x1F, 3_600, 108_000},
 	} {
 		if blocks <= limit.blocks && blocks*s.FramesPerSecond <= limit.blocksPerSecond {
-			return limit.level
+			level = limit.level
 		}
 	}
-	return 0x2A
+	return fmt.Sprintf("video/mp4;codecs=avc1.42E0%02X,opus", level)
 }

@@ -155,16 +155,6 @@ func (s *streams) close(ctx context.Context) {
 	s.setEnabled(ctx, false)
 }
 
-// setOwners tells whose tiles play which tracks now.
-func (s *streams) setOwners(owners map[string]string) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.owners = owners
-}
-
 // current returns the state, and why streams are missing.
 func (s *streams) current() (StreamsState, string) {
 	if s == nil {
@@ -309,8 +299,11 @@ func (s *streams) follow(now time.Time) {
 			close(s.missing)
 		}
 	case state == StreamsOff && now.Sub(s.goodAt) >= confirmedAfter:
-		if err := s.recorder.dropPicture(); err != nil {
-			s.setState(StreamsMissing, err.Error())
+		// In its minimized window the page is rendered no more when its picture is not captured.
+		ctx, cancel := context.WithTimeout(context.Background(), captureTimeout)
+		defer cancel()
+		if err := s.recorder.tab.EvalInPage(ctx, "standin.dropPicture()", nil); err != nil {
+			s.setState(StreamsMissing, "end the capture of the picture: "+err.Error())
 			return
 		}
 		s.setState(StreamsConfirmed, "")
