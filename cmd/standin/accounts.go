@@ -201,7 +201,7 @@ func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to 
 			func(a shownAccount) []string {
 				return []string{
 					a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),
-					cmp.Or(a.Reason, string(a.Condition)), to.maybe(timeOrNull(a.SignedInUntil)),
+					cmp.Or(a.Reason, string(a.Condition)), to.time(a.SignedInUntil),
 				}
 			})
 		if err == nil && parsed.Selected().Name == "check" && len(unusable) > 0 {

@@ -16,8 +16,7 @@ import (
 
 // backupFlags are the flags of backup and restore.
 type backupFlags struct {
-	dataFlags
-	service.StorageSettings
+	storageFlags
 	outputFlags
 }
 

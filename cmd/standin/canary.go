@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"standin/internal/base/dialguard"
@@ -125,11 +126,18 @@ func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
 	}
 	watcher := pagecheck.NewCanary(settings)
 	if c.MetricsListen != "" {
-		stop, err := serveMetrics(ctx, c.MetricsListen, watcher, to)
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.MetricsListen)
 		if err != nil {
-			return err
+			return errors.New("listen for metrics: " + err.Error()) // no advice about the service
 		}
-		defer stop()
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", watcher.Metrics())
+		server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+		var serving sync.WaitGroup
+		defer serving.Wait()
+		defer server.Close()
+		serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
+		fmt.Fprintf(to.Err, "metrics on http://%s/metrics\n", listener.Addr())
 	}
 	if !c.Once {
 		return watcher.Run(ctx)
@@ -139,22 +147,4 @@ func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
 		err = errors.New("the pages do not match the profile")
 	}
 	return err
-}
-
-// serveMetrics serves the metrics until stop is called.
-func serveMetrics(ctx context.Context, address string, watcher *pagecheck.Canary, to terminal) (stop func(), err error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, errors.New("listen for metrics: " + err.Error()) // no advice about the service
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", watcher.Metrics())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(listener) // until it is closed
-	}()
-	fmt.Fprintf(to.Err, "metrics on http://%s/metrics\n", listener.Addr())
-	return func() { server.Close(); <-done }, nil
 }

@@ -84,7 +84,12 @@ func predictJobs(complete.Args) []string {
 	if err != nil {
 		return nil
 	}
-	return rows(listed, func(found client.Job) string { return describe(found.ID, found.Status+" "+found.MeetingURL) })
+	return rows(listed, func(found client.Job) string {
+		if os.Getenv(envDescriptions) == "" {
+			return found.ID
+		}
+		return found.ID + "\t" + oneLine(found.Status+" "+found.MeetingURL)
+	})
 }
 
 // predictContexts offers the services that the user signed in to.
@@ -107,14 +112,6 @@ func predictTeams(complete.Args) []string {
 		return err
 	})
 	return offered
-}
-
-// describe adds a text to a completion if the shell shows it.
-func describe(word, text string) string {
-	if os.Getenv(envDescriptions) == "" {
-		return word
-	}
-	return word + "\t" + oneLine(text)
 }
 
 // printCompletions prints the completions of the command line that a shell asks for, and

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"standin/internal/jobs/jobfiles"
 	"standin/internal/jobs/webhook"
 	"standin/internal/recording/retention"
-	"standin/internal/server/service"
 	"standin/internal/store"
 )
 
@@ -178,8 +176,24 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 			fmt.Fprintf(&changes, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name, orDefault(own.Mode), orDefault(own.Layout),
 				orDefault(own.Resolution))
 		}
-		if err := c.setOutput(&team, &changes); err != nil {
-			return err
+		if given := c.output(); given != nil || c.NoOutput {
+			if given != nil && c.NoOutput {
+				return errors.New("--no-output removes the options that the other flags set: give one of them")
+			}
+			team.Output = nil
+			encoded, err := json.Marshal(given) // both types have the form of the API
+			if err == nil {
+				err = json.Unmarshal(encoded, &team.Output)
+			}
+			if err != nil {
+				return fmt.Errorf("convert the options of output: %w", err)
+			}
+			if team.Output != nil {
+				if path, problem := team.Output.Check(); path != nil {
+					return fmt.Errorf("output %v: %s", path, problem)
+				}
+			}
+			fmt.Fprintf(&changes, "output of %s: %s\n", c.Name, outputText(team.Output))
 		}
 		if c.SignIn != "" {
 			setDefault(&team.SignIn, c.SignIn)
@@ -233,32 +247,6 @@ func parseTeamMail(text string) (found []string, err error) {
 	return found, nil
 }
 
-// setOutput sets or removes what the bots of the team's jobs play and show.
-func (c *consumersSetCommand) setOutput(team *account.Consumer, changes io.Writer) error {
-	given := c.output()
-	if given == nil && !c.NoOutput {
-		return nil
-	}
-	if given != nil && c.NoOutput {
-		return errors.New("--no-output removes the options that the other flags set: give one of them")
-	}
-	team.Output = nil
-	encoded, err := json.Marshal(given) // both types have the form of the API
-	if err == nil {
-		err = json.Unmarshal(encoded, &team.Output)
-	}
-	if err != nil {
-		return fmt.Errorf("convert the options of output: %w", err)
-	}
-	if team.Output != nil {
-		if path, problem := team.Output.Check(); path != nil {
-			return fmt.Errorf("output %v: %s", path, problem)
-		}
-	}
-	_, err = fmt.Fprintf(changes, "output of %s: %s\n", c.Name, outputText(team.Output))
-	return err
-}
-
 // outputText describes a team's default of output.
 func outputText(own *job.OutputOptions) string {
 	if own == nil {
@@ -289,15 +277,14 @@ func onOff(enabled bool) string {
 }
 
 type consumersDeleteCommand struct {
-	dataFlags
-	service.StorageSettings
+	storageFlags
 	Name string `arg:"" predictor:"team" help:"Name of the team."`
 	Yes  bool   `required:"" help:"Confirm the deletion."`
 }
 
 // Run deletes the consumer.
 func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+	return c.withRecordings(ctx, func(s *store.Store, files jobfiles.Files) error {
 		consumer, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("team %q: %w", c.Name, err)

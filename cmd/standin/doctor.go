@@ -39,8 +39,7 @@ type visitFlags struct {
 }
 
 type doctorCheckCommand struct {
-	dataFlags
-	service.StorageSettings
+	storageFlags
 	Listen  string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
 	BaseURL string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service."`
 	visitFlags

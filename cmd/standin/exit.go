@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -41,33 +39,18 @@ type hint struct {
 
 func (h *hint) Unwrap() error { return h.error }
 
-// fail prints the error of a command and, where known, the next step. It returns the exit
-// code.
-func fail(ctx context.Context, err error, command string, to io.Writer) int {
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return exitFailed
-	}
-	fmt.Fprintln(to, "standin:", err)
-	code, advice := explain(err, command)
-	if advice != "" {
-		fmt.Fprintln(to, advice)
-	}
-	return code
-}
-
 // explain returns the exit code of an error and advice for the user.
 func explain(err error, command string) (code int, advice string) {
-	apiErr := (*client.Error)(nil)
-	opErr := (*net.OpError)(nil)
-	dnsErr := (*net.DNSError)(nil)
-	postgresErr := (*pgconn.ConnectError)(nil)
-	own := (*hint)(nil)
+	var own *hint
+	var apiErr *client.Error
+	var dnsErr *net.DNSError
+	var opErr *net.OpError
 	switch {
 	case errors.As(err, &own):
 		return own.code, own.advice
 	case errors.As(err, &apiErr):
 		return explainAPIError(apiErr, command)
-	case errors.As(err, &postgresErr):
+	case errors.As(err, new(*pgconn.ConnectError)):
 		return exitFailed, "Check that PostgreSQL is running and that STANDIN_DATABASE_URL is correct."
 	case !errors.Is(err, client.ErrNotReached):
 		return exitFailed, ""

@@ -70,8 +70,7 @@ func (c *jobsPlayAudioCommand) Run(ctx context.Context, to terminal, api *client
 	if err != nil {
 		return err
 	}
-	audio := client.Audio{URI: file.URI, Data: file.Data, Interrupt: c.Interrupt}
-	id, err := api.PlayAudio(ctx, c.ID, audio)
+	id, err := api.PlayAudio(ctx, c.ID, client.Audio{URI: file.URI, Data: file.Data, Interrupt: c.Interrupt})
 	return c.printCommand(to, id, err)
 }
 
@@ -85,8 +84,7 @@ type jobsSpeakCommand struct {
 
 // Run speaks a text.
 func (c *jobsSpeakCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	speech := client.SpokenText{Text: c.Text, Voice: c.Voice, Language: c.Language, Interrupt: c.Interrupt}
-	id, err := api.Speak(ctx, c.ID, speech)
+	id, err := api.Speak(ctx, c.ID, client.SpokenText{Text: c.Text, Voice: c.Voice, Language: c.Language, Interrupt: c.Interrupt})
 	return c.printCommand(to, id, err)
 }
 

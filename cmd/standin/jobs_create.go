@@ -178,9 +178,7 @@ func (f leaveFlags) patch() (*client.AutoLeavePatch, error) {
 			*limit.field = new(int(limit.given.Seconds()))
 		}
 	}
-	if f.LeaveForBots != nil {
-		patch.OnBotDetected = f.LeaveForBots
-	}
+	patch.OnBotDetected = cmp.Or(f.LeaveForBots, patch.OnBotDetected)
 	return patch, nil
 }
 

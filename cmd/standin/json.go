@@ -13,13 +13,12 @@ import (
 )
 
 // printJSON writes a value as indented JSON.
-func printJSON(w io.Writer, value any) error { return writeJSON(w, value, jsontext.WithIndent("  ")) }
+func printJSON(w io.Writer, value any) error {
+	return printJSONLine(w, value, jsontext.WithIndent("  "))
+}
 
-// printJSONLine writes a value as a line of JSON.
-func printJSONLine(w io.Writer, value any) error { return writeJSON(w, value) }
-
-// writeJSON writes a value as the API does, and a line break.
-func writeJSON(w io.Writer, value any, options ...json.Options) error {
+// printJSONLine writes a value as the API does, as a line without other options, and a line break.
+func printJSONLine(w io.Writer, value any, options ...json.Options) error {
 	text, err := httpapi.EncodeJSON(value, options...)
 	if err == nil {
 		_, err = w.Write(text)

@@ -186,12 +186,11 @@ func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	now := c.Now
-	if now.IsZero() {
-		now = time.Now()
+	if c.Now.IsZero() {
+		c.Now = time.Now()
 	}
 	c.Policy.MeetingHosts = c.meetingHostFlags.MeetingHosts
-	explanation, err := mail.Explain(ctx, c.Policy, raw, c.Remote, now)
+	explanation, err := mail.Explain(ctx, c.Policy, raw, c.Remote, c.Now)
 	if err != nil {
 		return err
 	}
@@ -247,11 +246,10 @@ func (c *mailLoginCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	settings.OAuth.Send = repliesWithOAuth(settings, reply)
-	show := func(instruction string) { fmt.Fprintln(to.Out, instruction) }
 	return c.withStore(ctx, func(s *store.Store) error {
 		sealer, err := c.Sealer(c.DataSettings)
 		if err == nil {
-			err = (&mail.Store{DB: s, Sealer: sealer}).Login(ctx, settings, show)
+			err = (&mail.Store{DB: s, Sealer: sealer}).Login(ctx, settings, func(instruction string) { fmt.Fprintln(to.Out, instruction) })
 		}
 		if err == nil {
 			fmt.Fprintln(to.Out, "The mail worker can read the mailbox.")

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,21 +22,13 @@ import (
 	"standin/internal/base/confine"
 )
 
-// The groups of the commands in the help.
-const (
-	groupStart    = "start"
-	groupUse      = "use"
-	groupTeams    = "administer"
-	groupOperate  = "operate"
-	groupCommands = "commands" // of a command
-)
-
+// commandGroups are the groups of the commands in the help. The last one is for those of a command.
 var commandGroups = []kong.Group{
-	{Key: groupStart, Title: "Get started:"},
-	{Key: groupUse, Title: "Use the API:"},
-	{Key: groupTeams, Title: "Administer:"},
-	{Key: groupOperate, Title: "Operate:"},
-	{Key: groupCommands, Title: "Commands:"},
+	{Key: "start", Title: "Get started:"},
+	{Key: "use", Title: "Use the API:"},
+	{Key: "administer", Title: "Administer:"},
+	{Key: "operate", Title: "Operate:"},
+	{Key: "commands", Title: "Commands:"},
 }
 
 // commands declares the command line. Kong reads flags, environment variables
@@ -76,9 +69,6 @@ type commands struct {
 	VersionFlag kong.VersionFlag `name:"version" short:"v" help:"Print the version."`
 }
 
-// otherNames are first arguments that people try.
-var otherNames = map[string]string{"consumers": "teams", "-version": "--version"}
-
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -98,7 +88,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] == "help" {
 		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
 	}
-	if name := otherNames[args[0]]; name != "" {
+	// First arguments that people try.
+	if name := map[string]string{"consumers": "teams", "-version": "--version"}[args[0]]; name != "" {
 		args = append([]string{name}, args[1:]...)
 	}
 	shown := false // by a help text or by completions
@@ -119,10 +110,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	if err := command.Run(to); err != nil {
-		return fail(ctx, err, command.Command(), to.Err)
+	err = command.Run(to)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return exitFailed
 	}
-	return 0
+	fmt.Fprintln(to.Err, "standin:", err)
+	code, advice := explain(err, command.Command())
+	if advice != "" {
+		fmt.Fprintln(to.Err, advice)
+	}
+	return code
 }
 
 // grammar returns the part of commands that a command needs, because Kong's model of all takes

@@ -40,17 +40,6 @@ func pageName(command *kong.Node) string {
 	return "standin-" + strings.ReplaceAll(command.Path(), " ", "-")
 }
 
-// exitCodes are the exit codes of all commands, with their meanings.
-var exitCodes = [][2]string{
-	{"0", "Success."},
-	{"1", "The command failed."},
-	{"2", "Usage error."},
-	{"3", "The job failed or was cancelled, or a webhook signature did not verify."},
-	{"4", "Not signed in to this service, or the key was rejected."},
-	{"5", "No such job or recording, or it belongs to another team."},
-	{"6", "The service does not answer."},
-}
-
 // writeOverview writes the page of the program, which lists the commands.
 func writeOverview(w io.Writer, model *kong.Application) {
 	header(w, "standin", "record online meetings with a bot")
@@ -84,8 +73,16 @@ func writeOverview(w io.Writer, model *kong.Application) {
 		fmt.Fprintf(w, ".TP\n.I %s\n%s\n", roff(file[0]), roff(file[1]))
 	}
 	section(w, "EXIT STATUS")
-	for _, code := range exitCodes {
-		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", code[0], roff(code[1]))
+	for code, meaning := range []string{
+		"Success.",
+		"The command failed.",
+		"Usage error.",
+		"The job failed or was cancelled, or a webhook signature did not verify.",
+		"Not signed in to this service, or the key was rejected.",
+		"No such job or recording, or it belongs to another team.",
+		"The service does not answer.",
+	} {
+		fmt.Fprintf(w, ".TP\n.B %d\n%s\n", code, roff(meaning))
 	}
 }
 

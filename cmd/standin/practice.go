@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -130,11 +129,16 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 		}
 		p.meetings = append(p.meetings, meeting)
 	}
-	speechURL, err := p.serveSpeech(running, &talking)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return fmt.Errorf("listen for speech: %w", err)
 	}
-	if err := p.startService(ctx, speechURL); err != nil {
+	speechServer := &http.Server{
+		Handler: p.speech.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return running },
+	}
+	context.AfterFunc(running, func() { _ = speechServer.Close() })
+	talking.Go(func() { _ = speechServer.Serve(listener) }) // until running ends
+	if err := p.startService(ctx, "http://"+listener.Addr().String()); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.service.Close()) }()
@@ -148,7 +152,14 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 			}
 		})
 	}
-	first, err := p.createJob(ctx)
+	first, _, err := p.api.CreateJob(ctx, client.NewJob{
+		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(),
+		Platform: string(practicePlatforms[c.Platform[0]].id), Recording: &client.Recording{ParticipantAudio: new(true)},
+		Options: client.Options{
+			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true),
+			Output: &client.OutputOptions{},
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -242,20 +253,6 @@ func (p *practice) openStreams() (practiceMeeting, error) {
 	return conversation, nil
 }
 
-// serveSpeech serves what speaks and recognizes speech until the context ends.
-func (p *practice) serveSpeech(ctx context.Context, running *sync.WaitGroup) (address string, err error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("listen for speech: %w", err)
-	}
-	server := &http.Server{
-		Handler: p.speech.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	running.Go(func() { _ = server.Serve(listener) }) // it ends with the context
-	return "http://" + listener.Addr().String(), nil
-}
-
 // startService starts the service, with a key for its team.
 func (p *practice) startService(ctx context.Context, speechURL string) (err error) {
 	executable, err := os.Executable()
@@ -295,19 +292,6 @@ func (p *practice) startService(ctx context.Context, speechURL string) (err erro
 	return err
 }
 
-// createJob sends the first bot.
-func (p *practice) createJob(ctx context.Context) (client.Job, error) {
-	created, _, err := p.api.CreateJob(ctx, client.NewJob{
-		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(), Platform: string(practicePlatforms[p.Platform[0]].id),
-		Recording: &client.Recording{ParticipantAudio: new(true)},
-		Options: client.Options{
-			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true),
-			Output: &client.OutputOptions{},
-		},
-	})
-	return created, err
-}
-
 // recordOnce lets the bot record for a while.
 func (p *practice) recordOnce(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute+time.Duration(p.Seconds)*time.Second)
@@ -341,7 +325,8 @@ func (p *practice) recordOnce(ctx context.Context, id string) error {
 	return p.to.println(filepath.Join(p.DataDir, "recordings", "jobs", id, "media", name))
 }
 
-// invite prints what one can do, and waits.
+// invite prints what one can do, and waits. At the end it ends the meetings and waits until the bots have finished their
+// recordings.
 func (p *practice) invite(ctx context.Context, id string) error {
 	link, err := p.service.SignInLink(ctx, p.team, "/jobs/"+id)
 	if err != nil {
@@ -372,23 +357,23 @@ func (p *practice) invite(ctx context.Context, id string) error {
 		fmt.Fprintf(w, "  %s jobs speak %s \"Hello, I am taking notes.\"\n", program, id)
 	}
 	fmt.Fprintf(w, "  %s jobs listen %s | ffplay -f s16le -ar 16000 -i -\n\n", program, id)
-	p.printMissing(w)
+	if speechserver.Voice() == "" {
+		fmt.Fprintf(w, "Bots cannot speak texts: install flite or espeak-ng.\n\n")
+	}
+	if speechserver.Recognizer() == "" {
+		fmt.Fprintf(w, "What you say is not recognized: install pocketsphinx and pocketsphinx-en-us.\n\n")
+	}
 	fmt.Fprintf(w, "Recordings and the log are in %s. To end, press Ctrl-C.\n", p.DataDir)
 	if !p.NoBrowser && (os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "") {
 		openBrowser(link)
 	}
 	select {
 	case <-ctx.Done():
-		return p.end(context.WithoutCancel(ctx))
 	case err := <-p.service.Failed():
 		return err
 	}
-}
-
-// end ends the meetings and waits until the bots have finished their recordings.
-func (p *practice) end(ctx context.Context) error {
 	fmt.Fprintln(p.to.Err, "\nEnding the meetings, and finishing the recordings …")
-	ctx, cancel := context.WithTimeout(ctx, practiceEnd)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), practiceEnd)
 	defer cancel()
 	for _, meeting := range p.meetings {
 		meeting.End()
@@ -405,14 +390,4 @@ func (p *practice) end(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// printMissing prints which programs would add something.
-func (p *practice) printMissing(w io.Writer) {
-	if speechserver.Voice() == "" {
-		fmt.Fprintf(w, "Bots cannot speak texts: install flite or espeak-ng.\n\n")
-	}
-	if speechserver.Recognizer() == "" {
-		fmt.Fprintf(w, "What you say is not recognized: install pocketsphinx and pocketsphinx-en-us.\n\n")
-	}
 }

@@ -23,7 +23,10 @@ type apiCommand struct {
 	Input  string   `placeholder:"FILE" help:"File with the body; - is standard input."`
 }
 
-// Run sends the request.
+// largestIndented bounds a response that is indented for people.
+const largestIndented = 16 << 20
+
+// Run sends the request, and prints the body of the response, on a terminal with indented JSON.
 func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 	access, err := c.access()
 	if err != nil {
@@ -88,24 +91,9 @@ func (c *apiCommand) Run(ctx context.Context, to terminal) error {
 		return fmt.Errorf("%w: %w", client.ErrNotReached, err)
 	}
 	defer response.Body.Close()
-	if err := printResponse(to, response); err != nil {
-		return err
-	}
-	if response.StatusCode < http.StatusBadRequest {
-		return nil
-	}
-	code, _ := explainAPIError(&client.Error{Status: response.StatusCode}, "")
-	return &hint{code: code, error: errors.New("the service responded with " + response.Status)}
-}
-
-// largestIndented bounds a response that is indented for people.
-const largestIndented = 16 << 20
-
-// printResponse prints the body of a response, on a terminal with indented JSON.
-func printResponse(to terminal, response *http.Response) error {
-	body := io.Reader(response.Body)
+	received := io.Reader(response.Body)
 	if isTerminal(to.Out) && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
-		content, err := io.ReadAll(io.LimitReader(body, largestIndented))
+		content, err := io.ReadAll(io.LimitReader(received, largestIndented))
 		if err != nil {
 			return fmt.Errorf("read the response: %w", err)
 		}
@@ -113,10 +101,14 @@ func printResponse(to terminal, response *http.Response) error {
 		if json.Indent(&indented, content, "", "  ") == nil {
 			content = append(indented.Bytes(), '\n')
 		}
-		body = io.MultiReader(bytes.NewReader(content), body)
+		received = io.MultiReader(bytes.NewReader(content), received)
 	}
-	if _, err := io.Copy(to.Out, body); err != nil {
+	if _, err := io.Copy(to.Out, received); err != nil {
 		return fmt.Errorf("read the response: %w", err)
 	}
-	return nil
+	if response.StatusCode < http.StatusBadRequest {
+		return nil
+	}
+	code, _ := explainAPIError(&client.Error{Status: response.StatusCode}, "")
+	return &hint{code: code, error: errors.New("the service responded with " + response.Status)}
 }

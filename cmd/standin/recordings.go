@@ -34,15 +34,21 @@ type recordingsCommand struct {
 	Sweep      recordingsSweepCommand      `cmd:"" help:"List stored objects that no recording needs."`
 }
 
+// storageFlags are the flags of commands that use the database and the storage.
+type storageFlags struct {
+	dataFlags
+	service.StorageSettings
+}
+
 // withRecordings runs fn with the database and the storage open. The service
 // may be running.
-func withRecordings(ctx context.Context, data dataFlags, where service.StorageSettings, fn func(*store.Store, jobfiles.Files) error) error {
-	dir, err := filepath.Abs(data.DataDir)
+func (f storageFlags) withRecordings(ctx context.Context, fn func(*store.Store, jobfiles.Files) error) error {
+	dir, err := filepath.Abs(f.DataDir)
 	if err != nil {
 		return fmt.Errorf("resolve the data directory: %w", err)
 	}
-	return data.withStore(ctx, func(s *store.Store) error {
-		recordings, err := storage.Open(ctx, service.StorageAddress(where.StorageURL, dir), s3.Open)
+	return f.withStore(ctx, func(s *store.Store) error {
+		recordings, err := storage.Open(ctx, service.StorageAddress(f.StorageURL, dir), s3.Open)
 		if err != nil {
 			return err
 		}
@@ -51,8 +57,7 @@ func withRecordings(ctx context.Context, data dataFlags, where service.StorageSe
 }
 
 type recordingsVerifyCommand struct {
-	dataFlags
-	service.StorageSettings
+	storageFlags
 	Job  string `arg:"" optional:"" help:"ID of the job. Default: all jobs with a recording."`
 	JSON bool   `help:"Print one line of JSON per recording."`
 }
@@ -63,7 +68,7 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+	return c.withRecordings(ctx, func(s *store.Store, files jobfiles.Files) error {
 		verifier := &recordingbuild.Verifier{Recordings: files, Tools: tools}
 		var valid, invalid int
 		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
@@ -138,15 +143,14 @@ func eachRecorded(ctx context.Context, s *store.Store, jobID string, each func(j
 }
 
 type recordingsSweepCommand struct {
-	dataFlags
-	service.StorageSettings
+	storageFlags
 	Delete bool `help:"Delete what is listed. This cannot be undone."`
 	JSON   bool `name:"json" help:"Print a line of JSON for each job."`
 }
 
 // Run lists the unused objects and deletes them with --delete.
 func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+	return c.withRecordings(ctx, func(s *store.Store, files jobfiles.Files) error {
 		keeper := retention.New(retention.Settings{Store: s, Files: files, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		jobs, result := 0, "listed; --delete removes them"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {

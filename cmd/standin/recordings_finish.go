@@ -13,13 +13,11 @@ import (
 	"standin/internal/jobs/jobfiles"
 	"standin/internal/jobs/lifecycle"
 	recordingbuild "standin/internal/recording/build"
-	"standin/internal/server/service"
 	"standin/internal/store"
 )
 
 type recordingsFinishCommand struct {
-	dataFlags
-	service.StorageSettings
+	storageFlags
 	BaseURL string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service, for the links in the manifest. Default: that of the service that last ran with this database."`
 	Job     string `arg:"" help:"ID of the job."`
 }
@@ -30,7 +28,7 @@ func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a job ID", c.Job)
 	}
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+	return c.withRecordings(ctx, func(s *store.Store, files jobfiles.Files) error {
 		r, err := s.Job(ctx, id)
 		switch {
 		case err != nil:

@@ -93,8 +93,26 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	done := make(chan struct{})
 	go func() { defer close(done); manager.watch(watching, s.Addr(), c.Log) }()
 	defer func() { stop(); <-done }()
-	if c.Mail {
-		return c.serveMail(ctx, to, s, manager)
+	if c.Mail { // the mail worker runs beside the service
+		settings, err := c.settings(s.BaseURL(), c.Dispatch.AllowedMeetingHosts, c.Log)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		w, err := s.OpenMail(ctx, settings)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		if address := w.SMTPAddr(); address != "" {
+			fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
+		}
+		receiving, stopMail := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		running.Go(func() { w.Run(receiving) })
+		defer func() {
+			stopMail()
+			running.Wait()
+			w.Close()
+		}()
 	}
 	return waitAndClose(ctx, s, c.Log, manager)
 }
@@ -108,29 +126,6 @@ func (c *serveCommand) diagnose(ctx context.Context) (findings []dashboard.Findi
 		findings = append(findings, dashboard.Finding{Check: check.Name, State: string(check.State), Found: check.Found, Fix: check.Fix})
 	}
 	return findings
-}
-
-// serveMail runs the mail worker beside the service.
-func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service, manager systemd) error {
-	settings, err := c.settings(s.BaseURL(), c.Dispatch.AllowedMeetingHosts, c.Log)
-	if err != nil {
-		return errors.Join(err, s.Close())
-	}
-	w, err := s.OpenMail(ctx, settings)
-	if err != nil {
-		return errors.Join(err, s.Close())
-	}
-	if address := w.SMTPAddr(); address != "" {
-		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
-	err = waitAndClose(ctx, s, c.Log, manager)
-	stop()
-	running.Wait()
-	w.Close()
-	return err
 }
 
 // waitAndClose waits for a signal or a failure, and closes the service. It first

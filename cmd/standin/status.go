@@ -37,23 +37,19 @@ type serviceStatus struct {
 
 // Run shows the status.
 func (c *statusCommand) Run(ctx context.Context, to terminal) error {
-	if c.Ready {
-		status := serviceStatus{URL: cmp.Or(c.URL, localURL)}
-		if err := status.readiness(ctx); err != nil {
+	access := credentials{URL: cmp.Or(c.URL, localURL)}
+	if !c.Ready {
+		var err error
+		if access, err = c.access(); err != nil {
 			return err
 		}
-		if err := to.println(status.state()); err != nil {
-			return err
-		}
-		return status.problem()
-	}
-	access, err := c.access()
-	if err != nil {
-		return err
 	}
 	status := serviceStatus{URL: access.URL, Failing: []string{}, Email: access.Email, Client: version()}
 	if err := status.readiness(ctx); err != nil {
 		return err
+	}
+	if c.Ready {
+		return errors.Join(to.println(status.state()), status.problem())
 	}
 	api, err := client.New(access.URL, access.APIKey)
 	if err != nil {

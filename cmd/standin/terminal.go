@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // terminal holds the output streams of a command: results, and everything else.
@@ -54,10 +53,6 @@ func unescaped(w io.Writer) io.Writer {
 
 // escapeHostile escapes the hostile characters of a text that are not in keep.
 func escapeHostile(text, keep string) string {
-	escape := func(r rune) bool { return r == utf8.RuneError || isHostile(r) && !strings.ContainsRune(keep, r) }
-	if strings.IndexFunc(text, escape) < 0 {
-		return text
-	}
 	var escaped strings.Builder
 	for _, r := range text {
 		if isHostile(r) && !strings.ContainsRune(keep, r) {

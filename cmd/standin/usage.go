@@ -103,10 +103,9 @@ func (c *consumersUsageCommand) Run(ctx context.Context, to terminal) error {
 			_, err := to.Out.Write(job.TeamUsageCSV(teams))
 			return err
 		}
-		shown := make([]shownTeamUsage, len(teams))
-		for i, team := range teams {
-			shown[i] = shownTeamUsage{team.Consumer, client.Usage(team.Fields()), max(0, team.Kept)}
-		}
+		shown := rows(teams, func(team job.TeamUsage) shownTeamUsage {
+			return shownTeamUsage{team.Consumer, client.Usage(team.Fields()), max(0, team.Kept)}
+		})
 		return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, func(team shownTeamUsage) []string {
 			return append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
 		})
