@@ -18,6 +18,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -75,15 +76,13 @@ func compile() (*Description, error) {
 	if err := json.Unmarshal(document, &o); err != nil {
 		return nil, fmt.Errorf("read the outline of the description: %w", err)
 	}
-	d := &Description{
-		bodies:  map[string]body{},
-		queries: map[string][]queryParameter{},
-	}
 	identity, err := compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity")
 	if err != nil {
 		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
 	}
-	d.identity = body{schema: identity, fromBot: true}
+	d := &Description{
+		bodies: map[string]body{}, queries: map[string][]queryParameter{}, identity: body{schema: identity, fromBot: true},
+	}
 	for path, item := range o.Paths {
 		for method, raw := range item {
 			if !slices.Contains(Methods(), strings.ToUpper(method)) {
@@ -107,10 +106,7 @@ func (d *Description) JSON() []byte { return document }
 // ServedAt returns the description of a service at a base URL in JSON, so that what is
 // generated from a saved copy calls that service.
 func (d *Description) ServedAt(baseURL string) ([]byte, error) {
-	server, err := json.Marshal(baseURL)
-	if err != nil {
-		return nil, fmt.Errorf("write the URL of the service into the description: %w", err)
-	}
+	server, _ := json.Marshal(baseURL) // a text can always be encoded
 	relative := []byte(`"servers":[{"url":"/"`)
 	if !bytes.Contains(document, relative) {
 		return nil, errors.New("the first server of the description is not /")
@@ -188,7 +184,7 @@ func Methods() []string {
 	}
 }
 
-// addOperation compiles the schemas of an operation.
+// addOperation compiles the schemas of an operation: of its body, and of its query parameters.
 func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, path, method string, raw json.RawMessage) error {
 	var operation outlineOperation
 	if err := json.Unmarshal(raw, &operation); err != nil {
@@ -216,7 +212,36 @@ func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, pa
 		}
 		d.bodies[operation.OperationID] = body{schema: schema, fromBot: security == "botToken"}
 	}
-	return d.addQuery(compiler, o, operation, at)
+	for i, parameter := range operation.Parameters {
+		pointer := at + "/parameters/" + strconv.Itoa(i)
+		if parameter.Ref != "" {
+			name, ok := strings.CutPrefix(parameter.Ref, "#/components/parameters/")
+			component, known := o.Components.Parameters[name]
+			if !ok || !known {
+				return fmt.Errorf("no parameter %s", parameter.Ref)
+			}
+			pointer, parameter = "/components/parameters/"+name, component
+		}
+		if parameter.In != "query" {
+			continue
+		}
+		list := parameter.Schema.Type == "array"
+		if pointer += "/schema"; list {
+			pointer += "/items"
+		}
+		schema, err := compiler.Compile(descriptionURL + "#" + pointer)
+		if err != nil {
+			return fmt.Errorf("compile the schema of the parameter %s: %w", parameter.Name, err)
+		}
+		resolved := resolve(schema)
+		d.queries[operation.OperationID] = append(d.queries[operation.OperationID], queryParameter{
+			name: parameter.Name, list: list, schema: schema,
+			numeric: resolved.Types != nil && (accepts(resolved, "integer") || accepts(resolved, "number")),
+			pairs:   parameter.Name == "metadata",
+			instant: schema.Format != nil && schema.Format.Name == "date-time",
+		})
+	}
+	return nil
 }
 
 const (

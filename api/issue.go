@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,21 +46,6 @@ func (i Issue) Sentence() string {
 
 // enumMessage begins the message about a value that is not in a list.
 const enumMessage = "must be one of "
-
-// check returns all issues of a value in a stable order.
-func check(schema *jsonschema.Schema, value any) []Issue {
-	err := schema.Validate(value)
-	if err == nil {
-		return nil
-	}
-	var failure *jsonschema.ValidationError
-	if !errors.As(err, &failure) {
-		return []Issue{{Path: []any{}, Message: "cannot be checked", Code: CodeInvalidJSON}}
-	}
-	issues := collect(nil, failure, value)
-	slices.SortStableFunc(issues, compareIssues)
-	return issues
-}
 
 // collect appends the issues of a failure and its causes.
 func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Issue {

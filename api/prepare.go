@@ -85,8 +85,12 @@ func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 		return items
 	case string:
 		return p.text(schema, value)
-	case json.Number:
-		return number(schema, value)
+	case json.Number: // an integer has no fraction and no exponent: 60 for 60.0 and for 6e1
+		if schema != nil && schema.Types != nil && accepts(schema, "integer") {
+			if exact, ok := new(big.Rat).SetString(string(value)); ok && exact.IsInt() && exact.Num().IsInt64() {
+				return json.Number(exact.Num().String())
+			}
+		}
 	}
 	return value
 }
@@ -121,18 +125,6 @@ func (p *preparation) text(schema *jsonschema.Schema, value string) string {
 		if parsed, ok := parseDateTime(value); ok {
 			return parsed.Format(time.RFC3339Nano)
 		}
-	}
-	return value
-}
-
-// number returns the number of an integer field without a fraction and an exponent:
-// 60 for 60.0 and for 6e1.
-func number(schema *jsonschema.Schema, value json.Number) json.Number {
-	if schema == nil || schema.Types == nil || !accepts(schema, "integer") {
-		return value
-	}
-	if exact, ok := new(big.Rat).SetString(string(value)); ok && exact.IsInt() && exact.Num().IsInt64() {
-		return json.Number(exact.Num().String())
 	}
 	return value
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -21,40 +20,6 @@ type queryParameter struct {
 	list    bool // it may be repeated; its schema is that of the items
 	pairs   bool // its items are key=value; see readPairs
 	schema  *jsonschema.Schema
-}
-
-// addQuery compiles the query parameters of the operation at a JSON Pointer.
-func (d *Description) addQuery(compiler *jsonschema.Compiler, o *outline, operation outlineOperation, at string) error {
-	for i, parameter := range operation.Parameters {
-		pointer := at + "/parameters/" + strconv.Itoa(i)
-		if parameter.Ref != "" {
-			name, ok := strings.CutPrefix(parameter.Ref, "#/components/parameters/")
-			component, known := o.Components.Parameters[name]
-			if !ok || !known {
-				return fmt.Errorf("no parameter %s", parameter.Ref)
-			}
-			pointer, parameter = "/components/parameters/"+name, component
-		}
-		if parameter.In != "query" {
-			continue
-		}
-		list := parameter.Schema.Type == "array"
-		if pointer += "/schema"; list {
-			pointer += "/items"
-		}
-		schema, err := compiler.Compile(descriptionURL + "#" + pointer)
-		if err != nil {
-			return fmt.Errorf("compile the schema of the parameter %s: %w", parameter.Name, err)
-		}
-		resolved := resolve(schema)
-		d.queries[operation.OperationID] = append(d.queries[operation.OperationID], queryParameter{
-			name: parameter.Name, list: list, schema: schema,
-			numeric: resolved.Types != nil && (accepts(resolved, "integer") || accepts(resolved, "number")),
-			pairs:   parameter.Name == "metadata",
-			instant: schema.Format != nil && schema.Format.Name == "date-time",
-		})
-	}
-	return nil
 }
 
 // CheckQuery checks the query parameters of an operation against their schemas.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"standin/internal/base/text"
 )
 
@@ -71,7 +73,13 @@ func (b body) check(value any) Checked {
 	p := preparation{fromBot: b.fromBot}
 	prepared := p.prepare(b.schema, value)
 	slices.Sort(p.ignored)
-	ofSchema := check(b.schema, prepared)
+	var ofSchema []Issue
+	err := b.schema.Validate(prepared)
+	if failure, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		ofSchema = collect(nil, failure, prepared)
+	} else if err != nil {
+		ofSchema = unreadable("cannot be checked").Issues
+	}
 	issues := ofSchema
 	for _, issue := range p.issues { // of texts: those of the schema come first where both concern the same field
 		same := func(other Issue) bool { return slices.Equal(other.Path, issue.Path) }
