@@ -41,8 +41,12 @@ type pageDevice struct {
 // newDevice returns a device of a session's page.
 func (a *attempt) newDevice(page *meetingPage, kind meeting.Device) pageDevice {
 	return pageDevice{
-		log: a.log, kind: kind, enabled: a.settings.Recording.Output, page: page, events: a.events,
-		ack: a.commands.settleOutput, read: a.client.Output,
+		log: a.log, kind: kind, enabled: a.settings.Recording.Output, page: page, events: a.events, read: a.client.Output,
+		ack: func(command ingest.Command, err error) {
+			if command.ID != "" { // otherwise the bot plays or shows it by itself
+				a.commands.settle(command, err)
+			}
+		},
 	}
 }
 

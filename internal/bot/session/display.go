@@ -67,19 +67,6 @@ func (d *display) show(ctx context.Context, command ingest.Command) {
 	d.add(ctx, command, args)
 }
 
-// showOwn shows the picture of the option output.camera.
-func (d *display) showOwn(ctx context.Context, camera job.CameraOptions) {
-	args := ingest.PictureArgs{Show: showName}
-	switch {
-	case camera.Image != nil:
-		args.Show = ingest.ShowImage
-	case camera.Page != nil:
-		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: camera.Page.URI}
-	}
-	d.clear(ctx)
-	d.add(ctx, ingest.Command{Kind: ingest.OutputCamera}, args)
-}
-
 func (d *display) add(ctx context.Context, command ingest.Command, args ingest.PictureArgs) {
 	d.queue.add(ctx, task{
 		timeout: maxShown, command: &command,
@@ -146,25 +133,11 @@ func (d *display) run(ctx context.Context, command ingest.Command, args ingest.P
 	if err := d.start(ctx, command, first); err != nil {
 		return err
 	}
-	return d.play(ctx, pictures)
-}
-
-// keep shows a still picture until ctx ends.
-func (d *display) keep(ctx context.Context, command ingest.Command, show func(context.Context) error) error {
-	if err := d.start(ctx, command, show); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// play shows the pictures of a video in time. The last one stays.
-func (d *display) play(ctx context.Context, pictures [][]byte) error {
 	const interval = time.Second / ingest.VideoRate
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	begin := time.Now()
-	for shown, last := 0, len(pictures)-1; shown < last; {
+	for shown, last := 0, len(pictures)-1; shown < last; { // the last one stays
 		select {
 		case now := <-ticker.C:
 			shown = min(int(now.Sub(begin)/interval), last)
@@ -176,6 +149,15 @@ func (d *display) play(ctx context.Context, pictures [][]byte) error {
 		}
 	}
 	return nil
+}
+
+// keep shows a still picture until ctx ends.
+func (d *display) keep(ctx context.Context, command ingest.Command, show func(context.Context) error) error {
+	if err := d.start(ctx, command, show); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // showPage shows a web page until ctx ends. Others hear what it plays, and its microphone

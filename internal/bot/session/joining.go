@@ -14,6 +14,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/bot/rtms"
 	"standin/internal/jobs/job"
+	"standin/internal/launch"
 )
 
 // joining takes the bot from a new browser to the meeting.
@@ -43,7 +44,13 @@ func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
 				chromium, tab, err = j.opener.open(ctx, session, j.waitForJoinTime)
 				return err
 			}
-			streams = j.opener.openStreams()
+			settings, r := j.opener.settings, j.opener.settings.Recording
+			streams = rtms.New(rtms.Settings{
+				Stream: *settings.ZoomStream, Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn,
+				Language: r.CaptionsLanguage, Height: r.Picture.Height, FramesPerSecond: r.FrameRate,
+				Backlog:  !settings.RequirePermission && !settings.withoutRecording(),
+				Loopback: settings.LoopbackPeers, OwnHosts: settings.OwnHosts, Log: j.log,
+			})
 			return j.waitForJoinTime(ctx)
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {

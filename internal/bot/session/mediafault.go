@@ -217,7 +217,24 @@ func (m *mediaFaults) act(ctx context.Context, kind string, action faultAction, 
 		switch {
 		case joins && watch.repaired == 1:
 		case kind == faultFrozenPicture && watch.repaired == 1:
-			m.resumeVideos(ctx)
+			// Without a video that the page has paused, the capture is faulty.
+			resumed := 0
+			m.page.pageQueue.add(ctx, task{
+				timeout: snapshotTimeout,
+				do: func(ctx context.Context) (err error) {
+					resumed, err = recorder.ResumeVideos(ctx, m.page.tab)
+					return err
+				},
+				onDone: func(ctx context.Context, err error) *exitResult {
+					if err != nil && ctx.Err() == nil {
+						m.log.Warn("cannot resume the videos of the page", "error", err)
+					}
+					if resumed == 0 {
+						m.restartCapture(ctx, time.Now())
+					}
+					return nil
+				},
+			})
 		default:
 			m.restartCapture(ctx, now)
 		}
@@ -229,28 +246,6 @@ func (m *mediaFaults) act(ctx context.Context, kind string, action faultAction, 
 		return m.emit(kind, "ended", now)
 	}
 	return nil
-}
-
-// resumeVideos plays the videos that the page has paused. Without any, the capture is
-// faulty, and is restarted.
-func (m *mediaFaults) resumeVideos(ctx context.Context) {
-	resumed := 0
-	m.page.pageQueue.add(ctx, task{
-		timeout: snapshotTimeout,
-		do: func(ctx context.Context) (err error) {
-			resumed, err = recorder.ResumeVideos(ctx, m.page.tab)
-			return err
-		},
-		onDone: func(ctx context.Context, err error) *exitResult {
-			if err != nil && ctx.Err() == nil {
-				m.log.Warn("cannot resume the videos of the page", "error", err)
-			}
-			if resumed == 0 {
-				m.restartCapture(ctx, time.Now())
-			}
-			return nil
-		},
-	})
 }
 
 // restartCapture starts another part, with a new capture of the page.

@@ -20,11 +20,9 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
-	"standin/internal/bot/rtms"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/signin"
-	"standin/internal/launch"
 )
 
 // opener opens browsers on the meeting's page. It owns everything that several
@@ -92,7 +90,7 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{
 		Allowed: network.AllowedTargets(o.settings.AllowedHosts), OwnHosts: o.settings.OwnHosts, Log: o.log,
 	}); err != nil {
-		return internalError(fmt.Errorf("start the egress proxy: %w", err))
+		return internalError(err)
 	}
 	return nil
 }
@@ -119,18 +117,6 @@ func (o *opener) signInAs(ctx context.Context, refusal string) (reason string) {
 		o.log.Info("signing in", "account", lent.Account, "reason", lent.Reason)
 	}
 	return lent.Reason
-}
-
-// keepAccount keeps what the meeting has changed in the account of a browser, before it is closed.
-func (o *opener) keepAccount(ctx context.Context, chromium *browser.Browser) {
-	if o.account == "" {
-		return
-	}
-	if cookies, err := chromium.Cookies(ctx); err == nil {
-		o.signIn.Cookies = cookies
-	} else {
-		o.log.Warn("cannot read the cookies of the account", "error", err)
-	}
 }
 
 // returnAccount returns the borrowed account after the last browser was closed, with what has changed if the
@@ -176,22 +162,13 @@ func (o *opener) close() {
 	}
 }
 
-// openStreams prepares the media streams of the platform zoom-sdk.
-func (o *opener) openStreams() *rtms.Meeting {
-	r := o.settings.Recording
-	return rtms.New(rtms.Settings{
-		Stream: *o.settings.ZoomStream, Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, Language: r.CaptionsLanguage,
-		Height: r.Picture.Height, FramesPerSecond: r.FrameRate, Backlog: !o.settings.RequirePermission && !o.settings.withoutRecording(),
-		Loopback: o.settings.LoopbackPeers, OwnHosts: o.settings.OwnHosts, Log: o.log,
-	})
-}
-
-// open starts a browser with a new profile, prepares a page in it, calls ready
-// and then loads the meeting's page.
+// open starts a browser with a new profile and opens an empty page in it, with a silent
+// microphone and a test picture for platforms that insist on devices. It calls ready and
+// then loads the meeting's page.
 func (o *opener) open(ctx context.Context, number int, ready func(context.Context) error) (*browser.Browser, *browser.Page, error) {
 	profile := o.profileDir(number)
 	if err := os.RemoveAll(profile); err != nil {
-		return nil, nil, fmt.Errorf("clear the browser's folder: %w", err)
+		return nil, nil, err
 	}
 	chromium, err := browser.Launch(ctx, browser.Options{
 		Executable: o.browser, Mode: o.mode, ProfileDir: profile, LoopbackPeers: o.settings.LoopbackPeers, Log: o.log,
@@ -199,9 +176,29 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 		Width: o.settings.Recording.Picture.Width, Height: o.settings.Recording.Picture.Height,
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("start the browser: %w", err)
+		return nil, nil, err
 	}
-	page, err := o.preparePage(ctx, chromium)
+	if err = chromium.GrantMicrophoneAndCamera(ctx, network.Origin(o.address.URL)); err == nil {
+		err = chromium.SetCookies(ctx, o.signIn.Cookies)
+	}
+	if errors.As(err, new(*browser.RefusedCookiesError)) {
+		// For example because they have expired. The page shows whether they mattered.
+		o.log.Warn("the browser refused some cookies", "error", err)
+		err = nil
+	}
+	var page *browser.Page
+	if err == nil {
+		page, err = chromium.NewPage(ctx)
+	}
+	if err == nil {
+		err = page.GuardNavigation(ctx, o.mayNavigate)
+	}
+	if err == nil && o.settings.Recording.Output {
+		err = output.Prepare(ctx, page)
+	}
+	if err == nil {
+		err = recorder.Prepare(ctx, page, o.settings.recorder())
+	}
 	if err == nil {
 		err = ready(ctx)
 	}
@@ -215,34 +212,6 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 		return nil, nil, errors.Join(err, chromium.Close())
 	}
 	return chromium, page, nil
-}
-
-// preparePage opens an empty page with a silent microphone and a test picture,
-// for platforms that insist on devices.
-func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*browser.Page, error) {
-	if err := chromium.GrantMicrophoneAndCamera(ctx, network.Origin(o.address.URL)); err != nil {
-		return nil, err
-	}
-	err := chromium.SetCookies(ctx, o.signIn.Cookies)
-	if errors.As(err, new(*browser.RefusedCookiesError)) {
-		// For example because they have expired. The page shows whether they mattered.
-		o.log.Warn("the browser refused some cookies", "error", err)
-	} else if err != nil {
-		return nil, fmt.Errorf("sign the browser in: %w", err)
-	}
-	page, err := chromium.NewPage(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open a page: %w", err)
-	}
-	if err := page.GuardNavigation(ctx, o.mayNavigate); err != nil {
-		return nil, err
-	}
-	if o.settings.Recording.Output {
-		if err := output.Prepare(ctx, page); err != nil {
-			return nil, err
-		}
-	}
-	return page, recorder.Prepare(ctx, page, o.settings.recorder())
 }
 
 // openShown opens a page that the bot shows in the meeting, in a browser context of its

@@ -19,18 +19,19 @@ func (o *ownOutput) admit(ctx context.Context, s *session) {
 	if o.options == nil {
 		return
 	}
-	if o.options.Camera != nil && !o.replaced {
-		s.camera.showOwn(ctx, *o.options.Camera)
+	if camera := o.options.Camera; camera != nil && !o.replaced {
+		args := ingest.PictureArgs{Show: showName}
+		switch {
+		case camera.Image != nil:
+			args.Show = ingest.ShowImage
+		case camera.Page != nil:
+			args = ingest.PictureArgs{Show: ingest.ShowPage, URI: camera.Page.URI}
+		}
+		s.camera.clear(ctx)
+		s.camera.add(ctx, ingest.Command{Kind: ingest.OutputCamera}, args)
 	}
 	if o.options.OnJoin != nil && (!o.played || o.options.ReplayOnJoin) {
 		o.played = true
 		s.speaker.add(ctx, ingest.Command{Kind: ingest.OutputOnJoin})
-	}
-}
-
-// settleOutput acknowledges a command, unless the bot played or showed it by itself.
-func (c *commands) settleOutput(command ingest.Command, err error) {
-	if command.ID != "" {
-		c.settle(command, err)
 	}
 }

@@ -349,19 +349,6 @@ func (r *recordingSession) updateSound() {
 	r.gaps.update(r, stats)
 }
 
-// updateOwners tells the recorder whose tiles play which tracks.
-func (r *recordingSession) updateOwners(tracks []meeting.TrackOwner) {
-	page, ok := r.recorder.(*recorder.Recorder)
-	if !ok || !r.settings.Streams {
-		return
-	}
-	owners := make(map[string]string, len(tracks))
-	for _, track := range tracks {
-		owners[track.Track] = track.ParticipantID
-	}
-	page.SetOwners(owners)
-}
-
 // updateStreams follows whether the streams of participants are recorded instead of the page's picture.
 func (r *recordingSession) updateStreams() *exitResult {
 	if r.recorder == nil || !r.settings.Streams {

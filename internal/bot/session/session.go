@@ -186,7 +186,13 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.report.UpdateRoster(speakers, snap.seen.SpeechSources, snap.at)
 		s.sound.UpdateSpeaking(speakers, s.report.NameOf)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
-		s.recording.updateOwners(snap.seen.TrackOwners)
+		if page, ok := s.recording.recorder.(*recorder.Recorder); ok && s.recording.settings.Streams {
+			owners := make(map[string]string)
+			for _, track := range snap.seen.TrackOwners {
+				owners[track.Track] = track.ParticipantID
+			}
+			page.SetOwners(owners)
+		}
 		s.sound.UpdateOwners(snap.seen.TrackOwners, s.report.NameOf)
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.keepsTexts())
 		s.textOpener.show(ctx, s.page, snap.at)
@@ -383,7 +389,14 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 			if end.retry && end.reason != "" {
 				s.interrupted = end
 			}
-			s.joining.opener.keepAccount(ctx, s.page.browser)
+			if o := s.joining.opener; o.account != "" {
+				cookies, err := s.page.browser.Cookies(ctx)
+				if err != nil {
+					s.log.Warn("cannot read the cookies of the account", "error", err)
+				} else { // the meeting may have changed them
+					o.signIn.Cookies = cookies
+				}
+			}
 		}
 		if err := s.page.way.Close(); err != nil {
 			s.log.Warn("cannot close the browser", "error", err)
