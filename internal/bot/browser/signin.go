@@ -133,9 +133,7 @@ func (a Account) Pack() (state signin.State, err error) {
 		exported = append(exported, one)
 	}
 	if len(exported) > 0 {
-		if state.Cookies, err = json.Marshal(exported); err != nil {
-			return state, fmt.Errorf("pack cookies: %w", err)
-		}
+		state.Cookies, _ = json.Marshal(exported) // texts and finite numbers always encode
 	}
 	if a.Profile == "" {
 		return state, nil

@@ -51,10 +51,7 @@ func (s *site) pressLanguage(ctx context.Context, page Page, language string) er
 	ctx, cancel := context.WithTimeout(ctx, s.languageTimeout)
 	defer cancel()
 	menu := s.profile.Captions.Language
-	arguments, err := json.Marshal([]string{menu.Options, menu.Value, language})
-	if err != nil {
-		return err
-	}
+	arguments, _ := json.Marshal([]string{menu.Options, menu.Value, language}) // texts always encode
 	steps := languageSteps{open: menu.Open, timeout: s.languageTimeout / 3, at: time.Now()}
 	return s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		result := ""

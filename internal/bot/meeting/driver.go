@@ -36,8 +36,7 @@ func (d driver) poll(ctx context.Context, page Page, act func(Snapshot) (done bo
 			failures = 0
 			done, err = act(snapshot)
 		}
-		script := (*browser.ScriptError)(nil)
-		mayPass := Transient(err) || errors.As(err, &script) && failures < maxScriptFailures
+		mayPass := Transient(err) || errors.As(err, new(*browser.ScriptError)) && failures < maxScriptFailures
 		switch {
 		case done:
 			return nil
@@ -137,9 +136,7 @@ func (d driver) showToolbars(ctx context.Context, page Page, snapshot Snapshot) 
 // Transient reports whether an error comes from a page that changed during the
 // call, so that the next call may succeed.
 func Transient(err error) bool {
-	var interrupted *browser.InterruptedError
-	var element *browser.ElementError
-	return errors.As(err, &interrupted) || errors.As(err, &element)
+	return errors.As(err, new(*browser.InterruptedError)) || errors.As(err, new(*browser.ElementError))
 }
 
 // stepKind is the kind of the next action on the way in or out.

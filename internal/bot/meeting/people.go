@@ -75,10 +75,7 @@ func (d driver) clickAnywhere(ctx context.Context, page Page, element string) er
 // scrollPeople returns the rows of the list of people, from its start to its end, and
 // leaves it at its start.
 func (s *site) scrollPeople(ctx context.Context, page Page) ([]RosterEntry, error) {
-	selectors, err := json.Marshal(s.profile.Roster.Rows)
-	if err != nil {
-		return nil, fmt.Errorf("encode selectors: %w", err)
-	}
+	selectors, _ := json.Marshal(s.profile.Roster.Rows) // texts always encode
 	scroll := func(toStart bool) (moved bool, err error) {
 		err = page.Eval(ctx, fmt.Sprintf("%s(%s, %t)", scrollScript, selectors, toStart), &moved)
 		return moved, err
@@ -110,7 +107,7 @@ func (s *site) scrollPeople(ctx context.Context, page Page) ([]RosterEntry, erro
 		}
 		atEnd = !moved
 	}
-	_, err = scroll(true)
+	_, err := scroll(true)
 	return rows, err
 }
 

@@ -59,17 +59,14 @@ func (s *site) Arrange(ctx context.Context, page Page, observation Observation, 
 
 // arrange calls the script. The mutex of the picture is held.
 func (s *site) arrange(ctx context.Context, page Page, observation Observation, layout job.Layout) error {
-	request, err := json.Marshal(struct {
+	request, _ := json.Marshal(struct { // texts always encode
 		Layout job.Layout `json:"layout"`
 		Number int        `json:"number"`
 		Roles  []tileRole `json:"roles"`
 		Picture
 	}{layout, observation.tileList, observation.tiles, s.profile.Picture})
-	if err != nil {
-		return fmt.Errorf("arrange the picture: %w", err)
-	}
 	arranged := false
-	err = page.Eval(ctx, fmt.Sprintf("%[1]s ? (%[1]s(%[2]s), true) : false", arrangeFunction, request), &arranged)
+	err := page.Eval(ctx, fmt.Sprintf("%[1]s ? (%[1]s(%[2]s), true) : false", arrangeFunction, request), &arranged)
 	if err == nil && !arranged { // the document is new
 		err = page.Eval(ctx, fmt.Sprintf("(%s = %s)(%s)", arrangeFunction, arrangeScript, request), nil)
 	}

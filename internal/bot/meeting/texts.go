@@ -107,11 +107,8 @@ func (s *site) hideTexts(ctx context.Context, page Page, options TextOptions) er
 	for _, hidden := range all {
 		fmt.Fprintf(&css, "%s { opacity: 0.001 !important; %s }\n", hidden.CSS, hidden.Style)
 	}
-	encoded, err := json.Marshal(css.String())
-	if err == nil {
-		err = page.Eval(ctx, hideScript+"("+string(encoded)+")", nil)
-	}
-	if err != nil {
+	encoded, _ := json.Marshal(css.String()) // texts always encode
+	if err := page.Eval(ctx, hideScript+"("+string(encoded)+")", nil); err != nil {
 		return fmt.Errorf("hide texts: %w", err)
 	}
 	return nil
