@@ -54,10 +54,7 @@ func (d *Dashboard) askConsent(req *pageRequest) error {
 			return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
 		}
 	}
-	value, err := d.sealState(consentCookie, req.Hash, state)
-	if err != nil {
-		return err
-	}
+	value := d.sealState(consentCookie, req.Hash, state)
 	if len(value) > maxConsent {
 		return d.showCalendars(req, http.StatusBadRequest, calendarsView{
 			Form: state.Form, Problem: "Shorten the name or the pattern for titles.",

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -115,8 +116,13 @@ func New(settings Settings) (*Dashboard, error) {
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, fmt.Errorf("trust the service's own origin: %w", err)
 	}
-	if d.oidc, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
-		return nil, err
+	if configured := settings.OIDC; configured != (OIDCSettings{}) {
+		if configured.Issuer == "" || configured.ClientID == "" {
+			return nil, errors.New("OpenID Connect needs both STANDIN_OIDC_ISSUER and STANDIN_OIDC_CLIENT_ID")
+		}
+		d.oidc = &provider{
+			OIDCSettings: configured, redirect: settings.BaseURL + "/signin/oidc/callback", client: &http.Client{Timeout: providerTimeout},
+		}
 	}
 	d.route()
 	return d, nil

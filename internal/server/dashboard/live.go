@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"time"
@@ -116,11 +115,7 @@ func (req *pageRequest) stillSignedIn() bool {
 
 // event sends parts. It reports false when the client is gone.
 func (req *pageRequest) event(control *http.ResponseController, changed parts) bool {
-	text, err := json.Marshal(changed)
-	if err != nil {
-		req.Err = fmt.Errorf("encode the changed parts: %w", err)
-		return false
-	}
+	text, _ := json.Marshal(changed) // texts always encode
 	return req.writeEvent(control, "data: "+string(text)+"\n\n")
 }
 

@@ -40,17 +40,6 @@ type provider struct {
 	found *oidc.Provider
 }
 
-// newProvider returns the configured provider, nil without one.
-func newProvider(settings OIDCSettings, baseURL string) (*provider, error) {
-	if settings == (OIDCSettings{}) {
-		return nil, nil
-	}
-	if settings.Issuer == "" || settings.ClientID == "" {
-		return nil, errors.New("OpenID Connect needs both STANDIN_OIDC_ISSUER and STANDIN_OIDC_CLIENT_ID")
-	}
-	return &provider{OIDCSettings: settings, redirect: baseURL + "/signin/oidc/callback", client: &http.Client{Timeout: providerTimeout}}, nil
-}
-
 // discover returns the configuration of the provider.
 func (p *provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
@@ -98,11 +87,7 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 	state := oidcState{
 		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.URL.Query().Get("next")),
 	}
-	value, err := d.sealState(oidcCookie, "", state)
-	if err != nil {
-		return err
-	}
-	req.setCookie(oidcCookie, value, oidcLifetime)
+	req.setCookie(oidcCookie, d.sealState(oidcCookie, "", state), oidcLifetime)
 	return req.redirect(d.oidc.config(found).AuthCodeURL(state.State, oidc.Nonce(state.Nonce), oauth2.S256ChallengeOption(state.Verifier)))
 }
 
@@ -141,12 +126,9 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 
 // sealState encrypts the state of a visit at a provider for a cookie, as takeState reads it.
 // session is that of the user, or empty.
-func (d *Dashboard) sealState(cookie, session string, state any) (string, error) {
-	encoded, err := json.Marshal(state)
-	if err != nil {
-		return "", fmt.Errorf("encode a visit at a provider: %w", err)
-	}
-	return d.Jobs.Sealer.Seal(cookie+" "+session, string(encoded)), nil
+func (d *Dashboard) sealState(cookie, session string, state any) string {
+	encoded, _ := json.Marshal(state) // texts always encode
+	return d.Jobs.Sealer.Seal(cookie+" "+session, string(encoded))
 }
 
 // takeState reads the state of a visit at a provider from its cookie, which is valid for one callback. It

@@ -109,10 +109,8 @@ func (v *recordingView) arrange() {
 			v.Player = append(v.Player, playable{v.File(file.Name) + v.query, file.StartOffsetMs, file.DurationMs, file.Width, file.Height})
 		}
 	}
-	list, err := json.Marshal(v.Player)
-	if err == nil {
-		v.Playlist = string(list)
-	}
+	list, _ := json.Marshal(v.Player) // texts and numbers always encode
+	v.Playlist = string(list)
 	at := make(map[string]int)
 	for i, p := range v.Participants {
 		at[p.ID] = i

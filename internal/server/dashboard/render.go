@@ -54,17 +54,12 @@ func (v view) Manages() bool { return v.User.Role.Allows(account.Admin) }
 
 // pages returns the templates: each page with the layout and the shared parts. They are parsed
 // when the first page is shown.
-var pages = sync.OnceValues(loadPages)
-
-func loadPages() (map[string]*template.Template, error) {
+var pages = sync.OnceValues(func() (map[string]*template.Template, error) {
 	shared, err := template.New("").Funcs(functions()).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
-		return nil, fmt.Errorf("parse the layout: %w", err)
+		return nil, err
 	}
-	files, err := fs.Glob(pageFiles, "pages/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("list the pages: %w", err)
-	}
+	files, _ := fs.Glob(pageFiles, "pages/*.html") // the pattern is well-formed
 	parsed := make(map[string]*template.Template)
 	for _, file := range files {
 		name := strings.TrimSuffix(path.Base(file), ".html")
@@ -73,12 +68,12 @@ func loadPages() (map[string]*template.Template, error) {
 		}
 		page, err := template.Must(shared.Clone()).ParseFS(pageFiles, file)
 		if err != nil {
-			return nil, fmt.Errorf("parse page %s: %w", name, err)
+			return nil, err
 		}
 		parsed[name] = page
 	}
 	return parsed, nil
-}
+})
 
 // functions returns the functions of the templates.
 func functions() template.FuncMap {

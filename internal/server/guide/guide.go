@@ -4,6 +4,7 @@ package guide
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // for the template, the style, the scripts and the icon
 	"encoding/json"
 	"encoding/xml"
@@ -133,7 +134,9 @@ func New(source fs.FS, about About) (*Site, error) {
 		}
 	}
 	documents := make(map[string]document)
+	var contents []navigation
 	for _, section := range Sections() {
+		shown := navigation{Title: section.Title}
 		for _, name := range section.Pages {
 			text, err := fs.ReadFile(source, name+".md")
 			if err != nil {
@@ -144,9 +147,10 @@ func New(source fs.FS, about About) (*Site, error) {
 			}
 			site.files[name+".md"] = text
 			site.pages = append(site.pages, name)
+			shown.Pages = append(shown.Pages, link{Name: name + ".html", Title: documents[name].title})
 		}
+		contents = append(contents, shown)
 	}
-	contents := tableOfContents(documents)
 	for i, name := range site.pages {
 		one := documents[name]
 		shown := page{
@@ -190,31 +194,15 @@ func listPages(contents []navigation) []byte {
 	return out.Bytes()
 }
 
-// tableOfContents returns the sections with the titles of their pages.
-func tableOfContents(documents map[string]document) []navigation {
-	var contents []navigation
-	for _, section := range Sections() {
-		shown := navigation{Title: section.Title}
-		for _, name := range section.Pages {
-			shown.Pages = append(shown.Pages, link{Name: name + ".html", Title: documents[name].title})
-		}
-		contents = append(contents, shown)
-	}
-	return contents
-}
-
-// sitemap lists the pages for search engines (sitemaps.org).
-type sitemap struct {
-	XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
-	URLs    []struct {
-		Location string `xml:"loc"`
-	} `xml:"url"`
-}
-
 // Write writes the site to a directory as a service serves it: the pages below Path, and the lists
 // of pages at the top. The sitemap names the pages below the URL base.
 func (s *Site) Write(dir, base string) error {
-	var listed sitemap
+	var listed struct { // a sitemap for search engines (sitemaps.org)
+		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		URLs    []struct {
+			Location string `xml:"loc"`
+		} `xml:"url"`
+	}
 	for _, name := range s.pages {
 		listed.URLs = append(listed.URLs, struct {
 			Location string `xml:"loc"`
@@ -285,26 +273,18 @@ func Handler(source fs.FS, about About, next http.Handler) http.Handler {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = w.Write(rendered.list) // the client may be gone; HEAD discards it
 		default:
-			rendered.serve(w, r, name)
+			name = cmp.Or(name, home+".html")
+			content, exists := rendered.files[name]
+			switch {
+			case slices.Contains(rendered.pages, name): // its path lacks the extension
+				http.Redirect(w, r, Path+name+".html", http.StatusMovedPermanently) // #nosec G710 -- the name of a page
+			case !exists:
+				http.NotFound(w, r)
+			default:
+				w.Header().Set("Content-Type", types[path.Ext(name)])
+				w.Header().Set("Cache-Control", "max-age=300")
+				_, _ = w.Write(content) // the client may be gone; HEAD discards it
+			}
 		}
 	})
-}
-
-// serve serves a file of the site. The path of a page may lack its extension.
-func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) {
-	if name == "" {
-		name = home + ".html"
-	}
-	if slices.Contains(s.pages, name) {
-		http.Redirect(w, r, Path+name+".html", http.StatusMovedPermanently) // #nosec G710 -- the name of a page
-		return
-	}
-	content, exists := s.files[name]
-	if !exists {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", types[path.Ext(name)])
-	w.Header().Set("Cache-Control", "max-age=300")
-	_, _ = w.Write(content) // the client may be gone; HEAD discards it
 }

@@ -2,6 +2,7 @@ package guide
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"html/template"
@@ -66,7 +67,18 @@ func render(name string, content []byte, source fs.FS) (document, error) {
 	if err := markdown.Renderer().Render(&out, content, root); err != nil {
 		return document{}, err
 	}
-	parts := split(root, content)
+	var parts []part
+	for node := root.FirstChild(); node != nil; node = node.NextSibling() {
+		if heading, ok := node.(*ast.Heading); ok {
+			anchor, _ := heading.AttributeString("id")
+			id, _ := anchor.([]byte)
+			parts = append(parts, part{Level: heading.Level, Heading: plainText(heading, content), Anchor: string(id)})
+			continue
+		}
+		if last := len(parts) - 1; last >= 0 {
+			parts[last].Text = strings.TrimSpace(parts[last].Text + " " + plainText(node, content))
+		}
+	}
 	rendered := document{body: template.HTML(decorate(out.String())), parts: parts} // #nosec G203 -- our own pages; raw HTML is not rendered
 	if len(parts) > 0 {
 		rendered.title = parts[0].Heading
@@ -123,23 +135,6 @@ func adaptLinks(name string, root ast.Node, content []byte, source fs.FS) error 
 	return err
 }
 
-// split returns the text of a page by heading.
-func split(root ast.Node, content []byte) []part {
-	var parts []part
-	for node := root.FirstChild(); node != nil; node = node.NextSibling() {
-		if heading, ok := node.(*ast.Heading); ok {
-			anchor, _ := heading.AttributeString("id")
-			id, _ := anchor.([]byte)
-			parts = append(parts, part{Level: heading.Level, Heading: plainText(heading, content), Anchor: string(id)})
-			continue
-		}
-		if last := len(parts) - 1; last >= 0 {
-			parts[last].Text = strings.TrimSpace(parts[last].Text + " " + plainText(node, content))
-		}
-	}
-	return parts
-}
-
 // plainText returns the text of a node, without markup, in one line.
 func plainText(root ast.Node, content []byte) string {
 	var b strings.Builder
@@ -187,10 +182,7 @@ func decorate(page string) string {
 			b.WriteString("<div class=\"tabs\">\n")
 		}
 		for _, block := range blocks {
-			label := languages[block[1]]
-			if label == "" {
-				label = block[1]
-			}
+			label := cmp.Or(languages[block[1]], block[1])
 			fmt.Fprintf(&b, "<div class=\"code\" data-language=%q><pre tabindex=\"0\"><code>%s</code></pre></div>\n", html.EscapeString(label),
 				block[2])
 		}
