@@ -152,18 +152,15 @@ func Create(ctx context.Context, settings Settings) (description Description, er
 func prepare(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("create the folder of the backup: %w", err)
+		return err
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("the folder %s is not empty; give each backup a new one", dir)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, databaseDir), 0o700); err != nil {
-		return fmt.Errorf("create the folder of the backup: %w", err)
+		return err
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return fmt.Errorf("restrict access to the backup: %w", err)
-	}
-	return nil
+	return os.Chmod(dir, 0o700)
 }
 
 // describe reads a file of a backup.

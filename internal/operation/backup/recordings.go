@@ -19,23 +19,11 @@ import (
 	"standin/internal/store"
 )
 
-// newestBackup returns the newest complete backup beside dir, or "".
-func newestBackup(dir string) (newest string) {
-	var written time.Time
-	others, _ := filepath.Glob(filepath.Join(dir, "..", "*", descriptionFile)) // without one, all is copied
-	for _, other := range others {
-		if info, err := os.Stat(other); err == nil && info.ModTime().After(written) {
-			newest, written = filepath.Dir(other), info.ModTime()
-		}
-	}
-	return newest
-}
-
 // openRecordings opens the recordings in a backup.
 func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error) {
 	absolute, err := filepath.Abs(filepath.Join(dir, recordingsDir))
 	if err != nil {
-		return nil, fmt.Errorf("find the recordings of the backup: %w", err)
+		return nil, err
 	}
 	return storage.Open(ctx, (&url.URL{Scheme: "file", Path: absolute}).String(), nil)
 }
@@ -66,8 +54,15 @@ func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode
 		})
 	}
 	var earlier *storage.Recordings
-	if dir := newestBackup(settings.Dir); dir != "" {
-		if earlier, err = openRecordings(ctx, dir); err != nil {
+	newest, writtenAt := "", time.Time{}
+	complete, _ := filepath.Glob(filepath.Join(settings.Dir, "..", "*", descriptionFile)) // without one, all is copied
+	for _, other := range complete {
+		if info, err := os.Stat(other); err == nil && info.ModTime().After(writtenAt) {
+			newest, writtenAt = filepath.Dir(other), info.ModTime()
+		}
+	}
+	if newest != "" {
+		if earlier, err = openRecordings(ctx, newest); err != nil {
 			return 0, nil, err
 		}
 		defer func() { err = errors.Join(err, earlier.Close()) }()

@@ -58,7 +58,7 @@ func restoreKey(settings Settings, description Description) error {
 	}
 	key, err := os.ReadFile(filepath.Join(settings.Dir, keyFile))
 	if err != nil {
-		return fmt.Errorf("restore the signing key: %w", err)
+		return err
 	}
 	path := filepath.Join(settings.DataDir, keyFile)
 	existing, err := os.ReadFile(path)

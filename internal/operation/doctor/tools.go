@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -45,7 +46,11 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 	if err := browser.CheckMode(mode); err != nil {
 		return name.fail(displayAdvice, "headed, but there is no virtual display")
 	}
-	description := fmt.Sprintf("%s (%s, %s)", browserVersion(ctx, executable), executable, mode)
+	version := "a browser of unknown version"
+	if out, err := exec.CommandContext(ctx, executable, "--version").Output(); err == nil {
+		version = cmp.Or(versionPattern.FindString(string(out)), version)
+	}
+	description := fmt.Sprintf("%s (%s, %s)", version, executable, mode)
 	running, err := browser.Launch(ctx, browser.Options{Executable: executable, Mode: mode})
 	switch {
 	case errors.Is(err, browser.ErrRoots):
@@ -88,15 +93,6 @@ func supportsRecording(ctx context.Context, running *browser.Browser) (canRecord
 
 // versionPattern matches the product and version in a browser's output.
 var versionPattern = regexp.MustCompile(`[A-Z][A-Za-z ]+ \d+(\.\d+)+`)
-
-// browserVersion returns the executable's product and version.
-func browserVersion(ctx context.Context, executable string) string {
-	out, err := exec.CommandContext(ctx, executable, "--version").Output()
-	if version := versionPattern.FindString(string(out)); err == nil && version != "" {
-		return version
-	}
-	return "a browser of unknown version"
-}
 
 // startAdvice returns how to find out why a browser does not start.
 func startAdvice(executable string) string {
@@ -185,7 +181,12 @@ func checkFFmpeg(ctx context.Context) Check {
 	if err != nil {
 		return name.fail(err.Error(), "not found")
 	}
-	description := fmt.Sprintf("%s (%s)", ffmpegVersion(ctx, tools.FFmpeg), tools.FFmpeg)
+	version := "an ffmpeg of unknown version"
+	out, err := exec.CommandContext(ctx, tools.FFmpeg, "-version").Output()
+	if words := strings.Fields(string(out)); err == nil && len(words) >= 3 && words[1] == "version" {
+		version = "ffmpeg " + words[2]
+	}
+	description := fmt.Sprintf("%s (%s)", version, tools.FFmpeg)
 	if err := packSample(ctx); err != nil {
 		return name.fail("install a complete ffmpeg (Debian, Ubuntu: apt-get install ffmpeg), and make sure that the folder for temporary files is writable",
 			"%s cannot finish a recording: %v", description, err)
@@ -215,14 +216,4 @@ func packSample(ctx context.Context) (err error) {
 		return fmt.Errorf("of a second of recording there is %v left, %s", left.Length, packed.Files[0].Codecs)
 	}
 	return nil
-}
-
-// ffmpegVersion returns ffmpeg's version.
-func ffmpegVersion(ctx context.Context, executable string) string {
-	out, err := exec.CommandContext(ctx, executable, "-version").Output()
-	words := strings.Fields(string(out))
-	if err != nil || len(words) < 3 || words[1] != "version" {
-		return "an ffmpeg of unknown version"
-	}
-	return "ffmpeg " + words[2]
 }

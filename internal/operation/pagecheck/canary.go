@@ -85,7 +85,7 @@ func (c *Canary) Run(ctx context.Context) error {
 func (c *Canary) Visit(ctx context.Context) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "standin-canary-")
 	if err != nil {
-		return report, fmt.Errorf("create the canary's folder: %w", err)
+		return report, err
 	}
 	defer os.RemoveAll(dir)
 	started, met := time.Now(), &encounter{Canary: c}

@@ -121,7 +121,7 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 			return page, fmt.Errorf("take a screenshot: %w", err)
 		}
 		if err := os.WriteFile(settings.Screenshot, screenshot, 0o600); err != nil {
-			return page, fmt.Errorf("write the screenshot: %w", err)
+			return page, err
 		}
 	}
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
@@ -179,9 +179,8 @@ func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wa
 		inspectCtx, cancel := context.WithTimeout(ctx, readTimeout)
 		now, err := meeting.Inspect(inspectCtx, page, profile)
 		cancel()
-		var interrupted *browser.InterruptedError
 		switch {
-		case errors.As(err, &interrupted):
+		case errors.As(err, new(*browser.InterruptedError)):
 			inspected = false // the page navigated
 		case err != nil:
 			return meeting.Inspection{}, err

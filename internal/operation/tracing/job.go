@@ -31,21 +31,6 @@ func (t *Tracer) JobEnded(ended job.Record) {
 	}
 }
 
-// readJobs reads the timelines of ended jobs until Close, and then those of the
-// rest of the queue.
-func (t *Tracer) readJobs(ctx context.Context) {
-	for {
-		select {
-		case ended := <-t.jobs:
-			t.readJob(ctx, ended)
-		case <-t.stopJobs:
-			if len(t.jobs) == 0 {
-				return
-			}
-		}
-	}
-}
-
 func (t *Tracer) readJob(ctx context.Context, ended job.Record) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -129,7 +129,18 @@ func start(settings Settings, limits limits) (*Tracer, error) {
 	t.spans = t.provider.Tracer("standin", trace.WithInstrumentationVersion(settings.Version))
 	reads, cancel := context.WithCancel(context.Background())
 	t.cancelReads = cancel
-	t.reading.Go(func() { t.readJobs(reads) })
+	t.reading.Go(func() { // reads the timelines of ended jobs until Close, and then those of the rest of the queue
+		for {
+			select {
+			case ended := <-t.jobs:
+				t.readJob(reads, ended)
+			case <-t.stopJobs:
+				if len(t.jobs) == 0 {
+					return
+				}
+			}
+		}
+	})
 	return t, nil
 }
 
