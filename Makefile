@@ -244,12 +244,13 @@ clients-check: ## Generate clients from the API description and run them (GENERA
 	scripts/clients-check.sh $(GENERATORS)
 
 .PHONY: integrations
-integrations: ## Test the packages for n8n, Pipecat, LiveKit and LangChain in their hosts, which it downloads
+integrations: ## Test the packages for n8n, Pipecat, LiveKit, LangChain and Zapier in their hosts, which it downloads
 	@scripts/setup.sh run
 	cd integrations/n8n && npm install && npm run build && npm run lint && npm test && test/n8n.sh
 	integrations/practice.sh integrations/pipecat
 	integrations/practice.sh integrations/livekit
 	integrations/langchain/test.sh
+	integrations/zapier/test.sh
 
 .PHONY: collection
 collection: ## Write the JSON form, the Postman collection and the JSON Schemas that are made from api/openapi.yaml

@@ -71,6 +71,22 @@ func TestEventCatalogue(t *testing.T) {
 	}
 }
 
+// TestEventsOfIntegrations checks that the triggers for n8n and Zapier offer every event.
+func TestEventsOfIntegrations(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"n8n/nodes/StandinTrigger/StandinTrigger.node.ts", "zapier/triggers.js"} {
+		source, err := os.ReadFile("../../../integrations/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range webhook.EventTypes() {
+			if !strings.Contains(string(source), "'"+e.Name+"'") {
+				t.Errorf("%s does not offer %s", file, e.Name)
+			}
+		}
+	}
+}
+
 // example returns the example of an event, indented.
 func example(t *testing.T, name string) string {
 	t.Helper()
