@@ -206,7 +206,7 @@ func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, pa
 	// A key of a JSON Pointer in a URL fragment is escaped (RFC 6901, sections 3 and 6).
 	at := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path) + "/" + method
 	if operation.RequestBody.Content[jsonType] != nil {
-		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody" + jsonSchemaAt)
+		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody/content/application~1json/schema")
 		if err != nil {
 			return fmt.Errorf("compile the request's schema: %w", err)
 		}
@@ -244,7 +244,4 @@ func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, pa
 	return nil
 }
 
-const (
-	jsonType     = "application/json"
-	jsonSchemaAt = "/content/application~1json/schema"
-)
+const jsonType = "application/json"

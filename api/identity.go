@@ -8,9 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxIdentity is more bytes than a valid jobId or attempt can have.
-const maxIdentity = 1024
-
 // FindIdentity reads and checks jobId and attempt of a bot's message, to which its
 // token is bound. It only scans the rest of the message, so that a message without a
 // valid token costs little memory. It does not apply the bounds of Parse to the rest.
@@ -63,7 +60,7 @@ func (v *identityValue) UnmarshalJSON(value []byte) error {
 	if !v.wanted {
 		return nil
 	}
-	if v.parsed = []any{}; len(value) <= maxIdentity {
+	if v.parsed = []any{}; len(value) <= 1024 { // a valid one has fewer bytes
 		if parsed, issues := Parse(value); len(issues) == 0 {
 			v.parsed = parsed
 		}

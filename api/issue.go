@@ -181,10 +181,7 @@ func valueList(values []any) string {
 			texts[i] = text
 			continue
 		}
-		raw, err := json.Marshal(value)
-		if err != nil {
-			raw = fmt.Append(nil, value)
-		}
+		raw, _ := json.Marshal(value) // it was JSON in the description
 		texts[i] = string(raw)
 	}
 	return strings.Join(texts, ", ")

@@ -26,10 +26,6 @@ const (
 // schema sets no maximum.
 const maxFreeText = 10_000
 
-// maxTextIssues bounds the issues of texts, so that refusing a body full of them is
-// cheap.
-const maxTextIssues = 100
-
 // preparation copies a value of Parse for its check and for Checked.Decode.
 type preparation struct {
 	fromBot bool
@@ -118,7 +114,7 @@ func (p *preparation) text(schema *jsonschema.Schema, value string) string {
 	default:
 		err = text.CheckLine(value, math.MaxInt)
 	}
-	if err != nil && len(p.issues) < maxTextIssues {
+	if err != nil && len(p.issues) < 100 { // refusing a body full of them is cheap
 		p.issues = append(p.issues, Issue{Path: append([]any{}, p.path...), Message: err.Error(), Code: "format"})
 	}
 	if format == "date-time" {

@@ -136,8 +136,6 @@ func (c *Client) CalendarEvents(ctx context.Context, id string) iter.Seq2[Calend
 
 // OverrideEvent switches a meeting on or off; with nil, the rules decide.
 func (c *Client) OverrideEvent(ctx context.Context, calendarID, eventID string, override *bool) (CalendarEvent, error) {
-	body := struct {
-		Override *bool `json:"override"`
-	}{override}
+	body := map[string]*bool{"override": override}
 	return fetch[CalendarEvent](ctx, c, http.MethodPatch, body, "calendars", calendarID, "events", eventID)
 }

@@ -59,7 +59,7 @@ func New(baseURL, apiKey string) (*Client, error) {
 		return nil, errors.New("the API key contains invalid characters")
 	}
 	return &Client{
-		base: base, key: apiKey, agent: "standin-go/" + Version, http: &http.Client{}, retries: defaultRetries,
+		base: base, key: apiKey, agent: "standin-go/" + Version, http: &http.Client{}, retries: 2,
 		log: slog.New(slog.DiscardHandler),
 	}, nil
 }
@@ -323,12 +323,8 @@ func (c *Client) sendOnce(ctx context.Context, req request) (*http.Response, err
 	return nil, apiError
 }
 
-const (
-	defaultRetries = 2
-	firstPause     = 500 * time.Millisecond
-	longestPause   = 8 * time.Second
-	longestWait    = time.Minute // that is accepted from Retry-After
-)
+// longestWait is the longest pause that is accepted from Retry-After.
+const longestWait = time.Minute
 
 // retry returns whether sending the request again can help after an error, and the
 // pause before it.
@@ -350,7 +346,7 @@ func (r request) retry(err error, attempt int) (time.Duration, bool) {
 // backoff returns a pause that doubles with each attempt, starting with 0. Half of
 // it is random, so that many clients do not return at the same moment.
 func backoff(attempt int) time.Duration {
-	pause := min(firstPause<<min(attempt, 10), longestPause)
+	pause := min(500*time.Millisecond<<min(attempt, 10), 8*time.Second)
 	return pause/2 + rand.N(pause/2) //nolint:gosec // a pause is not secret
 }
 

@@ -217,7 +217,7 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 		switch {
 		case response.StatusCode == http.StatusAccepted: // it is being made
 			response.Body.Close()
-			if err := sleep(ctx, madeAgain); err != nil {
+			if err := sleep(ctx, 5*time.Second); err != nil {
 				return nil, err
 			}
 		case from > 0 && response.StatusCode != http.StatusPartialContent:
@@ -228,9 +228,6 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 		}
 	}
 }
-
-// madeAgain is the pause before a file that is being made is requested again.
-const madeAgain = 5 * time.Second
 
 // ErrChecksum reports that a downloaded file is not the one that the manifest
 // describes.

@@ -116,13 +116,10 @@ func collect[T any](list iter.Seq2[T, error], limit int) ([]T, error) {
 	return values, nil
 }
 
-// largestSecret is the maximum size of a secret in bytes.
-const largestSecret = 4 << 10
-
 // readSecret reads a secret from a file, or from standard input without one, without the white
 // space around it.
 func readSecret(path string) (string, error) {
-	content, err := readInput(cmp.Or(path, "-"), largestSecret)
+	content, err := readInput(cmp.Or(path, "-"), 4<<10)
 	return strings.TrimSpace(string(content)), err
 }
 

@@ -66,8 +66,6 @@ func textsOf[T ~string](values []T) []string {
 const (
 	// completionTime bounds how long a shell waits for completions.
 	completionTime = 2 * time.Second
-	// completedJobs is the number of jobs that are offered.
-	completedJobs = 20
 	// envDescriptions is set by shells that show a text beside each completion.
 	envDescriptions = "STANDIN_COMPLETION_DESCRIPTIONS"
 )
@@ -80,7 +78,7 @@ func predictJobs(complete.Args) []string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
-	listed, err := collect(api.WithRetries(0).Jobs(ctx, client.JobFilter{}), completedJobs)
+	listed, err := collect(api.WithRetries(0).Jobs(ctx, client.JobFilter{}), 20)
 	if err != nil {
 		return nil
 	}

@@ -56,10 +56,6 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// maxTypo is how many letters of a misspelled command or flag may differ from the one that was
-// probably meant.
-const maxTypo = 2
-
 // meantNames are commands that people guess, which only share their meaning with those that exist.
 var meantNames = map[string]string{"demo": "practice"}
 
@@ -106,7 +102,7 @@ func printUsageError(to io.Writer, err error) {
 		message = "missing command"
 	}
 	fmt.Fprintln(to, "standin:", message)
-	if meant := cmp.Or(meantNames[unknown], closest(unknown, known, maxTypo)); unknown != "" && meant != "" {
+	if meant := cmp.Or(meantNames[unknown], closest(unknown, known, 2)); unknown != "" && meant != "" {
 		fmt.Fprintf(to, "Did you mean %s?\n", meant)
 	}
 	fmt.Fprintf(to, "Run %s --help for its usage.\n", path)

@@ -53,9 +53,8 @@ type jobFlags struct {
 }
 
 const (
-	shortID      = 8 // characters at the end of an ID that lists show, because IDs begin with the time
-	longestCell  = 32
-	searchedJobs = 1000 // newest ones, for a short ID
+	shortID     = 8 // characters at the end of an ID that lists show, because IDs begin with the time
+	longestCell = 32
 )
 
 // ProvideClient returns the client, and replaces a short or an external ID with the ID of the job.
@@ -68,7 +67,7 @@ func (f *jobFlags) ProvideClient(ctx context.Context) (*client.Client, error) {
 	if len(f.ID) != shortID {
 		filter.ExternalID = f.ID
 	}
-	found, err := collect(api.Jobs(ctx, filter), searchedJobs)
+	found, err := collect(api.Jobs(ctx, filter), 1000) // the newest, for a short ID
 	if err != nil {
 		return nil, err
 	}

@@ -184,7 +184,7 @@ func (f leaveFlags) patch() (*client.AutoLeavePatch, error) {
 
 // recordingFlags are the flags for the recording options of a job.
 type recordingFlags struct {
-	RecordingMode    string `enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
+	Mode             string `name:"recording-mode" enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
 	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
 	Resolution       string `enum:",720p,1080p" default:"" help:"Size of the video: 720p or 1080p. Default: the team's or the service's setting."`
 	ParticipantAudio *bool  `type:"onoff" negatable:"" help:"Record the audio of each participant separately as well."`
@@ -257,7 +257,5 @@ func (f recordingFlags) recordingOptions() *client.Recording {
 	if f == (recordingFlags{}) {
 		return nil
 	}
-	return &client.Recording{
-		Mode: f.RecordingMode, Layout: f.Layout, Resolution: f.Resolution, ParticipantAudio: f.ParticipantAudio, Capture: f.Capture,
-	}
+	return new(client.Recording(f))
 }

@@ -36,7 +36,6 @@ func (c *jobsListenCommand) Run(ctx context.Context, to terminal, api *client.Cl
 		return fmt.Errorf("listen to job %s: %w", c.ID, err)
 	}
 	defer func() { _ = socket.CloseNow() }()
-	const header8 = 8 // source and time
 	for {
 		kind, message, err := socket.Read(ctx)
 		switch {
@@ -44,8 +43,8 @@ func (c *jobsListenCommand) Run(ctx context.Context, to terminal, api *client.Cl
 			return nil
 		case err != nil:
 			return fmt.Errorf("listen to job %s: %w", c.ID, err)
-		case kind == websocket.MessageBinary && len(message) > header8:
-			if _, err := unescaped(to.Out).Write(message[header8:]); err != nil {
+		case kind == websocket.MessageBinary && len(message) > 8: // after the source and the time
+			if _, err := unescaped(to.Out).Write(message[8:]); err != nil {
 				return err
 			}
 		}

@@ -16,12 +16,9 @@ func (c *jobsWatchCommand) Run(ctx context.Context, to terminal, api *client.Cli
 	return c.watch(ctx, to, api, c.ID)
 }
 
-// watchInterval is the polling interval of watch.
-const watchInterval = time.Second
-
 // watch prints what happens to a job until the job ends, and then where its recording is.
 func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id string) error {
-	ticker := time.NewTicker(watchInterval)
+	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	printed := 0
 	for {
@@ -38,13 +35,19 @@ func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id
 			}
 			if number++; number > printed {
 				printed = number
-				if err := f.printOne(to, entry, func() error {
+				switch { // entries follow each other: as lines, or as YAML documents
+				case f.isTable():
 					text := entry.EmittedAt.Local().Format("15:04:05") + "  " + eventText(entry)
 					if entry.From != entry.To {
 						text += "  (" + entry.To + ")"
 					}
-					return to.println(oneLine(text))
-				}); err != nil {
+					err = to.println(oneLine(text))
+				case f.isYAML():
+					err = errors.Join(to.println("---"), printYAML(to.Out, entry))
+				default:
+					err = printJSONLine(to.Out, entry)
+				}
+				if err != nil {
 					return err
 				}
 			}

@@ -29,10 +29,8 @@ func (f dataFlags) requireDatabase() error {
 	if service.HasDatabase(f.DatabaseURL, f.DataDir) {
 		return nil
 	}
-	if file, err := os.Open(packagedSettings); errors.Is(err, fs.ErrPermission) {
+	if _, err := os.ReadFile(packagedSettings); errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("no Standin database in %s; use sudo to work on the service of this machine", f.DataDir)
-	} else if err == nil {
-		file.Close()
 	}
 	return fmt.Errorf("no Standin database in %s; set STANDIN_DATA_DIR or --data-dir to the data directory of standin serve", f.DataDir)
 }

@@ -14,9 +14,6 @@ import (
 	"standin/internal/account/device"
 )
 
-// pollInterval is the polling interval of the device flow.
-const pollInterval = 2 * time.Second
-
 type loginCommand struct {
 	configFlags
 	outputFlags
@@ -69,7 +66,7 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 			openBrowser(login.VerifyURL)
 		}
 		fmt.Fprintf(to.Err, "Waiting until %s …\n", login.ExpiresAt.Local().Format("15:04:05"))
-		grant, err = service.AwaitLogin(ctx, login, pollInterval)
+		grant, err = service.AwaitLogin(ctx, login, 2*time.Second)
 		if errors.Is(err, client.ErrLoginExpired) {
 			return errors.New("the sign-in was not authorized in time; run standin login again")
 		}
@@ -105,7 +102,7 @@ type logoutCommand struct {
 }
 
 // Run deletes the stored key. The key stays valid until it is revoked.
-func (c *logoutCommand) Run(_ context.Context, to terminal) error {
+func (c *logoutCommand) Run(to terminal) error {
 	stored, err := c.contexts()
 	if err != nil && !errors.Is(err, errNotSignedIn) {
 		return err

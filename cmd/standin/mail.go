@@ -26,9 +26,6 @@ const (
 	envReplyPassword = "STANDIN_MAIL_REPLY_PASSWORD"
 )
 
-// maxTestMessage limits the file of standin mail test, in bytes.
-const maxTestMessage = 64 << 20
-
 type mailCommand struct {
 	Run   mailRunCommand   `cmd:"" default:"withargs" help:"Receive calendar invitations by mail."`
 	Test  mailTestCommand  `cmd:"" help:"Explain what would happen to a message."`
@@ -182,7 +179,7 @@ type mailTestCommand struct {
 
 // Run explains a message.
 func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
-	raw, err := readInput(c.File, maxTestMessage)
+	raw, err := readInput(c.File, 64<<20)
 	if err != nil {
 		return err
 	}
@@ -224,7 +221,7 @@ type mailRetryCommand struct {
 }
 
 // Run marks a message for processing.
-func (c *mailRetryCommand) Run(ctx context.Context, _ terminal) error {
+func (c *mailRetryCommand) Run(ctx context.Context) error {
 	return c.withStore(ctx, func(s *store.Store) error { return (&mail.Store{DB: s}).Retry(ctx, c.ID, time.Now()) })
 }
 

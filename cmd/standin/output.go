@@ -25,12 +25,14 @@ type outputFlags struct {
 // isTable reports whether the result is printed for people.
 func (f outputFlags) isTable() bool { return f.Output != "yaml" && f.Output != "json" && !f.JSON }
 
+func (f outputFlags) isYAML() bool { return f.Output == "yaml" && !f.JSON }
+
 // print prints a value as JSON or YAML, or calls table to print it for people.
 func (f outputFlags) print(to terminal, value any, table func() error) error {
 	switch {
 	case f.isTable():
 		return table()
-	case f.Output == "yaml" && !f.JSON:
+	case f.isYAML():
 		return printYAML(to.Out, value)
 	}
 	return printJSON(to.Out, value)
@@ -64,21 +66,6 @@ func rows[T, R any](values []T, row func(T) R) []R {
 		made[i] = row(value)
 	}
 	return made
-}
-
-// printOne prints one of many values, which follow each other: as a line of JSON, as a YAML
-// document, or for people.
-func (f outputFlags) printOne(to terminal, value any, table func() error) error {
-	switch {
-	case f.isTable():
-		return table()
-	case f.Output == "yaml" && !f.JSON:
-		if err := to.println("---"); err != nil {
-			return err
-		}
-		return printYAML(to.Out, value)
-	}
-	return printJSONLine(to.Out, value)
 }
 
 // printYAML writes a value as YAML, with the names and the order of its JSON.

@@ -32,14 +32,6 @@ import (
 	"standin/internal/server/service"
 )
 
-const (
-	practiceTeam  = "practice"
-	practiceAdmit = 2 * time.Second // in the lobby, while no host is in the meeting
-	practiceTitle = "Launch of the new website"
-	practiceBots  = 4
-	practiceEnd   = 30 * time.Second // to finish recordings
-)
-
 // practicePlatforms are the names of meetings, and the platforms of their jobs: the address does not tell it.
 var practicePlatforms = map[replica.Platform]struct {
 	name string
@@ -156,7 +148,7 @@ func (c *practiceCommand) Run(ctx context.Context, to terminal) (err error) {
 		ExternalID: "practice-" + time.Now().UTC().Format("20060102T150405.000"), MeetingURL: p.meetings[0].URL(),
 		Platform: string(practicePlatforms[c.Platform[0]].id), Recording: &client.Recording{ParticipantAudio: new(true)},
 		Options: client.Options{
-			Title: practiceTitle, Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true),
+			Title: "Launch of the new website", Captions: &client.TextOptions{Enabled: new(true), Language: "en"}, Chat: new(true),
 			Output: &client.OutputOptions{},
 		},
 	})
@@ -179,7 +171,8 @@ func (p *practice) openMeeting(platform replica.Platform) (practiceMeeting, erro
 		return nil, err
 	}
 	settings := replica.Settings{
-		Platform: platform, AdmitAfter: practiceAdmit, Relay: true, HostKey: p.hostKey, Renamed: renamed,
+		AdmitAfter: 2 * time.Second, // in the lobby, while no host is in the meeting
+		Platform:   platform, Relay: true, HostKey: p.hostKey, Renamed: renamed,
 		Participants: replica.People(),
 	}
 	if speechserver.Recognizer() != "" {
@@ -263,7 +256,7 @@ func (p *practice) startService(ctx context.Context, speechURL string) (err erro
 	settings := service.Settings{
 		Listen: p.Listen, DataSettings: service.DataSettings{DataDir: p.DataDir}, Executable: executable, Bots: p.Bots,
 		Dispatch: dispatch.Options{AllowedMeetingHosts: []string{strings.TrimPrefix(p.replica.URL(), "http://")}, LoopbackMeetings: true},
-		MaxBots:  practiceBots, Log: p.log,
+		MaxBots:  4, Log: p.log,
 	}
 	if speechserver.Voice() != "" {
 		settings.Speech = speech.Config{URL: speechURL}
@@ -280,7 +273,7 @@ func (p *practice) startService(ctx context.Context, speechURL string) (err erro
 			err = errors.Join(err, p.service.Close())
 		}
 	}()
-	issued, key, err := p.service.Keys.Issue(ctx, practiceTeam, "", job.Live)
+	issued, key, err := p.service.Keys.Issue(ctx, "practice", "", job.Live)
 	if err != nil {
 		return err
 	}
@@ -373,7 +366,7 @@ func (p *practice) invite(ctx context.Context, id string) error {
 		return err
 	}
 	fmt.Fprintln(p.to.Err, "\nEnding the meetings, and finishing the recordings …")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), practiceEnd)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	for _, meeting := range p.meetings {
 		meeting.End()

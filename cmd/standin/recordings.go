@@ -70,8 +70,28 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	}
 	return c.withRecordings(ctx, func(s *store.Store, files jobfiles.Files) error {
 		verifier := &recordingbuild.Verifier{Recordings: files, Tools: tools}
+		recorded := backup.Recorded(ctx, s) // without jobs whose manifest is stored outside of the service
+		if c.Job != "" {
+			id, err := uuid.Parse(c.Job)
+			if err != nil {
+				return fmt.Errorf("%q is not a job ID", c.Job)
+			}
+			r, err := s.Job(ctx, id)
+			switch {
+			case err != nil:
+				return fmt.Errorf("job %s: %w", id, err)
+			case !r.RecordingDeletedAt.IsZero():
+				return fmt.Errorf("the recording of job %s was deleted at %s", id, r.RecordingDeletedAt.Format(time.RFC3339))
+			case !backup.InStorage(r.Job):
+				return fmt.Errorf("job %s has no recording in this storage; its status is %s", id, r.Status)
+			}
+			recorded = func(yield func(job.Job, error) bool) { yield(r.Job, nil) }
+		}
 		var valid, invalid int
-		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
+		for j, err := range recorded {
+			if err != nil {
+				return err
+			}
 			verdict, err := verifier.Verify(ctx, j.ID)
 			if err != nil {
 				return err
@@ -84,7 +104,10 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 				state = "INVALID"
 			}
 			if c.JSON {
-				return printJSONLine(to.Out, verdict)
+				if err := printJSONLine(to.Out, verdict); err != nil {
+					return err
+				}
+				continue
 			}
 			fmt.Fprintf(to.Out, "%s  %s  %q\n", j.ID, state, j.ExternalID)
 			for _, problem := range verdict.Problems {
@@ -97,10 +120,6 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 					fmt.Fprintf(to.Out, "    %s\n", problem)
 				}
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 		if !c.JSON {
 			fmt.Fprintf(to.Out, "%d valid, %d invalid\n", valid, invalid)
@@ -110,36 +129,6 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 		}
 		return nil
 	})
-}
-
-// eachRecorded calls each for one job, or for all jobs with a recording if id is
-// empty. It skips jobs whose manifest is stored outside of the service.
-func eachRecorded(ctx context.Context, s *store.Store, jobID string, each func(job.Job) error) error {
-	if jobID != "" {
-		id, err := uuid.Parse(jobID)
-		if err != nil {
-			return fmt.Errorf("%q is not a job ID", jobID)
-		}
-		r, err := s.Job(ctx, id)
-		switch {
-		case err != nil:
-			return fmt.Errorf("job %s: %w", id, err)
-		case !r.RecordingDeletedAt.IsZero():
-			return fmt.Errorf("the recording of job %s was deleted at %s", id, r.RecordingDeletedAt.Format(time.RFC3339))
-		case !backup.InStorage(r.Job):
-			return fmt.Errorf("job %s has no recording in this storage; its status is %s", id, r.Status)
-		}
-		return each(r.Job)
-	}
-	for j, err := range backup.Recorded(ctx, s) {
-		if err != nil {
-			return err
-		}
-		if err := each(j); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 type recordingsSweepCommand struct {

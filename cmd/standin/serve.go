@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -114,7 +113,21 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 			w.Close()
 		}()
 	}
-	return waitAndClose(ctx, s, c.Log, manager)
+	// Programs that libraries start, such as credential plugins of a cluster, inherit the environment: the settings do not stay in it.
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "STANDIN_") {
+			if err := os.Unsetenv(name); err != nil {
+				return errors.Join(err, s.Close())
+			}
+		}
+	}
+	select {
+	case <-ctx.Done():
+		c.Log.Info("shutting down: draining requests; bots keep running (a second signal stops at once)")
+		err = manager.notify("STOPPING=1")
+	case err = <-s.Failed():
+	}
+	return errors.Join(err, s.Close())
 }
 
 // diagnose makes the quick checks of this machine.
@@ -126,24 +139,4 @@ func (c *serveCommand) diagnose(ctx context.Context) (findings []dashboard.Findi
 		findings = append(findings, dashboard.Finding{Check: check.Name, State: string(check.State), Found: check.Found, Fix: check.Fix})
 	}
 	return findings
-}
-
-// waitAndClose waits for a signal or a failure, and closes the service. It first
-// removes the settings from the environment, because programs that libraries start,
-// such as credential plugins of a cluster, inherit that.
-func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger, manager systemd) error {
-	for _, variable := range os.Environ() {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "STANDIN_") {
-			if err := os.Unsetenv(name); err != nil {
-				return errors.Join(err, s.Close())
-			}
-		}
-	}
-	select {
-	case <-ctx.Done():
-		log.Info("shutting down: draining requests; bots keep running (a second signal stops at once)")
-		return errors.Join(manager.notify("STOPPING=1"), s.Close())
-	case err := <-s.Failed():
-		return errors.Join(err, s.Close())
-	}
 }

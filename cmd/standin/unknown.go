@@ -30,17 +30,13 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 		if known[strings.TrimSuffix(name, "_FILE")] || !strings.HasPrefix(name, "STANDIN_") || strings.HasPrefix(name, "STANDIN_TEST_") {
 			continue
 		}
-		if meant := closest(name, slices.Sorted(maps.Keys(known)), maxTypos); meant != "" {
+		if meant := closest(name, slices.Sorted(maps.Keys(known)), 3); meant != "" {
 			log.Warn("unknown setting", "name", name, "did_you_mean", meant)
 		} else {
 			log.Warn("unknown setting; standin serve --help-all lists the settings", "name", name)
 		}
 	}
 }
-
-// maxTypos is how many letters of a misspelled setting may differ from the one that was
-// meant.
-const maxTypos = 3
 
 // closest returns the known name that differs least from a name, or one that it begins, or an
 // empty text if all others differ in more than most letters.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"runtime/debug"
 )
@@ -18,7 +17,7 @@ type build struct {
 type versionCommand struct{ outputFlags }
 
 // Run prints the version, the commit and the commit's date.
-func (c versionCommand) Run(_ context.Context, to terminal) error {
+func (c versionCommand) Run(to terminal) error {
 	b := readBuild()
 	return c.printLine(to, b, b)
 }

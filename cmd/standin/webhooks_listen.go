@@ -32,7 +32,7 @@ type webhooksVerifyCommand struct {
 }
 
 // Run verifies one webhook.
-func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
+func (c *webhooksVerifyCommand) Run(to terminal) error {
 	secret, err := c.secret()
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (c *webhooksListenCommand) listenSecret(ctx context.Context) (secret string
 // forward sends a verified webhook to the URL of --forward-to and returns the status of the
 // response.
 func (l *webhookListener) forward(r *http.Request, body []byte) (int, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), forwardTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.ForwardTo, bytes.NewReader(body))
 	if err != nil {
@@ -191,9 +191,6 @@ func (l *webhookListener) forward(r *http.Request, body []byte) (int, error) {
 	}
 	return response.StatusCode, response.Body.Close()
 }
-
-// forwardTimeout bounds a forwarded webhook.
-const forwardTimeout = 30 * time.Second
 
 // ServeHTTP verifies and prints a request.
 func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {

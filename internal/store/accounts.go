@@ -16,9 +16,6 @@ import (
 // MaxAccounts is how many accounts a team, or the operator, can keep.
 const MaxAccounts = 200
 
-// recentUse is how long the uses of an account that have ended are read.
-const recentUse = 72 * time.Hour
-
 const selectAccounts = `SELECT id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, saml, sealed,
 	signed_in_until, renewed_at, rests_until, last_used_at, created_at FROM accounts `
 
@@ -71,7 +68,7 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 			j.status, j.failure_code, j.status_since
 		FROM accounts a JOIN account_uses u ON u.account_id = a.id JOIN jobs j ON j.id = u.job_id
 		WHERE ($1 = $2 OR a.consumer_id = $1 OR a.consumer_id IS NULL) AND (u.at > $3 OR u.ended_at IS NULL AND j.wake_at IS NOT NULL)
-		ORDER BY u.at DESC`, consumer, uuid.Nil, now.Add(-recentUse))
+		ORDER BY u.at DESC`, consumer, uuid.Nil, now.Add(-72*time.Hour))
 	return accounts, err
 }
 

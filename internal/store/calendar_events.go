@@ -151,26 +151,21 @@ func (db *Reader) EventsOfJob(ctx context.Context, jobID uuid.UUID) ([]calendars
 
 // scanMeeting scans the consumer, the UID and the original start of a meeting.
 func scanMeeting(r row, m *calendarsync.Meeting) error {
-	var original int64
-	err := r.Scan(&m.ConsumerID, &m.UID, &original)
-	if original != 0 {
-		m.Original = fromMillis(original)
-	}
-	return err
+	return r.Scan(&m.ConsumerID, &m.UID, &m.Original)
 }
 
 // DirtyInvitations returns up to limit meetings of which only invitations tell and whose jobs are to be checked: a change of
 // a job that many events share leaves some. It uses the index calendar_events_dirty.
 func (db *Reader) DirtyInvitations(ctx context.Context, limit int) ([]calendarsync.Meeting, error) {
-	return list(ctx, db, "find the changed events of invitations", scanMeeting, `SELECT DISTINCT e.consumer_id, e.uid, e.original
+	return list(ctx, db, "find the changed events of invitations", scanMeeting, `SELECT DISTINCT e.consumer_id, e.uid, NULLIF(e.original, 0)
 		FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id WHERE e.dirty = 1 AND c.due_at IS NULL
-		ORDER BY e.consumer_id, e.uid, e.original LIMIT $1`, limit)
+		ORDER BY 1, 2, 3 LIMIT $1`, limit)
 }
 
 // DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
 // It uses the index calendar_events_dirty.
 func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
-	return list(ctx, db, "find the changed events of a calendar", scanMeeting, `SELECT consumer_id, uid, original FROM calendar_events
+	return list(ctx, db, "find the changed events of a calendar", scanMeeting, `SELECT consumer_id, uid, NULLIF(original, 0) FROM calendar_events
 		WHERE calendar_id = $1 AND dirty = 1 ORDER BY removed, starts_at, id LIMIT $2`, c.ID, limit)
 }
 
@@ -224,11 +219,8 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 		return nil, err
 	}
 	return list(ctx, tx.Reader, "find other events of a job", scanMeeting,
-		`SELECT DISTINCT consumer_id, uid, original FROM calendar_events WHERE`+others, args...)
+		`SELECT DISTINCT consumer_id, uid, NULLIF(original, 0) FROM calendar_events WHERE`+others, args...)
 }
-
-// tellTime is the longest time before a meeting at which its organizer is told.
-const tellTime = time.Hour
 
 // ClaimArrivals returns the bots that come soon and of which the organizers of their meetings are to be told, each once.
 func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calendarsync.Arrival, err error) {
@@ -240,7 +232,7 @@ func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calenda
 			FROM calendars c JOIN calendar_events e ON e.calendar_id = c.id JOIN jobs j ON j.id = e.job_id
 			WHERE c.rules LIKE '%"tellOrganizer":%' AND c.deleted = 0 AND e.starts_at > $1 AND e.starts_at <= $2 AND e.told = 0
 				AND e.removed = 0 AND e.wanted = 1 AND e.organizer <> '' AND e.job_id <> '' AND j.wake_at IS NOT NULL
-			ORDER BY e.starts_at, e.id LIMIT 100`, now, now.Add(tellTime))
+			ORDER BY e.starts_at, e.id LIMIT 100`, now, now.Add(time.Hour)) // the longest that rules can say
 		for _, a := range found {
 			if err != nil || a.Start.Sub(now) > time.Duration(a.Rules.TellOrganizer)*time.Minute {
 				continue

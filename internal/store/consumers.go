@@ -64,23 +64,19 @@ const maxNameTries = 100
 // do not prove equal addresses. c.Email must be in lower case; the case of
 // stored addresses is ignored.
 func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
-	existing, err := tx.ConsumerByEmail(ctx, c.Email)
-	if !job.ErrorIs(err, job.NotFound) {
-		return existing, err
-	}
 	name := c.Name
 	for try := 2; try < maxNameTries; try++ {
+		// A concurrent invite of this address may have taken the name.
+		existing, err := tx.ConsumerByEmail(ctx, c.Email)
+		if !job.ErrorIs(err, job.NotFound) {
+			return existing, err
+		}
 		n, err := tx.insertConsumer(ctx, c)
 		if err != nil {
 			return account.Consumer{}, err
 		}
 		if n == 1 {
 			return tx.Consumer(ctx, c.ID)
-		}
-		// The name is taken, possibly by a concurrent invite of this address.
-		existing, err := tx.ConsumerByEmail(ctx, c.Email)
-		if !job.ErrorIs(err, job.NotFound) {
-			return existing, err
 		}
 		c.Name = fmt.Sprintf("%s (%d)", name, try)
 	}
@@ -221,7 +217,28 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 		if hasJobs {
 			return job.NewError(job.InvalidState, "the team has jobs")
 		}
-		if err := tx.deletePayments(ctx, c); err != nil {
+		email := strings.ToLower(c.Email)
+		others, err := queryValue[int](ctx, tx.Reader, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers
+			WHERE lower(email) = $1 AND id <> $2`, email, c.ID)
+		if err != nil {
+			return err
+		}
+		if others > 0 {
+			email = ""
+		}
+		// The payments that name the consumer, and those that name none and belong to its customers or, unless another consumer
+		// has the same e-mail, have its e-mail.
+		const (
+			customers     = `SELECT id FROM payment_customers WHERE consumer IN ($1, $2) OR consumer = '' AND email = $3 AND email <> ''`
+			subscriptions = `SELECT id FROM subscriptions WHERE consumer IN ($1, $2) OR consumer = '' AND customer_id <> '' AND customer_id IN (` +
+				customers + `)`
+		)
+		if err := tx.execAll(ctx, "delete the payments of a consumer", []string{
+			`DELETE FROM payment_events WHERE consumer IN ($1, $2) OR consumer = '' AND (customer_id = '' AND email = $3 AND email <> ''
+				OR subscription_id IN (` + subscriptions + `) OR customer_id IN (` + customers + `))`,
+			`DELETE FROM subscriptions WHERE id IN (` + subscriptions + `)`,
+			`DELETE FROM payment_customers WHERE id IN (` + customers + `)`,
+		}, c.ID.String(), c.Name, email); err != nil {
 			return err
 		}
 		return tx.execAll(ctx, "delete consumer "+consumer.String(), []string{
@@ -249,13 +266,9 @@ func (db *Reader) KeyByHash(ctx context.Context, hash string) (account.Key, erro
 	return queryOne(ctx, db, "key", scanKey, selectKeys+`WHERE k.hash = $1`, hash)
 }
 
-// keyTimeout bounds looking up a key, with which each request begins: a server that has vanished is
-// noticed then.
-const keyTimeout = 5 * time.Second
-
 // KeyByHash implements account.Store.
 func (s *Store) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // each request begins with this: a server that has vanished is noticed
 	defer cancel()
 	key, err := s.Reader.KeyByHash(ctx, hash)
 	if s.postgres != nil {

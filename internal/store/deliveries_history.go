@@ -35,13 +35,18 @@ const selectDeliveryRecords = `
 // deliveries_of_job.
 func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int,
 	now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	deliveries, more, err = page(ctx, db, "list the deliveries of a job", limit, scanDeliveryRecord(now), unboundedSize, selectDeliveryRecords+`
-		WHERE job_id = $2 AND (sequence, id) > ($3, $4) ORDER BY sequence, id LIMIT $5`,
+	return db.deliveryPage(ctx, limit, now, `WHERE job_id = $2 AND (sequence, id) > ($3, $4) ORDER BY sequence, id LIMIT $5`,
 		now.Add(webhook.BlocksWithin), jobID, after.Sequence, after.ID, limit+1)
-	if err != nil {
-		return nil, false, err
+}
+
+// deliveryPage returns a page of selectDeliveryRecords as of now, with the tries.
+func (db *Reader) deliveryPage(ctx context.Context, limit int, now time.Time, which string,
+	args ...any) (deliveries []webhook.DeliveryRecord, more bool, err error) {
+	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), unboundedSize, selectDeliveryRecords+which, args...)
+	if err == nil {
+		err = db.fillTries(ctx, deliveries)
 	}
-	return deliveries, more, db.fillTries(ctx, deliveries)
+	return deliveries, more, err
 }
 
 // Delivery returns a delivery of a job with its tries, or a *job.Error with
@@ -116,12 +121,7 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 		c.and("(d.emitted_at, d.id) < (%s, %s)", after.EmittedAt, after.ID)
 	}
 	newest := ` LIMIT ` + c.arg(limit+1)
-	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), unboundedSize, selectDeliveryRecords+`
-		WHERE `+owned+c.text+` ORDER BY d.emitted_at DESC, d.id DESC`+newest, c.args...)
-	if err != nil {
-		return nil, false, err
-	}
-	return deliveries, more, db.fillTries(ctx, deliveries)
+	return db.deliveryPage(ctx, limit, now, `WHERE `+owned+c.text+` ORDER BY d.emitted_at DESC, d.id DESC`+newest, c.args...)
 }
 
 // TryHours returns what came of the tries of a consumer since a time, by hour: of those to an endpoint, or of all
@@ -164,11 +164,8 @@ func (tx *Tx) Redeliver(ctx context.Context, caller account.Caller, id string, n
 	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+`
 		WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
 		now, id, caller.ConsumerID, caller.Mode, webhook.MaxTries)
-	if err != nil {
+	if err != nil || n == 1 {
 		return err
-	}
-	if n == 1 {
-		return nil
 	}
 	d, err := tx.DeliveryOf(ctx, caller, id, now)
 	switch {

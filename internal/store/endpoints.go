@@ -40,13 +40,10 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			WHERE webhook_endpoints.registered = 0`,
 			webhook.EndpointKey(e.ConsumerID, e.Mode, e.URL), webhook.EndpointID(e.ConsumerID, e.Mode, e.URL), e.ConsumerID, e.URL, e.Mode,
 			strings.Join(e.Events, " "), e.Description, e.Enabled, e.CreatedAt)
-		if err != nil {
-			return err
+		if err == nil && n == 0 {
+			err = job.NewError(job.InvalidState, "the URL is registered already")
 		}
-		if n == 0 {
-			return job.NewError(job.InvalidState, "the URL is registered already")
-		}
-		return nil
+		return err
 	})
 }
 

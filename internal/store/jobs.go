@@ -98,7 +98,7 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 				bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
 				deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`,
 			c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes,
-			u.DeletedBytes, rand.N(usageParts)) // #nosec G404 -- it spreads locks
+			u.DeletedBytes, rand.N(32)) // #nosec G404 -- it spreads locks
 	}
 	affected, err := tx.execBatch(ctx, "save a job", statements)
 	if err == nil && affected[0] != 1 {
@@ -106,9 +106,6 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 	}
 	return err
 }
-
-// usageParts is the number of rows of a day of usage, which transactions lock until they end.
-const usageParts = 32
 
 // SaveJobRequest updates the requested fields of a job, which change only before it
 // is dispatched.

@@ -13,14 +13,6 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// prelaunchRetry is how soon a job that can be prelaunched, and was not claimed
-// because of a limit, is looked at again.
-const prelaunchRetry = time.Second
-
-// admissionLock is the key of the advisory lock of PostgreSQL that a claim holds
-// while it admits jobs.
-const admissionLock = 7_461_927_301
-
 // ClaimJobs leases jobs that are due and moves their wake time to the end of the
 // lease, so that the jobs of a crashed dispatcher are claimed again then. It reads
 // nothing of a job that could make the claim fail.
@@ -87,7 +79,7 @@ func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.Claime
 	if limit := min(claim.Limit, claim.Capacity); limit > 0 {
 		if tx.dialect.SkipLocked != "" { // SQLite has one writer
 			// If no other transaction admits jobs, this one is the only one until it ends.
-			locked, err := queryValue[bool](ctx, tx.Reader, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock)
+			locked, err := queryValue[bool](ctx, tx.Reader, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock(7461927301)`)
 			if !locked || err != nil {
 				return nil, !locked, err
 			}
@@ -294,7 +286,7 @@ func (db *Reader) NextWake(ctx context.Context, node string, now time.Time, prel
 			AND lease = '' AND prelaunch = '' ORDER BY join_at LIMIT 1`, now)
 	launch := join.Add(-prelaunch)
 	if !launch.After(now) {
-		launch = now.Add(prelaunchRetry) // a limit keeps it from being claimed
+		launch = now.Add(time.Second) // a limit keeps it from being claimed
 	}
 	if scheduled && (!ok || launch.Before(next)) {
 		return launch, true, err

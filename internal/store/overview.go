@@ -10,19 +10,13 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// Bounds of the lists of an overview.
-const (
-	overviewBots     = 200
-	overviewFailures = 6
-)
-
 // Overview reads the overview, with the failures of the jobs of a mode. None of its queries
 // scans all jobs.
 func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o job.Overview, err error) {
 	if o.Active, err = db.CountActive(ctx); err != nil {
 		return o, err
 	}
-	if o.Bots, err = db.RunningBots(ctx, 0, overviewBots); err != nil {
+	if o.Bots, err = db.RunningBots(ctx, 0, 200); err != nil {
 		return o, err
 	}
 	if err = db.queryRow(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries
@@ -57,7 +51,7 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 	if err != nil {
 		return o, err
 	}
-	o.Recent, err = db.FailedJobs(ctx, mode, job.FailureFilter{}, overviewFailures)
+	o.Recent, err = db.FailedJobs(ctx, mode, job.FailureFilter{}, 6)
 	return o, err
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/account/billing"
 )
 
@@ -103,30 +102,4 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 		return billing.Plan{}, err
 	}
 	return billing.Best(subscriptions), nil
-}
-
-// deletePayments deletes the events, subscriptions and customers of a consumer:
-// those that name it, and those that name no consumer and belong to its
-// customers or, unless another consumer has the same e-mail, have its e-mail.
-func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
-	email := strings.ToLower(c.Email)
-	others, err := queryValue[int](ctx, tx.Reader, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers
-		WHERE lower(email) = $1 AND id <> $2`, email, c.ID)
-	if err != nil {
-		return err
-	}
-	if others > 0 {
-		email = ""
-	}
-	const (
-		customers     = `SELECT id FROM payment_customers WHERE consumer IN ($1, $2) OR consumer = '' AND email = $3 AND email <> ''`
-		subscriptions = `SELECT id FROM subscriptions WHERE consumer IN ($1, $2) OR consumer = '' AND customer_id <> '' AND customer_id IN (` +
-			customers + `)`
-	)
-	return tx.execAll(ctx, "delete the payments of a consumer", []string{
-		`DELETE FROM payment_events WHERE consumer IN ($1, $2) OR consumer = '' AND (customer_id = '' AND email = $3 AND email <> ''
-			OR subscription_id IN (` + subscriptions + `) OR customer_id IN (` + customers + `))`,
-		`DELETE FROM subscriptions WHERE id IN (` + subscriptions + `)`,
-		`DELETE FROM payment_customers WHERE id IN (` + customers + `)`,
-	}, c.ID.String(), c.Name, email)
 }

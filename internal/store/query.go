@@ -221,26 +221,23 @@ var errPageFull = errors.New("the page is full")
 // It ends early at maxPageBytes as counted by size.
 func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(row, *T) error, size func(T) int,
 	query string, args ...any) ([]T, bool, error) {
-	values, total := make([]T, 0, min(limit, 20)), 0
+	values, total, more := make([]T, 0, min(limit, 20)), 0, false
 	err := db.forEach(ctx, action, func(r row) error {
 		var value T
 		if err := scan(r, &value); err != nil {
 			return err
 		}
 		total += size(value)
-		if len(values) == limit || len(values) > 0 && total > maxPageBytes {
+		if more = len(values) == limit || len(values) > 0 && total > maxPageBytes; more {
 			return errPageFull
 		}
 		values = append(values, value)
 		return nil
 	}, query, args...)
-	if errors.Is(err, errPageFull) {
-		return values, true, nil
-	}
-	if err != nil {
+	if err != nil && !more {
 		return nil, false, err
 	}
-	return values, false, nil
+	return values, more, nil
 }
 
 // unboundedSize is the size of rows of which a page may have any number.
@@ -323,8 +320,6 @@ func nullID(id uuid.UUID) uuid.NullUUID { return uuid.NullUUID{UUID: id, Valid: 
 // so that times before the bound stay before it.
 func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - time.Nanosecond).UnixMilli() }
 
-func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
-
 // timeColumn scans a column of milliseconds into a time. NULL is the zero time.
 type timeColumn struct{ *time.Time }
 
@@ -334,7 +329,7 @@ func (c timeColumn) Scan(value any) error {
 	case nil:
 		*c.Time = time.Time{}
 	case int64:
-		*c.Time = fromMillis(ms)
+		*c.Time = time.UnixMilli(ms).UTC()
 	default:
 		return fmt.Errorf("scan a time: got %T", value)
 	}

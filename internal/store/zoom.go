@@ -18,9 +18,6 @@ const maxZoomApps = 1000
 // maxTeamZoomApps is how many a team can have.
 const maxTeamZoomApps = 20
 
-// streamLife is how long what Zoom has told is kept.
-const streamLife = 48 * time.Hour
-
 const selectZoomApps = `SELECT id, consumer_id, label, client_id, record, sealed, heard_at, created_at FROM zoom_apps `
 
 func scanZoomApp(r row, a *zoomstream.App) error {
@@ -67,7 +64,7 @@ func (s *Store) SaveZoomEvent(ctx context.Context, app zoomstream.App, e zoomstr
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.exec(ctx, "note an event of Zoom", `UPDATE zoom_apps SET heard_at = $2 WHERE id = $1`, app.ID, now)
 		if err == nil {
-			err = tx.exec(ctx, "delete old streams", `DELETE FROM zoom_streams WHERE started_at < $1`, now.Add(-streamLife))
+			err = tx.exec(ctx, "delete old streams", `DELETE FROM zoom_streams WHERE started_at < $1`, now.Add(-48*time.Hour))
 		}
 		if err != nil {
 			return err

@@ -20,17 +20,13 @@ const (
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 	allAccess = 2*unix.LANDLOCK_ACCESS_FS_IOCTL_DEV - 1 // it and all rights before it
-
-	// minVersion is the first version of Landlock that allows files to be moved
-	// between folders.
-	minVersion = 2
 )
 
 // Version returns the version of the kernel's Landlock interface, or 0 if Start
 // cannot confine programs.
 func Version() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 || int(version) < minVersion {
+	if errno != 0 || version < 2 { // the first version allows no file to be moved between folders
 		return 0
 	}
 	return int(version)

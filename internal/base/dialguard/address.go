@@ -41,17 +41,13 @@ func RefusedHost(host string) string {
 		return ""
 	}
 	labels := strings.Split(strings.TrimSuffix(strings.ToLower(host), "."), ".")
-	if last := labels[len(labels)-1]; isNumber(last) {
+	last, digits := labels[len(labels)-1], "0123456789"
+	number, isHex := strings.CutPrefix(last, "0x")
+	if isHex {
+		digits += "abcdef"
+	}
+	if last != "" && strings.Trim(number, digits) == "" {
 		return "a number is not a host name; IPv4 addresses are four decimal numbers"
 	}
 	return ""
-}
-
-// isNumber reports whether a label is a decimal, octal or hexadecimal number.
-func isNumber(label string) bool {
-	digits, isHex := strings.CutPrefix(label, "0x")
-	if isHex {
-		return strings.Trim(digits, "0123456789abcdef") == ""
-	}
-	return label != "" && strings.Trim(label, "0123456789") == ""
 }

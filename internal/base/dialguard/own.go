@@ -11,14 +11,6 @@ import (
 	"time"
 )
 
-const (
-	// ownLifetime is how long the list of this machine's addresses is used.
-	ownLifetime = 10 * time.Second
-
-	// ownLookupTimeout limits the resolution of OwnHosts.
-	ownLookupTimeout = 2 * time.Second
-)
-
 // ownAddresses are the public addresses of this machine: those of its network
 // interfaces, and those of its names. A connection to one of them reaches
 // services that firewalls hide from the internet, because it does not leave the
@@ -54,7 +46,7 @@ func (o *ownAddresses) contains(ctx context.Context, address netip.Addr, resolve
 			return false, errors.New("the names of this machine cannot be resolved now")
 		}
 		if o.interfaces = interfaces; ctx.Err() == nil {
-			o.until = now.Add(ownLifetime)
+			o.until = now.Add(10 * time.Second)
 		}
 	}
 	return slices.Contains(o.interfaces, address) || slices.Contains(o.named, address), nil
@@ -62,13 +54,13 @@ func (o *ownAddresses) contains(ctx context.Context, address netip.Addr, resolve
 
 // lookupAll returns the addresses of all hosts. Names that do not exist have none.
 func lookupAll(ctx context.Context, resolver *net.Resolver, hosts []string) ([]netip.Addr, error) {
-	ctx, cancel := context.WithTimeout(ctx, ownLookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	addresses := []netip.Addr{}
 	for _, host := range hosts {
 		found, err := resolver.LookupNetIP(ctx, "ip", host)
-		unknown := (*net.DNSError)(nil)
-		if exists := !errors.As(err, &unknown) || !unknown.IsNotFound; err != nil && exists {
+		unknown, ok := errors.AsType[*net.DNSError](err)
+		if err != nil && (!ok || !unknown.IsNotFound) {
 			return nil, err
 		}
 		for _, address := range found {

@@ -13,12 +13,6 @@ import (
 	"time"
 )
 
-// Bounds of the connections of a Transport.
-const (
-	maxResponseHeaders = 64 << 10
-	idleTimeout        = time.Minute
-)
-
 // Transport returns a transport that dials through the guard. It ignores the proxies of
 // the environment, which would connect where the guard cannot check. If proxy is not
 // nil, only the proxy is dialed: it resolves names, so that only literal addresses can
@@ -28,8 +22,8 @@ func (g *Guard) Transport(proxy *url.URL) *http.Transport {
 		DialContext:            g.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    g.Timeout,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxResponseHeaders,
+		IdleConnTimeout:        time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 	if proxy != nil {
 		transport.DialContext = (&net.Dialer{Timeout: g.Timeout, Resolver: g.Resolver}).DialContext
@@ -57,7 +51,7 @@ func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 
 // WithoutURL removes the URL, which may contain secrets, from the error of an http.Client.
 func WithoutURL(err error) error {
-	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
 	}
 	return err
@@ -72,10 +66,8 @@ func ParseNetworks(setting string) ([]netip.Prefix, error) {
 		if part == "" {
 			continue
 		}
-		if !strings.Contains(part, "/") {
-			if addr, err := netip.ParseAddr(part); err == nil {
-				part += "/" + strconv.Itoa(addr.BitLen())
-			}
+		if addr, err := netip.ParseAddr(part); err == nil {
+			part += "/" + strconv.Itoa(addr.BitLen())
 		}
 		prefix, err := netip.ParsePrefix(part)
 		if err != nil {

@@ -16,12 +16,8 @@ import (
 	"standin/internal/jobs/job"
 )
 
-const (
-	maxLength    = 8192 // bytes
-	maxRedirects = 5    // links around a link
-	maxTries     = 50   // links within a link that are examined
-	maxEncodings = 3    // repeated percent-encodings
-)
+// maxEncodings bounds repeated percent-encodings.
+const maxEncodings = 3
 
 // Link is a resolved link.
 type Link struct {
@@ -45,11 +41,11 @@ var (
 // Resolve resolves a link. allowedHosts are the operator's meeting hosts, as in
 // STANDIN_ALLOWED_MEETING_HOSTS.
 func Resolve(text string, allowedHosts ...string) (Link, error) {
-	if len(text) > maxLength {
+	if len(text) > 8192 {
 		return Link{}, ErrTooLong
 	}
-	tries := maxTries
-	return resolve(Clean(text), allowedHosts, maxRedirects, &tries)
+	tries := 50 // links within a link that are examined
+	return resolve(Clean(text), allowedHosts, 5, &tries)
 }
 
 // resolve resolves a link of which up to depth levels of others are around the meeting's.
@@ -128,7 +124,13 @@ func parse(text string) (*url.URL, error) {
 		return nil, ErrManyURLs
 	}
 	parsed, err := url.Parse(text)
-	if err != nil || !hasWebScheme(text) || parsed.Hostname() == "" || !isASCIIHost(parsed.Hostname()) {
+	if err != nil || !hasWebScheme(text) {
+		return nil, ErrNoURL
+	}
+	// The host is an IP address, or plain ASCII without percent-encoding, so that every parser reads it alike.
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+	host := parsed.Hostname()
+	if (strings.Trim(host, plain) != "" || strings.Trim(host, ".") == "") && net.ParseIP(host) == nil {
 		return nil, ErrNoURL
 	}
 	return parsed, nil
@@ -165,13 +167,6 @@ func hasWebScheme(text string) bool {
 func ContainsURL(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "http://") || strings.Contains(text, "https://")
-}
-
-// isASCIIHost reports whether a host is an IP address or plain ASCII without
-// percent-encoding, so that every parser reads it alike.
-func isASCIIHost(host string) bool {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
-	return strings.Trim(host, plain) == "" && strings.Trim(host, ".") != "" || net.ParseIP(host) != nil
 }
 
 // HostOf returns the normalized host of a URL, without its port.

@@ -13,17 +13,13 @@ import (
 	"standin/internal/base/retry"
 )
 
-const (
-	pingInterval = 15 * time.Second
-	// PingTimeout is how long the other end may take to respond to a ping.
-	PingTimeout  = 15 * time.Second
-	writeTimeout = 30 * time.Second
-)
+// PingTimeout is how long the other end may take to respond to a ping.
+const PingTimeout = 15 * time.Second
 
 // KeepAlive returns when the other end does not respond to a ping in time, or ctx ends.
 func KeepAlive(ctx context.Context, conn *websocket.Conn) error {
 	for {
-		if err := retry.Sleep(ctx, pingInterval); err != nil {
+		if err := retry.Sleep(ctx, 15*time.Second); err != nil {
 			return err
 		}
 		waiting, cancel := context.WithTimeout(ctx, PingTimeout)
@@ -35,9 +31,9 @@ func KeepAlive(ctx context.Context, conn *websocket.Conn) error {
 	}
 }
 
-// Write sends a message. It fails when the other end reads nothing for writeTimeout.
+// Write sends a message. It fails when the other end reads nothing for 30 seconds.
 func Write(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return conn.Write(ctx, kind, data)
 }

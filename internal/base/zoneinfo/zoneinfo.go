@@ -21,9 +21,6 @@ import (
 //go:embed zoneinfo.zip
 var zones []byte
 
-// systemSource is the file of the system's database that names its version.
-const systemSource = "/usr/share/zoneinfo/tzdata.zi"
-
 // Release is a release of the database.
 type Release struct {
 	Version  string    // such as 2026f; later ones are greater
@@ -55,7 +52,7 @@ var database = sync.OnceValue(func() (found struct {
 
 // systemRelease returns the release of the system's database; zero if it is unknown.
 func systemRelease() Release {
-	source, err := os.Open(systemSource)
+	source, err := os.Open("/usr/share/zoneinfo/tzdata.zi")
 	if err != nil {
 		return Release{}
 	}

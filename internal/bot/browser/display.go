@@ -53,7 +53,7 @@ func startDisplay(ctx context.Context, profileDir string, width, height int) (*d
 	key := append([]byte("\xff\xff\x00\x00\x00\x00\x00\x12MIT-MAGIC-COOKIE-1\x00\x10"), make([]byte, 16)...)
 	_, _ = rand.Read(key[len(key)-16:]) // never fails
 	if err := os.WriteFile(d.authority, key, 0o600); err != nil {
-		return nil, fmt.Errorf("write the display's key: %w", err)
+		return nil, err
 	}
 	reader, writer, err := os.Pipe()
 	if err != nil {

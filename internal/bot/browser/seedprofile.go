@@ -42,20 +42,28 @@ func copySeedProfile(source, profile string) error {
 	if _, err := os.Lstat(filepath.Join(source, "SingletonLock")); err == nil {
 		return unusable(source, "a browser is using it; close that browser, or remove SingletonLock if none is running")
 	}
+	root, err := os.OpenRoot(source)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	var bytes int64
 	files, found := 0, false
 	// Cookies and the storage of pages keep a user signed in. Passwords, history, extensions, settings and caches are not copied.
 	for _, name := range []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB"} {
-		from := filepath.Join(source, seedProfile, name)
-		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		from := filepath.Join(seedProfile, name)
+		if _, err := root.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		found = true
-		err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		err = filepath.WalkDir(filepath.Join(source, from), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
-			copied := filepath.Join(profile, seedProfile, name, strings.TrimPrefix(path, from))
+			if path, err = filepath.Rel(source, path); err != nil {
+				return err
+			}
+			copied := filepath.Join(profile, path)
 			switch {
 			case entry.IsDir():
 				return os.MkdirAll(copied, 0o700)
@@ -74,7 +82,7 @@ func copySeedProfile(source, profile string) error {
 			if bytes += info.Size(); bytes > maxSeedBytes {
 				return unusable(source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
 			}
-			original, err := os.Open(path)
+			original, err := root.Open(path)
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func ReadAccount(dir, name string) (Account, error) {
 	case err == nil:
 		found.Profile = base + profileSuffix
 	case !errors.Is(err, fs.ErrNotExist):
-		return Account{}, fmt.Errorf("sign in: find a browser profile: %w", err)
+		return Account{}, err
 	}
 	for _, suffix := range []string{jsonCookiesSuffix, netscapeCookiesSuffix} {
 		cookies, err := LoadCookies(base + suffix)
@@ -109,7 +109,7 @@ func ReadAccount(dir, name string) (Account, error) {
 			continue
 		}
 		if err != nil {
-			return Account{}, fmt.Errorf("sign in: read cookies: %w", err)
+			return Account{}, err
 		}
 		found.Cookies = append(found.Cookies, cookies...)
 	}

@@ -131,7 +131,7 @@ type chunkServer struct {
 func startChunkServer(ctx context.Context, settings Settings, sink Sink) (*chunkServer, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listen for the recorder tab: %w", err)
+		return nil, err
 	}
 	s := &chunkServer{sink: sink, token: rand.Text(), listener: listener, ended: make(chan endReport, 1)}
 	if s.revoke, err = settings.AllowAddress(listener.Addr().String(), s.path()); err != nil {

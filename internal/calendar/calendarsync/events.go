@@ -60,7 +60,14 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 	var found []Event
 	decide := c.Rules.Decider(c.Email)
 	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
-		events := newestOf(byUID[uid])
+		newest := make(map[time.Time]calendar.Event) // version of each event
+		for _, e := range byUID[uid] {
+			known, ok := newest[e.Original]
+			if !ok || e.Sequence > known.Sequence || e.Sequence == known.Sequence && e.Modified.After(known.Modified) {
+				newest[e.Original] = e
+			}
+		}
+		events := slices.SortedFunc(maps.Values(newest), func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
 		occurrences, err := calendar.Occurrences(events, from, to, budget)
 		for _, e := range events { // those that can get no bot are listed too
 			if unusable := e.Cancelled || e.AllDay || e.Problem != ""; unusable && !e.Start.IsZero() && e.During(from, to) {
@@ -108,18 +115,6 @@ func eventsOf(c Calendar, listed []calendar.Event) []Event {
 		}
 	}
 	return earliest(slices.SortedFunc(maps.Values(found), func(a, b Event) int { return strings.Compare(identity(a), identity(b)) }))
-}
-
-// newestOf returns the newest version of each event of one UID.
-func newestOf(events []calendar.Event) []calendar.Event {
-	newest := make(map[time.Time]calendar.Event)
-	for _, e := range events {
-		known, ok := newest[e.Original]
-		if !ok || e.Sequence > known.Sequence || e.Sequence == known.Sequence && e.Modified.After(known.Modified) {
-			newest[e.Original] = e
-		}
-	}
-	return slices.SortedFunc(maps.Values(newest), func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
 }
 
 // newEvent returns an event with what the rules of its calendar say. The title of a private

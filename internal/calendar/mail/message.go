@@ -152,7 +152,19 @@ func (c *content) read(entity *message.Entity, depth int) {
 	case kind == "application/pgp-encrypted":
 		c.closed = "The message is encrypted (PGP), so its calendar cannot be read. Send it without encryption."
 	case kind == "text/plain", kind == "text/html", kind == "":
-		c.addText(readAll(entity.Body, maxTextBytes-c.textBytes))
+		text := readAll(entity.Body, maxTextBytes-c.textBytes)
+		c.textBytes += len(text)
+		const end = "END:VCALENDAR"
+		if trimmed := bytes.TrimSpace(text); isCalendar(trimmed) && len(trimmed) > len(end) &&
+			bytes.EqualFold(trimmed[len(trimmed)-len(end):], []byte(end)) { // nothing but a calendar
+			c.addCalendar(trimmed, "")
+			return
+		}
+		addresses, problem := calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD"), c.hosts...)
+		for _, address := range addresses {
+			c.links = calendar.AddMeeting(c.links, address)
+		}
+		c.problem = cmp.Or(c.problem, problem)
 	}
 }
 
@@ -160,23 +172,6 @@ func (c *content) read(entity *message.Entity, depth int) {
 func readAll(body io.Reader, limit int) []byte {
 	text, _ := io.ReadAll(io.LimitReader(body, int64(limit)))
 	return text
-}
-
-// addText reads the meeting links of a text or HTML part. A text that is nothing but a
-// calendar is read as one.
-func (c *content) addText(text []byte) {
-	c.textBytes += len(text)
-	const end = "END:VCALENDAR"
-	if trimmed := bytes.TrimSpace(text); isCalendar(trimmed) && len(trimmed) > len(end) &&
-		bytes.EqualFold(trimmed[len(trimmed)-len(end):], []byte(end)) {
-		c.addCalendar(trimmed, "")
-		return
-	}
-	addresses, problem := calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD"), c.hosts...)
-	for _, address := range addresses {
-		c.links = calendar.AddMeeting(c.links, address)
-	}
-	c.problem = cmp.Or(c.problem, problem)
 }
 
 // addCalendar reads a calendar. Programs attach the calendar that they also send

@@ -100,7 +100,7 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen for mail on %s: %w", settings.Listen, err)
+		return nil, err
 	}
 	s.listener = &shareListener{Listener: listener, budget: budget.New(maxConnections, connectionsOf, 0), key: w.Policy.shareKey}
 	return s, nil

@@ -118,7 +118,7 @@ func Create(ctx context.Context, settings Settings) (description Description, er
 			err = fsutil.WriteFile(filepath.Join(settings.Dir, keyFile), key)
 		}
 		if err != nil {
-			return description, fmt.Errorf("copy the signing key: %w", err)
+			return description, err
 		}
 	}
 	err = fs.WalkDir(os.DirFS(settings.Dir), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -130,7 +130,7 @@ func Create(ctx context.Context, settings Settings) (description Description, er
 		return err
 	})
 	if err != nil {
-		return description, fmt.Errorf("list the files of the backup: %w", err)
+		return description, err
 	}
 	if settings.Recordings != SkipRecordings {
 		if description.Recorded, description.Problems, err = checkRecordings(ctx, settings, settings.Recordings, false); err != nil {

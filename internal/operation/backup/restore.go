@@ -71,8 +71,5 @@ func restoreKey(settings Settings, description Description) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the replaced signing key: %w", err)
 	}
-	if err := fsutil.WriteFile(path, key); err != nil {
-		return fmt.Errorf("restore the signing key: %w", err)
-	}
-	return nil
+	return fsutil.WriteFile(path, key)
 }

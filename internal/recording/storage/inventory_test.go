@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,18 +63,20 @@ func TestListJobs(t *testing.T) {
 }
 
 // TestCaptures checks that captures are not listed as uploads and are deleted
-// with the recording, but not with the uploads.
+// with the recording, but not with the uploads, even while they are being written.
 func TestCaptures(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		id := uuid.New()
 		put(t, storage, id, 0, ingest.SegmentName(0, 0), "12345")
 		put(t, storage, id, 0, "capture-0.zip", "png")
-		put(t, storage, id, 1, "capture-1.zip", "html")
-		for range 2 {
-			if err := storage.DeleteUploads(t.Context(), id); err != nil {
-				t.Fatal(err)
-			}
+		deleting := readerFunc(func([]byte) (int, error) { return 0, cmp.Or(storage.DeleteUploads(t.Context(), id), io.EOF) })
+		body := io.MultiReader(strings.NewReader("html"), deleting)
+		if _, err := storage.PutUpload(t.Context(), id, 1, "capture-1.zip", body, sumText("html"), 100); err != nil {
+			t.Errorf("a capture was not stored while the uploads were deleted: %v", err)
+		}
+		if err := storage.DeleteUploads(t.Context(), id); err != nil {
+			t.Fatal(err)
 		}
 		if uploads, err := storage.Uploads(t.Context(), id); err != nil || len(uploads) > 0 {
 			t.Errorf("uploads = %v, %v", uploads, err)

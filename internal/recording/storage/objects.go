@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"standin/internal/base/fsutil"
+	"standin/internal/bot/ingest"
 	"standin/internal/recording"
 )
 
@@ -161,7 +163,9 @@ type objectFilter func(key string, modified time.Time) bool
 // DeleteUploads deletes the uploads of a job's bots except captures of pages. Call
 // it only after the manifest is stored. It may be repeated.
 func (r *Recordings) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return r.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isCapture(path.Base(key)) })
+	return r.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool {
+		return !strings.HasPrefix(path.Base(key), ingest.CapturePrefix) // also one that is being written
+	})
 }
 
 // DeleteRecording deletes all stored objects of a job: media, uploads and the

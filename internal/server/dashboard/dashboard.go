@@ -98,7 +98,7 @@ type Dashboard struct {
 func New(settings Settings) (*Dashboard, error) {
 	base, err := url.Parse(settings.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("parse the base URL: %w", err)
+		return nil, err
 	}
 	limits := settings.Limits
 	limiter := func(rate httpmw.Rate, requests int, per time.Duration) *httpmw.Limiter {

@@ -63,7 +63,7 @@ func (h *harness) ingest(id uuid.UUID, path, body string) {
 	bot.sendAs("application/json", http.MethodPost, path, body).want(h.T, path, http.StatusOK)
 }
 
-// awaitStatus waits until a job of the consumer has a status.
+// awaitStatus waits until a job of the consumer has a status, and is cleaned up if that is its last one.
 func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
 	h.Helper()
 	var found job.Record
@@ -73,7 +73,7 @@ func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status)
 			found.Status.Terminal() && found.Status != want {
 			h.Fatalf("job %s is %s, not %s (%s): %v", id, found.Status, want, found.FailureDetail, err)
 		}
-		return found.Status == want
+		return found.Status == want && (!want.Terminal() || found.WakeAt.IsZero())
 	})
 	return found.Job
 }

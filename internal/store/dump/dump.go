@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/store"
 	"standin/internal/store/migrations"
+	"standin/internal/store/sqldb"
 	"standin/internal/store/sqlite"
 )
 
@@ -92,7 +93,7 @@ func SchemaVersion(ctx context.Context, address string) (int64, error) {
 	return scanVersion(db.QueryRowContext(ctx, migrations.VersionQuery))
 }
 
-func scanVersion(row interface{ Scan(...any) error }) (version int64, err error) {
+func scanVersion(row sqldb.Row) (version int64, err error) {
 	if err := row.Scan(&version); err != nil {
 		return 0, fmt.Errorf("read the schema version: %w", err)
 	}

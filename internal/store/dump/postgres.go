@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,13 +29,9 @@ func tableFile(dir, table string) string { return filepath.Join(dir, table+".cop
 // connectBulk opens a connection without the limits of statements, for copies
 // and migrations, whose duration grows with the database.
 func connectBulk(ctx context.Context, address string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(address)
+	connection, err := pgx.Connect(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
-	}
-	connection, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err) // pgx omits the password
 	}
 	return connection, nil
 }
@@ -69,11 +64,8 @@ func dumpPostgres(ctx context.Context, address, dir string) (Dump, error) {
 
 // dumpTable writes the file of a table.
 func dumpTable(ctx context.Context, tx pgx.Tx, dir, name string) (Table, error) {
-	rows, err := tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
-		WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`, name)
-	if err != nil {
-		return Table{}, err
-	}
+	rows, _ := tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`, name) // CollectRows returns its error
 	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return Table{}, err
@@ -137,8 +129,23 @@ func loadPostgres(ctx context.Context, address, dir string, dump Dump, force boo
 	if consumers > 0 && !force {
 		return fmt.Errorf("it has %d consumers: %w", consumers, ErrNotEmpty)
 	}
-	if err := waitUnused(ctx, connection); err != nil {
-		return err
+	name := cmp.Or(connection.Config().RuntimeParams["application_name"], postgres.ApplicationName)
+	for end := time.Now().Add(unusedTimeout); ; { // until no service is connected to the database
+		var others int64
+		err := connection.QueryRow(ctx, `SELECT COUNT(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`, name).Scan(&others)
+		if err != nil {
+			return fmt.Errorf("find the connections of services: %w", err)
+		}
+		if others == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("services use the database (%d connections): stop them first", others)
+		}
+		if err := retry.Sleep(ctx, unusedTimeout/50); err != nil {
+			return err
+		}
 	}
 	db := stdlib.OpenDB(*connection.Config())
 	defer db.Close()                               // its connections are idle
@@ -163,28 +170,6 @@ func loadPostgres(ctx context.Context, address, dir string, dump Dump, force boo
 // service that has stopped.
 const unusedTimeout = 15 * time.Second
 
-// waitUnused waits until no service is connected to the database.
-func waitUnused(ctx context.Context, connection *pgx.Conn) error {
-	name := cmp.Or(connection.Config().RuntimeParams["application_name"], postgres.ApplicationName)
-	for end := time.Now().Add(unusedTimeout); ; {
-		var others int64
-		err := connection.QueryRow(ctx, `SELECT COUNT(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`, name).Scan(&others)
-		if err != nil {
-			return fmt.Errorf("find the connections of services: %w", err)
-		}
-		if others == 0 {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("services use the database (%d connections): stop them first", others)
-		}
-		if err := retry.Sleep(ctx, unusedTimeout/50); err != nil {
-			return err
-		}
-	}
-}
-
 // loadTable replaces the rows of a table by those in its file.
 func loadTable(ctx context.Context, tx pgx.Tx, dir string, table Table) error {
 	file, err := os.Open(tableFile(dir, table.Name))
@@ -199,7 +184,7 @@ func loadTable(ctx context.Context, tx pgx.Tx, dir string, table Table) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM `+pgx.Identifier{table.Name}.Sanitize()); err != nil { // of the migrations
 		return err
 	}
-	tag, err := tx.Conn().PgConn().CopyFrom(ctx, io.Reader(rows), "COPY "+copyTarget(table.Name, table.Columns)+" FROM STDIN")
+	tag, err := tx.Conn().PgConn().CopyFrom(ctx, rows, "COPY "+copyTarget(table.Name, table.Columns)+" FROM STDIN")
 	if err != nil {
 		return err
 	}

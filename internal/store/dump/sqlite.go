@@ -22,7 +22,7 @@ const sqliteDump = "standin.db"
 // delays no writer.
 func dumpSQLite(ctx context.Context, path, dir string) (Dump, error) {
 	if _, err := os.Stat(path); err != nil {
-		return Dump{}, fmt.Errorf("find the SQLite database: %w", err)
+		return Dump{}, err
 	}
 	db, err := sqlite.OpenExisting(path)
 	if err != nil {
@@ -33,11 +33,8 @@ func dumpSQLite(ctx context.Context, path, dir string) (Dump, error) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return Dump{}, sqlite.Explain(path, fmt.Errorf("copy the SQLite database: %w", err))
 	}
-	if err := os.Chmod(target, 0o600); err != nil {
-		return Dump{}, fmt.Errorf("restrict access to the copy: %w", err)
-	}
-	if err := fsutil.Sync(target); err != nil {
-		return Dump{}, fmt.Errorf("sync the copy: %w", err)
+	if err := errors.Join(os.Chmod(target, 0o600), fsutil.Sync(target)); err != nil {
+		return Dump{}, err
 	}
 	return describeSQLite(ctx, target)
 }
@@ -71,7 +68,7 @@ func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) er
 	}
 	restored := path + ".restoring"
 	if err := fsutil.CopyFile(filepath.Join(dir, sqliteDump), restored); err != nil {
-		return fmt.Errorf("copy the dump: %w", err)
+		return err
 	}
 	found, err := describeSQLite(ctx, restored)
 	if err != nil {
@@ -89,14 +86,14 @@ func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) er
 	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("keep the replaced database: %w", err)
+			return err
 		}
 	}
 	if err := os.Rename(restored, path); err != nil {
-		return fmt.Errorf("replace the database: %w", err)
+		return err
 	}
 	if err := fsutil.Sync(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("replace the database: %w", err)
+		return err
 	}
 	s, err := store.Open(ctx, path)
 	if err != nil {

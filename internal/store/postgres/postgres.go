@@ -30,17 +30,6 @@ const (
 	// ApplicationName is the default name of the connections of services and tools in
 	// pg_stat_activity.
 	ApplicationName = "standin"
-	// maxConnections bounds the connections of a node. PostgreSQL groups the commits
-	// of concurrent transactions itself.
-	maxConnections = 32
-	// maxRetries is how often a transaction is repeated that PostgreSQL aborted because
-	// of a concurrent one.
-	maxRetries = 10
-	// transactionTimeout bounds a transaction when the database stops responding, so
-	// that statement_timeout has no effect.
-	transactionTimeout = 40 * time.Second
-	// resetInterval is how often connections may be closed because the server is late: it may only be busy.
-	resetInterval = 10 * time.Second
 	// deadTimeout is how long a connection may be without a sign of life. A machine
 	// that disappears closes no connection.
 	deadTimeout = 20 * time.Second
@@ -69,7 +58,7 @@ func Open(ctx context.Context, address string) (*DB, error) {
 		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
 	}
 	migrating := config.ConnConfig.Copy()
-	config.MaxConns = maxConnections
+	config.MaxConns = 32 // PostgreSQL groups the commits of concurrent transactions itself
 	connection := config.ConnConfig
 	settings := ""
 	for name, value := range parameters {
@@ -149,11 +138,9 @@ func migrate(ctx context.Context, config pgx.ConnConfig) error {
 // AnalyzeGrown collects the statistics of the tables that have grown by half. In its first minutes, before
 // autovacuum does it, PostgreSQL takes the jobs of a team in a new database for one, and any index will do.
 func (db *DB) AnalyzeGrown(ctx context.Context) error {
-	rows, err := db.pool.Query(ctx, `SELECT quote_ident(relname) FROM pg_stat_user_tables
+	// CollectRows returns the error of Query.
+	rows, _ := db.pool.Query(ctx, `SELECT quote_ident(relname) FROM pg_stat_user_tables
 		WHERE schemaname = current_schema() AND n_mod_since_analyze >= 250 AND n_mod_since_analyze > n_live_tup / 2`)
-	if err != nil {
-		return fmt.Errorf("find the tables that have grown: %w", err)
-	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return fmt.Errorf("find the tables that have grown: %w", err)
@@ -192,13 +179,14 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	}
 	backoff := retry.Backoff{Min: time.Millisecond, Max: time.Second}
 	for {
-		limited, cancel := context.WithTimeout(ctx, transactionTimeout)
+		// If the database stops responding, statement_timeout has no effect.
+		limited, cancel := context.WithTimeout(ctx, 40*time.Second)
 		err := pgx.BeginFunc(limited, db.pool, func(tx pgx.Tx) error { return fn(limited, conn{tx}) })
 		cancel()
 		db.ResetAfter(err)
 		// serialization_failure and deadlock_detected are because of concurrent transactions
 		again := hasCode(err, "40001", "40P01") || isReadOnly(err) || pgconn.SafeToRetry(err)
-		if !again || backoff.Failures == maxRetries || retry.Sleep(ctx, backoff.Next()) != nil {
+		if !again || backoff.Failures == 10 || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
 		}
 	}
@@ -208,7 +196,7 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 // before, or that has not responded in time.
 func (db *DB) ResetAfter(err error) {
 	last, now := db.resetAt.Load(), time.Now().UnixNano()
-	late := errors.Is(err, context.DeadlineExceeded) && now-last > int64(resetInterval)
+	late := errors.Is(err, context.DeadlineExceeded) && now-last > int64(10*time.Second) // not often: it may only be busy
 	if isReadOnly(err) || late && db.resetAt.CompareAndSwap(last, now) {
 		db.pool.Reset()
 	}
@@ -236,11 +224,9 @@ func IsDiskFull(err error) bool {
 // being stopped (class 57) or has an error of its system (class 58)
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 func IsUnavailable(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return isReadOnly(err) || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
 	}
-	var connecting *pgconn.ConnectError
-	var network net.Error
-	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

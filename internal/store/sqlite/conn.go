@@ -14,9 +14,6 @@ type handle interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// maxPrepared is how many prepared statements a conn keeps. The text of a list depends on its filter.
-const maxPrepared = 256
-
 // conn implements sqldb.Conn. It keeps prepared statements: parsing most statements takes
 // longer than running them.
 //
@@ -38,7 +35,7 @@ func (c *conn) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 		return statement, nil
 	}
 	for text, old := range c.prepared { // any one of them
-		if len(c.prepared) < maxPrepared {
+		if len(c.prepared) < 256 { // the text of a list depends on its filter
 			break
 		}
 		old.Close() // once its rows are read

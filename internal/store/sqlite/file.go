@@ -33,7 +33,7 @@ func privateFile(path string) error {
 			err = os.Chmod(name, info.Mode().Perm()&0o700)
 		}
 		if err != nil {
-			return fmt.Errorf("restrict access to its owner: %w", err)
+			return err
 		}
 	}
 	return nil

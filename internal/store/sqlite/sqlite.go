@@ -18,11 +18,6 @@ import (
 	"standin/internal/store/sqldb"
 )
 
-const (
-	readers  = 4   // read-only connections
-	maxGroup = 256 // writes that share a commit
-)
-
 // DB is an open database. Its methods are safe for concurrent use.
 type DB struct {
 	path   string
@@ -42,7 +37,7 @@ type DB struct {
 // migrates its schema.
 func Open(ctx context.Context, path string) (*DB, error) {
 	if err := privateFile(path); err != nil {
-		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
+		return nil, err
 	}
 	writer, err := openPool(path, "&_txlock=immediate", 1)
 	if err != nil {
@@ -51,7 +46,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := migrate(ctx, writer, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("SQLite database %s: %w", path, Explain(path, err)), writer.Close())
 	}
-	reader, err := openPool(path, "&_pragma=query_only(ON)", readers)
+	reader, err := openPool(path, "&_pragma=query_only(ON)", 4)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
 	}
@@ -85,7 +80,7 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 	}
 	lock, err := fsutil.Lock(path + ".migrating")
 	if err != nil {
-		return fmt.Errorf("wait for the migration lock: %w", err)
+		return err
 	}
 	defer lock.Close() // releases the lock
 	return migrations.Up(ctx, db, goose.DialectSQLite3)

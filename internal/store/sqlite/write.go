@@ -16,8 +16,6 @@ type write struct {
 	done chan error
 }
 
-var errClosed = errors.New("the database is closed")
-
 // Write runs fn in a transaction, which is durable when Write returns nil. fn may be
 // called more than once. When ctx ends before fn is called, it is not called. Its
 // context does not end: interrupting a statement makes SQLite roll back the
@@ -31,7 +29,7 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 	case db.waiting <- w:
 		return Explain(db.path, <-w.done)
 	case <-db.closing:
-		return errClosed
+		return errors.New("the database is closed")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -46,7 +44,7 @@ func (db *DB) commitAll(ctx context.Context) {
 		case first := <-db.waiting:
 			runtime.Gosched() // the callers of the previous group may have the next writes
 			group := []*write{first}
-			for more := true; more && len(group) < maxGroup; {
+			for more := true; more && len(group) < 256; {
 				select {
 				case w := <-db.waiting:
 					group = append(group, w)
@@ -82,7 +80,15 @@ var errWriteFailed = errors.New("a write failed")
 
 // transact runs writes in a transaction. The error of a single write is returned as it is.
 func (db *DB) transact(ctx context.Context, group []*write) error {
-	if err := db.begin(ctx); err != nil {
+	if db.own == nil {
+		connection, err := db.writer.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("begin a transaction: %w", err)
+		}
+		db.own, db.writes = connection, newConn(connection)
+	}
+	if _, err := db.own.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+		db.disconnect() // the next transaction uses a new connection
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
 	t := &tx{conn: db.writes}
@@ -101,22 +107,6 @@ func (db *DB) transact(ctx context.Context, group []*write) error {
 		err = fmt.Errorf("commit: %w", errors.Join(err, t.failure))
 	}
 	_, _ = db.own.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
-	return err
-}
-
-// begin begins a transaction. If that fails, the next one uses a new connection.
-func (db *DB) begin(ctx context.Context) error {
-	if db.own == nil {
-		connection, err := db.writer.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		db.own, db.writes = connection, newConn(connection)
-	}
-	_, err := db.own.ExecContext(ctx, `BEGIN IMMEDIATE`)
-	if err != nil {
-		db.disconnect()
-	}
 	return err
 }
 
