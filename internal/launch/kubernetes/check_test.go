@@ -30,8 +30,8 @@ func testCheck(t *testing.T, config *rest.Config) {
 	}
 	other := checkSettings(config)
 	other.Namespace = "kube-system"
-	if found, err := kubernetes.Check(t.Context(), other); err != nil || !slices.Contains(found.Missing, "create jobs") ||
-		len(found.Missing) != 10 {
+	if found, err := kubernetes.Check(t.Context(), other); err != nil || !slices.Contains(found.Missing, "create pods") ||
+		len(found.Missing) != 6 {
 		t.Errorf("in another namespace: %+v (%v)", found, err)
 	}
 }
@@ -40,9 +40,9 @@ func testCheck(t *testing.T, config *rest.Config) {
 func TestCheckFails(t *testing.T) {
 	t.Parallel()
 	c := newFakeCluster(t)
-	c.refused = map[string]bool{"create jobs": true, "delete pods": true}
+	c.refused = map[string]bool{"create pods": true, "delete pods": true}
 	if found, err := kubernetes.Check(t.Context(), checkSettings(c.config())); err != nil ||
-		!slices.Equal(found.Missing, []string{"create jobs", "delete pods"}) {
+		!slices.Equal(found.Missing, []string{"create pods", "delete pods"}) {
 		t.Errorf("missing: %+v (%v)", found, err)
 	}
 	refusing := newFakeCluster(t)

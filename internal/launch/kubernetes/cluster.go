@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	core "k8s.io/client-go/kubernetes/typed/core/v1"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // auth-provider entries of kubeconfig files
 	"k8s.io/client-go/rest"
@@ -56,9 +55,6 @@ func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	}
 	return client, nil
 }
-
-// jobs returns the client of the Jobs of bots.
-func (l *Launcher) jobs() batch.JobInterface { return l.cluster.BatchV1().Jobs(l.Namespace) }
 
 // pods returns the client of the pods of bots.
 func (l *Launcher) pods() core.PodInterface { return l.cluster.CoreV1().Pods(l.Namespace) }

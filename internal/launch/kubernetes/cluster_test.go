@@ -198,9 +198,9 @@ func TestRetryAfter(t *testing.T) {
 	h.End(t, a)
 	cluster.mu.Lock()
 	defer cluster.mu.Unlock()
-	for _, resource := range []string{"/api/v1/namespaces/standin/secrets", "/apis/batch/v1/namespaces/standin/jobs"} {
-		if calls["POST "+resource] != 3 {
-			t.Errorf("%s was created with %d requests", resource, calls["POST "+resource])
+	for _, resource := range []string{"secrets", "pods"} {
+		if calls["POST /api/v1/namespaces/standin/"+resource] != 3 {
+			t.Errorf("%s was created with %d requests", resource, calls["POST /api/v1/namespaces/standin/"+resource])
 		}
 	}
 }

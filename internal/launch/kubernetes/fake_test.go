@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeCluster is a Kubernetes API server with a Job controller for the launcher.
+// fakeCluster is a Kubernetes API server for the launcher.
 // real_test.go runs the same tests on real ones.
 type fakeCluster struct {
 	*launchtest.Server
@@ -31,7 +31,7 @@ type fakeCluster struct {
 	history  []change
 	oldest   int // version from which a watch may start
 	watchers map[chan change]struct{}
-	refused  map[string]bool // permissions that the user lacks, as in "create jobs"
+	refused  map[string]bool // permissions that the user lacks, as in "create pods"
 }
 
 type object = map[string]any
@@ -50,15 +50,12 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	t.Helper()
 	c := &fakeCluster{objects: make(map[string]object), watchers: make(map[chan change]struct{}), version: 1}
 	routes := http.NewServeMux()
-	for _, root := range []string{"/api/v1", "/apis/batch/v1"} {
-		base := root + "/namespaces/" + namespace + "/{resource}"
-		routes.HandleFunc("POST "+base, c.create)
-		routes.HandleFunc("GET "+base, c.list)
-		routes.HandleFunc("GET "+base+"/{name}", c.get)
-		routes.HandleFunc("PATCH "+base+"/{name}", c.patch)
-		routes.HandleFunc("PATCH "+base+"/{name}/status", c.patch)
-		routes.HandleFunc("DELETE "+base+"/{name}", c.delete)
-	}
+	const base = "/api/v1/namespaces/" + namespace + "/{resource}"
+	routes.HandleFunc("POST "+base, c.create)
+	routes.HandleFunc("GET "+base, c.list)
+	routes.HandleFunc("PATCH "+base+"/{name}", c.patch)
+	routes.HandleFunc("PATCH "+base+"/{name}/status", c.patch)
+	routes.HandleFunc("DELETE "+base+"/{name}", c.delete)
 	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		launchtest.Respond(w, http.StatusOK, object{"major": "1", "minor": "36", "gitVersion": "v1.36.0", "platform": "linux/amd64"})
 	})
@@ -123,14 +120,11 @@ func (c *fakeCluster) note(kind, resource string, o object) {
 	}
 }
 
-func kindOf(resource string) (kind, version string) {
-	switch resource {
-	case "jobs":
-		return "Job", "batch/v1"
-	case "pods":
-		return "Pod", "v1"
+func kindOf(resource string) string {
+	if resource == "pods" {
+		return "Pod"
 	}
-	return "Secret", "v1"
+	return "Secret"
 }
 
 func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
@@ -147,7 +141,10 @@ func (c *fakeCluster) create(w http.ResponseWriter, r *http.Request) {
 		respondError(w, http.StatusConflict, "AlreadyExists", "%s %q already exists", resource, name)
 		return
 	}
-	o["kind"], o["apiVersion"] = kindOf(resource)
+	o["kind"], o["apiVersion"] = kindOf(resource), "v1"
+	if resource == "pods" {
+		o["status"] = object{"phase": "Pending"}
+	}
 	meta(o)["uid"], meta(o)["namespace"] = uuid.NewString(), namespace
 	meta(o)["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	c.note("ADDED", resource, o)
@@ -164,18 +161,9 @@ func (c *fakeCluster) review(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	on := asked.Spec.ResourceAttributes
-	groups := map[string]string{"jobs": "batch", "pods": "", "secrets": ""}
-	group, known := groups[on.Resource]
-	asked.Status.Allowed = on.Namespace == namespace && known && on.Group == group && !c.refused[on.Verb+" "+on.Resource]
+	known := on.Group == "" && (on.Resource == "pods" || on.Resource == "secrets")
+	asked.Status.Allowed = on.Namespace == namespace && known && !c.refused[on.Verb+" "+on.Resource]
 	launchtest.Respond(w, http.StatusCreated, asked)
-}
-
-func (c *fakeCluster) get(w http.ResponseWriter, r *http.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if o := c.find(w, r); o != nil {
-		launchtest.Respond(w, http.StatusOK, o)
-	}
 }
 
 // find returns the object of a request, or responds with an error.
@@ -212,9 +200,8 @@ func (c *fakeCluster) list(w http.ResponseWriter, r *http.Request) {
 			items = append(items, c.objects[name])
 		}
 	}
-	kind, version := kindOf(resource)
 	launchtest.Respond(w, http.StatusOK, object{
-		"kind": kind + "List", "apiVersion": version, "items": items, "metadata": object{"resourceVersion": strconv.Itoa(c.version)},
+		"kind": kindOf(resource) + "List", "apiVersion": "v1", "items": items, "metadata": object{"resourceVersion": strconv.Itoa(c.version)},
 	})
 }
 
@@ -291,27 +278,7 @@ func (c *fakeCluster) patch(w http.ResponseWriter, r *http.Request) {
 	o = copied(o)
 	merge(o, patch)
 	c.note("MODIFIED", r.PathValue("resource"), o)
-	if r.PathValue("resource") == "jobs" {
-		c.control(o)
-	}
 	launchtest.Respond(w, http.StatusOK, c.objects[r.PathValue("resource")+"/"+r.PathValue("name")])
-}
-
-// control creates the pod of a resumed Job; the lock is held.
-func (c *fakeCluster) control(job object) {
-	spec := job["spec"].(object)
-	name := meta(job)["name"].(string) + "-x7k2p"
-	if spec["suspend"] == true || c.objects["pods/"+name] != nil {
-		return
-	}
-	pod := copied(spec["template"].(object))
-	pod["kind"], pod["apiVersion"] = kindOf("pods")
-	pod["status"] = object{"phase": "Pending"}
-	maps.Copy(meta(pod), object{
-		"name": name, "namespace": namespace, "uid": uuid.NewString(), "creationTimestamp": time.Now().UTC().Format(time.RFC3339),
-		"ownerReferences": []any{object{"kind": "Job", "name": meta(job)["name"], "uid": meta(job)["uid"], "apiVersion": "batch/v1"}},
-	})
-	c.note("ADDED", "pods", pod)
 }
 
 func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
@@ -345,14 +312,13 @@ func (c *fakeCluster) delete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.note("DELETED", resource, o)
-	if resource == "jobs" {
+	if resource == "pods" {
 		c.collect(meta(o)["uid"])
 	}
 	launchtest.Respond(w, http.StatusOK, o)
 }
 
-// collect removes the Secrets of a deleted Job; the lock is held. The launcher
-// deletes the pods.
+// collect removes the Secrets of a deleted pod; the lock is held.
 func (c *fakeCluster) collect(owner any) {
 	for name, o := range maps.Clone(c.objects) {
 		owners, _ := meta(o)["ownerReferences"].([]any)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -82,14 +81,12 @@ spec:
 	a := launchtest.Assignment()
 	h.launch(t, a)
 	name := fmt.Sprintf("standin-i1-%s-1", a.JobID)
-	var job batchv1.Job
 	var pod corev1.Pod
 	var secret corev1.Secret
-	cluster.read(t, "jobs", name, &job)
 	cluster.read(t, "pods", name, &pod)
 	cluster.read(t, "secrets", name, &secret)
 
-	shown, err := json.Marshal([]any{job, pod})
+	shown, err := json.Marshal(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,21 +98,19 @@ spec:
 			t.Errorf("%q is not in the bot's configuration", hidden)
 		}
 	}
-	if len(job.Name) > 63 {
-		t.Errorf("the name %s is too long for a label", job.Name)
+	if len(pod.Name) > 63 {
+		t.Errorf("the name %s is too long for a label", pod.Name)
 	}
 	owners := secret.OwnerReferences
 	spec, bot := pod.Spec, pod.Spec.Containers[0]
 	for aspect, ok := range map[string]bool{
-		"one pod, once": *job.Spec.BackoffLimit == 0 && *job.Spec.Completions == 1 && *job.Spec.Parallelism == 1 &&
-			spec.RestartPolicy == corev1.RestartPolicyNever,
-		"time": *job.Spec.TTLSecondsAfterFinished == 3600 &&
-			*job.Spec.ActiveDeadlineSeconds > int64(a.AutoLeave.AfterMaxSeconds) && !*job.Spec.Suspend,
-		"secret's owner": len(owners) == 1 && owners[0].UID == job.UID && owners[0].Kind == "Job" && *secret.Immutable,
+		"once":           spec.RestartPolicy == corev1.RestartPolicyNever && len(spec.SchedulingGates) == 0,
+		"time":           *spec.ActiveDeadlineSeconds > int64(a.AutoLeave.AfterMaxSeconds),
+		"secret's owner": len(owners) == 1 && owners[0].UID == pod.UID && owners[0].Kind == "Pod" && *secret.Immutable,
 		"labels": pod.Labels["standin.job"] == a.JobID.String() && pod.Labels["standin.instance"] == "i1" &&
 			pod.Labels["standin.attempt"] == "1" && pod.Labels["team"] == "meetings",
-		"autoscalers": job.Spec.Template.Annotations["karpenter.sh/do-not-disrupt"] == "true" &&
-			job.Spec.Template.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false",
+		"autoscalers": pod.Annotations["karpenter.sh/do-not-disrupt"] == "true" &&
+			pod.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false",
 		"template": spec.NodeSelector["bots"] == "yes" && spec.Volumes[0].Name == "sign-in" &&
 			bot.VolumeMounts[0].MountPath == "/srv/sign-in",
 		"cluster's API":      !*spec.AutomountServiceAccountToken && !*spec.EnableServiceLinks,
@@ -176,17 +171,16 @@ func TestRefused(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"not signed in":    {"/jobs", 401, "Unauthorized", "Unauthorized"},
-		"no right to Jobs": {"/jobs", 403, "Forbidden", `jobs.batch is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "jobs" in API group "batch" in the namespace "standin"`},
+		"not signed in":    {"/pods", 401, "Unauthorized", "Unauthorized"},
+		"no right to pods": {"/pods", 403, "Forbidden", `pods is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "pods" in API group "" in the namespace "standin"`},
 		"no right to secrets": {
 			"/secrets", 403, "Forbidden", `secrets is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "secrets"`,
 		},
 		"quota": {
-			"/jobs", 403, "Forbidden",
-			"exceeded quota: bots, requested: count/jobs.batch=1, used: count/jobs.batch=10, limited: count/jobs.batch=10",
+			"/pods", 403, "Forbidden", "exceeded quota: bots, requested: pods=1, used: pods=10, limited: pods=10",
 		},
-		"no such namespace": {"/jobs", 404, "NotFound", `namespaces "standin" not found`},
-		"invalid object":    {"/jobs", 422, "Invalid", "spec.template.spec.containers[0].image: Required value"},
+		"no such namespace": {"/pods", 404, "NotFound", `namespaces "standin" not found`},
+		"invalid object":    {"/pods", 422, "Invalid", "spec.containers[0].image: Required value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,8 +197,8 @@ func TestRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "Kubernetes says: "+test.text) {
 				t.Fatalf("the launch ended with %v, want %q", err, test.text)
 			}
-			if n := cluster.count("jobs"); n != 0 {
-				t.Errorf("%d Jobs are left", n)
+			if n := cluster.count("pods"); n != 0 {
+				t.Errorf("%d pods are left", n)
 			}
 			h.Expect(t, a, launch.NotStarted)
 			cluster.SetFault(nil) // it is allowed now
@@ -218,7 +212,7 @@ func TestRefused(t *testing.T) {
 // the next launch ends with one bot.
 func TestDisconnectDuringLaunch(t *testing.T) {
 	t.Parallel()
-	for _, step := range []string{"POST /jobs", "POST /secrets", "PATCH /jobs"} {
+	for _, step := range []string{"POST /pods", "POST /secrets", "PATCH /pods"} {
 		for _, done := range []bool{false, true} { // the step succeeded and its response was lost
 			t.Run(fmt.Sprintf("%s done %v", step, done), func(t *testing.T) {
 				t.Parallel()
@@ -250,8 +244,8 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 				cluster.SetFault(nil)
 				h.launch(t, a)
 				h.Run(t, a)
-				if jobs, pods := cluster.count("jobs"), cluster.count("pods"); jobs != 1 || pods != 1 {
-					t.Errorf("there are %d Jobs and %d pods", jobs, pods)
+				if pods, secrets := cluster.count("pods"), cluster.count("secrets"); pods != 1 || secrets != 1 {
+					t.Errorf("there are %d pods and %d Secrets", pods, secrets)
 				}
 			})
 		}
@@ -346,19 +340,19 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// TestNameTaken: a foreign Job with a bot's name is not touched.
+// TestNameTaken: a foreign pod with a bot's name is not touched.
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
 	h, cluster := newFakeHarness(t)
 	a := launchtest.Assignment()
 	cluster.mu.Lock()
-	cluster.note("ADDED", "jobs", object{"metadata": object{"name": fmt.Sprintf("standin-%s-%s-1", h.instance, a.JobID)}})
+	cluster.note("ADDED", "pods", object{"metadata": object{"name": fmt.Sprintf("standin-%s-%s-1", h.instance, a.JobID)}})
 	cluster.mu.Unlock()
 	if err := h.Launch(t.Context(), a); err == nil || !strings.Contains(err.Error(), "is not a bot of this service") {
 		t.Errorf("the launch ended with %v", err)
 	}
-	if n := cluster.count("jobs"); n != 1 {
-		t.Error("the foreign Job was removed")
+	if n := cluster.count("pods"); n != 1 {
+		t.Error("the foreign pod was removed")
 	}
 }
 

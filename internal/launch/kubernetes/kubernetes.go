@@ -1,12 +1,12 @@
-// Package kubernetes runs bots in a Kubernetes cluster: one Job with one pod
-// for each attempt.
+// Package kubernetes runs bots in a Kubernetes cluster: one pod for each attempt.
 //
-// A Job's name consists of the instance, the job and the attempt, so the cluster
-// refuses a second Job for an attempt. A Job is created suspended, then a Secret
-// with the bot's configuration is created with the Job as its owner, and then
-// the Job is resumed. The next launch continues where an interrupted one
+// A pod's name consists of the instance, the job and the attempt, so the cluster
+// refuses a second pod for an attempt. A pod is created with a scheduling gate,
+// then a Secret with the bot's configuration is created with the pod as its owner,
+// and then the gate is removed. The next launch continues where an interrupted one
 // stopped, and no Secret is left without an owner. States come from watches and
-// from periodic lists.
+// from periodic lists. There is no Job: the cluster's controller of Jobs creates a
+// few pods per second.
 package kubernetes
 
 import (
@@ -45,7 +45,7 @@ type Settings struct {
 	LostAfter time.Duration           `kong:"-"` // time beyond LeaveTime for a node to report a pod's end; default 1 minute
 }
 
-// Launcher starts bots as Jobs.
+// Launcher starts bots as pods.
 type Launcher struct {
 	*launch.Remote
 	Settings
@@ -89,7 +89,7 @@ func (s Settings) withDefaults() (Settings, error) {
 type ClusterInfo struct {
 	Where   string   // the API server's address
 	Version string   // of the cluster
-	Missing []string // permissions that the service lacks in the namespace, as in "create jobs"
+	Missing []string // permissions that the service lacks in the namespace, as in "create pods"
 }
 
 // Check reports whether the cluster answers and which permissions the service
@@ -118,18 +118,17 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 	}
 	found.Version = info.GitVersion
 	for _, required := range []struct { // which deploy/kubernetes/rbac.yaml grants
-		group, resource string
-		verbs           []string
+		resource string
+		verbs    []string
 	}{
-		{"batch", "jobs", []string{"create", "get", "list", "watch", "patch", "delete"}},
-		{"", "pods", []string{"list", "watch", "delete"}},
-		{"", "secrets", []string{"create"}},
+		{"pods", []string{"create", "list", "watch", "patch", "delete"}},
+		{"secrets", []string{"create"}},
 	} {
 		for _, verb := range required.verbs {
 			permission := verb + " " + required.resource
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Namespace: settings.Namespace, Group: required.group, Resource: required.resource, Verb: verb,
+					Namespace: settings.Namespace, Resource: required.resource, Verb: verb,
 				},
 			}}
 			review, err := cluster.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})

@@ -44,27 +44,31 @@ var pullPolicies = map[launch.Pull]corev1.PullPolicy{
 // start, to pack its recording and to upload it.
 const extraDeadline = 4 * time.Hour
 
-// labels returns the labels of an attempt's Job and pod.
+// labels returns the labels of an attempt's pod and Secret.
 func (l *Launcher) labels(key launch.Key) labels.Set {
 	all := l.Labels(key)
 	all[labelApp] = appName
 	return all
 }
 
-// podTemplate describes a bot's pod: the operator's template, overridden with the
-// bot's container and the restrictions of the restricted Pod Security Standard.
-func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplateSpec {
+// newPod describes a bot's pod: the operator's template, overridden with the
+// bot's container and the restrictions of the restricted Pod Security Standard. It
+// is not scheduled while its Secret does not exist.
+func (l *Launcher) newPod(a launch.Assignment, secret string) *corev1.Pod {
 	base := new(corev1.PodTemplateSpec)
 	if l.Template != nil {
 		base = l.Template.DeepCopy()
 	}
-	labels := l.labels(key)
+	labels := l.labels(a.Key())
 	for name, value := range base.Labels {
 		if _, ours := labels[name]; !ours {
 			labels[name] = value
 		}
 	}
 	spec := base.Spec
+	spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "standin.dev/configuration"}}
+	deadline := extraDeadline + time.Duration(a.AutoLeave.AfterEntryDelaySeconds+a.AutoLeave.AfterMaxSeconds)*time.Second
+	spec.ActiveDeadlineSeconds = new(int64(deadline / time.Second))
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.AutomountServiceAccountToken, spec.EnableServiceLinks = new(false), new(false)
 	spec.HostNetwork, spec.HostPID, spec.HostIPC = false, false, false
@@ -117,7 +121,7 @@ func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplate
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true",
 	}
 	maps.Copy(annotations, base.Annotations)
-	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations}, Spec: spec}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: l.Name(a.Key()), Labels: labels, Annotations: annotations}, Spec: spec}
 }
 
 // withQuantities replaces the quantities of a template that are set.

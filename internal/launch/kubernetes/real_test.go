@@ -48,7 +48,7 @@ func asNodes(config *rest.Config) *rest.Config {
 }
 
 // TestRealCluster runs the tests of every cluster on a real kube-apiserver with
-// etcd and the real controllers, with the permissions and the namespace of
+// etcd and the real garbage collector, with the permissions and the namespace of
 // deploy/kubernetes, which enforces the restricted Pod Security Standard. The
 // tests act as the nodes.
 func TestRealCluster(t *testing.T) {
@@ -56,16 +56,22 @@ func TestRealCluster(t *testing.T) {
 		t.Skip("set " + realCluster + "=1, or run make launchers, for the tests on a real API server")
 	}
 	t.Parallel()
-	host := startCluster(t)
+	host, _ := startCluster(t, "garbage-collector-controller")
+	everyCluster(t, deployTo(t, host))
+}
+
+// deployTo creates the objects of deploy/kubernetes, and returns the configuration of the service.
+func deployTo(t *testing.T, host string) *rest.Config {
+	t.Helper()
 	for _, file := range []string{"namespace.yaml", "rbac.yaml", "network.yaml", "service.yaml"} {
 		apply(t, host, filepath.Join("..", "..", "..", "deploy", "kubernetes", file))
 	}
-	everyCluster(t, &rest.Config{Host: host, BearerToken: serviceToken, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+	return &rest.Config{Host: host, BearerToken: serviceToken, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
-// startCluster starts etcd, the API server and the controllers until the test
-// ends.
-func startCluster(t *testing.T) (host string) {
+// startCluster starts etcd, the API server and controllers until the test ends. run
+// starts another part of the cluster with a kubeconfig.
+func startCluster(t *testing.T, controllers string) (host string, run func(part string, flags ...string)) {
 	t.Helper()
 	dir := t.TempDir()
 	server := filepath.Join(dir, "server")
@@ -98,9 +104,11 @@ func startCluster(t *testing.T) (host string) {
 		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
 		"--service-account-issuer", "https://tests", "--service-account-key-file", key, "--service-account-signing-key-file", key)
 	await.Until(t, "the API server", func() bool { code, _ := send(t, http.MethodGet, host+"/readyz", nil); return code == http.StatusOK })
-	begin(t, server, "controllers", "--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port=0",
-		"--controllers", "job-controller,garbage-collector-controller,ttl-after-finished-controller")
-	return host
+	run = func(part string, flags ...string) {
+		begin(t, server, part, append(flags, "--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port=0")...)
+	}
+	run("controllers", "--controllers", controllers)
+	return host, run
 }
 
 // begin starts a process of the cluster until the test ends.

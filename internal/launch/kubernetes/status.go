@@ -4,41 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"standin/internal/launch"
 )
 
-// noPod is the reason of a bot whose Job has no pod yet.
-const noPod = "the cluster has not created a pod for it yet; a quota may be exhausted, see the events of its Job"
-
-// botStatus returns the status of a bot from its Job, which may be nil, and its
-// pods. Of several pods, the running one or the newest counts.
-func botStatus(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
-	var chosen *corev1.Pod
-	for i := range pods {
-		if candidate := &pods[i]; chosen == nil || candidate.Status.Phase == corev1.PodRunning ||
-			chosen.Status.Phase != corev1.PodRunning && chosen.CreationTimestamp.Before(&candidate.CreationTimestamp) {
-			chosen = candidate
-		}
-	}
-	if chosen != nil {
-		return podStatus(chosen)
-	}
-	for _, condition := range job.Status.Conditions {
-		if condition.Status != corev1.ConditionTrue {
-			continue
-		}
-		switch condition.Type {
-		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			return gone(explain("its Job has failed", condition.Reason, condition.Message))
-		case batchv1.JobComplete:
-			return gone("its container ended with exit code 0")
-		}
-	}
-	return launch.BotStatus{State: launch.Starting, Reason: noPod}
-}
+// waitsToStart is the reason of a bot whose node has not been heard of yet.
+const waitsToStart = "its pod waits to be started"
 
 // gone returns the status of a bot that has ended.
 func gone(reason string) launch.BotStatus {
@@ -58,12 +30,10 @@ func podStatus(pod *corev1.Pod) launch.BotStatus {
 	if pod.Status.Reason == "NodeLost" {
 		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", "", pod.Status.Message)}
 	}
-	container, grace := botContainer(pod), pod.DeletionGracePeriodSeconds
+	container := botContainer(pod)
 	switch {
 	case container != nil && container.State.Terminated != nil: // the phase changes later
 		return gone(exitReason(pod))
-	case pod.DeletionTimestamp != nil && grace != nil && *grace == 0: // its node was not waited for, and the Job controller may keep it
-		return gone(disruptionReason(pod))
 	case container != nil && container.State.Running != nil:
 		return launch.BotStatus{State: launch.Running}
 	}
@@ -79,7 +49,7 @@ func startingReason(pod *corev1.Pod, container *corev1.ContainerStatus) string {
 		}
 	}
 	if container == nil || container.State.Waiting == nil {
-		return "its pod waits to be started"
+		return waitsToStart
 	}
 	waiting := container.State.Waiting
 	switch waiting.Reason {
@@ -128,14 +98,6 @@ func exitReason(pod *corev1.Pod) string {
 		reasons = append(reasons, "its log ends: "+tail)
 	}
 	return strings.Join(reasons, "; ")
-}
-
-// disruptionReason explains why a pod was deleted while its bot ran.
-func disruptionReason(pod *corev1.Pod) string {
-	if reason := disruption(pod); reason != "" {
-		return reason
-	}
-	return "its pod was deleted, and not by Standin"
 }
 
 // disruption describes an eviction or preemption of a pod; "" when there was

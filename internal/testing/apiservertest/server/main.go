@@ -1,7 +1,6 @@
 // Command server runs a component of a Kubernetes control plane for tests: etcd,
-// the API server, or the controllers for Jobs, the time to live of finished Jobs
-// and owned objects. The control plane has no nodes, so tests set the status of
-// pods.
+// the API server, the controllers or the scheduler. The control plane has no
+// nodes, so tests set the status of pods.
 //
 // It is a separate module, so that Standin does not depend on Kubernetes.
 package main
@@ -13,13 +12,14 @@ import (
 	"k8s.io/component-base/cli"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 )
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: server etcd|apiserver|controllers FLAGS")
+		fmt.Fprintln(os.Stderr, "usage: server etcd|apiserver|controllers|scheduler FLAGS")
 		os.Exit(2)
 	}
 	component, flags := os.Args[1], os.Args[1:]
@@ -31,6 +31,8 @@ func main() {
 		os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
 	case "controllers":
 		os.Exit(cli.Run(controllers.NewControllerManagerCommand()))
+	case "scheduler":
+		os.Exit(cli.Run(scheduler.NewSchedulerCommand()))
 	default:
 		fmt.Fprintf(os.Stderr, "there is no part %q\n", component)
 		os.Exit(2)

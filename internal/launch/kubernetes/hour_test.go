@@ -1,0 +1,317 @@
+package kubernetes_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"standin/internal/launch"
+	"standin/internal/launch/kubernetes"
+	"standin/internal/testing/launchtest"
+)
+
+// calls is how many bots a node's dispatcher launches at once.
+const calls = 64
+
+// TestHour launches the bots of a full hour at one instant on a real API server, scheduler and garbage collector, with a
+// double of the kubelets, one of which dies when half of the bots run. Its bots are launched again, as the dispatcher does when
+// their heartbeats end. STANDIN_TEST_HOUR lists the numbers of bots.
+func TestHour(t *testing.T) {
+	sizes := os.Getenv("STANDIN_TEST_HOUR")
+	if sizes == "" {
+		t.Skip("set STANDIN_TEST_HOUR=500,1000,5000, or run make hour")
+	}
+	for size := range strings.SplitSeq(sizes, ",") {
+		t.Run(size, func(t *testing.T) {
+			n, err := strconv.Atoi(size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testHour(t, n)
+		})
+	}
+}
+
+func testHour(t *testing.T, n int) {
+	host, run := startCluster(t, "garbage-collector-controller,pod-garbage-collector-controller")
+	config := deployTo(t, host)
+	cluster := clientset.NewForConfigOrDie(unlimited(asNodes(config)))
+	k := newKubelets(t, cluster, n/50+2)
+	run("scheduler", "--kube-api-qps=1000", "--kube-api-burst=1000")
+
+	h := new(hour)
+	h.running, h.changed = make(map[launch.Key]time.Time), make(chan struct{}, 1)
+	harness := newHarness(t, config, func(s *kubernetes.Settings) {
+		s.LeaveTime, s.LostAfter = time.Second, time.Second
+		s.OnChange = func(jobID uuid.UUID, attempt int) { h.changedTo(launch.Key{JobID: jobID, Attempt: attempt}) }
+	})
+	h.launcher = harness.RemoteLauncher
+	bots := make([]launch.Assignment, n)
+	for i := range bots {
+		bots[i] = launchtest.Assignment()
+	}
+	harness.Expect(t, bots[0], launch.NotStarted) // the launcher is connected
+
+	began := time.Now()
+	launchAll(t, h.launcher, bots)
+	launched := time.Since(began)
+	h.await(t, n/2)
+	k.kill(t)
+	h.await(t, n-len(k.lost())) // those of the dead node that ran have been counted too, so this may be early
+	lost := k.lost()
+	var again []launch.Assignment
+	for i := range bots {
+		if slices.Contains(lost, bots[i].JobID) {
+			next := bots[i]
+			next.Attempt++
+			again = append(again, next)
+		}
+	}
+	var stops errgroup.Group
+	stops.SetLimit(calls)
+	for _, a := range again {
+		stops.Go(func() error { return h.launcher.Stop(t.Context(), a.JobID, a.Attempt-1) })
+	}
+	if err := stops.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	launchAll(t, h.launcher, again)
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if missing := k.missing(bots); missing == 0 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("%d of %d bots do not run", missing, n)
+		}
+	}
+	for id, pods := range k.runs() {
+		if len(pods) > 1 {
+			t.Errorf("job %s runs twice: %v", id, pods)
+		}
+	}
+	times := h.times(began)
+	t.Logf("%d bots: launched in %.1f s; running: half after %.1f s, 99%% after %.1f s, all of the first attempts after %.1f s; "+
+		"%d bots of a dead node run again; all run after %.1f s", n, launched.Seconds(), times[len(times)/2], times[len(times)*99/100],
+		times[len(times)-1], len(again), time.Since(began).Seconds())
+}
+
+// unlimited returns a configuration without limits of the client.
+func unlimited(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	return config
+}
+
+// launchAll launches bots as a node's dispatcher does.
+func launchAll(t *testing.T, launcher launch.Launcher, bots []launch.Assignment) {
+	t.Helper()
+	var group errgroup.Group
+	group.SetLimit(calls)
+	for _, a := range bots {
+		group.Go(func() error { return launcher.Launch(t.Context(), a) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hour is what the launcher has told.
+type hour struct {
+	launcher launch.Launcher
+	mu       sync.Mutex
+	running  map[launch.Key]time.Time
+	changed  chan struct{}
+}
+
+func (h *hour) changedTo(key launch.Key) {
+	if h.launcher == nil || h.launcher.State(key.JobID, key.Attempt) != launch.Running {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running[key].IsZero() {
+		h.running[key] = time.Now()
+	}
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until a number of bots have run.
+func (h *hour) await(t *testing.T, n int) {
+	t.Helper()
+	deadline := time.After(10 * time.Minute)
+	for {
+		h.mu.Lock()
+		have := len(h.running)
+		h.mu.Unlock()
+		if have >= n {
+			return
+		}
+		select {
+		case <-h.changed:
+		case <-deadline:
+			t.Fatalf("%d of %d bots run", have, n)
+		}
+	}
+}
+
+// times returns the seconds after which first attempts ran.
+func (h *hour) times(began time.Time) []float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var times []float64
+	for key, at := range h.running {
+		if key.Attempt == 1 {
+			times = append(times, at.Sub(began).Seconds())
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
+// kubelets are doubles of the cluster's nodes: they report that a pod's container is created, and that it runs, and remove pods
+// that are deleted.
+type kubelets struct {
+	cluster *clientset.Clientset
+	work    errgroup.Group
+
+	mu   sync.Mutex
+	dead string                // a node that does nothing any more
+	pods map[string]corev1.Pod // by name
+}
+
+// newKubelets creates nodes for 110 bots each.
+func newKubelets(t *testing.T, cluster *clientset.Clientset, n int) *kubelets {
+	t.Helper()
+	k := &kubelets{cluster: cluster, pods: make(map[string]corev1.Pod)}
+	k.work.SetLimit(32)
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("128"), corev1.ResourceMemory: resource.MustParse("512Gi"),
+		corev1.ResourcePods: resource.MustParse("110"), corev1.ResourceEphemeralStorage: resource.MustParse("10Ti"),
+	}
+	for i := range n {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}}
+		node, err := cluster.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.Status = corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		}}}
+		if _, err := cluster.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watching, err := cluster.CoreV1().Pods(namespace).Watch(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { watching.Stop(); <-done; _ = k.work.Wait() })
+	go func() {
+		defer close(done)
+		for event := range watching.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			k.mu.Lock()
+			if k.pods[pod.Name] = *pod; event.Type == "DELETED" {
+				delete(k.pods, pod.Name)
+			}
+			dead := k.dead == pod.Spec.NodeName
+			k.mu.Unlock()
+			if event.Type != "DELETED" && pod.Spec.NodeName != "" && !dead {
+				k.work.Go(func() error { k.sync(pod); return nil })
+			}
+		}
+	}()
+	return k
+}
+
+// sync does what a kubelet does next for a pod.
+func (k *kubelets) sync(pod *corev1.Pod) {
+	ctx, pods, status := context.Background(), k.cluster.CoreV1().Pods(namespace), ""
+	switch {
+	case pod.DeletionTimestamp != nil:
+		_ = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		return
+	case len(pod.Status.ContainerStatuses) == 0:
+		status = waiting("ContainerCreating", "")
+	case pod.Status.Phase == corev1.PodPending:
+		status = running
+	default:
+		return
+	}
+	_, _ = pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": `+status+`}`), metav1.PatchOptions{}, "status")
+}
+
+// kill ends a node with bots: it does nothing more, and the cluster is told.
+func (k *kubelets) kill(t *testing.T) {
+	t.Helper()
+	k.mu.Lock()
+	for _, pod := range k.pods {
+		if pod.Spec.NodeName != "" {
+			k.dead = pod.Spec.NodeName
+		}
+	}
+	k.mu.Unlock()
+	if err := k.cluster.CoreV1().Nodes().Delete(t.Context(), k.dead, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lost returns the jobs whose pods are on the dead node.
+func (k *kubelets) lost() []uuid.UUID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var lost []uuid.UUID
+	for _, pod := range k.pods {
+		if pod.Spec.NodeName == k.dead {
+			lost = append(lost, uuid.MustParse(pod.Labels[launch.LabelJob]))
+		}
+	}
+	return lost
+}
+
+// runs returns the pods that run on living nodes, by job.
+func (k *kubelets) runs() map[uuid.UUID][]string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	runs := make(map[uuid.UUID][]string)
+	for name, pod := range k.pods {
+		if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != k.dead {
+			id := uuid.MustParse(pod.Labels[launch.LabelJob])
+			runs[id] = append(runs[id], name)
+		}
+	}
+	return runs
+}
+
+// missing returns how many bots do not run.
+func (k *kubelets) missing(bots []launch.Assignment) int {
+	runs := k.runs()
+	missing := 0
+	for _, a := range bots {
+		if len(runs[a.JobID]) == 0 {
+			missing++
+		}
+	}
+	return missing
+}
