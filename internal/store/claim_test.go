@@ -157,11 +157,10 @@ func TestClaimOrder(t *testing.T) {
 		if err != nil || !waits || !early.Equal(now.Add(56*time.Second)) {
 			t.Errorf("next: %v, %v (%v)", early, waits, err)
 		}
-		upcoming, err := s.CountUpcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
-		if want := []job.UpcomingCount{
-			{From: now.Add(-5 * time.Minute), Jobs: 3}, {From: now, Jobs: 2},
-		}; err != nil || !slices.Equal(upcoming, want) {
-			t.Errorf("upcoming: %v, want %v (%v)", upcoming, want, err)
+		upcoming, err := s.Upcoming(t.Context(), now.Add(-5*time.Minute), now.Add(24*time.Hour), 5*time.Minute)
+		if err != nil || len(upcoming) != 14 || upcoming[0] != (job.UpcomingCount{From: now.Add(-5 * time.Minute), Jobs: 3, Bots: 3}) ||
+			upcoming[1] != (job.UpcomingCount{From: now, Jobs: 2, Bots: 5}) || upcoming[12].Bots != 4 || upcoming[13].Bots != 1 {
+			t.Errorf("upcoming: %v (%v)", upcoming, err)
 		}
 	})
 }

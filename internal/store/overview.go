@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,15 +116,53 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 		JOIN jobs j ON j.id = latest.id JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id DESC`, c.args...)
 }
 
-// CountUpcoming counts the live jobs without a bot whose joinAt is in
-// [from, until), by intervals that start at multiples of their length.
-// Intervals without jobs are omitted. It uses the index jobs_upcoming alone.
-func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
-	return list(ctx, db, "count upcoming jobs", func(r row, c *job.UpcomingCount) error {
-		return r.Scan(&c.From, &c.Jobs)
-	}, `SELECT join_at / $3 * $3 AS start, COUNT(*) FROM jobs
-		WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at >= $1 AND join_at < $2
-		GROUP BY start ORDER BY start`, from, until, length)
+// Upcoming returns how many live bots will start, and run at once, in each interval of a length until a time, without intervals
+// in which none does. A bot leaves when its calendar event ends, or else after the average time of the bots of the last week. Some
+// meetings take longer: half of the bots still run in the interval in which they are to leave.
+func (db *Reader) Upcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
+	usual, err := queryValue[int64](ctx, db, "read how long bots stay", `SELECT CAST(COALESCE(SUM(bot_ms) / NULLIF(SUM(completed + failed), 0),
+		3600000) AS BIGINT) FROM usage_days WHERE mode = 'live' AND day >= $1`, from.UnixMilli()/dayMillis-7)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]job.UpcomingCount, until.Sub(from)/length)
+	leaving := make([]int, len(counts))
+	at := func(t time.Time) int { return min(max(0, int(t.Sub(from)/length)), len(counts)-1) }
+	err = db.forEach(ctx, "forecast the bots", func(r row) error {
+		var start, end time.Time
+		var running, bots int
+		if err := r.Scan(&start, &end, &running, &bots); err != nil {
+			return err
+		}
+		first := at(start)
+		if running == 0 {
+			counts[first].Jobs += bots
+		}
+		last := max(first+1, at(end))
+		for i := first; i < last; i++ {
+			counts[i].Bots += bots
+		}
+		if last < len(leaving) {
+			leaving[last] += bots
+		}
+		return nil
+	}, `WITH bots AS (
+			SELECT id, join_at, 0 AS running FROM jobs
+			WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at >= $1 AND join_at < $2
+			UNION ALL
+			SELECT id, join_at, 1 FROM jobs
+			WHERE status NOT IN ('scheduled', 'pending', 'completed', 'failed', 'cancelled') AND mode = 'live'
+		), spans AS (
+			SELECT join_at, running,
+				COALESCE((SELECT MAX(ends_at) FROM calendar_events WHERE job_id = bots.id AND job_id <> ''), join_at + $4) AS ends
+			FROM bots
+		) SELECT join_at / $3 * $3, ends / $3 * $3, running, COUNT(*) FROM spans
+		GROUP BY 1, 2, 3`, from, until, length, usual)
+	for i := range counts {
+		counts[i].From = from.Add(time.Duration(i) * length)
+		counts[i].Bots += (leaving[i] + 1) / 2
+	}
+	return slices.DeleteFunc(counts, func(c job.UpcomingCount) bool { return c.Bots == 0 }), err
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
@@ -133,11 +172,13 @@ const dayMillis = 24 * 60 * 60 * 1000
 func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error) {
 	report := job.UsageReport{From: from, To: to}
 	sums := ""
-	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes"} {
+	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes",
+		"core_ms", "memory_ms"} {
 		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
 	}
 	days, err := list(ctx, db, "read the usage of a consumer", func(r row, d *job.UsageDay) error {
-		return r.Scan(&d.Day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes, &d.DeletedBytes)
+		return r.Scan(&d.Day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes, &d.DeletedBytes,
+			&d.Cores, &d.Memory)
 	}, `SELECT day * 86400000`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
 		GROUP BY day ORDER BY day`, caller.ConsumerID, caller.Mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
@@ -161,10 +202,11 @@ func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Ti
 	}
 	return list(ctx, db, "read the usage of consumers", func(r row, t *job.TeamUsage) error {
 		return r.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, &t.Recorded, &t.Bots,
-			&t.StoredBytes, &t.DeletedBytes, &t.Kept)
+			&t.StoredBytes, &t.DeletedBytes, &t.Cores, &t.Memory, &t.Kept)
 	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+
 		within("bot_ms")+`,
-			`+within("stored_bytes")+`, `+within("deleted_bytes")+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)
+			`+within("stored_bytes")+`, `+within("deleted_bytes")+`, `+within("core_ms")+`,
+			`+within("memory_ms")+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)
 		FROM usage_days u JOIN consumers c ON c.id = u.consumer_id
 		WHERE u.mode = $1 GROUP BY c.id, c.name
 		HAVING MAX(CASE WHEN u.day >= $2 AND u.day <= $3 THEN 1 ELSE 0 END) = 1 OR SUM(u.stored_bytes - u.deleted_bytes) > 0

@@ -69,7 +69,7 @@ func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 		f.Capacity += node.Capacity
 		f.Bots += node.Bots
 	}
-	if f.Upcoming, err = r.store.CountUpcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
+	if f.Upcoming, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
 		return f, err
 	}
 	bots, err := r.store.BotStats(ctx, "")

@@ -88,10 +88,10 @@ type FailureCursor struct {
 }
 
 // UpcomingCount is how many live jobs are scheduled to join in an interval
-// that starts at From.
+// that starts at From, and how many bots will run in it.
 type UpcomingCount struct {
-	From time.Time
-	Jobs int
+	From       time.Time
+	Jobs, Bots int
 }
 
 // Node is one of the services that share a database.

@@ -149,10 +149,9 @@ func (l errorLog) Println(about ...any) {
 type Fleet struct {
 	Jobs            map[job.Status]int // that have not ended
 	Nodes           []Node
-	Next5Minutes    int           // live jobs that start in the next 5 minutes
-	Next24Hours     int           // in the next 24 hours
-	UntilShortage   time.Duration // until more bots start within 5 minutes than fit; 0 when all scheduled jobs fit
-	OldestHeartbeat time.Duration // age of the oldest last heartbeat of a bot
+	Upcoming        map[string]int // live jobs that start within a time, such as 15m
+	UntilShortage   time.Duration  // until more bots run at once than fit; 0 when all fit
+	OldestHeartbeat time.Duration  // age of the oldest last heartbeat of a bot
 }
 
 // Node is one of the services that share the database.
@@ -219,8 +218,9 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 			gauge(float64(node.BotMemory), "node_bot_memory_bytes", "Average memory of a bot with its browser on a node.", "node", node.Name)
 		}
 	}
-	gauge(float64(fleet.Next5Minutes), "upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within", "5m")
-	gauge(float64(fleet.Next24Hours), "upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within", "24h")
+	for within, jobs := range fleet.Upcoming {
+		gauge(float64(jobs), "upcoming_bots", "Live jobs that are scheduled to start within a time.", "within", within)
+	}
 	if fleet.UntilShortage > 0 {
 		gauge(fleet.UntilShortage.Seconds(), "capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity; absent if all fit.")
 	}

@@ -45,7 +45,7 @@ func TestMetrics(t *testing.T) {
 				Name: "two", Bots: 4, Capacity: 4, Full: true, HeartbeatAge: 5 * time.Second,
 			}, {Name: "two", Bots: 9},
 		},
-		Next5Minutes: 6, Next24Hours: 60, UntilShortage: 90 * time.Second, OldestHeartbeat: 7 * time.Second,
+		Upcoming: map[string]int{"5m": 6, "24h": 60}, UntilShortage: 90 * time.Second, OldestHeartbeat: 7 * time.Second,
 	}
 	m := metrics.New(func(context.Context) (metrics.Fleet, error) { return fleet, nil }, slog.New(slog.DiscardHandler))
 	m.Launched(20 * time.Millisecond)

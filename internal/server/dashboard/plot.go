@@ -162,7 +162,7 @@ func (d *Dashboard) plotTries(req *pageRequest, as account.Caller, key string) (
 	}, err
 }
 
-// plotForecast returns the chart of the most bots that start within five minutes, for each of the next 24 hours.
+// plotForecast returns the chart of the most bots that will run at once, for each of the next 24 hours.
 func plotForecast(c CapacityView, now time.Time) plot {
 	limit := float64(c.Capacity)
 	if c.Capacity >= unlimited {
@@ -171,13 +171,13 @@ func plotForecast(c CapacityView, now time.Time) plot {
 	columns := lastHours(now.Add(23*time.Hour), func(hour time.Time) []plotPart {
 		most := job.UpcomingCount{From: hour}
 		for _, one := range c.Forecast {
-			if one.From.Truncate(time.Hour).Equal(hour) && one.Jobs > most.Jobs {
+			if one.From.Truncate(time.Hour).Equal(hour) && one.Bots > most.Bots {
 				most = one
 			}
 		}
-		return []plotPart{{Value: float64(most.Jobs), Text: fmt.Sprintf("%s UTC: %d bots start", most.From.UTC().Format("15:04"), most.Jobs)}}
+		return []plotPart{{Value: float64(most.Bots), Text: fmt.Sprintf("%s UTC: %d bots", most.From.UTC().Format("15:04"), most.Bots)}}
 	})
-	return newPlot("Bots that start within five minutes (UTC)", columns, limit)
+	return newPlot("Most bots at once (UTC)", columns, limit)
 }
 
 // plotUsage returns the chart of the recorded hours of each day.

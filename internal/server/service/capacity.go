@@ -11,7 +11,10 @@ import (
 
 // fleetMetrics converts a fleet for the metrics.
 func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
-	converted := metrics.Fleet{Jobs: f.Jobs, OldestHeartbeat: f.OldestHeartbeat}
+	upcoming := map[string]time.Duration{"5m": 5 * time.Minute, "15m": 15 * time.Minute, "24h": 24 * time.Hour}
+	converted := metrics.Fleet{
+		Jobs: f.Jobs, OldestHeartbeat: f.OldestHeartbeat, Upcoming: map[string]int{"5m": 0, "15m": 0, "24h": 0},
+	}
 	for _, n := range f.Nodes {
 		converted.Nodes = append(converted.Nodes, metrics.Node{
 			Name: n.Name, Bots: n.Bots, Capacity: n.Capacity, Full: n.FullReason != "", HeartbeatAge: max(0, now.Sub(n.HeartbeatAt)),
@@ -19,12 +22,12 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 		})
 	}
 	for _, interval := range f.Upcoming {
-		converted.Next24Hours += interval.Jobs
-		if interval.From.Before(now.Add(5 * time.Minute)) {
-			converted.Next5Minutes += interval.Jobs
+		for within, length := range upcoming {
+			if interval.From.Before(now.Add(length)) {
+				converted.Upcoming[within] += interval.Jobs
+			}
 		}
-		// Bots that are still in meetings by then are not counted: nobody knows how long meetings last.
-		if interval.Jobs > f.Capacity && converted.UntilShortage == 0 {
+		if interval.Bots > f.Capacity && converted.UntilShortage == 0 {
 			converted.UntilShortage = max(time.Second, interval.From.Sub(now))
 		}
 	}
