@@ -19,6 +19,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -90,11 +91,11 @@ func renderChart(t *testing.T, over string) []byte {
 	return rendered
 }
 
-// chartObjects decodes the objects of the chart but those of the Prometheus operator.
+// chartObjects decodes the objects of the chart but those of the Prometheus operator and of KEDA.
 func chartObjects(t *testing.T, over string) []runtime.Object {
 	t.Helper()
 	documents := slices.DeleteFunc(bytes.Split(renderChart(t, over), []byte("\n---\n")), func(document []byte) bool {
-		return bytes.Contains(document, []byte("kind: ServiceMonitor")) || bytes.Contains(document, []byte("kind: PrometheusRule"))
+		return bytes.Contains(document, []byte("apiVersion: monitoring.coreos.com/")) || bytes.Contains(document, []byte("apiVersion: keda.sh/"))
 	})
 	return decode(t, "chart", bytes.Join(documents, []byte("\n---\n")))
 }
@@ -151,6 +152,66 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// TestChartReserve: the placeholders are of the size of bots, run where bots run, and give way to them. Their number is that of
+// the bots that start within 15 minutes.
+func TestChartReserve(t *testing.T) {
+	t.Parallel()
+	rendered := renderChart(t, fullValues+"reserve: {enabled: true, max: 50}\n")
+	var reserve *appsv1.Deployment
+	var scaled struct {
+		Spec struct {
+			ScaleTargetRef  struct{ Name string }
+			MaxReplicaCount int
+			Triggers        []struct {
+				Type              string
+				Metadata          map[string]string
+				AuthenticationRef struct{ Name string }
+			}
+		}
+	}
+	class, bot := "", map[string]string{}
+	for document := range bytes.SplitSeq(rendered, []byte("\n---\n")) {
+		switch {
+		case bytes.Contains(document, []byte("kind: ScaledObject")):
+			if err := yaml.Unmarshal(document, &scaled); err != nil {
+				t.Fatal(err)
+			}
+		case bytes.Contains(document, []byte("kind: PriorityClass")):
+			found := one[*schedulingv1.PriorityClass](t, decode(t, "class", document))
+			if class = found.Name; found.Value >= 0 {
+				t.Errorf("bots do not displace placeholders of priority %d", found.Value)
+			}
+		case bytes.Contains(document, []byte("kind: Deployment")):
+			found := one[*appsv1.Deployment](t, decode(t, "deployment", document))
+			if strings.HasSuffix(found.Name, "-reserve") {
+				reserve = found
+				continue
+			}
+			for _, variable := range found.Spec.Template.Spec.Containers[0].Env {
+				bot[variable.Name] = variable.Value
+			}
+		}
+	}
+	if reserve == nil || len(scaled.Spec.Triggers) != 1 {
+		t.Fatalf("the reserve is not rendered: %s", rendered)
+	}
+	pod, trigger := reserve.Spec.Template.Spec, scaled.Spec.Triggers[0]
+	size := pod.Containers[0].Resources.Requests
+	for rule, ok := range map[string]bool{
+		"size":     size.Cpu().String() == bot["STANDIN_KUBERNETES_CPU_REQUEST"] && size.Memory().String() == bot["STANDIN_KUBERNETES_MEMORY_REQUEST"],
+		"place":    pod.NodeSelector["bots"] == "yes",
+		"give way": pod.PriorityClassName == class && *pod.TerminationGracePeriodSeconds == 0,
+		"selector": selects(reserve.Spec.Selector.MatchLabels, reserve.Spec.Template.Labels),
+		"number": scaled.Spec.ScaleTargetRef.Name == reserve.Name && scaled.Spec.MaxReplicaCount == 50 && trigger.Type == "metrics-api" &&
+			trigger.Metadata["valueLocation"] == `standin_upcoming_bots{within="15m"}` && trigger.Metadata["format"] == "prometheus",
+		"address": trigger.Metadata["url"] == bot["STANDIN_BOT_SERVICE_URL"]+"/metrics" && trigger.AuthenticationRef.Name != "",
+	} {
+		if !ok {
+			t.Errorf("violated: %s", rule)
+		}
+	}
+}
+
 // checkBotPolicy checks that nothing reaches the bots of the release, and that they reach only
 // addresses: TestEgressRulesMatchTheDialGuard checks which.
 func checkBotPolicy(t *testing.T, objects []runtime.Object) {
@@ -201,7 +262,7 @@ func TestChartValues(t *testing.T) {
 	}
 	for _, over := range []string{
 		"replica: 2", "replicaCount: 0", "service: {type: Cluster}", "ingress: {hosts: []}", "secret: {create: true}",
-		"bots: {cpuLimit: much}",
+		"bots: {cpuLimit: much}", "reserve: {max: 0}",
 		"env: {A: 1}", "baseURL: standin.example", "networkPolicy: {privateCIDRs: [all]}",
 	} {
 		if validate(over) == nil {
