@@ -23,6 +23,14 @@ type JobDetails struct {
 	Outcome    Outcome         `json:"outcome"`
 	Recording  *RecordingLinks `json:"recording,omitempty"`  // nil without one
 	Transcript *TranscriptLink `json:"transcript,omitempty"` // nil without one
+	Resources  *Resources      `json:"resources,omitempty"`  // of all bots; nil before the end, and if they could not measure it
+}
+
+// Resources are what the bots of a job used of machines.
+type Resources struct {
+	CoreHours      float64  `json:"coreHours"`
+	MemoryGiBHours float64  `json:"memoryGiBHours"`
+	Price          *float64 `json:"price"` // nil if the service has no prices
 }
 
 // Outcome explains how a job stands or how it ended.

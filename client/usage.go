@@ -16,6 +16,10 @@ type Usage struct {
 	BotMinutes    float64  `json:"botMinutes"` // from the first event of each bot until its job ended
 	StoredBytes   int64    `json:"storedBytes"`
 	DeletedBytes  int64    `json:"deletedBytes"`
+
+	CoreHours      float64  `json:"coreHours"`      // of processors
+	MemoryGiBHours float64  `json:"memoryGiBHours"` // of memory
+	Price          *float64 `json:"price"`          // of both; nil if the service has no prices
 }
 
 // UsageReport is the usage of a team in the mode of the key.

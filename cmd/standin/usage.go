@@ -74,6 +74,7 @@ type consumersUsageCommand struct {
 	dataFlags
 	outputFlags
 	usageRange
+	job.Prices
 	Test bool `help:"The usage of test jobs."`
 }
 
@@ -100,11 +101,11 @@ func (c *consumersUsageCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		if c.CSV {
-			_, err := to.Out.Write(job.TeamUsageCSV(teams))
+			_, err := to.Out.Write(job.TeamUsageCSV(teams, c.Prices))
 			return err
 		}
 		shown := rows(teams, func(team job.TeamUsage) shownTeamUsage {
-			return shownTeamUsage{team.Consumer, client.Usage(team.Fields()), max(0, team.Kept)}
+			return shownTeamUsage{team.Consumer, client.Usage(team.Fields(c.Prices)), max(0, team.Kept)}
 		})
 		return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, func(team shownTeamUsage) []string {
 			return append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)

@@ -54,14 +54,16 @@ func TestUsage(t *testing.T) {
 				return tx.SaveJob(ctx, store.JobChange{Record: r, Now: at, Usage: u})
 			})
 		}
-		add(one.ID, job.Live, day, job.Usage{Completed: 1, Recorded: time.Hour, Bots: 2 * time.Hour, StoredBytes: 100})
+		add(one.ID, job.Live, day, job.Usage{Completed: 1, Recorded: time.Hour, Bots: 2 * time.Hour, StoredBytes: 100,
+			Resources: job.Resources{Cores: time.Minute, Memory: time.Hour}})
 		add(one.ID, job.Live, day.Add(24*time.Hour-time.Millisecond), job.Usage{Failed: 1, Bots: time.Minute})
 		add(one.ID, job.Live, day.AddDate(0, 0, 1), job.Usage{Cancelled: 1, DeletedBytes: 30})
 		add(one.ID, job.Live, day.AddDate(0, 0, -1), job.Usage{Completed: 7, StoredBytes: 1000})
 		add(one.ID, job.Test, day, job.Usage{Completed: 50})
 		add(other.ID, job.Live, day, job.Usage{Completed: 2})
 		want := []job.UsageDay{
-			{Day: day, Usage: job.Usage{Completed: 1, Failed: 1, Recorded: time.Hour, Bots: 2*time.Hour + time.Minute, StoredBytes: 100}},
+			{Day: day, Usage: job.Usage{Completed: 1, Failed: 1, Recorded: time.Hour, Bots: 2*time.Hour + time.Minute, StoredBytes: 100,
+				Resources: job.Resources{Cores: time.Minute, Memory: time.Hour}}},
 			{Day: day.AddDate(0, 0, 1), Usage: job.Usage{Cancelled: 1, DeletedBytes: 30}},
 		}
 		report, err := s.Usage(t.Context(), live(one.ID), day, day.AddDate(0, 0, 1))

@@ -90,15 +90,16 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 	}
 	if u := c.Usage; u != (job.Usage{}) {
 		statements.add(`INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes,
-				deleted_bytes, part)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+				deleted_bytes, part, core_ms, memory_ms)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 			ON CONFLICT (consumer_id, mode, day, part) DO UPDATE SET
 				completed = usage_days.completed + excluded.completed, failed = usage_days.failed + excluded.failed,
 				cancelled = usage_days.cancelled + excluded.cancelled, recorded_ms = usage_days.recorded_ms + excluded.recorded_ms,
 				bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
-				deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`,
+				deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes,
+				core_ms = usage_days.core_ms + excluded.core_ms, memory_ms = usage_days.memory_ms + excluded.memory_ms`,
 			c.ConsumerID, c.Mode, c.Now.UnixMilli()/dayMillis, u.Completed, u.Failed, u.Cancelled, u.Recorded, u.Bots, u.StoredBytes,
-			u.DeletedBytes, rand.N(32)) // #nosec G404 -- it spreads locks
+			u.DeletedBytes, rand.N(32), u.Cores, u.Memory) // #nosec G404 -- rand spreads locks
 	}
 	affected, err := tx.execBatch(ctx, "save a job", statements)
 	if err == nil && affected[0] != 1 {

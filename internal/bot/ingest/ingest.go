@@ -120,6 +120,9 @@ type Stats struct {
 	CoresUsed   float64 `json:"coresUsed,omitempty"`   // processors over the last seconds
 	MemoryBytes int64   `json:"memoryBytes,omitempty"` // shared memory is divided among its processes
 
+	CoreSeconds float64 `json:"coreSeconds,omitempty"`      // of processors since the bot began
+	GiBSeconds  float64 `json:"memoryGiBSeconds,omitempty"` // of memory
+
 	Roster *LiveRoster `json:"roster,omitempty"` // who is in the meeting; nil before the bot is
 }
 

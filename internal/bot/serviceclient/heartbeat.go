@@ -101,6 +101,7 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string,
 	}
 	if usage := c.usage.Load(); usage != nil {
 		stats.CoresUsed, stats.MemoryBytes = usage.Cores, usage.Memory
+		stats.CoreSeconds, stats.GiBSeconds = usage.CoreSeconds, usage.GiBSeconds
 	}
 	if c.delivering.Load() {
 		total, sent := c.spool.FinalBytes()

@@ -15,6 +15,7 @@ type Summary struct {
 	Captions     bool          `json:"captions,omitempty"`     // the recording has captions
 	Transcript   bool          `json:"transcript,omitempty"`   // the recording has a transcript
 	Deleted      bool          `json:"deleted,omitempty"`      // the recording was deleted, and with it what only the manifest has
+	Resources    Resources     `json:"resources,omitzero"`     // of attempts that have ended
 }
 
 // Participant is a person who was in the meeting of a job.

@@ -18,7 +18,44 @@ type Usage struct {
 	Bots                         time.Duration // from the first event of a job's bots until they have left the meeting
 	StoredBytes                  int64         // of recordings that were stored
 	DeletedBytes                 int64         // of recordings that were deleted
+	Resources
 }
+
+// Resources are what bots have used of machines.
+type Resources struct {
+	Cores  time.Duration `json:"cores,omitempty"`  // of one processor
+	Memory time.Duration `json:"memory,omitempty"` // of one GiB
+}
+
+// Plus returns the sum of two.
+func (r Resources) Plus(other Resources) Resources {
+	return Resources{r.Cores + other.Cores, r.Memory + other.Memory}
+}
+
+// Prices are what resources cost, in a currency of the operator's choice.
+type Prices struct {
+	CoreHour float64 `env:"STANDIN_PRICE_CORE_HOUR" name:"price-core-hour" default:"0" help:"What an hour of a processor costs you, in any currency. The usage and the details of jobs show what their bots cost."`
+	GiBHour  float64 `env:"STANDIN_PRICE_GIB_HOUR" name:"price-gib-hour" default:"0" help:"What a GiB of memory costs you for an hour."`
+}
+
+// ResourceFields are Resources in the units that people count, with at most four decimals.
+type ResourceFields struct {
+	CoreHours      float64  `json:"coreHours"`
+	MemoryGiBHours float64  `json:"memoryGiBHours"`
+	Price          *float64 `json:"price"` // nil without Prices
+}
+
+// Fields returns the resources with their price.
+func (r Resources) Fields(prices Prices) ResourceFields {
+	fields := ResourceFields{CoreHours: round(r.Cores.Hours()), MemoryGiBHours: round(r.Memory.Hours())}
+	if prices != (Prices{}) {
+		fields.Price = new(round(r.Cores.Hours()*prices.CoreHour + r.Memory.Hours()*prices.GiBHour))
+	}
+	return fields
+}
+
+// round returns a number with at most four decimals.
+func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 // Jobs returns the number of jobs.
 func (u Usage) Jobs() int { return u.Completed + u.Failed + u.Cancelled }
@@ -42,6 +79,7 @@ func (u Usage) Plus(other Usage) Usage {
 	u.Bots += other.Bots
 	u.StoredBytes += other.StoredBytes
 	u.DeletedBytes += other.DeletedBytes
+	u.Resources = u.Resources.Plus(other.Resources)
 	return u
 }
 
@@ -98,14 +136,19 @@ type UsageFields struct {
 	BotMinutes    float64  `json:"botMinutes"`
 	StoredBytes   int64    `json:"storedBytes"`
 	DeletedBytes  int64    `json:"deletedBytes"`
+
+	CoreHours      float64  `json:"coreHours"`
+	MemoryGiBHours float64  `json:"memoryGiBHours"`
+	Price          *float64 `json:"price"` // nil without Prices
 }
 
 // Fields returns the usage with at most four decimals.
-func (u Usage) Fields() UsageFields {
-	round := func(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+func (u Usage) Fields(prices Prices) UsageFields {
+	used := u.Resources.Fields(prices)
 	fields := UsageFields{
 		Jobs: u.Jobs(), Completed: u.Completed, Failed: u.Failed, Cancelled: u.Cancelled,
 		RecordedHours: round(u.Recorded.Hours()), BotMinutes: round(u.Bots.Minutes()), StoredBytes: u.StoredBytes, DeletedBytes: u.DeletedBytes,
+		CoreHours: used.CoreHours, MemoryGiBHours: used.MemoryGiBHours, Price: used.Price,
 	}
 	if rate, ok := u.SuccessRate(); ok {
 		fields.SuccessRate = new(round(rate))
@@ -117,18 +160,22 @@ func (u Usage) Fields() UsageFields {
 func csvNames() []string {
 	return []string{
 		"jobs", "completed", "failed", "cancelled", "success_rate", "recorded_hours", "bot_minutes", "stored_bytes", "deleted_bytes",
+		"core_hours", "memory_gib_hours", "price",
 	}
 }
 
 // csv returns the fields as texts.
-func (u Usage) csv() (texts []string) {
-	f := u.Fields()
-	var rate any = ""
-	if f.SuccessRate != nil {
-		rate = *f.SuccessRate
+func (u Usage) csv(prices Prices) (texts []string) {
+	f := u.Fields(prices)
+	orEmpty := func(value *float64) any {
+		if value == nil {
+			return ""
+		}
+		return *value
 	}
 	for _, value := range []any{
-		f.Jobs, f.Completed, f.Failed, f.Cancelled, rate, f.RecordedHours, f.BotMinutes, f.StoredBytes, f.DeletedBytes,
+		f.Jobs, f.Completed, f.Failed, f.Cancelled, orEmpty(f.SuccessRate), f.RecordedHours, f.BotMinutes, f.StoredBytes, f.DeletedBytes,
+		f.CoreHours, f.MemoryGiBHours, orEmpty(f.Price),
 	} {
 		texts = append(texts, fmt.Sprint(value))
 	}
@@ -143,24 +190,24 @@ func writeCSV(rows [][]string) []byte {
 }
 
 // CSV returns the days as a table.
-func (r UsageReport) CSV() []byte {
+func (r UsageReport) CSV(prices Prices) []byte {
 	rows := [][]string{append([]string{"date"}, csvNames()...)}
 	for _, d := range r.Days {
-		rows = append(rows, append([]string{d.Day.Format(time.DateOnly)}, d.csv()...))
+		rows = append(rows, append([]string{d.Day.Format(time.DateOnly)}, d.csv(prices)...))
 	}
 	return writeCSV(rows)
 }
 
 // TeamUsageCSV returns the usage of teams as a table. Names that a spreadsheet would take for
 // formulas begin with an apostrophe.
-func TeamUsageCSV(teams []TeamUsage) []byte {
+func TeamUsageCSV(teams []TeamUsage, prices Prices) []byte {
 	rows := [][]string{append([]string{"team", "kept_bytes"}, csvNames()...)}
 	for _, t := range teams {
 		name := t.Consumer
 		if strings.ContainsAny(name[:min(len(name), 1)], "=+-@\t\r") {
 			name = "'" + name
 		}
-		rows = append(rows, append([]string{name, fmt.Sprint(max(0, t.Kept))}, t.csv()...))
+		rows = append(rows, append([]string{name, fmt.Sprint(max(0, t.Kept))}, t.csv(prices)...))
 	}
 	return writeCSV(rows)
 }

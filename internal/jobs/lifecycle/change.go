@@ -137,6 +137,16 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 			usage.Recorded = time.Duration(summary.DurationMs) * time.Millisecond
 		}
 	}
+	var stats ingest.Stats // the last of the attempt's bot
+	ended := e.Trigger == job.AttemptStarted || result.Changed() && result.To.Terminal()
+	if result.Applied && ended && json.Unmarshal(c.Stats, &stats) == nil {
+		usage.Cores = time.Duration(stats.CoreSeconds * float64(time.Second))
+		usage.Memory = time.Duration(stats.GiBSeconds * float64(time.Second))
+		err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) { s.Resources = s.Resources.Plus(usage.Resources) })
+		if err != nil {
+			return result, err
+		}
+	}
 	c.Usage = c.Usage.Plus(usage)
 	if result.Applied && e.Trigger == job.ManifestFinalized {
 		if err := c.queueTasks(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
@@ -179,6 +180,52 @@ func TestHeartbeatKeepsStats(t *testing.T) {
 	if stats := string(h.Record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
 		t.Errorf("stored: %s", stats)
 	}
+}
+
+// TestResources checks that what the bots of all attempts used counts once, at the end of each, and what it costs.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.Prices = job.Prices{CoreHour: 0.04, GiBHour: 0.005}
+		id := h.begun(t)
+		for attempt, seconds := range []float64{900, 2700} {
+			if attempt > 0 {
+				h.Update(t, id, func(ctx context.Context, c *lifecycle.Change) error {
+					_, err := c.StartAttempt(ctx, "", "", "lost")
+					return err
+				})
+			}
+			for _, share := range []float64{0.5, 1} { // totals since the bot began
+				beat := ingest.Heartbeat{Stats: &ingest.Stats{CoreSeconds: share * seconds, GiBSeconds: 2 * share * seconds}}
+				if _, err := h.Heartbeat(t.Context(), ingest.Simulated(id, attempt), beat, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for range 2 {
+			h.ingest(t, botEvent(id, 1, 0, job.BotExited, `{"failureCode":"network_loss"}`))
+		}
+		r := h.Record(t, id)
+		details, err := h.Details(t.Context(), []job.Job{r.Job})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := job.Resources{Cores: time.Hour, Memory: 2 * time.Hour}
+		if got := details[id].Resources; got != want || r.Status != job.Failed {
+			t.Errorf("the %s job used %+v, want %+v", r.Status, got, want)
+		}
+		if fields := details[id].Resources.Fields(h.Prices); *fields.Price != 0.05 || fields.CoreHours != 1 || fields.MemoryGiBHours != 2 {
+			t.Errorf("it cost %+v", fields)
+		}
+		if fields := details[id].Resources.Fields(job.Prices{}); fields.Price != nil {
+			t.Errorf("without prices, it cost %v", *fields.Price)
+		}
+		day := h.Now().Truncate(24 * time.Hour)
+		report, err := h.Store.Usage(t.Context(), account.Caller{ConsumerID: r.ConsumerID, Mode: r.Mode}, day, day)
+		if err != nil || report.Total.Resources != want {
+			t.Errorf("the team used %+v (%v)", report.Total, err)
+		}
+	})
 }
 
 // TestUploadProgressOnTimeline checks that the upload of the final files adds at most

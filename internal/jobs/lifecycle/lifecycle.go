@@ -32,6 +32,7 @@ type Finalizer interface {
 // Options are the settings of jobs that operators choose.
 type Options struct {
 	NoScreenshots bool `env:"STANDIN_NO_SCREENSHOTS" help:"Take no pictures of meeting pages. By default, bots send one every few seconds while somebody watches their job; only the newest is kept, until the job ends."`
+	job.Prices
 }
 
 // Settings configure a Service.

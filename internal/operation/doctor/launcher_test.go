@@ -110,7 +110,7 @@ func kubeconfigFor(t *testing.T, address string) string {
 func TestKubernetesLauncher(t *testing.T) {
 	t.Parallel()
 	good := clusterRefusing(t, "", "")
-	refusing := clusterRefusing(t, "create", "jobs")
+	refusing := clusterRefusing(t, "create", "pods")
 	away := kubeconfigFor(t, "http://127.0.0.1:1")
 	for name, test := range map[string]struct {
 		change func(*engines.Settings)
@@ -120,7 +120,7 @@ func TestKubernetesLauncher(t *testing.T) {
 		"working": {func(*engines.Settings) {}, OK, []string{`namespace "bots": v1.36.0`, image}},
 		"no right": {
 			func(s *engines.Settings) { s.Kubernetes.Kubeconfig = refusing }, Fail,
-			[]string{"may not create jobs there", "deploy/kubernetes/rbac.yaml"},
+			[]string{"may not create pods there", "deploy/kubernetes/rbac.yaml"},
 		},
 		"elsewhere": {
 			func(s *engines.Settings) { s.Kubernetes.Namespace = "other" }, Fail,

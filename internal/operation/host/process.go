@@ -19,6 +19,10 @@ const ProcessWindow = 15 * time.Second
 type ProcessUsage struct {
 	Cores  float64 // mean number of processors in use since the previous reading
 	Memory int64   // bytes; shared memory is divided among its users
+
+	// Totals since the first reading.
+	CoreSeconds float64
+	GiBSeconds  float64
 }
 
 // ProcessMeter measures the processor time and memory of a process and its
@@ -31,8 +35,9 @@ type ProcessMeter struct {
 	folder string // /proc, except in tests
 	root   int
 
-	used time.Duration // total at the last reading
-	at   time.Time     // of the last reading; zero before the first
+	used  time.Duration // total at the last reading
+	at    time.Time     // of the last reading; zero before the first
+	total ProcessUsage
 }
 
 // NewProcessMeter returns a meter for a process and its descendants. Descendants that were
@@ -83,7 +88,8 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 	if since.IsZero() || !now.After(since) {
 		return ProcessUsage{}, false
 	}
-	var usage ProcessUsage
+	usage := m.total
+	usage.Memory = 0
 	for _, process := range processes { // only now: the kernel takes milliseconds for each
 		if slices.Contains(tree, process.PID) {
 			usage.Memory += processMemory(process)
@@ -91,8 +97,11 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 	}
 	// The total can decrease: the times of a killed browser's descendants are lost
 	// because no process of the tree waits for them.
-	spent := max(0, m.used-before)
-	usage.Cores = math.Round(spent.Seconds()/now.Sub(since).Seconds()*1000) / 1000
+	spent, elapsed := max(0, m.used-before).Seconds(), now.Sub(since).Seconds()
+	usage.Cores = math.Round(spent/elapsed*1000) / 1000
+	usage.CoreSeconds += spent
+	usage.GiBSeconds += float64(usage.Memory) / (1 << 30) * elapsed
+	m.total = usage
 	return usage, true
 }
 

@@ -106,6 +106,9 @@ func TestMeter(t *testing.T) {
 		if exact := (meter.used - before).Seconds(); used < exact-0.01 || used > exact+0.01 {
 			t.Fatalf("%.3f cores are %.3f s of processor time, want %.3f s", usage.Cores, used, exact)
 		}
+		if all := (meter.used - first).Seconds(); usage.CoreSeconds < all-0.01 || usage.CoreSeconds > all+0.01 || usage.GiBSeconds <= 0 {
+			t.Fatalf("in all, %.3f s of processor time, want %.3f s; %f GiB seconds", usage.CoreSeconds, all, usage.GiBSeconds)
+		}
 		if usage.Memory > 4*allocated {
 			t.Fatalf("memory = %d bytes", usage.Memory)
 		}

@@ -50,6 +50,7 @@ type jobView struct {
 	Meeting        meetingView // while it runs
 	Detail         string      // of the failure, unless the explanation says it
 	Records        string      // what the bot keeps, in words
+	Resources      string      // what its bots used, for people
 	Sources        []string    // how the bot was asked for, if not only by a request for a job
 	Metadata       string      // indented
 }
@@ -168,6 +169,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 	if !same(view.Explanation.Title) && !same(view.Explanation.Text) {
 		view.Detail = found.FailureDetail
 	}
+	view.Resources = resourcesText(details.Resources, d.Jobs.Prices)
 	if view.Sources = details.Sources; slices.Equal(view.Sources, []string{"api"}) {
 		view.Sources = nil // as usual
 	}

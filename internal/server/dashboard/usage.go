@@ -23,6 +23,7 @@ type usageView struct {
 	Teams    []job.TeamUsage
 	Total    job.Usage
 	Kept     int64
+	Used     string // of machines
 	Plot     plot
 	CSV      string // URL of the same as a table
 	Problem  string
@@ -57,7 +58,21 @@ func (d *Dashboard) usagePage(req *pageRequest) error {
 	if shown.Plan, err = d.Jobs.Store.ConsumerPlan(req.Context(), req.User.ConsumerID); err != nil {
 		return err
 	}
+	shown.Used = resourcesText(shown.Total.Resources, d.Jobs.Prices)
 	return req.show("usage", "Usage", shown)
+}
+
+// resourcesText formats what bots used of machines, with its price if there is one.
+func resourcesText(used job.Resources, prices job.Prices) string {
+	if used == (job.Resources{}) {
+		return ""
+	}
+	fields := used.Fields(prices)
+	text := fmt.Sprintf("%.3g core hours · %.3g GiB hours", fields.CoreHours, fields.MemoryGiBHours)
+	if fields.Price != nil {
+		text += fmt.Sprintf(" · %.3g", *fields.Price)
+	}
+	return text
 }
 
 // usageFile sends the usage as a table of comma-separated values.
@@ -66,9 +81,9 @@ func (d *Dashboard) usageFile(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	table, name := shown.Report.CSV(), "usage"
+	table, name := shown.Report.CSV(d.Jobs.Prices), "usage"
 	if shown.ByTeam {
-		table, name = job.TeamUsageCSV(shown.Teams), "usage-by-team"
+		table, name = job.TeamUsageCSV(shown.Teams, d.Jobs.Prices), "usage-by-team"
 	}
 	return req.download("text/csv; charset=utf-8", name+"-"+shown.From+"-"+shown.To+".csv", table)
 }

@@ -101,13 +101,13 @@ func (a *API) getUsage(r *apiRequest, in usageQuery) error {
 		return err
 	}
 	if in.Format == "csv" {
-		return r.respondContent("text/csv; charset=utf-8", report.CSV())
+		return r.respondContent("text/csv; charset=utf-8", report.CSV(a.Jobs.Prices))
 	}
 	return r.respond(client.UsageReport{
 		From: report.From.Format(time.DateOnly), To: report.To.Format(time.DateOnly),
-		Total: client.Usage(report.Total.Fields()), KeptBytes: max(0, report.Kept),
+		Total: client.Usage(report.Total.Fields(a.Jobs.Prices)), KeptBytes: max(0, report.Kept),
 		Days: bodiesOf(report.Days, func(day job.UsageDay) client.UsageDay {
-			return client.UsageDay{Date: day.Day.Format(time.DateOnly), Usage: client.Usage(day.Fields())}
+			return client.UsageDay{Date: day.Day.Format(time.DateOnly), Usage: client.Usage(day.Fields(a.Jobs.Prices))}
 		}),
 	}, nil)
 }

@@ -56,7 +56,7 @@ func (a *API) listJobs(r *apiRequest, query listQuery) error {
 			return err
 		}
 		for i, j := range jobs {
-			views[i] = newDetailedJob(j, details[j.ID])
+			views[i] = a.newDetailedJob(j, details[j.ID])
 		}
 	}
 	return r.respond(map[string]any{"jobs": views, "nextCursor": orNull(next)}, nil)
@@ -77,6 +77,7 @@ type detailedJob struct {
 
 	Recording  *client.RecordingLinks `json:"recording,omitempty"`
 	Transcript *client.TranscriptLink `json:"transcript,omitempty"`
+	Resources  *client.Resources      `json:"resources,omitempty"`
 }
 
 // webhooksBody has the webhook URLs of a job.
@@ -92,7 +93,7 @@ func newWebhooksBody(w job.Webhooks) webhooksBody {
 // causes are the sides of failures as the API names them.
 var causes = map[outcome.Side]string{outcome.MeetingSide: "meeting", outcome.YourSide: "request", outcome.OurSide: "service"}
 
-func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
+func (a *API) newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 	explained := outcome.Explain(j, d.FailedIn, d.EndReason, d.Partial)
 	runbook := "" // the section of the guide about a failure
 	if j.FailureCode != "" {
@@ -119,6 +120,9 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 			body.Transcript.Source = "transcriber"
 		}
 	}
+	if d.Resources != (job.Resources{}) {
+		body.Resources = new(client.Resources(d.Resources.Fields(a.Jobs.Prices)))
+	}
 	return body
 }
 
@@ -128,7 +132,7 @@ func (a *API) getJobDetails(r *apiRequest) error {
 		return err
 	}
 	details, err := a.Jobs.Details(r.Context(), []job.Job{j})
-	return r.respond(newDetailedJob(j, details[j.ID]), err)
+	return r.respond(a.newDetailedJob(j, details[j.ID]), err)
 }
 
 // batchResult is the JobBatchItem schema of api/openapi.yaml.

@@ -380,7 +380,7 @@ func contractUsage(t *testing.T, h *contractHarness, key string) {
 	}
 	table := strings.Split(strings.TrimSpace(string(h.call(t, 200, key, "getUsage?format=csv", "").body)), "\n")
 	if days := used.field(t, "days").([]any); len(table) != len(days)+1 || !strings.HasPrefix(table[0], "date,jobs,completed,") ||
-		strings.Count(table[1], ",") != 9 {
+		strings.Count(table[1], ",") != 12 {
 		t.Errorf("the table is %q", table)
 	}
 }

@@ -515,6 +515,8 @@ CREATE TABLE usage_days (
     bot_ms        BIGINT NOT NULL,
     stored_bytes  BIGINT NOT NULL,
     deleted_bytes BIGINT NOT NULL, -- of recordings of any day
+    core_ms       BIGINT NOT NULL DEFAULT 0, -- of one processor
+    memory_ms     BIGINT NOT NULL DEFAULT 0, -- of one GiB
     PRIMARY KEY (consumer_id, mode, day, part)
 );
 

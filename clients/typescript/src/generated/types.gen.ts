@@ -605,6 +605,25 @@ export type JobDetails = {
     outcome: JobOutcome;
     recording?: JobRecording;
     transcript?: JobTranscript;
+    resources?: JobResources;
+};
+
+/**
+ * What the bots of a job used of machines, as they reported it until its end. Only jobs that have ended have it, if their bots could measure it.
+ */
+export type JobResources = {
+    /**
+     * Processor time, in hours.
+     */
+    coreHours: number;
+    /**
+     * Memory, in GiB times hours.
+     */
+    memoryGiBHours: number;
+    /**
+     * What these cost at `STANDIN_PRICE_CORE_HOUR` and `STANDIN_PRICE_GIB_HOUR`. Null without such a setting.
+     */
+    price: number | null;
 };
 
 /**
@@ -735,6 +754,7 @@ export type ListedJob = {
     outcome?: JobOutcome;
     recording?: JobRecording;
     transcript?: JobTranscript;
+    resources?: JobResources;
 };
 
 /**
@@ -1136,6 +1156,14 @@ export type Heartbeat = {
          * Memory used by the bot and its browser. Memory shared by several processes is divided among them. Omitted if it cannot be measured.
          */
         memoryBytes?: number;
+        /**
+         * Processor time of the bot and its browser since the bot began, in seconds.
+         */
+        coreSeconds?: number;
+        /**
+         * Their memory over that time, in GiB times seconds.
+         */
+        memoryGiBSeconds?: number;
         /**
          * The participants of the meeting. Omitted before the bot has joined.
          */
@@ -3096,6 +3124,18 @@ export type Usage = {
      * The size of the recordings that were deleted, in bytes.
      */
     deletedBytes: number;
+    /**
+     * Processor time of the bots, in hours, as they reported it.
+     */
+    coreHours: number;
+    /**
+     * Memory of the bots, in GiB times hours.
+     */
+    memoryGiBHours: number;
+    /**
+     * What these cost at `STANDIN_PRICE_CORE_HOUR` and `STANDIN_PRICE_GIB_HOUR`. Null without such a setting.
+     */
+    price: number | null;
 };
 
 /**
@@ -3142,6 +3182,18 @@ export type UsageDay = {
      * As of the total.
      */
     deletedBytes: number;
+    /**
+     * As of the total.
+     */
+    coreHours: number;
+    /**
+     * As of the total.
+     */
+    memoryGiBHours: number;
+    /**
+     * As of the total.
+     */
+    price: number | null;
 };
 
 /**

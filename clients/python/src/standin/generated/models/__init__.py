@@ -153,6 +153,7 @@ from .job_patch_metadata import JobPatchMetadata
 from .job_patch_sign_in import JobPatchSignIn
 from .job_patch_webhooks import JobPatchWebhooks
 from .job_recording import JobRecording
+from .job_resources import JobResources
 from .job_settings import JobSettings
 from .job_settings_sign_in import JobSettingsSignIn
 from .job_status import JobStatus
@@ -472,6 +473,7 @@ __all__ = (
     "JobPatchSignIn",
     "JobPatchWebhooks",
     "JobRecording",
+    "JobResources",
     "JobSettings",
     "JobSettingsSignIn",
     "JobStatus",

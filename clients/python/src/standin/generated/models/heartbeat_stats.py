@@ -30,6 +30,8 @@ class HeartbeatStats:
             if they cannot be measured.
         memory_bytes (int | Unset): Memory used by the bot and its browser. Memory shared by several processes is
             divided among them. Omitted if it cannot be measured.
+        core_seconds (float | Unset): Processor time of the bot and its browser since the bot began, in seconds.
+        memory_gi_b_seconds (float | Unset): Their memory over that time, in GiB times seconds.
         roster (HeartbeatStatsRoster | Unset): The participants of the meeting. Omitted before the bot has joined.
     """
 
@@ -41,6 +43,8 @@ class HeartbeatStats:
     recorded_millis: int | Unset = UNSET
     cores_used: float | Unset = UNSET
     memory_bytes: int | Unset = UNSET
+    core_seconds: float | Unset = UNSET
+    memory_gi_b_seconds: float | Unset = UNSET
     roster: HeartbeatStatsRoster | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -60,6 +64,10 @@ class HeartbeatStats:
         cores_used = self.cores_used
 
         memory_bytes = self.memory_bytes
+
+        core_seconds = self.core_seconds
+
+        memory_gi_b_seconds = self.memory_gi_b_seconds
 
         roster: dict[str, Any] | Unset = UNSET
         if not isinstance(self.roster, Unset):
@@ -84,6 +92,10 @@ class HeartbeatStats:
             field_dict["coresUsed"] = cores_used
         if memory_bytes is not UNSET:
             field_dict["memoryBytes"] = memory_bytes
+        if core_seconds is not UNSET:
+            field_dict["coreSeconds"] = core_seconds
+        if memory_gi_b_seconds is not UNSET:
+            field_dict["memoryGiBSeconds"] = memory_gi_b_seconds
         if roster is not UNSET:
             field_dict["roster"] = roster
 
@@ -110,6 +122,10 @@ class HeartbeatStats:
 
         memory_bytes = d.pop("memoryBytes", UNSET)
 
+        core_seconds = d.pop("coreSeconds", UNSET)
+
+        memory_gi_b_seconds = d.pop("memoryGiBSeconds", UNSET)
+
         _roster = d.pop("roster", UNSET)
         roster: HeartbeatStatsRoster | Unset
         if isinstance(_roster, Unset):
@@ -126,6 +142,8 @@ class HeartbeatStats:
             recorded_millis=recorded_millis,
             cores_used=cores_used,
             memory_bytes=memory_bytes,
+            core_seconds=core_seconds,
+            memory_gi_b_seconds=memory_gi_b_seconds,
             roster=roster,
         )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..models.job_outcome import JobOutcome
     from ..models.job_participant import JobParticipant
     from ..models.job_recording import JobRecording
+    from ..models.job_resources import JobResources
     from ..models.job_transcript import JobTranscript
     from ..models.job_webhooks import JobWebhooks
 
@@ -70,6 +71,8 @@ class JobDetails:
         outcome (JobOutcome): The current state or the outcome of the job in human-readable words, which may change.
         recording (JobRecording | Unset): The links of a recording. Requests need an API key of the consumer.
         transcript (JobTranscript | Unset): The link of a transcript. Requests need an API key of the consumer.
+        resources (JobResources | Unset): What the bots of a job used of machines, as they reported it until its end.
+            Only jobs that have ended have it, if their bots could measure it.
     """
 
     id: UUID
@@ -98,6 +101,7 @@ class JobDetails:
     outcome: JobOutcome
     recording: JobRecording | Unset = UNSET
     transcript: JobTranscript | Unset = UNSET
+    resources: JobResources | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -183,6 +187,10 @@ class JobDetails:
         if not isinstance(self.transcript, Unset):
             transcript = self.transcript.to_dict()
 
+        resources: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.resources, Unset):
+            resources = self.resources.to_dict()
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -217,6 +225,8 @@ class JobDetails:
             field_dict["recording"] = recording
         if transcript is not UNSET:
             field_dict["transcript"] = transcript
+        if resources is not UNSET:
+            field_dict["resources"] = resources
 
         return field_dict
 
@@ -228,6 +238,7 @@ class JobDetails:
         from ..models.job_outcome import JobOutcome
         from ..models.job_participant import JobParticipant
         from ..models.job_recording import JobRecording
+        from ..models.job_resources import JobResources
         from ..models.job_transcript import JobTranscript
         from ..models.job_webhooks import JobWebhooks
 
@@ -376,6 +387,13 @@ class JobDetails:
         else:
             transcript = JobTranscript.from_dict(_transcript)
 
+        _resources = d.pop("resources", UNSET)
+        resources: JobResources | Unset
+        if isinstance(_resources, Unset):
+            resources = UNSET
+        else:
+            resources = JobResources.from_dict(_resources)
+
         job_details = cls(
             id=id,
             external_id=external_id,
@@ -403,6 +421,7 @@ class JobDetails:
             outcome=outcome,
             recording=recording,
             transcript=transcript,
+            resources=resources,
         )
 
         job_details.additional_properties = d

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..models.job_outcome import JobOutcome
     from ..models.job_participant import JobParticipant
     from ..models.job_recording import JobRecording
+    from ..models.job_resources import JobResources
     from ..models.job_transcript import JobTranscript
     from ..models.job_webhooks import JobWebhooks
     from ..models.listed_job_auto_leave import ListedJobAutoLeave
@@ -71,6 +72,8 @@ class ListedJob:
             change.
         recording (JobRecording | Unset): The links of a recording. Requests need an API key of the consumer.
         transcript (JobTranscript | Unset): The link of a transcript. Requests need an API key of the consumer.
+        resources (JobResources | Unset): What the bots of a job used of machines, as they reported it until its end.
+            Only jobs that have ended have it, if their bots could measure it.
     """
 
     id: UUID
@@ -99,6 +102,7 @@ class ListedJob:
     outcome: JobOutcome | Unset = UNSET
     recording: JobRecording | Unset = UNSET
     transcript: JobTranscript | Unset = UNSET
+    resources: JobResources | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,6 +206,10 @@ class ListedJob:
         if not isinstance(self.transcript, Unset):
             transcript = self.transcript.to_dict()
 
+        resources: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.resources, Unset):
+            resources = self.resources.to_dict()
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -245,6 +253,8 @@ class ListedJob:
             field_dict["recording"] = recording
         if transcript is not UNSET:
             field_dict["transcript"] = transcript
+        if resources is not UNSET:
+            field_dict["resources"] = resources
 
         return field_dict
 
@@ -254,6 +264,7 @@ class ListedJob:
         from ..models.job_outcome import JobOutcome
         from ..models.job_participant import JobParticipant
         from ..models.job_recording import JobRecording
+        from ..models.job_resources import JobResources
         from ..models.job_transcript import JobTranscript
         from ..models.job_webhooks import JobWebhooks
         from ..models.listed_job_auto_leave import ListedJobAutoLeave
@@ -429,6 +440,13 @@ class ListedJob:
         else:
             transcript = JobTranscript.from_dict(_transcript)
 
+        _resources = d.pop("resources", UNSET)
+        resources: JobResources | Unset
+        if isinstance(_resources, Unset):
+            resources = UNSET
+        else:
+            resources = JobResources.from_dict(_resources)
+
         listed_job = cls(
             id=id,
             external_id=external_id,
@@ -456,6 +474,7 @@ class ListedJob:
             outcome=outcome,
             recording=recording,
             transcript=transcript,
+            resources=resources,
         )
 
         listed_job.additional_properties = d

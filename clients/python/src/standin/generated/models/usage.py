@@ -24,6 +24,10 @@ class Usage:
         bot_minutes (float): The time from the first event of a job until its bots have left the meeting, in minutes.
         stored_bytes (int): The size of the recordings that were stored, in bytes.
         deleted_bytes (int): The size of the recordings that were deleted, in bytes.
+        core_hours (float): Processor time of the bots, in hours, as they reported it.
+        memory_gi_b_hours (float): Memory of the bots, in GiB times hours.
+        price (float | None): What these cost at `STANDIN_PRICE_CORE_HOUR` and `STANDIN_PRICE_GIB_HOUR`. Null without
+            such a setting.
     """
 
     jobs: int
@@ -35,6 +39,9 @@ class Usage:
     bot_minutes: float
     stored_bytes: int
     deleted_bytes: int
+    core_hours: float
+    memory_gi_b_hours: float
+    price: float | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +64,13 @@ class Usage:
 
         deleted_bytes = self.deleted_bytes
 
+        core_hours = self.core_hours
+
+        memory_gi_b_hours = self.memory_gi_b_hours
+
+        price: float | None
+        price = self.price
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -70,6 +84,9 @@ class Usage:
                 "botMinutes": bot_minutes,
                 "storedBytes": stored_bytes,
                 "deletedBytes": deleted_bytes,
+                "coreHours": core_hours,
+                "memoryGiBHours": memory_gi_b_hours,
+                "price": price,
             }
         )
 
@@ -101,6 +118,17 @@ class Usage:
 
         deleted_bytes = d.pop("deletedBytes")
 
+        core_hours = d.pop("coreHours")
+
+        memory_gi_b_hours = d.pop("memoryGiBHours")
+
+        def _parse_price(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast(float | None, data)
+
+        price = _parse_price(d.pop("price"))
+
         usage = cls(
             jobs=jobs,
             completed=completed,
@@ -111,6 +139,9 @@ class Usage:
             bot_minutes=bot_minutes,
             stored_bytes=stored_bytes,
             deleted_bytes=deleted_bytes,
+            core_hours=core_hours,
+            memory_gi_b_hours=memory_gi_b_hours,
+            price=price,
         )
 
         usage.additional_properties = d

@@ -27,6 +27,9 @@ class UsageDay:
         bot_minutes (float): As of the total.
         stored_bytes (int): As of the total.
         deleted_bytes (int): As of the total.
+        core_hours (float): As of the total.
+        memory_gi_b_hours (float): As of the total.
+        price (float | None): As of the total.
     """
 
     date: datetime.date
@@ -39,6 +42,9 @@ class UsageDay:
     bot_minutes: float
     stored_bytes: int
     deleted_bytes: int
+    core_hours: float
+    memory_gi_b_hours: float
+    price: float | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,6 +69,13 @@ class UsageDay:
 
         deleted_bytes = self.deleted_bytes
 
+        core_hours = self.core_hours
+
+        memory_gi_b_hours = self.memory_gi_b_hours
+
+        price: float | None
+        price = self.price
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -77,6 +90,9 @@ class UsageDay:
                 "botMinutes": bot_minutes,
                 "storedBytes": stored_bytes,
                 "deletedBytes": deleted_bytes,
+                "coreHours": core_hours,
+                "memoryGiBHours": memory_gi_b_hours,
+                "price": price,
             }
         )
 
@@ -110,6 +126,17 @@ class UsageDay:
 
         deleted_bytes = d.pop("deletedBytes")
 
+        core_hours = d.pop("coreHours")
+
+        memory_gi_b_hours = d.pop("memoryGiBHours")
+
+        def _parse_price(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast(float | None, data)
+
+        price = _parse_price(d.pop("price"))
+
         usage_day = cls(
             date=date,
             jobs=jobs,
@@ -121,6 +148,9 @@ class UsageDay:
             bot_minutes=bot_minutes,
             stored_bytes=stored_bytes,
             deleted_bytes=deleted_bytes,
+            core_hours=core_hours,
+            memory_gi_b_hours=memory_gi_b_hours,
+            price=price,
         )
 
         usage_day.additional_properties = d
