@@ -143,6 +143,12 @@ fuzz: ## Fuzz every decoder and parser, FUZZTIME each
 bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows create,fetch")
 	go run ./bench $(ARGS)
 
+PODS ?= 500,1000
+.PHONY: hour
+hour: ## Simulate a full hour: recording bots of one instant (BOTS=200), and their pods on a real kube-apiserver and scheduler (PODS=500,1000)
+	go run ./bench -rows hour -databases PostgreSQL -hour-bots $(or $(BOTS),200) $(ARGS)
+	STANDIN_TEST_HOUR=$(PODS) go test -count=1 -timeout 60m -run '^TestHour$$' -v ./internal/launch/kubernetes
+
 .PHONY: bench-rtms
 bench-rtms: ## Measure a service in Zoom's media streams, 720p25 with two people each (SESSIONS=40 SECONDS=600)
 	@scripts/setup.sh run

@@ -57,6 +57,9 @@ type options struct {
 	fleetNodes, fleetBots int // of the row fleet
 	heartbeatInterval     time.Duration
 
+	hourBots, hourCreates int // of the row hour
+	hourLength            time.Duration
+
 	docs string // Markdown document for the results; none when empty
 	out  string // directory for results; none when empty
 }
@@ -78,6 +81,9 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.fleetNodes, "fleet-nodes", 500, "simulated nodes of the row fleet")
 	flags.IntVar(&o.fleetBots, "fleet-bots", 20_000, "simulated bots of the row fleet")
 	flags.DurationVar(&o.heartbeatInterval, "heartbeat", 25*time.Second, "time between two heartbeats of a bot in the rows nodes and fleet")
+	flags.IntVar(&o.hourBots, "hour-bots", 200, "recording bots of the row hour")
+	flags.IntVar(&o.hourCreates, "hour-creates", 20, "jobs that are created per second meanwhile")
+	flags.DurationVar(&o.hourLength, "hour-length", 30*time.Second, "how long the row hour measures")
 	flags.StringVar(&o.out, "out", "", "directory for results.json, standin.txt and base.txt in benchstat format; default: none")
 	flags.StringVar(&o.docs, "docs", "", "Markdown document into which results and plots are written; default: none")
 	if err := flags.Parse(args); err != nil {

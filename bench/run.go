@@ -31,7 +31,7 @@ type row struct {
 }
 
 func rows() []row {
-	return slices.Concat(requestRows(), webhookRows(), dispatchRows(), processRows(), growthRows(), fleetRows())
+	return slices.Concat(requestRows(), webhookRows(), dispatchRows(), processRows(), growthRows(), fleetRows(), hourRows())
 }
 
 func rowNames() (names []string) {

@@ -41,13 +41,14 @@ func FindCluster(kubeconfig string) (config *rest.Config, namespace string, err 
 	return config, namespace, nil
 }
 
-// newClient returns a client, without connecting. It may launch the bots of a full hour at once.
+// newClient returns a client, without connecting. It has no limit of its own: the dispatcher bounds its calls, and the
+// API server's priority and fairness the rest.
 func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	if config == nil {
 		return nil, errors.New("the Kubernetes cluster is not set")
 	}
 	config = rest.CopyConfig(config)
-	config.UserAgent, config.WarningHandler, config.QPS, config.Burst = "standin", rest.NoWarnings{}, 200, 400
+	config.UserAgent, config.WarningHandler, config.QPS = "standin", rest.NoWarnings{}, -1
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -30,7 +31,8 @@ const calls = 64
 
 // TestHour launches the bots of a full hour at one instant on a real API server, scheduler and garbage collector, with a
 // double of the kubelets, one of which dies when half of the bots run. Its bots are launched again, as the dispatcher does when
-// their heartbeats end. STANDIN_TEST_HOUR lists the numbers of bots.
+// their heartbeats end. What the machine allows is measured beside it: plain pods, created by as many callers. STANDIN_TEST_HOUR
+// lists the numbers of bots.
 func TestHour(t *testing.T) {
 	sizes := os.Getenv("STANDIN_TEST_HOUR")
 	if sizes == "" {
@@ -44,17 +46,16 @@ func TestHour(t *testing.T) {
 			}
 			testHour(t, n)
 		})
+		t.Run(size+" plain pods", func(t *testing.T) {
+			n, _ := strconv.Atoi(size)
+			testPlainPods(t, n)
+		})
 	}
 }
 
 func testHour(t *testing.T, n int) {
-	host, run := startCluster(t, "garbage-collector-controller,pod-garbage-collector-controller")
-	config := deployTo(t, host)
-	cluster := clientset.NewForConfigOrDie(unlimited(asNodes(config)))
-	k := newKubelets(t, cluster, n/50+2)
-	run("scheduler", "--kube-api-qps=1000", "--kube-api-burst=1000")
-
-	h := new(hour)
+	config, _, k := startNodes(t, n)
+	h := &hour{kubelets: k}
 	h.running, h.changed = make(map[launch.Key]time.Time), make(chan struct{}, 1)
 	harness := newHarness(t, config, func(s *kubernetes.Settings) {
 		s.LeaveTime, s.LostAfter = time.Second, time.Second
@@ -91,13 +92,7 @@ func testHour(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	launchAll(t, h.launcher, again)
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if missing := k.missing(bots); missing == 0 {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("%d of %d bots do not run", missing, n)
-		}
-	}
+	k.awaitAll(t, bots)
 	for id, pods := range k.runs() {
 		if len(pods) > 1 {
 			t.Errorf("job %s runs twice: %v", id, pods)
@@ -107,6 +102,64 @@ func testHour(t *testing.T, n int) {
 	t.Logf("%d bots: launched in %.1f s; running: half after %.1f s, 99%% after %.1f s, all of the first attempts after %.1f s; "+
 		"%d bots of a dead node run again; all run after %.1f s", n, launched.Seconds(), times[len(times)/2], times[len(times)*99/100],
 		times[len(times)-1], len(again), time.Since(began).Seconds())
+}
+
+// testPlainPods measures how long as many pods take that nothing but the test creates.
+func testPlainPods(t *testing.T, n int) {
+	_, cluster, k := startNodes(t, n)
+	began := time.Now()
+	var group errgroup.Group
+	group.SetLimit(calls)
+	bots := make([]launch.Assignment, n)
+	for i := range bots {
+		bots[i] = launchtest.Assignment()
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: bots[i].JobID.String(), Labels: map[string]string{launch.LabelJob: bots[i].JobID.String()}},
+			Spec: corev1.PodSpec{
+				AutomountServiceAccountToken: new(false),
+				SecurityContext: &corev1.PodSecurityContext{
+					RunAsNonRoot: new(true), RunAsUser: new(int64(10001)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+				},
+				Containers: []corev1.Container{{Name: "bot", Image: "registry.test/standin:1", SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				}}},
+			},
+		}
+		group.Go(func() error {
+			_, err := cluster.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	k.awaitAll(t, bots)
+	t.Logf("%d plain pods: all run after %.1f s", n, time.Since(began).Seconds())
+}
+
+// startNodes starts a cluster with a scheduler, and with nodes for a number of bots.
+func startNodes(t *testing.T, n int) (*rest.Config, *clientset.Clientset, *kubelets) {
+	t.Helper()
+	host, run := startCluster(t, "garbage-collector-controller,pod-garbage-collector-controller")
+	config := deployTo(t, host)
+	cluster := clientset.NewForConfigOrDie(unlimited(asNodes(config)))
+	k := newKubelets(t, cluster, n/50+2)
+	run("scheduler", "--kube-api-qps=1000", "--kube-api-burst=1000")
+	return config, cluster, k
+}
+
+// awaitAll waits until the bot of each job runs on a living node.
+func (k *kubelets) awaitAll(t *testing.T, bots []launch.Assignment) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		missing := k.missing(bots)
+		if missing == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d bots do not run", missing, len(bots))
+		}
+	}
 }
 
 // unlimited returns a configuration without limits of the client.
@@ -132,6 +185,7 @@ func launchAll(t *testing.T, launcher launch.Launcher, bots []launch.Assignment)
 // hour is what the launcher has told.
 type hour struct {
 	launcher launch.Launcher
+	kubelets *kubelets
 	mu       sync.Mutex
 	running  map[launch.Key]time.Time
 	changed  chan struct{}
@@ -155,7 +209,7 @@ func (h *hour) changedTo(key launch.Key) {
 // await waits until a number of bots have run.
 func (h *hour) await(t *testing.T, n int) {
 	t.Helper()
-	deadline := time.After(10 * time.Minute)
+	deadline := time.After(3 * time.Minute)
 	for {
 		h.mu.Lock()
 		have := len(h.running)
@@ -166,6 +220,12 @@ func (h *hour) await(t *testing.T, n int) {
 		select {
 		case <-h.changed:
 		case <-deadline:
+			h.kubelets.mu.Lock()
+			for name, pod := range h.kubelets.pods {
+				t.Logf("%s on %q: %+v", name, pod.Spec.NodeName, pod.Status)
+				break
+			}
+			h.kubelets.mu.Unlock()
 			t.Fatalf("%d of %d bots run", have, n)
 		}
 	}
@@ -189,7 +249,8 @@ func (h *hour) times(began time.Time) []float64 {
 // that are deleted.
 type kubelets struct {
 	cluster *clientset.Clientset
-	work    errgroup.Group
+	work    sync.WaitGroup
+	calls   chan struct{} // of this double at once
 
 	mu   sync.Mutex
 	dead string                // a node that does nothing any more
@@ -199,8 +260,7 @@ type kubelets struct {
 // newKubelets creates nodes for 110 bots each.
 func newKubelets(t *testing.T, cluster *clientset.Clientset, n int) *kubelets {
 	t.Helper()
-	k := &kubelets{cluster: cluster, pods: make(map[string]corev1.Pod)}
-	k.work.SetLimit(32)
+	k := &kubelets{cluster: cluster, pods: make(map[string]corev1.Pod), calls: make(chan struct{}, 32)}
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("128"), corev1.ResourceMemory: resource.MustParse("512Gi"),
 		corev1.ResourcePods: resource.MustParse("110"), corev1.ResourceEphemeralStorage: resource.MustParse("10Ti"),
@@ -214,39 +274,66 @@ func newKubelets(t *testing.T, cluster *clientset.Clientset, n int) *kubelets {
 		node.Status = corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, Conditions: []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
 		}}}
-		if _, err := cluster.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		if node, err = cluster.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		node.Spec.Taints = nil // the API server's, until a controller finds the node ready
+		if _, err := cluster.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	watching, err := cluster.CoreV1().Pods(namespace).Watch(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() { watching.Stop(); <-done; _ = k.work.Wait() })
-	go func() {
-		defer close(done)
-		for event := range watching.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				continue
-			}
-			k.mu.Lock()
-			if k.pods[pod.Name] = *pod; event.Type == "DELETED" {
-				delete(k.pods, pod.Name)
-			}
-			dead := k.dead == pod.Spec.NodeName
-			k.mu.Unlock()
-			if event.Type != "DELETED" && pod.Spec.NodeName != "" && !dead {
-				k.work.Go(func() error { k.sync(pod); return nil })
-			}
+	ctx, stop := context.WithCancel(context.Background())
+	k.work.Go(func() {
+		for ctx.Err() == nil {
+			k.follow(ctx)
 		}
-	}()
+	})
+	t.Cleanup(func() { stop(); k.work.Wait() })
 	return k
+}
+
+// follow reads all pods, and then their changes until the API server ends the watch.
+func (k *kubelets) follow(ctx context.Context) {
+	pods := k.cluster.CoreV1().Pods(namespace)
+	all, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	k.mu.Lock()
+	clear(k.pods)
+	k.mu.Unlock()
+	for i := range all.Items {
+		k.changed(&all.Items[i], false)
+	}
+	changes, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: all.ResourceVersion})
+	if err != nil {
+		return
+	}
+	defer changes.Stop()
+	for event := range changes.ResultChan() {
+		if pod, ok := event.Object.(*corev1.Pod); ok {
+			k.changed(pod, event.Type == watch.Deleted)
+		}
+	}
+}
+
+// changed notes a pod, and lets its node act.
+func (k *kubelets) changed(pod *corev1.Pod, deleted bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.pods[pod.Name] = *pod; deleted {
+		delete(k.pods, pod.Name)
+		return
+	}
+	if pod.Spec.NodeName != "" && pod.Spec.NodeName != k.dead {
+		k.work.Go(func() { k.sync(pod) })
+	}
 }
 
 // sync does what a kubelet does next for a pod.
 func (k *kubelets) sync(pod *corev1.Pod) {
+	k.calls <- struct{}{}
+	defer func() { <-k.calls }()
 	ctx, pods, status := context.Background(), k.cluster.CoreV1().Pods(namespace), ""
 	switch {
 	case pod.DeletionTimestamp != nil:

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"standin/bench/process"
+	"standin/bench/report"
+	"standin/internal/bot/ingest"
+	standinjob "standin/internal/jobs/job"
+)
+
+const (
+	segmentBytes  = 175 << 10 // of a second of 720p
+	beatInterval  = 5 * time.Second
+	hourAhead     = 5 * time.Second // from the last create to joinAt
+	slowestStatus = time.Minute
+)
+
+// Metrics of the row hour, in cores and milliseconds.
+const (
+	serviceCores  = "service-cores"
+	databaseCores = "database-cores"
+	uploadP99     = "upload-p99-ms"
+	beatP99       = "heartbeat-p99-ms"
+	createP99     = "create-p99-ms"
+)
+
+// hourRows simulate the bots of a full hour with the real protocol.
+func hourRows() []row {
+	return []row{{
+		name: "hour", once: true, slow: true,
+		table: []report.Row{{Title: "cores of the service for recording bots that begin at one instant", Unit: serviceCores}},
+		prepare: func(_ context.Context, e *env) (all []contestant, err error) {
+			for _, database := range e.databases {
+				all = append(all, contestant{program: standin, database: database, scale: e.hourBots, measure: func(ctx context.Context) (report.Metrics, error) {
+					return e.hour(ctx, database)
+				}})
+			}
+			return all, nil
+		},
+	}}
+}
+
+// hour creates jobs that are due at one instant, lets each bot report its states, upload a second of media each second and send
+// heartbeats, while more jobs are created, and measures what the service uses.
+func (e *env) hour(ctx context.Context, database string) (m report.Metrics, err error) {
+	objects := httptest.NewServer(http.HandlerFunc(discard))
+	defer objects.Close()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return nil, err
+		}
+	}
+	s, err := e.start(ctx, standin, database, "--storage-url",
+		"s3://recordings?region=us-east-1&hostname_immutable=true&use_path_style=true&endpoint="+objects.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	h := &hour{instance: s, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 10_000}}}
+	h.segment = bytes.Repeat([]byte{7}, segmentBytes)
+	sum := sha256.Sum256(h.segment)
+	h.sum = hex.EncodeToString(sum[:])
+
+	joinAt := time.Now().Add(hourAhead + time.Duration(e.hourBots)*5*time.Millisecond)
+	ids := make([]string, e.hourBots)
+	var creates errgroup.Group
+	creates.SetLimit(16)
+	for i := range ids {
+		creates.Go(func() (err error) {
+			j := newJob(i)
+			j.JoinAt, j.MeetingURL = joinAt, "https://meet.google.com/"+meetingCode(i)
+			ids[i], err = s.createJob(ctx, j)
+			return err
+		})
+	}
+	if err := creates.Wait(); err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var bots errgroup.Group
+	for i, id := range ids {
+		bots.Go(func() error { return h.bot(running, id, joinAt, time.Duration(i)*time.Second/time.Duration(len(ids))) })
+	}
+	bots.Go(func() error { return h.createAt(running, e.hourCreates, e.hourBots) })
+	select {
+	case <-time.After(time.Until(joinAt) + 10*time.Second): // until all record
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	h.reset()
+	pids, began := []int{s.PID()}, time.Now()
+	before, databaseBefore := process.CPUTime(pids...), e.databaseTime()
+	select {
+	case <-time.After(e.hourLength):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	elapsed := time.Since(began).Seconds()
+	m = report.Metrics{
+		serviceCores:  (process.CPUTime(pids...) - before).Seconds() / elapsed,
+		databaseCores: (e.databaseTime() - databaseBefore).Seconds() / elapsed,
+		uploadP99:     h.percentile("upload"), beatP99: h.percentile("beat"), createP99: h.percentile("create"),
+		"uploads-per-s": float64(h.count("upload")) / elapsed, "creates-per-s": float64(h.count("create")) / elapsed,
+		"late-p99-ms": h.latePercentile(),
+	}
+	stop()
+	return m, bots.Wait()
+}
+
+// databaseTime returns the CPU time of PostgreSQL; 0 without it.
+func (e *env) databaseTime() time.Duration {
+	if e.cluster == nil {
+		return 0
+	}
+	return process.CPUTime(e.cluster.PID())
+}
+
+// meetingCode returns the code of a meeting that differs from those of other numbers.
+func meetingCode(n int) string {
+	letters := make([]byte, 10)
+	for i := range letters {
+		letters[i] = byte('a' + n%26)
+		n /= 26
+	}
+	return fmt.Sprintf("%s-%s-%s", letters[:3], letters[3:7], letters[7:])
+}
+
+// discard is an object store that keeps nothing.
+func discard(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead || r.Method == http.MethodGet {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("ETag", `"0"`)
+}
+
+// hour is the bots' side.
+type hour struct {
+	*instance
+	client  *http.Client
+	segment []byte
+	sum     string
+
+	mu   sync.Mutex
+	took map[string][]float64 // milliseconds, by the kind of request
+	late []float64            // of the first event of each bot, in milliseconds
+}
+
+// bot reports the states of a recording bot, and then uploads and sends heartbeats until ctx ends.
+func (h *hour) bot(ctx context.Context, id string, joinAt time.Time, shift time.Duration) error {
+	token := ingest.Token([]byte(signingKey), id, 0)
+	if !sleepUntil(ctx, joinAt) {
+		return nil
+	}
+	for i, kind := range []standinjob.Trigger{standinjob.BotJoined, standinjob.BotInMeeting, standinjob.BotRecordingStarted} {
+		for {
+			body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q,"data":{}}`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
+			status, err := h.send(ctx, "event", http.MethodPost, ingest.EventPath, token, []byte(body), "")
+			if err == nil && status == http.StatusOK {
+				break
+			}
+			if time.Since(joinAt) > slowestStatus {
+				return fmt.Errorf("the bot of job %s is not heard: %d %w", id, status, err)
+			}
+			if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {
+				return nil
+			}
+		}
+		if i == 0 {
+			h.mu.Lock()
+			h.late = append(h.late, float64(time.Since(joinAt).Milliseconds()))
+			h.mu.Unlock()
+		}
+	}
+	start := time.Now().Add(shift)
+	for n := 0; sleepUntil(ctx, start.Add(time.Duration(n)*time.Second)); n++ {
+		path := fmt.Sprintf("%s/%s/0/%s", ingest.MediaPath, id, ingest.SegmentName(0, n))
+		if status, err := h.send(ctx, "upload", http.MethodPut, path, token, h.segment, h.sum); ctx.Err() == nil && status != http.StatusOK {
+			return fmt.Errorf("an upload of job %s: %d %w", id, status, err)
+		}
+		if n%int(beatInterval/time.Second) != 0 {
+			continue
+		}
+		body := fmt.Sprintf(`{"jobId":%q,"attempt":0,"stats":{"bytesRecorded":%d,"bytesUploaded":%d,"eventsWaiting":0,"recordedMillis":%d,
+			"coresUsed":0.7,"memoryBytes":700000000,"coreSeconds":%d,"memoryGiBSeconds":%d}}`, id, n*segmentBytes, n*segmentBytes, 1000*n, n, n)
+		if status, err := h.send(ctx, "beat", http.MethodPost, ingest.HeartbeatPath, token, []byte(body), ""); ctx.Err() == nil && status != http.StatusOK {
+			return fmt.Errorf("a heartbeat of job %s: %d %w", id, status, err)
+		}
+	}
+	return nil
+}
+
+// createAt creates jobs at a rate until ctx ends.
+func (h *hour) createAt(ctx context.Context, perSecond, from int) error {
+	var requests errgroup.Group
+	requests.SetLimit(64)
+	began := time.Now()
+	for n := 0; perSecond > 0 && sleepUntil(ctx, began.Add(time.Duration(n)*time.Second/time.Duration(perSecond))); n++ {
+		requests.Go(func() error {
+			j := newJob(from + n)
+			j.MeetingURL = "https://meet.google.com/" + meetingCode(from+n)
+			body, err := json.Marshal(j)
+			if err != nil {
+				return err
+			}
+			status, err := h.send(ctx, "create", http.MethodPost, "/api/v1/jobs", h.key, body, "")
+			if ctx.Err() == nil && status/100 != 2 {
+				return fmt.Errorf("a create: %d %w", status, err)
+			}
+			return nil
+		})
+	}
+	return requests.Wait()
+}
+
+// send sends a request and notes how long it took.
+func (h *hour) send(ctx context.Context, kind, method, path, token string, body []byte, sum string) (status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+h.Address+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	if sum != "" {
+		request.Header.Set("Content-Type", "application/octet-stream")
+		request.Header.Set(ingest.ChecksumHeader, sum)
+	}
+	began := time.Now()
+	response, err := h.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.took != nil {
+		h.took[kind] = append(h.took[kind], float64(time.Since(began).Microseconds())/1000)
+	}
+	return response.StatusCode, err
+}
+
+// reset begins to note how long requests take.
+func (h *hour) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.took = make(map[string][]float64)
+}
+
+func (h *hour) count(kind string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.took[kind])
+}
+
+func (h *hour) percentile(kind string) float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return percentile99(h.took[kind])
+}
+
+func (h *hour) latePercentile() float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return percentile99(h.late)
+}
+
+func percentile99(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)*99/100]
+}
+
+// sleepUntil reports false when ctx ends first.
+func sleepUntil(ctx context.Context, at time.Time) bool {
+	select {
+	case <-time.After(time.Until(at)):
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
