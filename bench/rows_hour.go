@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"golang.org/x/sync/errgroup"
 
 	"standin/bench/process"
@@ -47,9 +49,8 @@ func hourRows() []row {
 		table: []report.Row{{Title: "cores of the service for recording bots that begin at one instant", Unit: serviceCores}},
 		prepare: func(_ context.Context, e *env) (all []contestant, err error) {
 			for _, database := range e.databases {
-				all = append(all, contestant{program: standin, database: database, scale: e.hourBots, measure: func(ctx context.Context) (report.Metrics, error) {
-					return e.hour(ctx, database)
-				}})
+				measure := func(ctx context.Context) (report.Metrics, error) { return e.hour(ctx, database) }
+				all = append(all, contestant{program: standin, database: database, scale: e.hourBots, measure: measure})
 			}
 			return all, nil
 		},
@@ -59,7 +60,10 @@ func hourRows() []row {
 // hour creates jobs that are due at one instant, lets each bot report its states, upload a second of media each second and send
 // heartbeats, while more jobs are created, and measures what the service uses.
 func (e *env) hour(ctx context.Context, database string) (m report.Metrics, err error) {
-	objects := httptest.NewServer(http.HandlerFunc(discard))
+	objects, err := newObjectStore()
+	if err != nil {
+		return nil, err
+	}
 	defer objects.Close()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
@@ -144,14 +148,21 @@ func meetingCode(n int) string {
 	return fmt.Sprintf("%s-%s-%s", letters[:3], letters[3:7], letters[7:])
 }
 
-// discard is an object store that keeps nothing.
-func discard(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodHead || r.Method == http.MethodGet {
-		w.WriteHeader(http.StatusNotFound)
-		return
+// newObjectStore starts an object store with a bucket, which does not keep media.
+func newObjectStore() (*httptest.Server, error) {
+	backend := s3mem.New()
+	if err := backend.CreateBucket("recordings"); err != nil {
+		return nil, err
 	}
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.Header().Set("ETag", `"0"`)
+	rest := gofakes3.New(backend).Server()
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut || r.ContentLength < segmentBytes {
+			rest.ServeHTTP(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("ETag", `"0"`)
+	})), nil
 }
 
 // hour is the bots' side.

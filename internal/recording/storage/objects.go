@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,6 +74,9 @@ func declaredSum(text string) (string, error) {
 	return hex.EncodeToString(sum), nil
 }
 
+// buffers are for small objects.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // write stores the content under key if it has the declared SHA-256. If the object
 // exists and replace is false, gcerrors.Code returns FailedPrecondition for the
 // error.
@@ -88,7 +92,7 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // the temporary file, in a folder
-	writer, err := r.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+	options := &blob.WriterOptions{
 		ContentType: cmp.Or(contentTypes[path.Ext(key)], "application/octet-stream"),
 		Metadata:    map[string]string{checksumKey: declared},
 		IfNotExist:  !replace,
@@ -96,11 +100,31 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 			as(&file)
 			return nil
 		},
-	})
+	}
+	body := io.Reader(content)
+	if r.folder == "" { // what is small is sent from memory, because the library takes 8 MiB for a part of a stream
+		start, _ := buffers.Get().(*bytes.Buffer)
+		start.Reset()
+		switch _, err := io.CopyN(start, content, 1<<20); {
+		case errors.Is(err, io.EOF):
+			if err := content.check(declared); err != nil {
+				return err
+			}
+			if err := r.bucket.Upload(ctx, key, bytes.NewReader(start.Bytes()), options); err != nil {
+				return err
+			}
+			buffers.Put(start) // after a failure, it may still be being sent
+			return nil
+		case err != nil:
+			return err
+		}
+		body = io.MultiReader(start, content)
+	}
+	writer, err := r.bucket.NewWriter(ctx, key, options)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(writer, content)
+	_, err = io.Copy(writer, body)
 	if err == nil {
 		err = content.check(declared)
 	}

@@ -46,7 +46,7 @@ func (r *Recordings) PutUpload(
 	}
 	upload := newHashingReader(content, maxBytes)
 	stored = recording.StoredObject{Name: name, SHA256: declared, New: true}
-	if name != ingest.ReportName {
+	if r.folder != "" && name != ingest.ReportName { // object stores refuse what exists without a request more
 		exists, err := r.bucket.Exists(ctx, key)
 		if err != nil {
 			return stored, err
@@ -57,7 +57,7 @@ func (r *Recordings) PutUpload(
 	}
 	err = r.write(ctx, key, upload, declared, name == ingest.ReportName)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
-		return r.confirmUpload(ctx, key, upload, stored) // a concurrent request stored it first
+		return r.confirmUpload(ctx, key, upload, stored) // it is repeated
 	}
 	if err != nil {
 		return stored, err
