@@ -214,7 +214,8 @@ func (h *hour) bot(ctx context.Context, id string, joinAt time.Time, shift time.
 		}
 		body := fmt.Sprintf(`{"jobId":%q,"attempt":0,"stats":{"bytesRecorded":%d,"bytesUploaded":%d,"eventsWaiting":0,"recordedMillis":%d,
 			"coresUsed":0.7,"memoryBytes":700000000,"coreSeconds":%d,"memoryGiBSeconds":%d}}`, id, n*segmentBytes, n*segmentBytes, 1000*n, n, n)
-		if status, err := h.send(ctx, "beat", http.MethodPost, ingest.HeartbeatPath, token, []byte(body), ""); ctx.Err() == nil && status != http.StatusOK {
+		status, err := h.send(ctx, "beat", http.MethodPost, ingest.HeartbeatPath, token, []byte(body), "")
+		if ctx.Err() == nil && status != http.StatusOK {
 			return fmt.Errorf("a heartbeat of job %s: %d %w", id, status, err)
 		}
 	}

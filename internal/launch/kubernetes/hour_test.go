@@ -61,7 +61,9 @@ func testHour(t *testing.T, n int) {
 		s.LeaveTime, s.LostAfter = time.Second, time.Second
 		s.OnChange = func(jobID uuid.UUID, attempt int) { h.changedTo(launch.Key{JobID: jobID, Attempt: attempt}) }
 	})
+	h.mu.Lock()
 	h.launcher = harness.RemoteLauncher
+	h.mu.Unlock()
 	bots := make([]launch.Assignment, n)
 	for i := range bots {
 		bots[i] = launchtest.Assignment()
@@ -118,7 +120,8 @@ func testPlainPods(t *testing.T, n int) {
 			Spec: corev1.PodSpec{
 				AutomountServiceAccountToken: new(false),
 				SecurityContext: &corev1.PodSecurityContext{
-					RunAsNonRoot: new(true), RunAsUser: new(int64(10001)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+					RunAsNonRoot: new(true), RunAsUser: new(int64(10001)),
+					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 				},
 				Containers: []corev1.Container{{Name: "bot", Image: "registry.test/standin:1", SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
@@ -192,11 +195,11 @@ type hour struct {
 }
 
 func (h *hour) changedTo(key launch.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.launcher == nil || h.launcher.State(key.JobID, key.Attempt) != launch.Running {
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.running[key].IsZero() {
 		h.running[key] = time.Now()
 	}
