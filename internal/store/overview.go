@@ -118,10 +118,12 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 
 // Upcoming returns how many live bots will start, and run at once, in each interval of a length until a time, without intervals
 // in which none does. A bot leaves when its calendar event ends, or else after the average time of the bots of the last week. Some
-// meetings take longer: half of the bots still run in the interval in which they are to leave.
+// meetings take longer: half of the bots still run in the interval in which they are to leave. It uses the indexes jobs_upcoming,
+// jobs_dispatched, calendar_events_job and usage_days_newest.
 func (db *Reader) Upcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
-	usual, err := queryValue[int64](ctx, db, "read how long bots stay", `SELECT CAST(COALESCE(SUM(bot_ms) / NULLIF(SUM(completed + failed), 0),
-		3600000) AS BIGINT) FROM usage_days WHERE mode = 'live' AND day >= $1`, from.UnixMilli()/dayMillis-7)
+	usual, err := queryValue[int64](ctx, db, "read how long bots stay", `SELECT
+		CAST(COALESCE(SUM(bot_ms) / NULLIF(SUM(completed + failed), 0), 3600000) AS BIGINT)
+		FROM (SELECT * FROM usage_days WHERE mode = 'live' AND day >= $1 ORDER BY day DESC LIMIT 1000) AS newest`, from.UnixMilli()/dayMillis-7)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func resourcesText(used job.Resources, prices job.Prices) string {
 	fields := used.Fields(prices)
 	text := fmt.Sprintf("%.3g core hours · %.3g GiB hours", fields.CoreHours, fields.MemoryGiBHours)
 	if fields.Price != nil {
-		text += fmt.Sprintf(" · %.3g", *fields.Price)
+		text += fmt.Sprintf(" · price %.3g", *fields.Price)
 	}
 	return text
 }

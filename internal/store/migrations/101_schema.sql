@@ -519,6 +519,7 @@ CREATE TABLE usage_days (
     memory_ms     BIGINT NOT NULL DEFAULT 0, -- of one GiB
     PRIMARY KEY (consumer_id, mode, day, part)
 );
+CREATE INDEX usage_days_newest ON usage_days (day) WHERE mode = 'live';
 
 -- Links that show a recording to people who are not signed in.
 CREATE TABLE share_links (
