@@ -57,8 +57,8 @@ type options struct {
 	fleetNodes, fleetBots int // of the row fleet
 	heartbeatInterval     time.Duration
 
-	hourBots, hourCreates int // of the row hour
-	hourLength            time.Duration
+	hourBots, hourCreates, hourCalendars int // of the row hour
+	hourLength                           time.Duration
 
 	docs string // Markdown document for the results; none when empty
 	out  string // directory for results; none when empty
@@ -83,6 +83,7 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.heartbeatInterval, "heartbeat", 25*time.Second, "time between two heartbeats of a bot in the rows nodes and fleet")
 	flags.IntVar(&o.hourBots, "hour-bots", 200, "recording bots of the row hour")
 	flags.IntVar(&o.hourCreates, "hour-creates", 20, "jobs that are created per second meanwhile")
+	flags.IntVar(&o.hourCalendars, "hour-calendars", 20, "calendars of 20 meetings that move, which are read in turn, ten per second")
 	flags.DurationVar(&o.hourLength, "hour-length", 30*time.Second, "how long the row hour measures")
 	flags.StringVar(&o.out, "out", "", "directory for results.json, standin.txt and base.txt in benchstat format; default: none")
 	flags.StringVar(&o.docs, "docs", "", "Markdown document into which results and plots are written; default: none")

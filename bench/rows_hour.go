@@ -40,6 +40,7 @@ const (
 	uploadP99     = "upload-p99-ms"
 	beatP99       = "heartbeat-p99-ms"
 	createP99     = "create-p99-ms"
+	calendarP99   = "calendar-p99-ms"
 )
 
 // hourRows simulate the bots of a full hour with the real protocol.
@@ -58,7 +59,7 @@ func hourRows() []row {
 }
 
 // hour creates jobs that are due at one instant, lets each bot report its states, upload a second of media each second and send
-// heartbeats, while more jobs are created, and measures what the service uses.
+// heartbeats, while more jobs are created and the meetings of calendars move, and measures what the service uses.
 func (e *env) hour(ctx context.Context, database string) (m report.Metrics, err error) {
 	objects, err := newObjectStore()
 	if err != nil {
@@ -105,6 +106,9 @@ func (e *env) hour(ctx context.Context, database string) (m report.Metrics, err 
 		bots.Go(func() error { return h.bot(running, id, joinAt, time.Duration(i)*time.Second/time.Duration(len(ids))) })
 	}
 	bots.Go(func() error { return h.createAt(running, e.hourCreates, e.hourBots) })
+	feeds := httptest.NewServer(http.HandlerFunc(moving))
+	defer feeds.Close()
+	bots.Go(func() error { return h.readCalendars(running, e.hourCalendars, feeds.URL) })
 	select {
 	case <-time.After(time.Until(joinAt) + 10*time.Second): // until all record
 	case <-ctx.Done():
@@ -123,6 +127,7 @@ func (e *env) hour(ctx context.Context, database string) (m report.Metrics, err 
 		serviceCores:  (process.CPUTime(pids...) - before).Seconds() / elapsed,
 		databaseCores: (e.databaseTime() - databaseBefore).Seconds() / elapsed,
 		uploadP99:     h.percentile("upload"), beatP99: h.percentile("beat"), createP99: h.percentile("create"),
+		calendarP99: h.percentile("calendar"), "calendars-per-s": float64(h.count("calendar")) / elapsed,
 		"uploads-per-s": float64(h.count("upload")) / elapsed, "creates-per-s": float64(h.count("create")) / elapsed,
 		"late-p99-ms": h.latePercentile(),
 	}
@@ -243,6 +248,53 @@ func (h *hour) createAt(ctx context.Context, perSecond, from int) error {
 		})
 	}
 	return requests.Wait()
+}
+
+// movingMeetings is how many meetings a calendar has.
+const movingMeetings = 20
+
+// moving is a calendar whose meetings begin later each time it is read.
+func moving(w http.ResponseWriter, r *http.Request) {
+	later := time.Duration(time.Now().Unix()%1000) * time.Minute
+	fmt.Fprint(w, "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//bench//\r\n")
+	for i := range movingMeetings {
+		start := time.Now().UTC().Truncate(24 * time.Hour).Add(48*time.Hour + later + time.Duration(i)*time.Minute)
+		fmt.Fprintf(w, "BEGIN:VEVENT\r\nUID:%s-%d\r\nDTSTAMP:%s\r\nDTSTART:%s\r\nDTEND:%s\r\nSUMMARY:Planning\r\n"+
+			"LOCATION:https://meet.google.com/%s\r\nEND:VEVENT\r\n",
+			r.URL.Path[1:], i, utc(time.Now()), utc(start), utc(start.Add(time.Hour)), meetingCode(1_000_000+i))
+	}
+	fmt.Fprint(w, "END:VCALENDAR\r\n")
+}
+
+// utc formats a time as calendars do.
+func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
+
+// readCalendars connects calendars, and reads one after the other, ten each second, until ctx ends.
+func (h *hour) readCalendars(ctx context.Context, count int, feeds string) error {
+	var ids []string
+	for i := range count {
+		text, err := h.call(ctx, http.MethodPost, "/api/v1/calendars", map[string]any{
+			"name": fmt.Sprintf("calendar %d", i), "icsUrl": fmt.Sprintf("%s/%d", feeds, i), "rules": map[string]any{"record": []string{"all"}},
+		})
+		if err != nil {
+			return err
+		}
+		var connected struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal(text, &connected); err != nil {
+			return err
+		}
+		ids = append(ids, connected.ID)
+	}
+	began := time.Now()
+	for n := 0; count > 0 && sleepUntil(ctx, began.Add(time.Duration(n)*100*time.Millisecond)); n++ {
+		path := "/api/v1/calendars/" + ids[n%count] + "/sync"
+		if status, err := h.send(ctx, "calendar", http.MethodPost, path, h.key, nil, ""); ctx.Err() == nil && status != http.StatusOK {
+			return fmt.Errorf("a calendar: %d %w", status, err)
+		}
+	}
+	return nil
 }
 
 // send sends a request and notes how long it took.

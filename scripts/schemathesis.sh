@@ -46,8 +46,10 @@ create() { # PATH BODY
 	curl --silent --show-error --fail --header "Authorization: Bearer $key" --json "$2" "$url/api/v1/$1" |
 		python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])'
 }
-export JOB_ID ENDPOINT_ID KEY_ID
+export JOB_ID ENDED_ID ENDPOINT_ID KEY_ID
 JOB_ID=$(create jobs '{"externalId": "schemathesis", "meetingUrl": "https://meet.google.com/abc-defg-hij", "joinAt": "2099-01-01T00:00:00Z"}')
+ENDED_ID=$(create jobs '{"externalId": "ended", "meetingUrl": "https://meet.google.com/abc-defg-hij", "joinAt": "2099-01-01T00:00:00Z"}')
+curl --silent --fail --output /dev/null --header "Authorization: Bearer $key" --request DELETE "$url/api/v1/jobs/$ENDED_ID"
 ENDPOINT_ID=$(create webhook-endpoints '{"url": "https://example.com/hook", "events": ["*"]}')
 KEY_ID=$(create keys '{"name": "schemathesis", "scope": "read"}')
 
@@ -139,6 +141,16 @@ def map_path_parameters(context, path_parameters):
     except (AttributeError, KeyError, TypeError, ValueError):
         pass  # it is no ID
     return path_parameters
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.path.endswith("/live"):  # the stream of a job that has not ended does not end either
+        try:
+            UUID(case.path_parameters["id"])
+            case.path_parameters["id"] = os.environ["ENDED_ID"]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass  # it is no ID
 
 
 @schemathesis.hook
