@@ -105,11 +105,11 @@ func (s RemoteSettings) WithDefaults(resync time.Duration) (RemoteSettings, erro
 	return s, nil
 }
 
-// Name returns the name of a bot's container or Job. Names are unique in an
+// Name returns the name of a bot's container or pod. Names are unique in an
 // engine, so that an attempt never has two bots.
 func (s RemoteSettings) Name(key Key) string { return "standin-" + s.Instance + "-" + key.String() }
 
-// Labels that identify a bot's container or Job, and what belongs to it. They hold
+// Labels that identify a bot's container or pod, and what belongs to it. They hold
 // no secrets.
 const (
 	LabelInstance = "standin.instance"
