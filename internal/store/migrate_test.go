@@ -76,8 +76,9 @@ var exampleRows = map[string]string{
 	"sessions": `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,
 	"invitations": `(hash, consumer_id, email, operator, created_at, expires_at) VALUES ('hash', '` + rowConsumer +
 		`', 'ben@example.test', 0, 1, 1)`,
-	"job_tombstones":      `(id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave, status, attempts, failure_code, erased_at) VALUES ('` + rowEntry + `', '` + rowConsumer + `', 'live', 'erased', 'meet', 1, 1, '{}', 'completed', 1, '', 1)`,
-	"usage_days":          `(consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes, core_ms, memory_ms) VALUES ('` + rowConsumer + `', 'live', 20000, 1, 0, 0, 60000, 90000, 1000, 0, 1000, 2000)`,
+	"job_tombstones": `(id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave, status, attempts, failure_code, erased_at) VALUES ('` + rowEntry + `', '` + rowConsumer + `', 'live', 'erased', 'meet', 1, 1, '{}', 'completed', 1, '', 1)`,
+	"usage_days": `(consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes,
+		core_ms, memory_ms) VALUES ('` + rowConsumer + `', 'live', 20000, 1, 0, 0, 60000, 90000, 1000, 0, 1000, 2000)`,
 	"share_links":         `(hash, job_id, created_at, created_by, expires_at) VALUES ('hash', '` + rowJob + `', 1, 'ada@example.test', 2)`,
 	"consumer_rotation":   `(consumer_id, position) VALUES ('` + rowConsumer + `', 1)`,
 	"meeting_texts":       `(job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech) VALUES ('` + rowJob + `', 0, 'chat', '1', 1, '', 'Ada', 'Hello', '', 1, 1, '')`,

@@ -34,8 +34,8 @@ func (r Resources) Plus(other Resources) Resources {
 
 // Prices are what resources cost, in a currency of the operator's choice.
 type Prices struct {
-	CoreHour float64 `env:"STANDIN_PRICE_CORE_HOUR" name:"price-core-hour" default:"0" help:"What an hour of a processor costs you, in any currency. The usage and the details of jobs show what their bots cost."`
-	GiBHour  float64 `env:"STANDIN_PRICE_GIB_HOUR" name:"price-gib-hour" default:"0" help:"What a GiB of memory costs you for an hour."`
+	CoreHour float64 `env:"STANDIN_PRICE_CORE_HOUR" name:"price-core-hour" default:"0" help:"Price of a core for an hour, in any currency."`
+	GiBHour  float64 `env:"STANDIN_PRICE_GIB_HOUR" name:"price-gib-hour" default:"0" help:"Price of a GiB of memory for an hour."`
 }
 
 // ResourceFields are Resources in the units that people count, with at most four decimals.

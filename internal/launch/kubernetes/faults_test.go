@@ -171,8 +171,10 @@ func TestRefused(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"not signed in":    {"/pods", 401, "Unauthorized", "Unauthorized"},
-		"no right to pods": {"/pods", 403, "Forbidden", `pods is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "pods" in API group "" in the namespace "standin"`},
+		"not signed in": {"/pods", 401, "Unauthorized", "Unauthorized"},
+		"no right to pods": {
+			"/pods", 403, "Forbidden", `pods is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "pods"`,
+		},
 		"no right to secrets": {
 			"/secrets", 403, "Forbidden", `secrets is forbidden: User "system:serviceaccount:standin:standin" cannot create resource "secrets"`,
 		},

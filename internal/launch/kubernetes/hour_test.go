@@ -154,12 +154,11 @@ func startNodes(t *testing.T, n int) (*rest.Config, *clientset.Clientset, *kubel
 // awaitAll waits until the bot of each job runs on a living node.
 func (k *kubelets) awaitAll(t *testing.T, bots []launch.Assignment) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		missing := k.missing(bots)
-		if missing == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
+	deadline := time.After(5 * time.Minute)
+	for missing := k.missing(bots); missing > 0; missing = k.missing(bots) {
+		select {
+		case <-k.news:
+		case <-deadline:
 			t.Fatalf("%d of %d bots do not run", missing, len(bots))
 		}
 	}
@@ -254,6 +253,7 @@ type kubelets struct {
 	cluster *clientset.Clientset
 	work    sync.WaitGroup
 	calls   chan struct{} // of this double at once
+	news    chan struct{} // a pod has changed
 
 	mu   sync.Mutex
 	dead string                // a node that does nothing any more
@@ -263,7 +263,7 @@ type kubelets struct {
 // newKubelets creates nodes for 110 bots each.
 func newKubelets(t *testing.T, cluster *clientset.Clientset, n int) *kubelets {
 	t.Helper()
-	k := &kubelets{cluster: cluster, pods: make(map[string]corev1.Pod), calls: make(chan struct{}, 32)}
+	k := &kubelets{cluster: cluster, pods: make(map[string]corev1.Pod), calls: make(chan struct{}, 32), news: make(chan struct{}, 1)}
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("128"), corev1.ResourceMemory: resource.MustParse("512Gi"),
 		corev1.ResourcePods: resource.MustParse("110"), corev1.ResourceEphemeralStorage: resource.MustParse("10Ti"),
@@ -324,6 +324,10 @@ func (k *kubelets) follow(ctx context.Context) {
 func (k *kubelets) changed(pod *corev1.Pod, deleted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	select {
+	case k.news <- struct{}{}:
+	default: // there is some already
+	}
 	if k.pods[pod.Name] = *pod; deleted {
 		delete(k.pods, pod.Name)
 		return

@@ -181,11 +181,13 @@ func TestFleetMetrics(t *testing.T) {
 		Nodes:    []job.Node{{ID: "1", Name: "a", Capacity: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullReason: "no memory"}},
 		Capacity: 2,
 		Upcoming: []job.UpcomingCount{
-			{From: now.Add(-3 * time.Minute), Jobs: 1, Bots: 2}, {From: now.Add(2 * time.Minute), Jobs: 3, Bots: 3}, {From: now.Add(time.Hour), Jobs: 5, Bots: 8},
+			{From: now.Add(-3 * time.Minute), Jobs: 1, Bots: 2}, {From: now.Add(2 * time.Minute), Jobs: 3, Bots: 3},
+			{From: now.Add(time.Hour), Jobs: 5, Bots: 8},
 		},
 	}
 	got := fleetMetrics(f, now)
-	if got.Upcoming["5m"] != 4 || got.Upcoming["24h"] != 9 || got.UntilShortage != 2*time.Minute || len(got.Nodes) != 1 || !got.Nodes[0].Full ||
+	if got.Upcoming["5m"] != 4 || got.Upcoming["24h"] != 9 || got.UntilShortage != 2*time.Minute ||
+		len(got.Nodes) != 1 || !got.Nodes[0].Full ||
 		got.Nodes[0].HeartbeatAge != time.Second ||
 		got.Nodes[0].BotCores != 1.5 || got.Nodes[0].BotMemory != 1<<29 {
 		t.Errorf("got %+v", got)
