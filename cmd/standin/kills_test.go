@@ -111,7 +111,7 @@ type killCase struct {
 
 func (c *killCase) run(t *testing.T, number int) {
 	capture := "tab"
-	if number/5%2 == 1 && c.part != killBot { // a composed picture lacks the videos of a bot that was killed
+	if number/5%2 == 1 {
 		capture = "streams"
 	}
 	c.visit = c.shared.visit(t, replica.Settings{AdmitAfter: 300 * time.Millisecond},

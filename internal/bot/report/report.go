@@ -57,7 +57,12 @@ type Report struct {
 	sound     []recorder.SoundChange // on the report's clock, in order
 	own       ingest.Person          // the bot itself; without an ID unless it spoke
 	ownSpeech []ingest.Speech
+	spoke     bool      // somebody, since the report was saved
+	nextSave  time.Time // of a report that only has more speech
 }
+
+// A report that only has more speech is saved after speechDelay, or later if it is large: reportRate limits its bytes per second.
+const speechDelay, reportRate = 5 * time.Second, 20_000
 
 // New returns the report of an attempt that has just started. version is the
 // program's. withoutRecording is set if the bot is to record nothing.
@@ -298,7 +303,10 @@ func (r *Report) openFault(kind string) int {
 // UpdateRoster updates who is in the meeting and who speaks, and by what evidence.
 func (r *Report) UpdateRoster(participants []meeting.Participant, sources []meeting.SpeechSource, at time.Time) {
 	at = r.clock.Convert(at)
-	r.saveIfChanged(func() bool { return r.roster.update(participants, sources, at) })
+	r.saveIfChanged(func() bool {
+		r.spoke = r.spoke || slices.ContainsFunc(participants, func(p meeting.Participant) bool { return p.Speaking })
+		return r.roster.update(participants, sources, at) || r.spoke && !time.Now().Before(r.nextSave)
+	})
 }
 
 // AddOwnSpeech adds a time during which the bot itself spoke, under its name.
@@ -387,6 +395,11 @@ func (r *Report) saveLocked() error {
 	r.content.SavedAt = r.clock.Convert(time.Now())
 	// Marks of who speaks move to when the sound begins and ends.
 	speech := slices.Clone(r.roster.speech)
+	for _, id := range r.roster.ids {
+		if p := r.roster.byID[id]; p.speaking && p.to.After(p.from) {
+			speech = append(speech, ingest.Speech{PersonID: id, From: p.from, To: p.to})
+		}
+	}
 	for i, one := range speech {
 		from, to := nearestChange(r.sound, true, one.From), nearestChange(r.sound, false, one.To)
 		if to.After(from) {
@@ -407,5 +420,6 @@ func (r *Report) saveLocked() error {
 	if err != nil {
 		return err
 	}
+	r.spoke, r.nextSave = false, time.Now().Add(max(speechDelay, time.Duration(len(data)/reportRate)*time.Second))
 	return r.spool.Put(ingest.ReportName, data)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"standin/internal/bot/ingest"
@@ -130,6 +131,47 @@ func TestSpeech(t *testing.T) {
 	if got := saved(t, r).Speech; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+}
+
+// TestSpeechIsSaved: who spoke is in the report within seconds, for the case that the bot is killed, but a report is not
+// saved more often because of that.
+func TestSpeechIsSaved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTestReport(t)
+		began, saves, last := time.Now(), 0, time.Time{}
+		for time.Since(began) < 5*time.Minute { // Ada speaks for a second in four, and Bob for a minute
+			at := time.Since(began)
+			r.UpdateRoster([]meeting.Participant{
+				{ID: "ada", Speaking: at%(4*time.Second) < time.Second},
+				{ID: "bob", Speaking: at > time.Minute && at < 2*time.Minute},
+			}, nil, time.Now())
+			report := lastSaved(t, r)
+			if report.SavedAt != last {
+				saves, last = saves+1, report.SavedAt
+			}
+			var ada int
+			var bob time.Duration
+			for _, speech := range report.Speech {
+				if speech.PersonID == "ada" {
+					ada++
+				} else {
+					bob = speech.To.Sub(speech.From)
+				}
+			}
+			late := at - speechDelay - maxSpeechPause
+			if ended := int(late / (4 * time.Second)); ada < ended {
+				t.Fatalf("after %s, %d of %d speeches of Ada are in the report", at, ada, ended)
+			}
+			if spoken := min(late, 2*time.Minute) - time.Minute; bob < spoken-time.Second {
+				t.Fatalf("after %s, the report has %s of Bob's speech, want %s", at, bob, spoken)
+			}
+			time.Sleep(250 * time.Millisecond)
+		}
+		if most := int(5*time.Minute/speechDelay) + 1; saves > most {
+			t.Errorf("%d saves, want at most %d", saves, most)
+		}
+	})
 }
 
 // TestSpeechFollowsSound: a speech begins and ends with the sound if that is near its

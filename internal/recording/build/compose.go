@@ -26,17 +26,18 @@ type Composition struct {
 	BitRate         int // bits per second of the video
 }
 
-// Composable returns the mixed sound of a recording to which a picture can be composed; false if there is none.
-func Composable(m recording.Manifest) (recording.Media, bool) {
-	sound := slices.IndexFunc(m.Media, func(file recording.Media) bool {
-		return file.Kind == recording.Audio && file.Name == fileName(0, probeResult{})
-	})
-	if sound < 0 || !slices.ContainsFunc(m.Media, func(file recording.Media) bool {
-		return file.Kind == recording.ParticipantVideo || file.Kind == recording.ScreenShare
-	}) {
-		return recording.Media{}, false
+// Composable returns the mixed sound of a recording to which a picture can be composed, and the name of the result; false if
+// there is none.
+func Composable(m recording.Manifest) (sound recording.Media, name string, ok bool) {
+	index := func(kinds ...recording.MediaKind) int {
+		return slices.IndexFunc(m.Media, func(file recording.Media) bool { return slices.Contains(kinds, file.Kind) })
 	}
-	return m.Media[sound], true
+	at := index(recording.Audio)
+	if at < 0 || index(recording.ParticipantVideo, recording.ScreenShare) < 0 {
+		return sound, "", false
+	}
+	sound = m.Media[at]
+	return sound, strings.TrimSuffix(sound.Name, ".m4a") + ".mp4", true
 }
 
 // composedInput is what a composed picture shows of a participant: a video, or his name.

@@ -108,6 +108,33 @@ func TestScenes(t *testing.T) {
 	}
 }
 
+// TestComposable: the picture is for the mixed sound, also of a second bot when the first one recorded the tab.
+func TestComposable(t *testing.T) {
+	t.Parallel()
+	file := func(name string, kind recording.MediaKind) recording.Media {
+		return recording.Media{File: recording.File{Name: name, Kind: kind}}
+	}
+	tab, second := file("recording.mp4", recording.Video), file("recording-2.m4a", recording.Audio)
+	sound, own := file("recording.m4a", recording.Audio), file("participant-001.m4a", recording.ParticipantAudio)
+	video, screen := file("video-001.webm", recording.ParticipantVideo), file("screen-001.webm", recording.ScreenShare)
+	for name, test := range map[string]struct {
+		media    []recording.Media
+		composed string // empty: nothing
+	}{
+		"streams":                     {[]recording.Media{sound, own, video}, "recording.mp4"},
+		"only a screen":               {[]recording.Media{sound, screen}, "recording.mp4"},
+		"the tab":                     {[]recording.Media{tab, own}, ""},
+		"sound":                       {[]recording.Media{sound, own}, ""},
+		"the tab, and then streams":   {[]recording.Media{tab, second, own, video}, "recording-2.mp4"},
+		"videos without mixed sound":  {[]recording.Media{own, video}, ""},
+		"streams, and their composed": {[]recording.Media{sound, video, tab}, "recording.mp4"},
+	} {
+		if _, composed, ok := Composable(recording.Manifest{Media: test.media}); composed != test.composed || ok != (composed != "") {
+			t.Errorf("%s: %q %v, want %q", name, composed, ok, test.composed)
+		}
+	}
+}
+
 // ffmpeg runs ffmpeg, and returns what it writes.
 func ffmpeg(t *testing.T, arguments ...string) []byte {
 	t.Helper()
@@ -136,7 +163,7 @@ func TestCompose(t *testing.T) {
 	video("video-002.webm", "blue", "12.5", "320x180")
 	video("screen-003.webm", "yellow", "3", "640x480")
 	encode("-f", "lavfi", "-i", "sine=440:d=13", "-c:a", "aac", filepath.Join(folder, "recording.m4a"))
-	sound, ok := Composable(m)
+	sound, _, ok := Composable(m)
 	if !ok {
 		t.Fatal("the recording cannot be composed")
 	}
@@ -193,7 +220,7 @@ func TestComposeSync(t *testing.T) {
 			{File: recording.File{Name: "video-001.webm", Kind: recording.ParticipantVideo, StartOffsetMs: 300, DurationMs: 15_000}},
 		},
 	}
-	sound, _ := Composable(m)
+	sound, _, _ := Composable(m)
 	like := Composition{Width: 320, Height: 180, FramesPerSecond: 25, BitRate: 1_200_000}
 	file, err := tools.Compose(t.Context(), m, sound, like, folder, "recording.mp4")
 	if err != nil {

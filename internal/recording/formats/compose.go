@@ -20,9 +20,6 @@ import (
 	"standin/internal/recording/build"
 )
 
-// VideoName is the name of the composed picture with the mixed sound.
-const VideoName = "recording.mp4"
-
 const (
 	composeLease = 2 * time.Minute  // without a renewal
 	composePoll  = 15 * time.Second // to find what other nodes left, and what waits for a transcript
@@ -134,7 +131,7 @@ func (c *Composer) compose(ctx context.Context, jobID uuid.UUID) (*job.VideoResu
 	if err != nil {
 		return nil, err
 	}
-	sound, ok := build.Composable(manifest)
+	sound, name, ok := build.Composable(manifest)
 	if !ok {
 		return nil, nil
 	}
@@ -159,11 +156,11 @@ func (c *Composer) compose(ctx context.Context, jobID uuid.UUID) (*job.VideoResu
 	file, err := tools.Compose(ctx, manifest, sound, build.Composition{
 		Layout: like.Layout, Width: cmp.Or(like.Picture.Width, 1280), Height: cmp.Or(like.Picture.Height, 720),
 		FramesPerSecond: cmp.Or(like.FrameRate, 15), BitRate: cmp.Or(int(like.VideoBitRate), 1_200_000),
-	}, folder, VideoName)
+	}, folder, name)
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.Open(filepath.Join(folder, VideoName))
+	content, err := os.Open(filepath.Join(folder, name))
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func TestCompose(t *testing.T) {
 	if _, exists, err := w.Storage.StoredManifest(t.Context(), id); exists || err != nil {
 		t.Errorf("of a deleted recording there is a manifest (%v)", err)
 	}
-	if ok, err := w.Storage.HasMedia(t.Context(), id, formats.VideoName); ok || err != nil {
+	if ok, err := w.Storage.HasMedia(t.Context(), id, "recording.mp4"); ok || err != nil {
 		t.Errorf("of a deleted recording there is a picture (%v)", err)
 	}
 	compose(false)

@@ -18,7 +18,6 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
-	"standin/internal/recording/formats"
 	"standin/internal/recording/transcript"
 )
 
@@ -75,7 +74,7 @@ func (a *API) getMedia(r *apiRequest) error {
 	name := r.PathValue("name")
 	if at := slices.IndexFunc(manifest.Media, func(m recording.Media) bool { return m.Name == name }); at >= 0 {
 		file = manifest.Media[at].File
-	} else if _, composable := build.Composable(manifest); composable && name == formats.VideoName {
+	} else if _, composed, ok := build.Composable(manifest); ok && name == composed {
 		if due, err := a.Jobs.RequestVideo(r.Context(), r.id); err != nil || !due {
 			return cmp.Or(err, errNoFile)
 		}
