@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,35 +36,28 @@ type accountsFlags struct {
 	service.KeySettings
 }
 
-// with runs fn with the database open.
-func (f accountsFlags) with(ctx context.Context, fn func(*store.Store, *lifecycle.Service) error) error {
-	return f.withStore(ctx, func(s *store.Store) error {
-		sealer, err := f.Sealer(f.DataSettings)
-		if err != nil {
-			return err
-		}
-		return fn(s, lifecycle.New(lifecycle.Settings{Store: s, Sealer: sealer, Now: time.Now, Events: new(event.Publisher)}))
-	})
+// ProvideJobs returns the service of the accounts, which Kong passes to the Run methods of commands.
+func (f accountsFlags) ProvideJobs(s *store.Store) (*lifecycle.Service, error) {
+	sealer, err := f.Sealer(f.DataSettings)
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.New(lifecycle.Settings{Store: s, Sealer: sealer, Now: time.Now, Events: new(event.Publisher)}), nil
 }
 
-// withAccount runs fn with the account that an ID or a label names.
-func (f accountsFlags) withAccount(ctx context.Context, name string, fn func(*lifecycle.Service, signin.Account) error) error {
-	return f.with(ctx, func(_ *store.Store, jobs *lifecycle.Service) error {
-		accounts, err := jobs.Accounts(ctx, uuid.Nil)
-		if err != nil {
-			return err
-		}
-		var found []signin.Account
-		for _, a := range accounts {
-			if a.ID.String() == name || strings.EqualFold(a.Label, name) {
-				found = append(found, a)
-			}
-		}
-		if len(found) != 1 {
-			return fmt.Errorf("%d accounts are called %q; standin accounts list shows their IDs", len(found), name)
-		}
-		return fn(jobs, found[0])
+// accountNamed returns the account that an ID or a label names.
+func accountNamed(ctx context.Context, jobs *lifecycle.Service, name string) (found signin.Account, err error) {
+	accounts, err := jobs.Accounts(ctx, uuid.Nil)
+	if err != nil {
+		return found, err
+	}
+	accounts = slices.DeleteFunc(accounts, func(a signin.Account) bool {
+		return a.ID.String() != name && !strings.EqualFold(a.Label, name)
 	})
+	if len(accounts) != 1 {
+		return found, fmt.Errorf("%d accounts are called %q; standin accounts list shows their IDs", len(accounts), name)
+	}
+	return accounts[0], nil
 }
 
 // accountSettings are the settings of an account.
@@ -103,28 +97,26 @@ type accountsAddCommand struct {
 }
 
 // Run adds the account.
-func (c *accountsAddCommand) Run(ctx context.Context, to terminal) error {
-	return c.with(ctx, func(s *store.Store, jobs *lifecycle.Service) error {
-		a := signin.Account{
-			Platform: c.Platform, Label: c.Label, Address: c.Address, Group: c.Group, MaxMeetings: c.MaxMeetings, Teams: c.For, SAML: c.SAML,
-		}
-		state, err := c.state()
-		if err == nil && state == nil && !c.SAML {
-			err = errors.New("give --cookies, --profile or --saml")
-		}
-		if err == nil {
-			a.ConsumerID, err = c.owner(ctx, s)
-		}
-		if err != nil {
-			return err
-		}
-		state = cmp.Or(state, &signin.State{})
-		added, err := jobs.AddAccount(ctx, a, *state)
-		if err != nil {
-			return err
-		}
-		return c.printLine(to, showAccount(added), added.ID)
-	})
+func (c *accountsAddCommand) Run(ctx context.Context, to terminal, s *store.Store, jobs *lifecycle.Service) error {
+	a := signin.Account{
+		Platform: c.Platform, Label: c.Label, Address: c.Address, Group: c.Group, MaxMeetings: c.MaxMeetings, Teams: c.For, SAML: c.SAML,
+	}
+	state, err := c.state()
+	if err == nil && state == nil && !c.SAML {
+		err = errors.New("give --cookies, --profile or --saml")
+	}
+	if err == nil {
+		a.ConsumerID, err = c.owner(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	state = cmp.Or(state, &signin.State{})
+	added, err := jobs.AddAccount(ctx, a, *state)
+	if err != nil {
+		return err
+	}
+	return c.printLine(to, showAccount(added), added.ID)
 }
 
 // accountOwner is the flag for the owner of accounts.
@@ -137,11 +129,8 @@ func (o accountOwner) owner(ctx context.Context, s *store.Store) (uuid.UUID, err
 	if o.Team == "" {
 		return uuid.Nil, nil
 	}
-	team, err := s.ConsumerByName(ctx, o.Team)
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("team %q: %w", o.Team, err)
-	}
-	return team.ID, nil
+	team, err := teamByName(ctx, s, o.Team)
+	return team.ID, err
 }
 
 type accountsSAMLCommand struct {
@@ -151,18 +140,16 @@ type accountsSAMLCommand struct {
 }
 
 // Run prints the identity provider.
-func (c *accountsSAMLCommand) Run(ctx context.Context, to terminal) error {
-	return c.with(ctx, func(s *store.Store, jobs *lifecycle.Service) error {
-		owner, err := c.owner(ctx, s)
-		if err != nil {
-			return err
-		}
-		provider, err := jobs.IdentityProvider(ctx, owner)
-		if err != nil {
-			return err
-		}
-		return c.printLine(to, provider, "IDP entity ID, sign-in page URL and sign-out page URL: "+provider.SignInURL+"\n"+provider.Certificate)
-	})
+func (c *accountsSAMLCommand) Run(ctx context.Context, to terminal, s *store.Store, jobs *lifecycle.Service) error {
+	owner, err := c.owner(ctx, s)
+	if err != nil {
+		return err
+	}
+	provider, err := jobs.IdentityProvider(ctx, owner)
+	if err != nil {
+		return err
+	}
+	return c.printLine(to, provider, "IDP entity ID, sign-in page URL and sign-out page URL: "+provider.SignInURL+"\n"+provider.Certificate)
 }
 
 // shownAccount is the JSON form of an account.
@@ -184,31 +171,29 @@ type accountsListCommand struct {
 }
 
 // Run prints the accounts.
-func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
-	return c.with(ctx, func(_ *store.Store, jobs *lifecycle.Service) error {
-		accounts, err := jobs.Accounts(ctx, uuid.Nil)
-		if err != nil {
-			return err
-		}
-		soon := time.Now().AddDate(0, 0, 14)
-		var unusable []string
-		for _, a := range accounts {
-			if condition, _ := a.Condition(soon); condition == signin.SignedOut {
-				unusable = append(unusable, a.Label)
-			}
-		}
-		err = printTable(c.outputFlags, to, "ID|PLATFORM|LABEL|ADDRESS|MEETINGS|CONDITION|SIGNED IN UNTIL", rows(accounts, showAccount),
-			func(a shownAccount) []string {
-				return []string{
-					a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),
-					cmp.Or(a.Reason, string(a.Condition)), to.time(a.SignedInUntil),
-				}
-			})
-		if err == nil && parsed.Selected().Name == "check" && len(unusable) > 0 {
-			err = fmt.Errorf("sign in again within 14 days: %s", strings.Join(unusable, ", "))
-		}
+func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to terminal, jobs *lifecycle.Service) error {
+	accounts, err := jobs.Accounts(ctx, uuid.Nil)
+	if err != nil {
 		return err
-	})
+	}
+	soon := time.Now().AddDate(0, 0, 14)
+	var unusable []string
+	for _, a := range accounts {
+		if condition, _ := a.Condition(soon); condition == signin.SignedOut {
+			unusable = append(unusable, a.Label)
+		}
+	}
+	err = printTable(c.outputFlags, to, "ID|PLATFORM|LABEL|ADDRESS|MEETINGS|CONDITION|SIGNED IN UNTIL", rows(accounts, showAccount),
+		func(a shownAccount) []string {
+			return []string{
+				a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),
+				cmp.Or(a.Reason, string(a.Condition)), to.time(a.SignedInUntil),
+			}
+		})
+	if err == nil && parsed.Selected().Name == "check" && len(unusable) > 0 {
+		err = fmt.Errorf("sign in again within 14 days: %s", strings.Join(unusable, ", "))
+	}
+	return err
 }
 
 type accountsSetCommand struct {
@@ -221,28 +206,30 @@ type accountsSetCommand struct {
 }
 
 // Run changes the account.
-func (c *accountsSetCommand) Run(ctx context.Context, to terminal) error {
-	return c.withAccount(ctx, c.Account, func(jobs *lifecycle.Service, a signin.Account) error {
-		state, err := c.state()
-		if err != nil {
-			return err
+func (c *accountsSetCommand) Run(ctx context.Context, to terminal, jobs *lifecycle.Service) error {
+	a, err := accountNamed(ctx, jobs, c.Account)
+	if err != nil {
+		return err
+	}
+	state, err := c.state()
+	if err != nil {
+		return err
+	}
+	changed, err := jobs.ChangeAccount(ctx, uuid.Nil, a.ID, state, func(a *signin.Account) {
+		a.Label, a.Address, a.Group = cmp.Or(c.Label, a.Label), cmp.Or(c.Address, a.Address), cmp.Or(c.Group, a.Group)
+		a.MaxMeetings = cmp.Or(c.MaxMeetings, a.MaxMeetings)
+		if c.For != nil {
+			a.Teams = c.For
 		}
-		changed, err := jobs.ChangeAccount(ctx, uuid.Nil, a.ID, state, func(a *signin.Account) {
-			a.Label, a.Address, a.Group = cmp.Or(c.Label, a.Label), cmp.Or(c.Address, a.Address), cmp.Or(c.Group, a.Group)
-			a.MaxMeetings = cmp.Or(c.MaxMeetings, a.MaxMeetings)
-			if c.For != nil {
-				a.Teams = c.For
-			}
-			if c.EndRest || !c.RestUntil.IsZero() {
-				a.Rest(c.RestUntil, time.Now())
-			}
-		})
-		if err != nil {
-			return err
+		if c.EndRest || !c.RestUntil.IsZero() {
+			a.Rest(c.RestUntil, time.Now())
 		}
-		shown := showAccount(changed)
-		return to.println(shown.Label, cmp.Or(shown.Reason, string(shown.Condition)))
 	})
+	if err != nil {
+		return err
+	}
+	shown := showAccount(changed)
+	return to.println(shown.Label, cmp.Or(shown.Reason, string(shown.Condition)))
 }
 
 type accountsRemoveCommand struct {
@@ -251,11 +238,13 @@ type accountsRemoveCommand struct {
 }
 
 // Run removes the account.
-func (c *accountsRemoveCommand) Run(ctx context.Context, to terminal) error {
-	return c.withAccount(ctx, c.Account, func(jobs *lifecycle.Service, a signin.Account) error {
-		if err := jobs.DeleteAccount(ctx, uuid.Nil, a.ID); err != nil {
-			return err
-		}
-		return to.println("removed", a.Label)
-	})
+func (c *accountsRemoveCommand) Run(ctx context.Context, to terminal, jobs *lifecycle.Service) error {
+	a, err := accountNamed(ctx, jobs, c.Account)
+	if err != nil {
+		return err
+	}
+	if err := jobs.DeleteAccount(ctx, uuid.Nil, a.ID); err != nil {
+		return err
+	}
+	return to.println("removed", a.Label)
 }

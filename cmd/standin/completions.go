@@ -18,7 +18,6 @@ import (
 	"standin/internal/jobs/job"
 	"standin/internal/launch/simulator"
 	"standin/internal/server/service"
-	"standin/internal/store"
 )
 
 // completionScripts make a shell ask this program for completions. It answers when
@@ -103,13 +102,13 @@ func predictTeams(complete.Args) []string {
 	}}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
-	var offered []string
-	_ = data.withStore(ctx, func(s *store.Store) error { // without a database nothing is offered
-		teams, err := s.Consumers(ctx)
-		offered = rows(teams, func(team account.Consumer) string { return team.Name })
-		return err
-	})
-	return offered
+	s, err := data.ProvideStore(ctx)
+	if err != nil { // without a database nothing is offered
+		return nil
+	}
+	defer func() { _ = data.AfterRun() }()
+	teams, _ := s.Consumers(ctx)
+	return rows(teams, func(team account.Consumer) string { return team.Name })
 }
 
 // printCompletions prints the completions of the command line that a shell asks for, and

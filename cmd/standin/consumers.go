@@ -39,16 +39,14 @@ type consumersListCommand struct {
 }
 
 // Run prints the consumers.
-func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		consumers, err := s.Consumers(ctx)
-		if err != nil {
-			return err
-		}
-		shown := rows(consumers, showConsumer)
-		return printTable(c.outputFlags, to, to.header("ID|NAME|E-MAIL|CREATED"), shown, func(team shownConsumer) []string {
-			return []string{team.ID, team.Name, team.Email, to.time(team.CreatedAt)}
-		})
+func (c *consumersListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	consumers, err := s.Consumers(ctx)
+	if err != nil {
+		return err
+	}
+	shown := rows(consumers, showConsumer)
+	return printTable(c.outputFlags, to, to.header("ID|NAME|E-MAIL|CREATED"), shown, func(team shownConsumer) []string {
+		return []string{team.ID, team.Name, team.Email, to.time(team.CreatedAt)}
 	})
 }
 
@@ -61,60 +59,55 @@ type consumersCreateCommand struct {
 }
 
 // Run creates the consumer.
-func (c *consumersCreateCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		wanted := account.NewConsumer(c.Name, c.Email, c.WebhookSecret, time.Now())
-		found, err := s.EnsureConsumer(ctx, wanted)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Name, err)
-		}
-		if found.ID != wanted.ID {
-			return fmt.Errorf("team %q exists already", c.Name)
-		}
-		return c.printLine(to, showConsumer(found), found.ID)
-	})
+func (c *consumersCreateCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	wanted := account.NewConsumer(c.Name, c.Email, c.WebhookSecret, time.Now())
+	found, err := s.EnsureConsumer(ctx, wanted)
+	if err != nil {
+		return fmt.Errorf("team %q: %w", c.Name, err)
+	}
+	if found.ID != wanted.ID {
+		return fmt.Errorf("team %q exists already", c.Name)
+	}
+	return c.printLine(to, showConsumer(found), found.ID)
 }
 
 type consumersShowCommand struct {
-	dataFlags
+	teamFlags
 	outputFlags
-	Name   string `arg:"" predictor:"team" help:"Name of the team."`
-	Secret bool   `help:"Print the webhook secret too."`
+	Secret bool `help:"Print the webhook secret too."`
 }
 
 // Run prints the consumer.
-func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
-		shown := showConsumer(team)
-		if c.Secret {
-			shown.WebhookSecret = team.WebhookSecret
-		}
-		mail, err := s.ConsumerMail(ctx, team.ID)
-		if err != nil {
-			return err
-		}
-		shown.Mail = mail
-		return c.print(to, shown, func() error {
-			return to.properties([][2]string{
-				{"id", team.ID.String()},
-				{"name", team.Name},
-				{"e-mail", team.Email},
-				{"mail", strings.Join(mail, ", ")},
-				{"webhook endpoint", team.WebhookURL},
-				{"webhook version", strconv.Itoa(team.WebhookVersion)},
-				{"webhook secret", shown.WebhookSecret},
-				{"transcript event", onOff(team.TranscriptEvent)},
-				{"command event", onOff(team.CommandEvent)},
-				{"recording mode", orDefault(team.Recording.Mode)},
-				{"layout", orDefault(team.Recording.Layout)},
-				{"resolution", orDefault(team.Recording.Resolution)},
-				{"output", outputText(team.Output)},
-				{"sign-in", orDefault(team.SignIn)},
-				{"recordings kept for", retentionText(team.Retention)},
-				{"jobs kept for", retentionText(team.JobRetention)},
-				{"created", to.time(team.CreatedAt)},
-			}...)
-		})
+func (c *consumersShowCommand) Run(ctx context.Context, to terminal, s *store.Store, team account.Consumer) error {
+	shown := showConsumer(team)
+	if c.Secret {
+		shown.WebhookSecret = team.WebhookSecret
+	}
+	mail, err := s.ConsumerMail(ctx, team.ID)
+	if err != nil {
+		return err
+	}
+	shown.Mail = mail
+	return c.print(to, shown, func() error {
+		return to.properties([][2]string{
+			{"id", team.ID.String()},
+			{"name", team.Name},
+			{"e-mail", team.Email},
+			{"mail", strings.Join(mail, ", ")},
+			{"webhook endpoint", team.WebhookURL},
+			{"webhook version", strconv.Itoa(team.WebhookVersion)},
+			{"webhook secret", shown.WebhookSecret},
+			{"transcript event", onOff(team.TranscriptEvent)},
+			{"command event", onOff(team.CommandEvent)},
+			{"recording mode", orDefault(team.Recording.Mode)},
+			{"layout", orDefault(team.Recording.Layout)},
+			{"resolution", orDefault(team.Recording.Resolution)},
+			{"output", outputText(team.Output)},
+			{"sign-in", orDefault(team.SignIn)},
+			{"recordings kept for", retentionText(team.Retention)},
+			{"jobs kept for", retentionText(team.JobRetention)},
+			{"created", to.time(team.CreatedAt)},
+		}...)
 	})
 }
 
@@ -147,85 +140,91 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 	if *c == (consumersSetCommand{dataFlags: c.dataFlags, Name: c.Name}) {
 		return errors.New("give at least one of the settings that standin teams set --help lists")
 	}
-	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
-		var changes strings.Builder
-		for _, setting := range []struct {
-			value, subject string
-			own            **time.Duration
-		}{
-			{c.Retention, "recordings", &team.Retention}, {c.JobRetention, "jobs", &team.JobRetention},
-		} {
-			if setting.value == "" {
-				continue
-			}
-			*setting.own = nil
-			if setting.value != serviceDefault {
-				period, err := retention.ParsePeriod(setting.value)
-				if err != nil {
-					return err
-				}
-				*setting.own = (*time.Duration)(&period)
-			}
-			fmt.Fprintf(&changes, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(*setting.own))
+	s, err := c.ProvideStore(ctx)
+	if err != nil {
+		return err
+	}
+	team, err := teamByName(ctx, s, c.Name)
+	if err != nil {
+		return err
+	}
+	var changes strings.Builder
+	for _, setting := range []struct {
+		value, subject string
+		own            **time.Duration
+	}{
+		{c.Retention, "recordings", &team.Retention}, {c.JobRetention, "jobs", &team.JobRetention},
+	} {
+		if setting.value == "" {
+			continue
 		}
-		if c.RecordingMode != "" || c.Layout != "" || c.Resolution != "" {
-			own := &team.Recording
-			setDefault(&own.Mode, c.RecordingMode)
-			setDefault(&own.Layout, c.Layout)
-			setDefault(&own.Resolution, c.Resolution)
-			fmt.Fprintf(&changes, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name, orDefault(own.Mode), orDefault(own.Layout),
-				orDefault(own.Resolution))
-		}
-		if given := c.output(); given != nil || c.NoOutput {
-			if given != nil && c.NoOutput {
-				return errors.New("--no-output removes the options that the other flags set: give one of them")
-			}
-			team.Output = nil
-			encoded, err := json.Marshal(given) // both types have the form of the API
-			if err == nil {
-				err = json.Unmarshal(encoded, &team.Output)
-			}
+		*setting.own = nil
+		if setting.value != serviceDefault {
+			period, err := retention.ParsePeriod(setting.value)
 			if err != nil {
-				return fmt.Errorf("convert the options of output: %w", err)
+				return err
 			}
-			if team.Output != nil {
-				if path, problem := team.Output.Check(); path != nil {
-					return fmt.Errorf("output %v: %s", path, problem)
-				}
-			}
-			fmt.Fprintf(&changes, "output of %s: %s\n", c.Name, outputText(team.Output))
+			*setting.own = (*time.Duration)(&period)
 		}
-		if c.SignIn != "" {
-			setDefault(&team.SignIn, c.SignIn)
-			fmt.Fprintf(&changes, "sign-in of %s: %s\n", c.Name, cmp.Or(c.SignIn, serviceDefault))
+		fmt.Fprintf(&changes, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(*setting.own))
+	}
+	if c.RecordingMode != "" || c.Layout != "" || c.Resolution != "" {
+		own := &team.Recording
+		setDefault(&own.Mode, c.RecordingMode)
+		setDefault(&own.Layout, c.Layout)
+		setDefault(&own.Resolution, c.Resolution)
+		fmt.Fprintf(&changes, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name, orDefault(own.Mode), orDefault(own.Layout),
+			orDefault(own.Resolution))
+	}
+	if given := c.output(); given != nil || c.NoOutput {
+		if given != nil && c.NoOutput {
+			return errors.New("--no-output removes the options that the other flags set: give one of them")
 		}
-		addresses, err := parseTeamMail(c.Mail)
+		team.Output = nil
+		encoded, err := json.Marshal(given) // both types have the form of the API
+		if err == nil {
+			err = json.Unmarshal(encoded, &team.Output)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("convert the options of output: %w", err)
 		}
-		if c.Mail != "" {
-			if err := s.SetConsumerMail(ctx, team.ID, addresses); err != nil {
-				return fmt.Errorf("team %q: %w", c.Name, err)
-			}
-			fmt.Fprintf(&changes, "mail of %s: %s\n", c.Name, cmp.Or(strings.Join(addresses, ", "), "none"))
-		}
-		for _, event := range []struct {
-			value *bool
-			name  string
-			own   *bool
-		}{
-			{c.TranscriptEvent, webhook.JobTranscriptReady, &team.TranscriptEvent}, {c.CommandEvent, webhook.BotCommandOutcome, &team.CommandEvent},
-		} {
-			if event.value != nil {
-				*event.own = *event.value
-				fmt.Fprintf(&changes, "webhook %s of %s: %s\n", event.name, c.Name, onOff(*event.value))
+		if team.Output != nil {
+			if path, problem := team.Output.Check(); path != nil {
+				return fmt.Errorf("output %v: %s", path, problem)
 			}
 		}
-		if err := s.ChangeConsumer(ctx, team.ID, func(stored *account.Consumer) { *stored = team }); err != nil {
+		fmt.Fprintf(&changes, "output of %s: %s\n", c.Name, outputText(team.Output))
+	}
+	if c.SignIn != "" {
+		setDefault(&team.SignIn, c.SignIn)
+		fmt.Fprintf(&changes, "sign-in of %s: %s\n", c.Name, cmp.Or(c.SignIn, serviceDefault))
+	}
+	addresses, err := parseTeamMail(c.Mail)
+	if err != nil {
+		return err
+	}
+	if c.Mail != "" {
+		if err := s.SetConsumerMail(ctx, team.ID, addresses); err != nil {
 			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
-		return to.printf("%s", changes.String())
-	})
+		fmt.Fprintf(&changes, "mail of %s: %s\n", c.Name, cmp.Or(strings.Join(addresses, ", "), "none"))
+	}
+	for _, event := range []struct {
+		value *bool
+		name  string
+		own   *bool
+	}{
+		{c.TranscriptEvent, webhook.JobTranscriptReady, &team.TranscriptEvent}, {c.CommandEvent, webhook.BotCommandOutcome, &team.CommandEvent},
+	} {
+		if event.value != nil {
+			*event.own = *event.value
+			fmt.Fprintf(&changes, "webhook %s of %s: %s\n", event.name, c.Name, onOff(*event.value))
+		}
+	}
+	if err := s.ChangeConsumer(ctx, team.ID, func(stored *account.Consumer) { *stored = team }); err != nil {
+		return fmt.Errorf("team %q: %w", c.Name, err)
+	}
+	return to.printf("%s", changes.String())
 }
 
 // parseTeamMail returns mail addresses, and domains with an @ before them.
@@ -285,9 +284,9 @@ type consumersDeleteCommand struct {
 // Run deletes the consumer.
 func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
 	return c.withRecordings(ctx, func(s *store.Store, files jobfiles.Files) error {
-		consumer, err := s.ConsumerByName(ctx, c.Name)
+		consumer, err := teamByName(ctx, s, c.Name)
 		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Name, err)
+			return err
 		}
 		cleaner := retention.New(retention.Settings{Store: s, Files: files, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		jobs, err := cleaner.DeleteConsumer(ctx, consumer.ID)

@@ -24,6 +24,14 @@ type keysCommand struct {
 	Revoke keysRevokeCommand `cmd:"" help:"Revoke a key. It stops working with the next request."`
 }
 
+// dataFlags are the flags of commands that use the database.
+type dataFlags struct {
+	service.DataSettings
+	envFileFlags
+
+	opened *store.Store // until AfterRun; nil before
+}
+
 // requireDatabase returns an error if standin serve has not made a database.
 func (f dataFlags) requireDatabase() error {
 	if service.HasDatabase(f.DatabaseURL, f.DataDir) {
@@ -35,58 +43,78 @@ func (f dataFlags) requireDatabase() error {
 	return fmt.Errorf("no Standin database in %s; set STANDIN_DATA_DIR or --data-dir to the data directory of standin serve", f.DataDir)
 }
 
-// withAnyStore runs fn with the database open, a new one if there is none.
-func (f dataFlags) withAnyStore(ctx context.Context, fn func(*store.Store) error) error {
+// openStore opens the database until AfterRun, a new one if there is none.
+func (f *dataFlags) openStore(ctx context.Context) (s *store.Store, err error) {
 	if !store.IsPostgres(f.DatabaseURL) {
 		if err := service.PrepareDataDir(f.DataDir); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	s, err := store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(s), s.Close())
+	f.opened, err = store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))
+	return f.opened, err
 }
 
-// withStore runs fn with the database open. The service may be running.
-func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) error {
+// ProvideStore returns the open database, which Kong passes to the Run methods of commands. The
+// service may be running.
+func (f *dataFlags) ProvideStore(ctx context.Context) (*store.Store, error) {
+	if f.opened != nil { // for another argument
+		return f.opened, nil
+	}
 	if err := actAsOwner(f.DataDir); err != nil {
-		return err
+		return nil, err
 	}
 	if err := f.requireDatabase(); err != nil {
-		return err
+		return nil, err
 	}
-	return f.withAnyStore(ctx, fn)
+	return f.openStore(ctx)
 }
 
-// withTeam runs fn with the database open and a team.
-func (f dataFlags) withTeam(ctx context.Context, name string, fn func(*store.Store, account.Consumer) error) error {
-	return f.withStore(ctx, func(s *store.Store) error {
-		team, err := s.ConsumerByName(ctx, name)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", name, err)
-		}
-		return fn(s, team)
-	})
+// AfterRun closes the database. Kong calls it.
+func (f *dataFlags) AfterRun() error {
+	opened := f.opened
+	if f.opened = nil; opened == nil {
+		return nil
+	}
+	return opened.Close()
 }
 
-// withNewStore is like withStore, and makes a missing database.
-func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store.Store) error) error {
+// teamFlags are the flags of commands for one team.
+type teamFlags struct {
+	dataFlags
+	Name string `arg:"" predictor:"team" help:"Name of the team."`
+}
+
+// ProvideTeam returns the team.
+func (f teamFlags) ProvideTeam(ctx context.Context, s *store.Store) (account.Consumer, error) {
+	return teamByName(ctx, s, f.Name)
+}
+
+func teamByName(ctx context.Context, s *store.Store, name string) (account.Consumer, error) {
+	team, err := s.ConsumerByName(ctx, name)
+	if err != nil {
+		err = fmt.Errorf("team %q: %w", name, err)
+	}
+	return team, err
+}
+
+// newDataFlags are the flags of commands that make a missing database.
+type newDataFlags struct{ dataFlags }
+
+// ProvideStore is that of dataFlags, and makes a missing database.
+func (f *newDataFlags) ProvideStore(ctx context.Context, to terminal) (*store.Store, error) {
 	if err := actAsOwner(f.DataDir); err != nil {
-		return err
+		return nil, err
 	}
 	created := !service.HasDatabase(f.DatabaseURL, f.DataDir)
-	return f.withAnyStore(ctx, func(s *store.Store) error {
-		if created {
-			fmt.Fprintf(to.Err, "created a new database in %s\n", f.DataDir)
-		}
-		return fn(s)
-	})
+	s, err := f.openStore(ctx)
+	if err == nil && created {
+		fmt.Fprintf(to.Err, "created a new database in %s\n", f.DataDir)
+	}
+	return s, err
 }
 
 type keysCreateCommand struct {
-	dataFlags
+	newDataFlags
 	outputFlags
 	Team          string    `required:"" aliases:"consumer" predictor:"team" help:"Name of the team, which is created if it does not exist."`
 	Email         string    `help:"Email address of a new team."`
@@ -98,28 +126,26 @@ type keysCreateCommand struct {
 }
 
 // Run creates the key.
-func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
-	return c.withNewStore(ctx, to, func(s *store.Store) error {
-		mode := job.Live
-		if c.Test {
-			mode = job.Test
-		}
-		keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
-		key, secret, err := keys.IssueWith(ctx, c.Team, c.Email, mode, account.KeyOptions{
-			Name: c.Name, Scope: account.Scope(c.Scope), ExpiresAt: c.Expires,
-		})
-		if err != nil {
-			return err
-		}
-		if err := auditKey(ctx, s, key, "created an API key"); err != nil {
-			return err
-		}
-		created := map[string]any{
-			"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope,
-			"expiresAt": timeOrNull(key.ExpiresAt), "key": secret,
-		}
-		return c.printLine(to, created, secret)
+func (c *keysCreateCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	mode := job.Live
+	if c.Test {
+		mode = job.Test
+	}
+	keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
+	key, secret, err := keys.IssueWith(ctx, c.Team, c.Email, mode, account.KeyOptions{
+		Name: c.Name, Scope: account.Scope(c.Scope), ExpiresAt: c.Expires,
 	})
+	if err != nil {
+		return err
+	}
+	if err := auditKey(ctx, s, key, "created an API key"); err != nil {
+		return err
+	}
+	created := map[string]any{
+		"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope,
+		"expiresAt": timeOrNull(key.ExpiresAt), "key": secret,
+	}
+	return c.printLine(to, created, secret)
 }
 
 type keysListCommand struct {
@@ -128,19 +154,17 @@ type keysListCommand struct {
 }
 
 // Run prints the keys.
-func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		keys, err := s.Keys(ctx)
-		if err != nil {
-			return err
+func (c *keysListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	keys, err := s.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	header := to.header("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES")
+	return printTable(c.outputFlags, to, header, rows(keys, showKey), func(k shownKey) []string {
+		return []string{
+			k.ID, k.Consumer, k.Mode, k.Prefix, to.time(k.CreatedAt), to.maybe(k.LastUsedAt), to.maybe(k.RevokedAt),
+			k.CreatedBy, k.Name, k.Scope, to.maybe(k.ExpiresAt),
 		}
-		header := to.header("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES")
-		return printTable(c.outputFlags, to, header, rows(keys, showKey), func(k shownKey) []string {
-			return []string{
-				k.ID, k.Consumer, k.Mode, k.Prefix, to.time(k.CreatedAt), to.maybe(k.LastUsedAt), to.maybe(k.RevokedAt),
-				k.CreatedBy, k.Name, k.Scope, to.maybe(k.ExpiresAt),
-			}
-		})
 	})
 }
 
@@ -156,24 +180,26 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a key ID; standin keys list prints them", c.ID)
 	}
-	return c.withStore(ctx, func(s *store.Store) error {
-		keys, err := s.Keys(ctx)
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(keys, func(key account.Key) bool { return key.ID == id })
-		if at < 0 {
-			return fmt.Errorf("there is no key %s; standin keys list prints them", id)
-		}
-		key := keys[at]
-		if _, err := s.RevokeConsumerKey(ctx, key.ConsumerID, id, time.Now()); err != nil {
-			return err
-		}
-		if err := auditKey(ctx, s, key, "revoked an API key"); err != nil {
-			return err
-		}
-		return c.printLine(to, map[string]any{"id": id, "revoked": true}, "revoked", id)
-	})
+	s, err := c.ProvideStore(ctx)
+	if err != nil {
+		return err
+	}
+	keys, err := s.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(keys, func(key account.Key) bool { return key.ID == id })
+	if at < 0 {
+		return fmt.Errorf("there is no key %s; standin keys list prints them", id)
+	}
+	key := keys[at]
+	if _, err := s.RevokeConsumerKey(ctx, key.ConsumerID, id, time.Now()); err != nil {
+		return err
+	}
+	if err := auditKey(ctx, s, key, "revoked an API key"); err != nil {
+		return err
+	}
+	return c.printLine(to, map[string]any{"id": id, "revoked": true}, "revoked", id)
 }
 
 // auditKey adds what was done with a key to the audit log of its team.

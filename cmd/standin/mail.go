@@ -151,22 +151,24 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return c.withStore(ctx, func(s *store.Store) error {
-		if settings.Sealer, err = c.Sealer(c.DataSettings); err != nil {
-			return err
-		}
-		settings.Store, settings.Jobs = s, c.Scheduler(s)
-		w, err := mail.Open(ctx, settings)
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		if address := w.SMTPAddr(); address != "" {
-			fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
-		}
-		w.Run(ctx)
-		return nil
-	})
+	s, err := c.ProvideStore(ctx)
+	if err != nil {
+		return err
+	}
+	if settings.Sealer, err = c.Sealer(c.DataSettings); err != nil {
+		return err
+	}
+	settings.Store, settings.Jobs = s, c.Scheduler(s)
+	w, err := mail.Open(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if address := w.SMTPAddr(); address != "" {
+		fmt.Fprintf(to.Out, "standin mail receiving on %s\n", address)
+	}
+	w.Run(ctx)
+	return nil
 }
 
 type mailTestCommand struct {
@@ -201,17 +203,15 @@ type mailListCommand struct {
 }
 
 // Run lists the newest messages.
-func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		records, err := (&mail.Store{DB: s}).Records(ctx, uuid.Nil, c.Limit)
-		if err != nil {
-			return err
+func (c *mailListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	records, err := (&mail.Store{DB: s}).Records(ctx, uuid.Nil, c.Limit)
+	if err != nil {
+		return err
+	}
+	return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
+		return []string{
+			r.ID.String(), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail,
 		}
-		return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
-			return []string{
-				r.ID.String(), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail,
-			}
-		})
 	})
 }
 
@@ -221,8 +221,8 @@ type mailRetryCommand struct {
 }
 
 // Run marks a message for processing.
-func (c *mailRetryCommand) Run(ctx context.Context) error {
-	return c.withStore(ctx, func(s *store.Store) error { return (&mail.Store{DB: s}).Retry(ctx, c.ID, time.Now()) })
+func (c *mailRetryCommand) Run(ctx context.Context, s *store.Store) error {
+	return (&mail.Store{DB: s}).Retry(ctx, c.ID, time.Now())
 }
 
 type mailLoginCommand struct {
@@ -243,14 +243,16 @@ func (c *mailLoginCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	settings.OAuth.Send = repliesWithOAuth(settings, reply)
-	return c.withStore(ctx, func(s *store.Store) error {
-		sealer, err := c.Sealer(c.DataSettings)
-		if err == nil {
-			err = (&mail.Store{DB: s, Sealer: sealer}).Login(ctx, settings, func(instruction string) { fmt.Fprintln(to.Out, instruction) })
-		}
-		if err == nil {
-			fmt.Fprintln(to.Out, "The mail worker can read the mailbox.")
-		}
+	s, err := c.ProvideStore(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	sealer, err := c.Sealer(c.DataSettings)
+	if err == nil {
+		err = (&mail.Store{DB: s, Sealer: sealer}).Login(ctx, settings, func(instruction string) { fmt.Fprintln(to.Out, instruction) })
+	}
+	if err == nil {
+		fmt.Fprintln(to.Out, "The mail worker can read the mailbox.")
+	}
+	return err
 }

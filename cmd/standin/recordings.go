@@ -42,18 +42,20 @@ type storageFlags struct {
 
 // withRecordings runs fn with the database and the storage open. The service
 // may be running.
-func (f storageFlags) withRecordings(ctx context.Context, fn func(*store.Store, jobfiles.Files) error) error {
+func (f *storageFlags) withRecordings(ctx context.Context, fn func(*store.Store, jobfiles.Files) error) error {
 	dir, err := filepath.Abs(f.DataDir)
 	if err != nil {
 		return fmt.Errorf("resolve the data directory: %w", err)
 	}
-	return f.withStore(ctx, func(s *store.Store) error {
-		recordings, err := storage.Open(ctx, service.StorageAddress(f.StorageURL, dir), s3.Open)
-		if err != nil {
-			return err
-		}
-		return errors.Join(fn(s, jobfiles.Files{Recordings: recordings, DataDir: dir}), recordings.Close())
-	})
+	s, err := f.ProvideStore(ctx)
+	if err != nil {
+		return err
+	}
+	recordings, err := storage.Open(ctx, service.StorageAddress(f.StorageURL, dir), s3.Open)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(s, jobfiles.Files{Recordings: recordings, DataDir: dir}), recordings.Close())
 }
 
 type recordingsVerifyCommand struct {

@@ -17,12 +17,6 @@ import (
 	"standin/internal/server/service"
 )
 
-// dataFlags are the flags of commands that use the database.
-type dataFlags struct {
-	service.DataSettings
-	envFileFlags
-}
-
 type serveCommand struct {
 	service.Settings
 	Engines engines.Settings `embed:""`

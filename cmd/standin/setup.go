@@ -15,11 +15,10 @@ import (
 	"golang.org/x/term"
 
 	"standin/internal/account"
-	"standin/internal/store"
 )
 
 type setupCommand struct {
-	dataFlags
+	newDataFlags
 	Email  string `required:"" help:"Email address of the first user, who is an operator."`
 	Team   string `required:"" help:"Name of the team of the user, which is created if it does not exist."`
 	Name   string `help:"Name of the user. Default: the email address."`
@@ -33,33 +32,35 @@ func (c *setupCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("%q is not the name of a host, such as standin.example.com", c.Domain)
 		}
 	}
-	return c.withNewStore(ctx, to, func(s *store.Store) error {
-		users := account.NewUsers(account.UserSettings{Store: s, Now: time.Now})
-		if exists, err := s.HasUsers(ctx); err != nil {
-			return err
-		} else if exists {
-			return &hint{errors.New("this service has users"), exitFailed, "Run standin users invite to add another one."}
-		}
-		password, err := readPassword(to)
-		if err != nil {
-			return err
-		}
-		token, _, err := users.FirstUserToken(ctx)
-		if err != nil {
-			return err
-		}
-		user, err := users.Accept(ctx, token, account.NewUser{
-			Name: cmp.Or(c.Name, c.Email), Email: c.Email, Consumer: c.Team, Password: password,
-		})
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(to.Out, "created the user %s of the team %s\n", user.Email, c.Team)
-		if c.Domain != "" {
-			fmt.Fprintf(to.Out, proxySnippets, c.Domain)
-		}
-		return nil
+	s, err := c.ProvideStore(ctx, to)
+	if err != nil {
+		return err
+	}
+	users := account.NewUsers(account.UserSettings{Store: s, Now: time.Now})
+	if exists, err := s.HasUsers(ctx); err != nil {
+		return err
+	} else if exists {
+		return &hint{errors.New("this service has users"), exitFailed, "Run standin users invite to add another one."}
+	}
+	password, err := readPassword(to)
+	if err != nil {
+		return err
+	}
+	token, _, err := users.FirstUserToken(ctx)
+	if err != nil {
+		return err
+	}
+	user, err := users.Accept(ctx, token, account.NewUser{
+		Name: cmp.Or(c.Name, c.Email), Email: c.Email, Consumer: c.Team, Password: password,
 	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(to.Out, "created the user %s of the team %s\n", user.Email, c.Team)
+	if c.Domain != "" {
+		fmt.Fprintf(to.Out, proxySnippets, c.Domain)
+	}
+	return nil
 }
 
 // readPassword asks for a password on a terminal, or reads a line of standard input.

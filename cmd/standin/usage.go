@@ -11,7 +11,6 @@ import (
 
 	"standin/client"
 	"standin/internal/jobs/job"
-	"standin/internal/store"
 )
 
 // usageRange is the range of days of a usage.
@@ -95,20 +94,22 @@ func (c *consumersUsageCommand) Run(ctx context.Context, to terminal) error {
 	if c.Test {
 		mode = job.Test
 	}
-	return c.withStore(ctx, func(s *store.Store) error {
-		teams, err := s.TeamUsage(ctx, mode, from, until)
-		if err != nil {
-			return err
-		}
-		if c.CSV {
-			_, err := to.Out.Write(job.TeamUsageCSV(teams, c.Prices))
-			return err
-		}
-		shown := rows(teams, func(team job.TeamUsage) shownTeamUsage {
-			return shownTeamUsage{team.Consumer, client.Usage(team.Fields(c.Prices)), max(0, team.Kept)}
-		})
-		return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, func(team shownTeamUsage) []string {
-			return append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
-		})
+	s, err := c.ProvideStore(ctx)
+	if err != nil {
+		return err
+	}
+	teams, err := s.TeamUsage(ctx, mode, from, until)
+	if err != nil {
+		return err
+	}
+	if c.CSV {
+		_, err := to.Out.Write(job.TeamUsageCSV(teams, c.Prices))
+		return err
+	}
+	shown := rows(teams, func(team job.TeamUsage) shownTeamUsage {
+		return shownTeamUsage{team.Consumer, client.Usage(team.Fields(c.Prices)), max(0, team.Kept)}
+	})
+	return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, func(team shownTeamUsage) []string {
+		return append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
 	})
 }

@@ -29,16 +29,12 @@ type userFlags struct {
 	Email string `arg:"" help:"Email address of the user."`
 }
 
-// change changes the user with the database open, and prints what it returns. The service may
-// be running.
-func (f userFlags) change(ctx context.Context, to terminal, fn func(*account.Recovery) (string, error)) error {
-	return f.withStore(ctx, func(s *store.Store) error {
-		done, err := fn(account.NewRecovery(s))
-		if err != nil {
-			return fmt.Errorf("user %q: %w", f.Email, err)
-		}
-		return to.println(done)
-	})
+// printChange prints what was done with the user, unless it failed.
+func (f userFlags) printChange(to terminal, done string, err error) error {
+	if err != nil {
+		return fmt.Errorf("user %q: %w", f.Email, err)
+	}
+	return to.println(done)
 }
 
 type usersListCommand struct {
@@ -58,25 +54,23 @@ type shownUser struct {
 }
 
 // Run prints the users.
-func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		users, err := s.AllUsers(ctx)
-		if err != nil {
-			return err
+func (c *usersListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	users, err := s.AllUsers(ctx)
+	if err != nil {
+		return err
+	}
+	shown := rows(users, func(u account.User) shownUser {
+		return shownUser{
+			Email: u.Email, Name: u.Name, Consumer: u.Consumer, Role: string(u.Role), Operator: u.Operator,
+			CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
 		}
-		shown := rows(users, func(u account.User) shownUser {
-			return shownUser{
-				Email: u.Email, Name: u.Name, Consumer: u.Consumer, Role: string(u.Role), Operator: u.Operator,
-				CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
-			}
-		})
-		return printTable(c.outputFlags, to, to.header("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN"), shown, func(u shownUser) []string {
-			role := u.Role
-			if u.Operator {
-				role += ", operator"
-			}
-			return []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
-		})
+	})
+	return printTable(c.outputFlags, to, to.header("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN"), shown, func(u shownUser) []string {
+		role := u.Role
+		if u.Operator {
+			role += ", operator"
+		}
+		return []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
 	})
 }
 
@@ -84,18 +78,19 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 type usersChangeCommand struct{ userFlags }
 
 // Run changes the user.
-func (c *usersChangeCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
-	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
-		switch parsed.Selected().Name {
-		case "reset-password":
-			return recovery.ResetPassword(ctx, c.Email)
-		case "promote":
-			return c.Email + " is an operator", recovery.SetOperator(ctx, c.Email, true)
-		case "demote":
-			return c.Email + " is not an operator", recovery.SetOperator(ctx, c.Email, false)
-		}
-		return "removed " + c.Email, recovery.Remove(ctx, c.Email)
-	})
+func (c *usersChangeCommand) Run(ctx context.Context, parsed *kong.Context, to terminal, s *store.Store) (err error) {
+	recovery, done := account.NewRecovery(s), ""
+	switch parsed.Selected().Name {
+	case "reset-password":
+		done, err = recovery.ResetPassword(ctx, c.Email)
+	case "promote":
+		done, err = c.Email+" is an operator", recovery.SetOperator(ctx, c.Email, true)
+	case "demote":
+		done, err = c.Email+" is not an operator", recovery.SetOperator(ctx, c.Email, false)
+	default:
+		done, err = "removed "+c.Email, recovery.Remove(ctx, c.Email)
+	}
+	return c.printChange(to, done, err)
 }
 
 type usersSetRoleCommand struct {
@@ -104,10 +99,9 @@ type usersSetRoleCommand struct {
 }
 
 // Run changes the role.
-func (c *usersSetRoleCommand) Run(ctx context.Context, to terminal) error {
-	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
-		return c.Email + " has the role " + c.Role, recovery.SetRole(ctx, c.Email, account.Role(c.Role))
-	})
+func (c *usersSetRoleCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	err := account.NewRecovery(s).SetRole(ctx, c.Email, account.Role(c.Role))
+	return c.printChange(to, c.Email+" has the role "+c.Role, err)
 }
 
 type usersInviteCommand struct {
@@ -119,18 +113,20 @@ type usersInviteCommand struct {
 }
 
 // Run creates the invitation.
-func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Team, func(s *store.Store, team account.Consumer) error {
-		base, err := baseURL(ctx, s, c.BaseURL)
-		if err != nil {
-			return err
-		}
-		token, err := account.NewRecovery(s).Invite(ctx, team.ID, c.Email, account.Role(c.Role), c.Operator)
-		if err != nil {
-			return fmt.Errorf("user %q: %w", c.Email, err)
-		}
-		return to.printf("%s/welcome?token=%s\n", base, token)
-	})
+func (c *usersInviteCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
+	team, err := teamByName(ctx, s, c.Team)
+	if err != nil {
+		return err
+	}
+	base, err := baseURL(ctx, s, c.BaseURL)
+	if err != nil {
+		return err
+	}
+	token, err := account.NewRecovery(s).Invite(ctx, team.ID, c.Email, account.Role(c.Role), c.Operator)
+	if err != nil {
+		return fmt.Errorf("user %q: %w", c.Email, err)
+	}
+	return to.printf("%s/welcome?token=%s\n", base, token)
 }
 
 // baseURL returns the given URL of the service, or the one with which it last ran.

@@ -87,34 +87,26 @@ func printSecret(to terminal, secret string, previousUntil time.Time) error {
 	return to.println(secret)
 }
 
-type consumersRotateSecretCommand struct {
-	dataFlags
-	Name string `arg:"" predictor:"team" help:"Name of the team."`
-}
+type consumersRotateSecretCommand struct{ teamFlags }
 
 // Run rotates the secret in the database.
-func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
-		secret, until, err := account.RotateSecret(ctx, s, team.ID, time.Now())
-		if err != nil {
-			return err
-		}
-		return printSecret(to, secret, until)
-	})
+func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal, s *store.Store, team account.Consumer) error {
+	secret, until, err := account.RotateSecret(ctx, s, team.ID, time.Now())
+	if err != nil {
+		return err
+	}
+	return printSecret(to, secret, until)
 }
 
 type consumersSetVersionCommand struct {
-	dataFlags
-	Name    string `arg:"" predictor:"team" help:"Name of the team."`
-	Version int    `arg:"" enum:"1,2" help:"The version: 1 or 2."`
+	teamFlags
+	Version int `arg:"" enum:"1,2" help:"The version: 1 or 2."`
 }
 
 // Run sets the payload version.
-func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
-		if err := s.ChangeConsumer(ctx, team.ID, func(team *account.Consumer) { team.WebhookVersion = c.Version }); err != nil {
-			return err
-		}
-		return to.printf("new events of %s have payload version %d\n", team.Name, c.Version)
-	})
+func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal, s *store.Store, team account.Consumer) error {
+	if err := s.ChangeConsumer(ctx, team.ID, func(team *account.Consumer) { team.WebhookVersion = c.Version }); err != nil {
+		return err
+	}
+	return to.printf("new events of %s have payload version %d\n", team.Name, c.Version)
 }

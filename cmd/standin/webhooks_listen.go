@@ -17,7 +17,6 @@ import (
 
 	"standin/client"
 	"standin/internal/base/retry"
-	"standin/internal/store"
 )
 
 // signedHeaders are the request headers that verification needs.
@@ -152,23 +151,23 @@ func (c *webhooksListenCommand) listenSecret(ctx context.Context) (secret string
 			return secret, err
 		}
 	}
-	err = c.withStore(ctx, func(s *store.Store) error {
-		teams, err := s.Consumers(ctx)
-		if err != nil {
-			return err
+	s, err := c.ProvideStore(ctx)
+	if err != nil {
+		return "", err
+	}
+	teams, err := s.Consumers(ctx)
+	if err := errors.Join(err, c.AfterRun()); err != nil {
+		return "", err
+	}
+	for _, team := range teams {
+		if team.Name == c.Team || c.Team == "" && len(teams) == 1 {
+			return team.WebhookSecret, nil
 		}
-		for _, team := range teams {
-			if team.Name == c.Team || c.Team == "" && len(teams) == 1 {
-				secret = team.WebhookSecret
-				return nil
-			}
-		}
-		if c.Team == "" {
-			return fmt.Errorf("no webhook secret: there are %d teams; choose one with --team, or pass --secret-file", len(teams))
-		}
-		return fmt.Errorf("there is no team %q", c.Team)
-	})
-	return secret, err
+	}
+	if c.Team == "" {
+		return "", fmt.Errorf("no webhook secret: there are %d teams; choose one with --team, or pass --secret-file", len(teams))
+	}
+	return "", fmt.Errorf("there is no team %q", c.Team)
 }
 
 // forward sends a verified webhook to the URL of --forward-to and returns the status of the
