@@ -109,7 +109,7 @@ func Roles() []Role { return []Role{Viewer, Member, Admin} }
 
 func (r Role) check() error {
 	if !slices.Contains(Roles(), r) {
-		return job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a role; use viewer, member or admin", r), "role")
+		return job.NewInvalidInput(fmt.Sprintf("%q is not a role; use viewer, member or admin", r), "role")
 	}
 	return nil
 }

@@ -99,10 +99,10 @@ func (o KeyOptions) Set(key *Key, now time.Time) error {
 		}
 	}
 	if o.Scope != "" && !slices.Contains(Scopes(), o.Scope) {
-		return job.NewError(job.InvalidInput, fmt.Sprintf("%q is not a scope; use read, jobs or admin", o.Scope), "scope")
+		return job.NewInvalidInput(fmt.Sprintf("%q is not a scope; use read, jobs or admin", o.Scope), "scope")
 	}
 	if !o.ExpiresAt.IsZero() && !o.ExpiresAt.After(now) {
-		return job.NewError(job.InvalidInput, "the key would expire in the past", "expiresAt")
+		return job.NewInvalidInput("the key would expire in the past", "expiresAt")
 	}
 	key.Name, key.Scope, key.ExpiresAt, key.Reference = o.Name, cmp.Or(o.Scope, AdminScope), o.ExpiresAt, o.Reference
 	return nil
@@ -239,11 +239,11 @@ func (k *Keys) Of(ctx context.Context, caller Caller) ([]Key, error) {
 func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options KeyOptions) (Key, string, error) {
 	switch {
 	case caller.Reference:
-		return Key{}, "", job.NewError(job.InvalidState, "a key of the API reference cannot create keys")
+		return Key{}, "", job.NewInvalidState("a key of the API reference cannot create keys")
 	case !caller.manages(mode):
-		return Key{}, "", job.NewError(job.InvalidState, "a test key cannot create a live key")
+		return Key{}, "", job.NewInvalidState("a test key cannot create a live key")
 	case !caller.Scope.Allows(cmp.Or(options.Scope, AdminScope)):
-		return Key{}, "", job.NewError(job.InvalidState, "a key cannot be allowed more than its creator")
+		return Key{}, "", job.NewInvalidState("a key cannot be allowed more than its creator")
 	}
 	existing, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
 	if err != nil {
@@ -256,7 +256,7 @@ func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options
 		}
 	}
 	if valid >= maxKeys {
-		return Key{}, "", job.NewError(job.InvalidState, fmt.Sprintf("there are %d keys; revoke one first", valid))
+		return Key{}, "", job.NewInvalidState("there are %d keys; revoke one first", valid)
 	}
 	key, secret := NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())
 	key.UserID = caller.UserID
@@ -291,7 +291,7 @@ func (k *Keys) Find(ctx context.Context, bearer string) (Key, error) {
 	}
 	key, err := k.Store.KeyByHash(ctx, Hash(bearer))
 	switch {
-	case job.ErrorIs(err, job.NotFound):
+	case job.IsNotFound(err):
 		return Key{}, errUnauthorized
 	case err != nil:
 		return Key{}, err

@@ -52,7 +52,7 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 	now := u.Now()
 	session, err := u.Store.Session(ctx, Hash(secret), now)
 	switch unused := now.Sub(session.LastSeenAt); {
-	case job.ErrorIs(err, job.NotFound):
+	case job.IsNotFound(err):
 		return Session{}, unauthorized
 	case err != nil:
 		return Session{}, err

@@ -117,7 +117,7 @@ var ErrBadCredentials = errors.New("the email address or the password is wrong")
 // takes equally long for unknown users.
 func (u *Users) SignIn(ctx context.Context, email, password string) (User, error) {
 	found, err := u.Store.UserByEmail(ctx, plainEmail(email))
-	if err != nil && !job.ErrorIs(err, job.NotFound) {
+	if err != nil && !job.IsNotFound(err) {
 		return User{}, err
 	}
 	same, err := u.matches(ctx, password, cmp.Or(found.PasswordHash, dummyHash))
@@ -148,7 +148,7 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 		return User{}, ErrNotInvited
 	}
 	found, err := u.Store.UserByIdentity(ctx, identity)
-	if err == nil || !job.ErrorIs(err, job.NotFound) {
+	if err == nil || !job.IsNotFound(err) {
 		return found, err
 	}
 	email = plainEmail(email)
@@ -164,11 +164,11 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	case err == nil:
 		found.Identity = identity
 		return found, u.Store.SetIdentity(ctx, found.ID, identity)
-	case !job.ErrorIs(err, job.NotFound):
+	case !job.IsNotFound(err):
 		return User{}, err
 	}
 	invitation, err := u.Store.InvitationByEmail(ctx, email, u.Now())
-	if job.ErrorIs(err, job.NotFound) {
+	if job.IsNotFound(err) {
 		return User{}, ErrNotInvited
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (u *Users) LinkOIDC(ctx context.Context, user User, identity Identity, emai
 // remove operators.
 func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, keepKeys bool) error {
 	if by.ID == id {
-		return job.NewError(job.InvalidInput, "you cannot remove yourself")
+		return job.NewInvalidInput("you cannot remove yourself")
 	}
 	if err := u.checkOperator(ctx, by, id); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (u *Users) checkOperator(ctx context.Context, by User, id uuid.UUID) error 
 	}
 	users, err := u.Store.ConsumerUsers(ctx, by.ConsumerID)
 	if err == nil && slices.ContainsFunc(users, func(user User) bool { return user.ID == id && user.Operator }) {
-		err = job.NewError(job.InvalidState, "only an operator can remove an operator or change the role of one")
+		err = job.NewInvalidState("only an operator can remove an operator or change the role of one")
 	}
 	return err
 }
@@ -223,7 +223,7 @@ func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) e
 		return err
 	}
 	if by.ID == id {
-		return job.NewError(job.InvalidInput, "you cannot change your own role", "role")
+		return job.NewInvalidInput("you cannot change your own role", "role")
 	}
 	if err := u.checkOperator(ctx, by, id); err != nil {
 		return err
@@ -240,7 +240,7 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 			return fmt.Errorf("check a password: %w", err)
 		}
 		if !same {
-			return job.NewError(job.InvalidInput, "The current password is wrong.", "old")
+			return job.NewInvalidInput("The current password is wrong.", "old")
 		}
 	}
 	hash, err := u.newHash(ctx, password)
@@ -265,10 +265,10 @@ func plainEmail(email string) string {
 // line.
 func checkName(field, label, name string, maxLength int) error {
 	if strings.TrimSpace(name) == "" {
-		return job.NewError(job.InvalidInput, label+" is missing.", field)
+		return job.NewInvalidInput(label+" is missing.", field)
 	}
 	if err := text.CheckLine(name, maxLength); err != nil {
-		return job.NewError(job.InvalidInput, label+" "+err.Error()+".", field)
+		return job.NewInvalidInput(label+" "+err.Error()+".", field)
 	}
 	return nil
 }

@@ -69,11 +69,11 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 	}
 	address := plainEmail(email)
 	if address == "" {
-		return "", job.NewError(job.InvalidInput, "This is not an email address.", "email")
+		return "", job.NewInvalidInput("This is not an email address.", "email")
 	}
 	if _, err := u.Store.UserByEmail(ctx, address); err == nil {
-		return "", job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
-	} else if !job.ErrorIs(err, job.NotFound) {
+		return "", job.NewInvalidInput("There is already a user with this email address.", "email")
+	} else if !job.IsNotFound(err) {
 		return "", err
 	}
 	token, now := NewToken(), u.Now()
@@ -121,7 +121,7 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 	user := invitation.user(u.Now())
 	if invitation.First() {
 		if user.Email = plainEmail(form.Email); user.Email == "" {
-			return User{}, job.NewError(job.InvalidInput, "This is not an email address.", "email")
+			return User{}, job.NewInvalidInput("This is not an email address.", "email")
 		}
 		if err := checkName("consumer", "The name of your team", form.Consumer, maxConsumer); err != nil {
 			return User{}, err

@@ -42,9 +42,9 @@ const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAA
 func (u *Users) newHash(ctx context.Context, password string) (string, error) {
 	switch {
 	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < MinPassword:
-		return "", job.NewError(job.InvalidInput, fmt.Sprintf("The password must have at least %d characters.", MinPassword), "password")
+		return "", job.NewInvalidInput(fmt.Sprintf("The password must have at least %d characters.", MinPassword), "password")
 	case len(password) > maxPasswordBytes:
-		return "", job.NewError(job.InvalidInput, fmt.Sprintf("The password must have at most %d bytes.", maxPasswordBytes), "password")
+		return "", job.NewInvalidInput(fmt.Sprintf("The password must have at most %d bytes.", maxPasswordBytes), "password")
 	}
 	if err := u.hashing.Acquire(ctx, 1); err != nil {
 		return "", err

@@ -81,7 +81,7 @@ func (i Invite) Normal() (Invite, error) {
 }
 
 func invalid(field, message string) error {
-	return job.NewError(job.InvalidInput, message, field)
+	return job.NewInvalidInput(message, field)
 }
 
 // validEmail reports whether text is a bare mail address.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 	}
 	if consumer != uuid.Nil {
 		team, err := db.Consumer(ctx, consumer)
-		if err != nil && !job.ErrorIs(err, job.NotFound) {
+		if err != nil && !job.IsNotFound(err) {
 			return nil, err
 		}
 		accounts = slices.DeleteFunc(accounts, func(a signin.Account) bool {
@@ -82,7 +81,7 @@ func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 			return err
 		}
 		if kept >= MaxAccounts {
-			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d accounts, which is the maximum", MaxAccounts))
+			return job.NewInvalidState("there are %d accounts, which is the maximum", MaxAccounts)
 		}
 		n, err := tx.affected(ctx, "add an account", `
 			INSERT INTO accounts (id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, saml, sealed, signed_in_until,
@@ -91,7 +90,7 @@ func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 			a.ID, nullID(a.ConsumerID), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.SAML, a.Sealed,
 			nullMillis(a.SignedInUntil), a.RenewedAt, nullMillis(a.RestsUntil), a.CreatedAt)
 		if err == nil && n == 0 {
-			err = job.NewError(job.InvalidState, fmt.Sprintf("there is an account %q for this platform already", a.Label))
+			err = job.NewInvalidState("there is an account %q for this platform already", a.Label)
 		}
 		return err
 	})
@@ -150,7 +149,7 @@ func (s *Store) SAMLSecret(ctx context.Context, owner uuid.UUID, make func() (st
 			WHERE COALESCE(consumer_id, '') = COALESCE($1, '')`, nullID(owner))
 	}
 	sealed, err := read()
-	if !job.ErrorIs(err, job.NotFound) {
+	if !job.IsNotFound(err) {
 		return sealed, err
 	}
 	if sealed, err = make(); err == nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,7 +43,7 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 			return err
 		}
 		if n >= calendarsync.MaxCalendars {
-			return job.NewError(job.InvalidState, fmt.Sprintf("%d calendars are connected, and there can be no more", n))
+			return job.NewInvalidState("%d calendars are connected, and there can be no more", n)
 		}
 		return tx.exec(ctx, "insert a calendar", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms,
 			created_at, validators,

@@ -68,7 +68,7 @@ func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (ac
 	for try := 2; try < maxNameTries; try++ {
 		// A concurrent invite of this address may have taken the name.
 		existing, err := tx.ConsumerByEmail(ctx, c.Email)
-		if !job.ErrorIs(err, job.NotFound) {
+		if !job.IsNotFound(err) {
 			return existing, err
 		}
 		n, err := tx.insertConsumer(ctx, c)
@@ -89,7 +89,7 @@ func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (ac
 func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Consumer, error) {
 	found, err := db.oneConsumer(ctx,
 		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
-	if !job.ErrorIs(err, job.NotFound) {
+	if !job.IsNotFound(err) {
 		return found, err
 	}
 	domain := email[max(0, strings.LastIndexByte(email, '@')):]
@@ -113,7 +113,7 @@ func (s *Store) SetConsumerMail(ctx context.Context, id uuid.UUID, addresses []s
 			n, err := tx.affected(ctx, "save a mail address of a consumer", `INSERT INTO consumer_mail (address, consumer_id) VALUES ($1, $2)
 				ON CONFLICT (address) DO NOTHING`, address, id)
 			if err == nil && n == 0 {
-				err = job.NewError(job.InvalidState, "another team has "+address)
+				err = job.NewInvalidState("another team has %s", address)
 			}
 			if err != nil {
 				return err
@@ -186,10 +186,10 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 			return err
 		}
 		if running > 0 {
-			return job.NewError(job.InvalidState, fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running))
+			return job.NewInvalidState("%d jobs of the team have not ended; cancel them, or wait until they have", running)
 		}
 		if operators > 0 && others == 0 {
-			return job.NewError(job.InvalidState, "the only operators are users of this consumer")
+			return job.NewInvalidState("the only operators are users of this consumer")
 		}
 		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2)
 			WHERE consumer_id = $1`, consumer, now); err != nil {
@@ -215,7 +215,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			return err
 		}
 		if hasJobs {
-			return job.NewError(job.InvalidState, "the team has jobs")
+			return job.NewInvalidState("the team has jobs")
 		}
 		email := strings.ToLower(c.Email)
 		others, err := queryValue[int](ctx, tx.Reader, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers

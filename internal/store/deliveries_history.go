@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -172,9 +171,9 @@ func (tx *Tx) Redeliver(ctx context.Context, caller account.Caller, id string, n
 	case err != nil:
 		return err
 	case d.State == webhook.DeliveryWaiting:
-		return job.NewError(job.InvalidState, "the delivery is still waiting for a try")
+		return job.NewInvalidState("the delivery is still waiting for a try")
 	}
-	return job.NewError(job.InvalidState, fmt.Sprintf("the delivery has been tried %d times, which is the maximum", d.Attempt))
+	return job.NewInvalidState("the delivery has been tried %d times, which is the maximum", d.Attempt)
 }
 
 // redeliverBatch is how many deliveries one transaction resets, so that other

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			return err
 		}
 		if registered >= MaxEndpoints {
-			return job.NewError(job.InvalidState, fmt.Sprintf("there are %d endpoints, which is the maximum", MaxEndpoints))
+			return job.NewInvalidState("there are %d endpoints, which is the maximum", MaxEndpoints)
 		}
 		n, err := tx.affected(ctx, "register a webhook endpoint", `
 			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, description, enabled, created_at, registered)
@@ -41,7 +40,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 			webhook.EndpointKey(e.ConsumerID, e.Mode, e.URL), webhook.EndpointID(e.ConsumerID, e.Mode, e.URL), e.ConsumerID, e.URL, e.Mode,
 			strings.Join(e.Events, " "), e.Description, e.Enabled, e.CreatedAt)
 		if err == nil && n == 0 {
-			err = job.NewError(job.InvalidState, "the URL is registered already")
+			err = job.NewInvalidState("the URL is registered already")
 		}
 		return err
 	})

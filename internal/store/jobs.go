@@ -181,7 +181,7 @@ const selectJobExternal = `SELECT ` + viewColumns + ` FROM jobs WHERE consumer_i
 func (db *Reader) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
 	args := []any{caller.ConsumerID, caller.Mode, hashText(externalID)}
 	j, err := queryOne(ctx, db, "job", scanView, selectJobExternal, args...)
-	if !job.ErrorIs(err, job.NotFound) {
+	if !job.IsNotFound(err) {
 		return j, err
 	}
 	// Its meeting URL, display name, metadata, manifest and failure detail are erased.

@@ -28,14 +28,14 @@ func (db *Reader) ErasableJobs(ctx context.Context, consumer uuid.UUID, until ti
 func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		r, err := tx.LockJob(ctx, id)
-		if job.ErrorIs(err, job.NotFound) {
+		if job.IsNotFound(err) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if !r.Status.Terminal() || !r.WakeAt.IsZero() {
-			return job.NewError(job.InvalidState, "the job has not ended")
+			return job.NewInvalidState("the job has not ended")
 		}
 		err = tx.exec(ctx, "insert the tombstone of a job", `
 			INSERT INTO job_tombstones (id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave,

@@ -92,7 +92,7 @@ func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if slices.Equal(operators, []uuid.UUID{id}) {
-		return job.NewError(job.InvalidState, "this is the only operator")
+		return job.NewInvalidState("this is the only operator")
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash string, u account.Use
 			return err
 		}
 		if _, err := tx.UserByEmail(ctx, u.Email); err == nil {
-			return job.NewError(job.InvalidInput, "There is already a user with this email address.", "email")
+			return job.NewInvalidInput("There is already a user with this email address.", "email")
 		}
 		return notFound("invitation")
 	})

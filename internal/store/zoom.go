@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -39,13 +38,13 @@ func (s *Store) AddZoomApp(ctx context.Context, a zoomstream.App) error {
 		}
 		own := slices.DeleteFunc(slices.Clone(apps), func(known zoomstream.App) bool { return known.ConsumerID != a.ConsumerID })
 		if len(own) >= maxTeamZoomApps || len(apps) >= maxZoomApps {
-			return job.NewError(job.InvalidState, fmt.Sprintf("a team can have %d apps of Zoom, and all teams together %d; there are as many",
-				maxTeamZoomApps, maxZoomApps))
+			return job.NewInvalidState("a team can have %d apps of Zoom, and all teams together %d; there are as many",
+				maxTeamZoomApps, maxZoomApps)
 		}
 		n, err := tx.affected(ctx, "add an app of Zoom", `INSERT INTO zoom_apps (id, consumer_id, label, client_id, record, sealed, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, a.ID, a.ConsumerID, a.Label, a.ClientID, a.Record, a.Sealed, a.CreatedAt)
 		if err == nil && n == 0 {
-			err = job.NewError(job.InvalidState, "there is an app with this client ID already")
+			err = job.NewInvalidState("there is an app with this client ID already")
 		}
 		return err
 	})

@@ -65,7 +65,7 @@ func (e Event) compare(other Event) int {
 func Decode(body []byte) (Event, error) {
 	o := parseObject(body)
 	if o == nil {
-		return Event{}, job.NewError(job.InvalidInput, "The body is not a JSON object.")
+		return Event{}, job.NewInvalidInput("The body is not a JSON object.")
 	}
 	e := Event{ID: o.text("id"), Type: o.text("type"), Created: o.seconds("created")}
 	if e.ID == "" {

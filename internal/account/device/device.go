@@ -199,7 +199,7 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 // unknown. A long key may exceed the limits: a *FullError.
 func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error {
 	if apiKey == "" {
-		return job.NewError(job.InvalidInput, "the API key must not be empty", "apiKey")
+		return job.NewInvalidInput("the API key must not be empty", "apiKey")
 	}
 	// A guessed nonce costs a read, not a write.
 	record, ok, err := f.find(ctx, nonce)

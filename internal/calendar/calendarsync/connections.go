@@ -75,13 +75,13 @@ func (w *Service) check(c Calendar, caller account.Caller) error {
 	case c.Rules.needsEmail() != "" && c.Email == "" && c.Provider == Feed: // others are asked for it
 		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.needsEmail()), "email")
 	case caller.Mode == job.Test:
-		return job.NewError(job.InvalidState, "calendars send live bots: connect them with a live key")
+		return job.NewInvalidState("calendars send live bots: connect them with a live key")
 	}
 	return nil
 }
 
 func invalid(message string, path ...any) error {
-	return job.NewError(job.InvalidInput, message, path...)
+	return job.NewInvalidInput(message, path...)
 }
 
 // Calendar returns a calendar of the caller.

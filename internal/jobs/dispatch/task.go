@@ -332,7 +332,7 @@ func (t *task) recordLaunch(ctx context.Context) error {
 			defer cancel()
 			current, readErr := t.d.Store.Job(ctx, t.job.ID)
 			switch {
-			case job.ErrorIs(readErr, job.NotFound), readErr == nil && current.Attempt != t.job.Attempt:
+			case job.IsNotFound(readErr), readErr == nil && current.Attempt != t.job.Attempt:
 				return errors.Join(err, t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt))
 			case readErr == nil && current.Node == t.d.Node.ID && !current.LaunchedAt.IsZero():
 				return nil // it was recorded, and the answer to the commit was lost

@@ -1,6 +1,9 @@
 package job
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // ErrorCode is the stable code of an error body (see docs/api.md).
 type ErrorCode string
@@ -28,6 +31,16 @@ type Error struct {
 // NewError returns an Error; path is that of an invalid field.
 func NewError(code ErrorCode, message string, path ...any) *Error { return &Error{code, message, path} }
 
+// NewInvalidInput returns the Error of an invalid field, whose path follows the message.
+func NewInvalidInput(message string, path ...any) *Error {
+	return NewError(InvalidInput, message, path...)
+}
+
+// NewInvalidState returns the Error of a request that does not fit what it is about, such as a job that has ended.
+func NewInvalidState(format string, args ...any) *Error {
+	return NewError(InvalidState, fmt.Sprintf(format, args...))
+}
+
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // ErrorIs reports whether err is, or wraps, an Error of that code.
@@ -35,3 +48,6 @@ func ErrorIs(err error, code ErrorCode) bool {
 	own, ok := errors.AsType[*Error](err)
 	return ok && own.Code == code
 }
+
+// IsNotFound reports whether err is, or wraps, an Error with NotFound.
+func IsNotFound(err error) bool { return ErrorIs(err, NotFound) }

@@ -222,7 +222,7 @@ func UsageDays(from, to string, now time.Time) (first, last time.Time, err error
 		}
 		at, err := time.Parse(time.DateOnly, text)
 		if err != nil || at.Year() < 1970 {
-			return at, NewError(InvalidInput, name+" must be a date such as 2026-11-26", name)
+			return at, NewInvalidInput(name+" must be a date such as 2026-11-26", name)
 		}
 		return at, nil
 	}
@@ -234,9 +234,9 @@ func UsageDays(from, to string, now time.Time) (first, last time.Time, err error
 	}
 	switch days := last.Sub(first).Hours()/24 + 1; {
 	case days < 1:
-		err = NewError(InvalidInput, "from must not be after to", "from")
+		err = NewInvalidInput("from must not be after to", "from")
 	case days > maxUsageDays:
-		err = NewError(InvalidInput, fmt.Sprintf("the range may have at most %d days", maxUsageDays), "from")
+		err = NewInvalidInput(fmt.Sprintf("the range may have at most %d days", maxUsageDays), "from")
 	}
 	return first, last, err
 }

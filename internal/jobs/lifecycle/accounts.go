@@ -92,7 +92,7 @@ func checkAccount(a *signin.Account) error {
 	}{{"label", &a.Label}, {"group", &a.Group}, {"address", &a.Address}} {
 		const longest = 254
 		if err := text.CheckLine(*field.text, longest); err != nil {
-			return job.NewError(job.InvalidInput, field.name+" "+err.Error(), field.name)
+			return job.NewInvalidInput(field.name+" "+err.Error(), field.name)
 		}
 		*field.text = strings.TrimSpace(*field.text)
 	}
@@ -100,15 +100,15 @@ func checkAccount(a *signin.Account) error {
 	parsed, err := mail.ParseAddress(a.Address)
 	switch {
 	case !slices.Contains([]job.Platform{job.Meet, job.Teams, job.ZoomWeb}, a.Platform):
-		return job.NewError(job.InvalidInput, "bots can sign in on meet, teams and zoom-web", "platform")
+		return job.NewInvalidInput("bots can sign in on meet, teams and zoom-web", "platform")
 	case a.Label == "":
-		return job.NewError(job.InvalidInput, "the label is empty", "label")
+		return job.NewInvalidInput("the label is empty", "label")
 	case a.Address != "" && (err != nil || parsed.Address != a.Address):
-		return job.NewError(job.InvalidInput, "address is not a mail address", "address")
+		return job.NewInvalidInput("address is not a mail address", "address")
 	case a.SAML && (a.Platform != job.Meet || a.Address == ""):
-		return job.NewError(job.InvalidInput, "an account that signs in by SAML is on meet, and needs its address", "address")
+		return job.NewInvalidInput("an account that signs in by SAML is on meet, and needs its address", "address")
 	case a.MaxMeetings < 1 || a.MaxMeetings > maxAccountMeetings:
-		return job.NewError(job.InvalidInput, fmt.Sprintf("maxMeetings must be from 1 to %d", maxAccountMeetings), "maxMeetings")
+		return job.NewInvalidInput(fmt.Sprintf("maxMeetings must be from 1 to %d", maxAccountMeetings), "maxMeetings")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (s *Service) sealState(ctx context.Context, a signin.Account, state signin.
 		until, err = unpacked.SignedInUntil(ctx, a.Platform, s.Now())
 	}
 	if err != nil {
-		return "", until, job.NewError(job.InvalidInput, "the account cannot be used: "+err.Error(), "cookies")
+		return "", until, job.NewInvalidInput("the account cannot be used: "+err.Error(), "cookies")
 	}
 	encoded, err := json.Marshal(state)
 	if err != nil {

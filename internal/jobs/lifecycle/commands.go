@@ -39,7 +39,7 @@ func (s *Service) QueueCommand(ctx context.Context, caller account.Caller, id uu
 		switch kind {
 		case ingest.LeaveCall, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording:
 			if undispatched(c.Status) {
-				return job.NewError(job.InvalidState, "no bot has been started yet: the job is "+string(c.Status))
+				return job.NewInvalidState("no bot has been started yet: the job is %s", c.Status)
 			}
 		case ingest.RequestRecordingPermission:
 			waiting, found, err := c.tx.PendingCommand(ctx, id, kind)
@@ -83,9 +83,9 @@ func checkControllable(j job.Job, caller account.Caller) error {
 	}
 	switch {
 	case j.Status.Terminal():
-		return job.NewError(job.InvalidState, "the job has ended: it is "+string(j.Status))
+		return job.NewInvalidState("the job has ended: it is %s", j.Status)
 	case j.Status.Teardown():
-		return job.NewError(job.InvalidState, "the bot has left the meeting: the job is "+string(j.Status))
+		return job.NewInvalidState("the bot has left the meeting: the job is %s", j.Status)
 	}
 	return nil
 }
@@ -94,9 +94,9 @@ func checkControllable(j job.Job, caller account.Caller) error {
 func checkText(field, text string, limit int) error {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return job.NewError(job.InvalidInput, field+" is blank", field)
+		return job.NewInvalidInput(field+" is blank", field)
 	case utf8.RuneCountInString(text) > limit:
-		return job.NewError(job.InvalidInput, fmt.Sprintf("%s is longer than %d characters", field, limit), field)
+		return job.NewInvalidInput(fmt.Sprintf("%s is longer than %d characters", field, limit), field)
 	}
 	return nil
 }

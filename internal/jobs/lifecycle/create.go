@@ -102,7 +102,7 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 		return job.Job{}, false, err
 	}
 	found, err = tx.JobByExternalID(ctx, account.Caller{ConsumerID: j.ConsumerID, Mode: j.Mode}, j.ExternalID)
-	if !job.ErrorIs(err, job.NotFound) {
+	if !job.IsNotFound(err) {
 		return found, err == nil, err
 	}
 	id, ok, err := otherJob(ctx, tx.Reader, j, now)

@@ -48,9 +48,9 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		switch { // of a recording that may still grow
 		case err != nil:
 		case !r.Status.Terminal():
-			err = job.NewError(job.InvalidState, "the job has not ended: it is "+string(r.Status))
+			err = job.NewInvalidState("the job has not ended: it is %s", r.Status)
 		case r.Status == job.Cancelled && r.Attempts > 0 && r.ManifestURI == "" && !r.WakeAt.IsZero():
-			err = job.NewError(job.InvalidState,
+			err = job.NewInvalidState(
 				"the bot of this cancelled job is still uploading what it recorded; try again when the job has a manifestUri, or in some minutes")
 		}
 		return err
@@ -121,11 +121,11 @@ func (s *Service) markDeleted(ctx context.Context, id uuid.UUID, by string, chec
 func (s *Service) AttachRecording(ctx context.Context, id uuid.UUID) (job.Record, error) {
 	return s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if !c.RecordingDeletedAt.IsZero() {
-			return job.NewError(job.InvalidState, "the recording was deleted meanwhile")
+			return job.NewInvalidState("the recording was deleted meanwhile")
 		}
 		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.RecordingFinished, ManifestURI: s.ManifestURI(id)}, nil)
 		if err == nil && !result.Applied {
-			err = job.NewError(job.InvalidState, "the job cannot get a recording")
+			err = job.NewInvalidState("the job cannot get a recording")
 		}
 		return err
 	})

@@ -80,9 +80,9 @@ func (s *Service) Screenshot(ctx context.Context, caller account.Caller, id uuid
 	case err != nil:
 		return job.Screenshot{}, err
 	case s.NoScreenshots:
-		return job.Screenshot{}, job.NewError(job.InvalidState, "pictures of meeting pages are turned off (STANDIN_NO_SCREENSHOTS)")
+		return job.Screenshot{}, job.NewInvalidState("pictures of meeting pages are turned off (STANDIN_NO_SCREENSHOTS)")
 	case !hasPage(j.Status):
-		return job.Screenshot{}, job.NewError(job.InvalidState, "there is no meeting page: the job is "+string(j.Status))
+		return job.Screenshot{}, job.NewInvalidState("there is no meeting page: the job is %s", j.Status)
 	}
 	found, err := s.Store.Screenshot(ctx, id)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Service) RegisterEndpoint(ctx context.Context, caller account.Caller, r
 	parsed, err := url.Parse(request.URL)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
 		text.CheckLine(request.URL, maxEndpointURL) != nil {
-		return webhook.Endpoint{}, job.NewError(job.InvalidInput, "the URL must start with https:// or http:// and include a host", "url")
+		return webhook.Endpoint{}, job.NewInvalidInput("the URL must start with https:// or http:// and include a host", "url")
 	}
 	e := webhook.Endpoint{
 		ID: webhook.EndpointID(caller.ConsumerID, caller.Mode, request.URL), ConsumerID: caller.ConsumerID, URL: request.URL, Mode: caller.Mode,
@@ -60,7 +60,7 @@ func checkEndpoint(e *webhook.Endpoint) error {
 	slices.Sort(e.Events)
 	e.Events = slices.Compact(e.Events)
 	if err := text.CheckLine(e.Description, maxEndpointDescription); err != nil {
-		return job.NewError(job.InvalidInput, "the description "+err.Error(), "description")
+		return job.NewInvalidInput("the description "+err.Error(), "description")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (s *Service) Endpoint(ctx context.Context, caller account.Caller, id uuid.U
 func (s *Service) registeredEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error) {
 	e, err := s.Endpoint(ctx, caller, id)
 	if err == nil && !e.Registered {
-		err = job.NewError(job.InvalidState, "only jobs name this URL; register it to choose its events")
+		err = job.NewInvalidState("only jobs name this URL; register it to choose its events")
 	}
 	return e, err
 }
@@ -252,7 +252,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, wh
 // live jobs.
 func (s *Service) RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error) {
 	if caller.Mode != job.Live {
-		return "", time.Time{}, job.NewError(job.InvalidState, "use a live key to rotate the webhook secret")
+		return "", time.Time{}, job.NewInvalidState("use a live key to rotate the webhook secret")
 	}
 	return account.RotateSecret(ctx, s.Store, caller.ConsumerID, s.Now())
 }

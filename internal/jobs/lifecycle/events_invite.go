@@ -62,7 +62,7 @@ func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (
 		return []*meeting{m}, err
 	}, nil)
 	switch {
-	case job.ErrorIs(err, job.NotFound) && invite.Cancelled:
+	case job.IsNotFound(err) && invite.Cancelled:
 		return calendar.Result{}, errNoEvent
 	case err != nil:
 		return calendar.Result{}, err
@@ -95,7 +95,7 @@ var errNoEvent = job.NewError(job.NotFound, "no calendar invite has created a jo
 func (i *EventScheduler) consumer(ctx context.Context, organizer string, create bool) (consumer account.Consumer, err error) {
 	if !create {
 		consumer, err = i.Jobs.Store.ConsumerByEmail(ctx, organizer)
-		if job.ErrorIs(err, job.NotFound) {
+		if job.IsNotFound(err) {
 			err = errNoEvent
 		}
 		return consumer, err

@@ -41,7 +41,7 @@ var ErrOutdated = errors.New("the invitation has changed")
 // Occurrences returns the occurrences of an organizer's event that are known by mail.
 func (i *EventScheduler) Occurrences(ctx context.Context, organizer, uid string) ([]calendarsync.Event, error) {
 	consumer, err := i.consumer(ctx, organizer, false)
-	if job.ErrorIs(err, job.NotFound) {
+	if job.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func (i *EventScheduler) Occurrences(ctx context.Context, organizer, uid string)
 // SyncInvitation keeps the jobs of an event as an invitation says.
 func (i *EventScheduler) SyncInvitation(ctx context.Context, in Invitation) error {
 	consumer, err := i.consumer(ctx, in.Organizer, len(in.Occurrences) > 0)
-	if job.ErrorIs(err, job.NotFound) {
+	if job.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {

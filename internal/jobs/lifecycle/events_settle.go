@@ -106,7 +106,7 @@ func (m *meeting) current(ctx context.Context) (*Change, error) {
 			continue
 		}
 		r, err := m.tx.LockJob(ctx, e.JobID)
-		if job.ErrorIs(err, job.NotFound) { // it was erased
+		if job.IsNotFound(err) { // it was erased
 			continue
 		}
 		if err != nil {

@@ -38,10 +38,10 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		return nil, "", err
 	}
 	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
-		return nil, "", job.NewError(job.InvalidInput, "there is no such status", "status")
+		return nil, "", job.NewInvalidInput("there is no such status", "status")
 	}
 	if filter.Platform != "" && !slices.Contains(job.Platforms(), filter.Platform) {
-		return nil, "", job.NewError(job.InvalidInput, "there is no such platform", "platform")
+		return nil, "", job.NewInvalidInput("there is no such platform", "platform")
 	}
 	var after job.Cursor
 	if page.Cursor != "" {
@@ -150,7 +150,7 @@ func (p Page) limit() (int, error) {
 	case p.Limit == 0:
 		return DefaultPage, nil
 	case p.Limit < 0 || p.Limit > MaxPage:
-		return 0, job.NewError(job.InvalidInput, "limit is not between 1 and 100", "limit")
+		return 0, job.NewInvalidInput("limit is not between 1 and 100", "limit")
 	}
 	return p.Limit, nil
 }
@@ -275,5 +275,5 @@ func printable(text string) bool {
 }
 
 func errCursor() error {
-	return job.NewError(job.InvalidInput, "cursor is not the nextCursor of an earlier page", "cursor")
+	return job.NewInvalidInput("cursor is not the nextCursor of an earlier page", "cursor")
 }

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,14 +76,14 @@ func checkOutput(ctx context.Context, db *store.Reader, r job.Record, caller acc
 		return err
 	}
 	if options == nil {
-		return job.NewError(job.InvalidState, "the job does not allow output: create it with output: {}")
+		return job.NewInvalidState("the job does not allow output: create it with output: {}")
 	}
 	waiting, err := db.PendingCommands(ctx, r.ID)
 	if err != nil {
 		return err
 	}
 	if len(waiting) >= maxWaiting {
-		return job.NewError(job.InvalidState, fmt.Sprintf("%d commands wait for the bot", len(waiting)))
+		return job.NewInvalidState("%d commands wait for the bot", len(waiting))
 	}
 	return nil
 }

@@ -52,14 +52,14 @@ func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID
 			return err
 		}
 		if !undispatched(c.Status) {
-			return job.NewError(job.InvalidState, "only a job that is not yet dispatched can be changed: it is "+string(c.Status))
+			return job.NewInvalidState("only a job that is not yet dispatched can be changed: it is %s", c.Status)
 		}
 		changed := patch.apply(c)
 		switch {
 		case len(changed) == 0:
 			return nil
 		case !c.Options.StartsInTime(c.JoinAt):
-			return job.NewError(job.InvalidInput, "startBefore must be after joinAt", "startBefore")
+			return job.NewInvalidInput("startBefore must be after joinAt", "startBefore")
 		}
 		return c.saveRequest(ctx, byConsumer, changed)
 	})

@@ -46,7 +46,7 @@ func (s *Service) answerSAML(ctx context.Context, a signin.Account, query string
 	}
 	page, err := identity.Answer(query, a.Address, s.googleOrigin(), s.Now())
 	if err != nil {
-		err = job.NewError(job.InvalidInput, "the request for a sign-in cannot be answered: "+err.Error(), "samlRequest")
+		err = job.NewInvalidInput("the request for a sign-in cannot be answered: "+err.Error(), "samlRequest")
 	}
 	return page, err
 }

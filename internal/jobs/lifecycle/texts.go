@@ -42,7 +42,7 @@ func (s *Service) IngestTexts(ctx context.Context, bot ingest.Bot, message inges
 // or deleted.
 func (s *Service) StoreLiveTexts(ctx context.Context, id uuid.UUID, attempt int, texts []job.MeetingText) error {
 	_, _, err := s.storeTexts(ctx, id, attempt, texts, func(*Change) error { return nil })
-	if job.ErrorIs(err, job.NotFound) {
+	if job.IsNotFound(err) {
 		return nil // the job was erased
 	}
 	return err

@@ -43,24 +43,20 @@ func (s *Service) RequestTranscription(ctx context.Context, caller account.Calle
 		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}
-		reason := "" // why the recording cannot be transcribed
 		switch {
 		case !c.RecordingDeletedAt.IsZero():
-			reason = "the recording was deleted"
+			return job.NewInvalidState("the recording was deleted")
 		case c.ManifestURI == "":
-			reason = "the job has no recording"
+			return job.NewInvalidState("the job has no recording")
 		case !s.Transcribe && c.Mode != job.Test:
-			reason = "the service has no transcriber: its operator has not set STANDIN_TRANSCRIBER_URL"
-		}
-		if reason != "" {
-			return job.NewError(job.InvalidState, reason)
+			return job.NewInvalidState("the service has no transcriber: its operator has not set STANDIN_TRANSCRIBER_URL")
 		}
 		queued, err := c.tx.RequestTranscription(ctx, id, c.Now, options)
 		if err != nil {
 			return err
 		}
 		if !queued {
-			return job.NewError(job.InvalidState,
+			return job.NewInvalidState(
 				"the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed")
 		}
 		return c.addEntry(TranscriptRequested, options)
@@ -85,7 +81,7 @@ func (s *Service) changeTask(ctx context.Context, id uuid.UUID, kind job.TaskKin
 		}
 		return fn(ctx, c)
 	})
-	if deleted || job.ErrorIs(err, job.NotFound) { // then the job was erased
+	if deleted || job.IsNotFound(err) { // then the job was erased
 		return false, s.Recordings.DeleteRecording(ctx, id)
 	}
 	return valid, err
@@ -166,7 +162,7 @@ func (s *Service) EndLiveTranscript(ctx context.Context, id uuid.UUID, result jo
 
 func (s *Service) noteLive(ctx context.Context, id uuid.UUID, kind job.Trigger, data any) error {
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.addEntry(kind, data) })
-	if job.ErrorIs(err, job.NotFound) {
+	if job.IsNotFound(err) {
 		return nil // the job was erased
 	}
 	return err

@@ -21,10 +21,10 @@ func (s *Service) AddZoomApp(ctx context.Context, a zoomstream.App, secrets zoom
 		{"label", a.Label}, {"clientId", a.ClientID}, {"clientSecret", secrets.ClientSecret}, {"secretToken", secrets.SecretToken},
 	} {
 		if err := text.CheckLine(field.text, maxZoomField); err != nil {
-			return a, job.NewError(job.InvalidInput, field.name+" "+err.Error(), field.name)
+			return a, job.NewInvalidInput(field.name+" "+err.Error(), field.name)
 		}
 		if field.text == "" && field.name != "label" {
-			return a, job.NewError(job.InvalidInput, field.name+" is empty", field.name)
+			return a, job.NewInvalidInput(field.name+" is empty", field.name)
 		}
 	}
 	a.ID, a.CreatedAt, a.Label = uuid.Must(uuid.NewV7()), s.Now(), cmp.Or(a.Label, a.ClientID)
@@ -70,7 +70,7 @@ func (s *Service) ReceiveZoom(ctx context.Context, timestamp, signature string, 
 		}
 		e, err := zoomstream.Parse(body)
 		if err != nil {
-			return nil, job.NewError(job.InvalidInput, err.Error())
+			return nil, job.NewInvalidInput(err.Error())
 		}
 		waiting, received, err := s.Store.SaveZoomEvent(ctx, app, e, s.Now())
 		if err != nil {

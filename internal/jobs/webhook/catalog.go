@@ -102,11 +102,11 @@ const maxEventPatterns = 50
 // the name of an event, nor the beginning of one and a star as in bot.*, nor a star alone.
 func CheckEvents(patterns []string) error {
 	if len(patterns) == 0 || len(patterns) > maxEventPatterns {
-		return job.NewError(job.InvalidInput, fmt.Sprintf("choose 1 to %d events", maxEventPatterns), "events")
+		return job.NewInvalidInput(fmt.Sprintf("choose 1 to %d events", maxEventPatterns), "events")
 	}
 	for i, pattern := range patterns {
 		if !slices.ContainsFunc(EventTypes(), func(e EventType) bool { return matches(pattern, e.Name) }) {
-			return job.NewError(job.InvalidInput, fmt.Sprintf("there is no event %.100q", pattern), "events", i)
+			return job.NewInvalidInput(fmt.Sprintf("there is no event %.100q", pattern), "events", i)
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func Example(name string) (Event, error) {
 			return e.example, nil
 		}
 	}
-	return Event{}, job.NewError(job.InvalidInput, fmt.Sprintf("there is no event %.100q", name), "event")
+	return Event{}, job.NewInvalidInput(fmt.Sprintf("there is no event %.100q", name), "event")
 }
 
 // ExampleBody returns the body of a request with an example.

@@ -95,7 +95,7 @@ func eachRecording(ctx context.Context, database string,
 		if len(found) == 0 {
 			continue
 		}
-		if r, err := s.Job(ctx, j.ID); job.ErrorIs(err, job.NotFound) || err == nil && !r.RecordingDeletedAt.IsZero() {
+		if r, err := s.Job(ctx, j.ID); job.IsNotFound(err) || err == nil && !r.RecordingDeletedAt.IsZero() {
 			continue
 		}
 		for _, text := range found {
