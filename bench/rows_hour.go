@@ -191,7 +191,7 @@ func (h *hour) bot(ctx context.Context, id string, joinAt time.Time, shift time.
 	for i, kind := range []standinjob.Trigger{standinjob.BotJoined, standinjob.BotInMeeting, standinjob.BotRecordingStarted} {
 		for {
 			body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q,"data":{}}`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
-			status, err := h.send(ctx, "event", http.MethodPost, ingest.EventPath, token, []byte(body), "")
+			status, _, err := h.send(ctx, "event", http.MethodPost, ingest.EventPath, token, []byte(body))
 			if err == nil && status == http.StatusOK {
 				break
 			}
@@ -210,16 +210,15 @@ func (h *hour) bot(ctx context.Context, id string, joinAt time.Time, shift time.
 	}
 	start := time.Now().Add(shift)
 	for n := 0; sleepUntil(ctx, start.Add(time.Duration(n)*time.Second)); n++ {
-		path := fmt.Sprintf("%s/%s/0/%s", ingest.MediaPath, id, ingest.SegmentName(0, n))
-		if status, err := h.send(ctx, "upload", http.MethodPut, path, token, h.segment, h.sum); ctx.Err() == nil && status != http.StatusOK {
-			return fmt.Errorf("an upload of job %s: %d %w", id, status, err)
+		if err := h.upload(ctx, id, token, ingest.SegmentName(0, n)); ctx.Err() == nil && err != nil {
+			return fmt.Errorf("an upload of job %s: %w", id, err)
 		}
 		if n%int(beatInterval/time.Second) != 0 {
 			continue
 		}
 		body := fmt.Sprintf(`{"jobId":%q,"attempt":0,"stats":{"bytesRecorded":%d,"bytesUploaded":%d,"eventsWaiting":0,"recordedMillis":%d,
 			"coresUsed":0.7,"memoryBytes":700000000,"coreSeconds":%d,"memoryGiBSeconds":%d}}`, id, n*segmentBytes, n*segmentBytes, 1000*n, n, n)
-		status, err := h.send(ctx, "beat", http.MethodPost, ingest.HeartbeatPath, token, []byte(body), "")
+		status, _, err := h.send(ctx, "beat", http.MethodPost, ingest.HeartbeatPath, token, []byte(body))
 		if ctx.Err() == nil && status != http.StatusOK {
 			return fmt.Errorf("a heartbeat of job %s: %d %w", id, status, err)
 		}
@@ -240,7 +239,7 @@ func (h *hour) createAt(ctx context.Context, perSecond, from int) error {
 			if err != nil {
 				return err
 			}
-			status, err := h.send(ctx, "create", http.MethodPost, "/api/v1/jobs", h.key, body, "")
+			status, _, err := h.send(ctx, "create", http.MethodPost, "/api/v1/jobs", h.key, body)
 			if ctx.Err() == nil && status/100 != 2 {
 				return fmt.Errorf("a create: %d %w", status, err)
 			}
@@ -290,38 +289,71 @@ func (h *hour) readCalendars(ctx context.Context, count int, feeds string) error
 	began := time.Now()
 	for n := 0; count > 0 && sleepUntil(ctx, began.Add(time.Duration(n)*100*time.Millisecond)); n++ {
 		path := "/api/v1/calendars/" + ids[n%count] + "/sync"
-		if status, err := h.send(ctx, "calendar", http.MethodPost, path, h.key, nil, ""); ctx.Err() == nil && status != http.StatusOK {
+		if status, _, err := h.send(ctx, "calendar", http.MethodPost, path, h.key, nil); ctx.Err() == nil && status != http.StatusOK {
 			return fmt.Errorf("a calendar: %d %w", status, err)
 		}
 	}
 	return nil
 }
 
+// upload sends a segment as bots do: to the object store itself, as the service signs it.
+func (h *hour) upload(ctx context.Context, id, token, name string) error {
+	body, err := json.Marshal(ingest.DirectUpload{JobID: id, Name: name, Bytes: segmentBytes, SHA256: h.sum})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	status, text, err := h.send(ctx, "sign", http.MethodPost, ingest.SignPath, token, body)
+	if err != nil || status != http.StatusOK {
+		return fmt.Errorf("sign: %d %w", status, err)
+	}
+	var signed ingest.SignedUpload
+	if err := json.Unmarshal(text, &signed); err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, signed.URL, bytes.NewReader(h.segment))
+	if err != nil {
+		return err
+	}
+	request.Header = signed.Headers
+	response, err := h.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	h.note("upload", began)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the store responded with %s", response.Status)
+	}
+	return nil
+}
+
 // send sends a request and notes how long it took.
-func (h *hour) send(ctx context.Context, kind, method, path, token string, body []byte, sum string) (status int, err error) {
+func (h *hour) send(ctx context.Context, kind, method, path, token string, body []byte) (status int, text []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+h.Address+path, bytes.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
-	if sum != "" {
-		request.Header.Set("Content-Type", "application/octet-stream")
-		request.Header.Set(ingest.ChecksumHeader, sum)
-	}
 	began := time.Now()
 	response, err := h.client.Do(request)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer response.Body.Close()
-	_, err = io.Copy(io.Discard, response.Body)
+	text, err = io.ReadAll(response.Body)
+	h.note(kind, began)
+	return response.StatusCode, text, err
+}
+
+// note notes how long a request took.
+func (h *hour) note(kind string, began time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.took != nil {
 		h.took[kind] = append(h.took[kind], float64(time.Since(began).Microseconds())/1000)
 	}
-	return response.StatusCode, err
 }
 
 // reset begins to note how long requests take.

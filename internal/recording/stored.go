@@ -41,6 +41,7 @@ type Capture struct {
 type UploadQuota struct {
 	Files int
 	Bytes int64
+	Live  bool // the job has not ended
 }
 
 // JobUsage describes the stored objects of a job.

@@ -3,7 +3,9 @@
 package ingest
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,10 +18,33 @@ const (
 	EventPath     = "/api/v1/ingest"
 	HeartbeatPath = "/api/v1/ingest/heartbeat"
 	MediaPath     = "/api/v1/ingest/media" // + /{jobId}/{attempt}/{name}
+	SignPath      = "/api/v1/ingest/sign"
 )
 
 // ChecksumHeader is the header of a media upload with the hex SHA-256 of the body.
 const ChecksumHeader = "x-content-sha256"
+
+// DirectUpload asks where the object store itself takes a file.
+type DirectUpload struct {
+	JobID   string `json:"jobId"`
+	Attempt int    `json:"attempt"`
+	Name    string `json:"name"`
+	Bytes   int64  `json:"bytes"`
+	SHA256  string `json:"sha256"` // hex
+}
+
+// SignedUpload is a PUT of the file, without credentials of the bot. The URL is a secret, and empty if the service has to take
+// the file.
+type SignedUpload struct {
+	URL     string      `json:"url,omitempty"`
+	Headers http.Header `json:"headers,omitempty"`
+}
+
+// SignExpiry is how long a signed upload may begin.
+const SignExpiry = time.Minute
+
+// Signer signs the upload of an object that does not exist, with this content type, size, SHA-256 (hex) and metadata, and no other.
+type Signer func(ctx context.Context, key, contentType string, size int64, sha256 string, metadata map[string]string) (SignedUpload, error)
 
 // AttemptHeader is the header with "<jobId>:<attempt>". A message with it is read even when
 // strangers keep the service busy.

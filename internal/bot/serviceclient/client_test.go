@@ -8,8 +8,10 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,6 +101,80 @@ func TestRestartedBotContinues(t *testing.T) {
 		if times := s.Uploads[name]; times < 1 || times > most {
 			t.Errorf("%s was uploaded %d times, want 1 to %d", name, times, most)
 		}
+	}
+}
+
+// TestDirectUploads: files go to the object store without the bot's token, but for the report; what the store refuses, or when
+// it is out of reach, goes to the service.
+func TestDirectUploads(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	direct, refused := map[string]string{}, map[string]bool{}
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		name := path.Base(r.URL.Path)
+		switch {
+		case err != nil || r.Method != http.MethodPut || r.Header.Get("If-None-Match") != "*" || len(r.Header["Authorization"]) > 0 ||
+			len(r.Header[http.CanonicalHeaderKey(ingest.AttemptHeader)]) > 0 || r.ContentLength != int64(len(body)):
+			t.Errorf("the store got %s %s %v (%v)", r.Method, r.URL, r.Header, err)
+		case refused[name]:
+			w.WriteHeader(http.StatusPreconditionFailed)
+		default:
+			direct[name] = string(body)
+		}
+	}))
+	defer store.Close()
+	for how, address := range map[string]string{"in reach": store.URL, "out of reach": "http://127.0.0.1:1"} {
+		t.Run(how, func(t *testing.T) {
+			clear(direct)
+			s := startService(t)
+			s.Set(func() {
+				s.Sign = func(u ingest.DirectUpload) ingest.SignedUpload {
+					return ingest.SignedUpload{
+						URL: address + "/" + u.Name + "?signature=a-secret", Headers: http.Header{"If-None-Match": {"*"}},
+					}
+				}
+			})
+			b := startBot(t, s, t.TempDir())
+			b.put("{}")
+			b.record(0, "zero")
+			b.record(1, "one")
+			b.flush()
+			mu.Lock()
+			refused[ingest.SegmentName(0, 2)] = true
+			mu.Unlock()
+			b.record(2, "two")
+			b.flush()
+			b.record(3, "three") // the service takes all files for a while
+			b.flush()
+			mu.Lock()
+			defer mu.Unlock()
+			s.Lock()
+			defer s.Unlock()
+			all := maps.Clone(direct)
+			for name, content := range s.Media {
+				if _, twice := direct[name]; twice {
+					t.Errorf("%s was sent twice", name)
+				}
+				all[name] = content
+			}
+			want := map[string]string{
+				ingest.ReportName: "{}", ingest.SegmentName(0, 0): "zero", ingest.SegmentName(0, 1): "one", ingest.SegmentName(0, 2): "two",
+				ingest.SegmentName(0, 3): "three",
+			}
+			if !maps.Equal(all, want) {
+				t.Errorf("%v is stored, want %v", all, want)
+			}
+			if toStore := slices.Sorted(maps.Keys(direct)); how == "in reach" && !slices.Contains(toStore, ingest.SegmentName(0, 0)) ||
+				how != "in reach" && len(toStore) > 0 || slices.Contains(toStore, ingest.SegmentName(0, 3)) {
+				t.Errorf("the store has %v", toStore)
+			}
+			if log := b.log.String(); strings.Contains(log, "a-secret") {
+				t.Errorf("the log has the signature: %s", log)
+			}
+		})
 	}
 }
 

@@ -1,10 +1,13 @@
 package serviceclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -24,6 +27,10 @@ const (
 	// body is sent. It may refuse without reading, and a response that arrives
 	// while a body is being sent can be lost with the connection.
 	expectContinueSize = 1 << 20
+	// indirectTime is how long all files are sent to the service after an object store did not take one.
+	indirectTime = 10 * time.Minute
+	// storeConnectTime is how long a connection to the object store may take: a network policy may drop its packets.
+	storeConnectTime = 5 * time.Second
 )
 
 // uploads coordinates the upload workers.
@@ -32,6 +39,7 @@ type uploads struct {
 	active  map[string]bool
 	sent    map[string]int64 // bytes sent of active files, except segments
 	failing map[string]*failingUpload
+	direct  time.Time // when files may be sent to the object store itself
 }
 
 // failingUpload is a file whose last upload failed.
@@ -117,7 +125,8 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	stalled := time.AfterFunc(timeout, func() { cancel(errStalled) })
 	defer stalled.Stop()
 
-	target := c.base.JoinPath(ingest.MediaPath, c.own, name)
+	signed := c.sign(ctx, file)
+	target := cmp.Or(signed.URL, c.base.JoinPath(ingest.MediaPath, c.own, name).String())
 	body := io.Reader(progressReader{content, func(bytes int) {
 		stalled.Reset(timeout)
 		if _, _, segment := ingest.ParseSegmentName(name); !segment { // the spool counts segments
@@ -129,11 +138,16 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	if file.Size == 0 {
 		body = http.NoBody // else the length is unknown
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target.String(), body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target, body)
 	if err != nil {
 		return file, err
 	}
 	request.ContentLength = file.Size
+	if signed.URL != "" {
+		request.Header = signed.Headers
+		stalled.Reset(storeConnectTime)
+		return file, c.sendToStore(request)
+	}
 	request.Header.Set("Content-Type", "application/octet-stream")
 	request.Header.Set(ingest.ChecksumHeader, file.Sum)
 	if file.Size >= expectContinueSize {
@@ -141,6 +155,47 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	}
 	_, err = c.do(request, maxResponse)
 	return file, err
+}
+
+// sign asks the service for an upload to the object store itself. Without a URL the service takes the file, or says why not.
+func (c *Client) sign(ctx context.Context, file spool.File) (signed ingest.SignedUpload) {
+	c.uploads.mutex.Lock()
+	direct := time.Now().After(c.uploads.direct) && file.Name != ingest.ReportName
+	c.uploads.mutex.Unlock()
+	if !direct {
+		return signed
+	}
+	err := c.post(ctx, ingest.SignPath, "", ingest.DirectUpload{
+		JobID: c.settings.JobID, Attempt: c.settings.Attempt, Name: file.Name, Bytes: file.Size, SHA256: file.Sum,
+	}, &signed)
+	if err == nil && signed.URL == "" {
+		c.sendIndirectly()
+	}
+	return signed
+}
+
+// sendToStore sends a file to the object store. After a failure, whose cause may be that the store is out of reach, or has the
+// file, the service takes all files for a while.
+func (c *Client) sendToStore(request *http.Request) error {
+	response, err := c.http.Do(request)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the URL
+	}
+	if err == nil {
+		defer response.Body.Close()
+		if response.StatusCode/100 == 2 {
+			return nil
+		}
+		err = fmt.Errorf("the object store responded with status %d", response.StatusCode)
+	}
+	c.sendIndirectly()
+	return &unavailableError{err: err}
+}
+
+func (c *Client) sendIndirectly() {
+	c.uploads.mutex.Lock()
+	defer c.uploads.mutex.Unlock()
+	c.uploads.direct = time.Now().Add(indirectTime)
 }
 
 var errStalled = errors.New("the upload made no progress")

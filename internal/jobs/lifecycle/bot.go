@@ -84,7 +84,7 @@ func (s *Service) AdmitUpload(ctx context.Context, bot ingest.Bot) (recording.Up
 	}
 	attempts, seconds := int64(r.Attempt)+1, int64(r.AutoLeave.AfterMaxSeconds)+3600
 	bytes := attempts * (4*seconds*cmp.Or(s.RecordingBitRate, defaultRecordingBitRate)/8 + 1<<30)
-	return recording.UploadQuota{Files: int(attempts * (4*seconds + 10_000)), Bytes: bytes}, nil
+	return recording.UploadQuota{Files: int(attempts * (4*seconds + 10_000)), Bytes: bytes, Live: !r.Status.Terminal()}, nil
 }
 
 // AdmitSound returns nil when a bot may send live sound.

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -93,7 +92,7 @@ func (r *Recordings) write(ctx context.Context, key string, content *hashingRead
 	defer cancel()
 	var file *os.File // the temporary file, in a folder
 	options := &blob.WriterOptions{
-		ContentType: cmp.Or(contentTypes[path.Ext(key)], "application/octet-stream"),
+		ContentType: contentType(key),
 		Metadata:    map[string]string{checksumKey: declared},
 		IfNotExist:  !replace,
 		BeforeWrite: func(as func(any) bool) error {

@@ -6,6 +6,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,9 @@ import (
 // this.
 type Recordings struct {
 	bucket *blob.Bucket
-	folder string // path of a file:// address; empty for an object store
-	disk   disk   // syncs files in folder
+	sign   ingest.Signer // nil in a folder
+	folder string        // path of a file:// address; empty for an object store
+	disk   disk          // syncs files in folder
 
 	// committing makes the library's check-then-rename in a folder atomic, so
 	// that only the first of two concurrent uploads with one name is stored.
@@ -61,7 +63,7 @@ type disk struct {
 }
 
 // Opener opens the bucket at an s3:// address. Package s3 has one.
-type Opener func(ctx context.Context, address *url.URL) (*blob.Bucket, error)
+type Opener func(ctx context.Context, address *url.URL) (*blob.Bucket, ingest.Signer, error)
 
 // Open opens a file:///absolute/folder address, or an s3://bucket?… address with
 // openS3, which may be nil in a program that uses folders only. It creates a missing
@@ -81,11 +83,11 @@ func Open(ctx context.Context, address string, openS3 Opener) (*Recordings, erro
 		if openS3 == nil {
 			return nil, errors.New("open storage: this program cannot use s3:// addresses")
 		}
-		bucket, err := openS3(ctx, parsed)
+		bucket, sign, err := openS3(ctx, parsed)
 		if err != nil {
 			return nil, fmt.Errorf("open storage at s3://%s: %w", parsed.Host, err)
 		}
-		return &Recordings{bucket: bucket, counts: newUploadCounts()}, nil
+		return &Recordings{bucket: bucket, sign: sign, counts: newUploadCounts()}, nil
 	}
 	return nil, fmt.Errorf("open storage: the address must begin with file:// or s3://, not %s://", parsed.Scheme)
 }
@@ -169,6 +171,10 @@ func storableName(name string) bool {
 var contentTypes = map[string]string{
 	".mp4": "video/mp4", ".mp3": "audio/mpeg", ".wav": "audio/wav", ".webm": "video/webm", ".jpg": "image/jpeg",
 	".json": "application/json", ".vtt": "text/vtt; charset=utf-8", ".zip": "application/zip",
+}
+
+func contentType(key string) string {
+	return cmp.Or(contentTypes[path.Ext(key)], "application/octet-stream")
 }
 
 // objects lists the objects whose keys begin with prefix. The sequence ends after

@@ -301,6 +301,82 @@ func TestSignedURL(t *testing.T) {
 	}
 }
 
+// TestSignUpload: an object store takes a signed upload once, with the signed size, sum and name, and with nothing but what was
+// signed.
+func TestSignUpload(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
+		jobID := uuid.New()
+		bot, _ := ingest.Authenticate([]byte("key"), jobID, 1, ingest.Token([]byte("key"), jobID.String(), 1))
+		const name, content = "recording-000-000007.mp4s", "a segment"
+		upload := ingest.DirectUpload{Name: name, Bytes: int64(len(content)), SHA256: strings.ToUpper(sumText(content))}
+		sign := func(change func(*ingest.DirectUpload)) ingest.SignedUpload {
+			t.Helper()
+			changed := upload
+			change(&changed)
+			signed, err := storage.SignUpload(t.Context(), bot, changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return signed
+		}
+		for why, change := range map[string]func(*ingest.DirectUpload){
+			"a report, which is replaced":  func(u *ingest.DirectUpload) { u.Name = ingest.ReportName },
+			"another folder":               func(u *ingest.DirectUpload) { u.Name = "../2/a.mp4" },
+			"an unfinished file":           func(u *ingest.DirectUpload) { u.Name = "a.tmp" },
+			"nothing":                      func(u *ingest.DirectUpload) { u.Bytes = 0 },
+			"more than one request has":    func(u *ingest.DirectUpload) { u.Bytes = 5<<30 + 1 },
+			"a sum that is none":           func(u *ingest.DirectUpload) { u.SHA256 = "x" },
+			"a sum that is one of another": func(u *ingest.DirectUpload) { u.SHA256 = u.SHA256[2:] },
+		} {
+			if signed := sign(change); signed.URL != "" {
+				t.Errorf("%s is signed: %s", why, signed.URL)
+			}
+		}
+		signed := sign(func(*ingest.DirectUpload) {})
+		if !strings.HasSuffix(t.Name(), "/S3") {
+			if signed.URL != "" {
+				t.Errorf("a folder has signed an upload: %s", signed.URL)
+			}
+			return
+		}
+		address, err := url.Parse(signed.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const headers = "content-length;content-type;host;if-none-match;x-amz-checksum-sha256;x-amz-meta-sha256"
+		if query := address.Query(); query.Get("X-Amz-SignedHeaders") != headers || query.Get("X-Amz-Expires") != "60" {
+			t.Errorf("signed are %q for %s s", query.Get("X-Amz-SignedHeaders"), query.Get("X-Amz-Expires"))
+		}
+		send := func() int {
+			t.Helper()
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, signed.URL, strings.NewReader(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header = signed.Headers
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			return response.StatusCode
+		}
+		if status := send(); status != http.StatusOK {
+			t.Fatalf("the store responded with status %d", status)
+		}
+		if status := send(); status != http.StatusPreconditionFailed {
+			t.Errorf("a second upload got status %d", status)
+		}
+		if length, sum, err := storage.StatUpload(t.Context(), jobID, 1, name); length != upload.Bytes || sum != sumText(content) || err != nil {
+			t.Errorf("the store has %d bytes with the sum %s (%v)", length, sum, err)
+		}
+		if stored := put(t, storage, jobID, 1, name, content); stored.New { // through the service, because the response was lost
+			t.Error("the upload is stored again")
+		}
+	})
+}
+
 // TestFolderStorage checks the mode of a storage folder, and that it contains no
 // files other than complete objects.
 func TestFolderStorage(t *testing.T) {

@@ -66,6 +66,19 @@ func (r *Recordings) PutUpload(
 	return stored, nil
 }
 
+// maxSigned is the size of the largest object that S3 takes in one request.
+const maxSigned = 5 << 30
+
+// SignUpload signs the upload of a file that the object store can take from the bot itself, or returns none.
+func (r *Recordings) SignUpload(ctx context.Context, bot ingest.Bot, u ingest.DirectUpload) (signed ingest.SignedUpload, err error) {
+	key, err := uploadKey(bot.JobID(), bot.Attempt(), u.Name)
+	sum, wrong := declaredSum(u.SHA256)
+	if err != nil || wrong != nil || r.sign == nil || u.Bytes < 1 || u.Bytes > maxSigned || u.Name == ingest.ReportName {
+		return signed, nil // the service takes the file, or says what is wrong
+	}
+	return r.sign(ctx, key, contentType(key), u.Bytes, sum, map[string]string{checksumKey: sum})
+}
+
 // DeleteUpload deletes an upload. It may be repeated.
 func (r *Recordings) DeleteUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) error {
 	key, err := uploadKey(jobID, attempt, name)

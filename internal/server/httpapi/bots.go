@@ -155,20 +155,10 @@ func (a *API) uploadMedia(r *apiRequest) error {
 		return err
 	}
 	size := r.ContentLength
-	if size > a.MaxUploadBytes {
-		return tooLarge(a.MaxUploadBytes)
-	}
 	if size < 0 { // unknown
 		size = a.MaxUploadBytes
 	}
-	quota, err := a.Jobs.AdmitUpload(ctx, bot)
-	if err != nil {
-		return err
-	}
-	done, err := a.Recordings.ReserveUpload(ctx, bot.JobID(), size, quota)
-	if exceeded, ok := errors.AsType[*recording.QuotaError](err); ok {
-		return job.NewError(job.OverQuota, exceeded.Error())
-	}
+	_, done, err := a.admitUpload(ctx, bot, size)
 	if err != nil {
 		return err
 	}
@@ -199,6 +189,39 @@ func (a *API) uploadMedia(r *apiRequest) error {
 		return errors.Join(err, a.Recordings.DeleteUpload(ctx, bot.JobID(), bot.Attempt(), stored.Name))
 	}
 	return r.respond(okBody{true}, nil)
+}
+
+// admitUpload reserves space for a file of a bot. Call done when its upload has ended.
+func (a *API) admitUpload(ctx context.Context, bot ingest.Bot, size int64) (q recording.UploadQuota, done func(stored bool), err error) {
+	if size > a.MaxUploadBytes {
+		return q, nil, tooLarge(a.MaxUploadBytes)
+	}
+	if q, err = a.Jobs.AdmitUpload(ctx, bot); err != nil {
+		return q, nil, err
+	}
+	done, err = a.Recordings.ReserveUpload(ctx, bot.JobID(), size, q)
+	if exceeded, ok := errors.AsType[*recording.QuotaError](err); ok {
+		err = job.NewError(job.OverQuota, exceeded.Error())
+	}
+	return q, done, err
+}
+
+// signUpload signs the upload of a file to the object store, which counts as stored when the upload can no longer begin. After
+// the end of a job its recording may be deleted, so that the service itself has to take what is late.
+func (a *API) signUpload(ctx context.Context, bot ingest.Bot, u ingest.DirectUpload) (signed ingest.SignedUpload, err error) {
+	quota, done, err := a.admitUpload(ctx, bot, u.Bytes)
+	if err != nil {
+		return signed, err
+	}
+	if quota.Live {
+		signed, err = a.Recordings.SignUpload(ctx, bot, u)
+	}
+	if signed.URL == "" {
+		done(false)
+	} else {
+		time.AfterFunc(ingest.SignExpiry, func() { done(true) })
+	}
+	return signed, err
 }
 
 // botInPath returns the bot of the job and the attempt in the path, whose token it checks.

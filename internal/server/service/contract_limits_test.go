@@ -123,6 +123,7 @@ func contractAll(id string, h *contractHarness) (requests []contractRequest) {
 			`,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
 		"heartbeat": beat + `}`, "ingestTexts": beat + contractTexts("m-1", "Hello") +
 			`}`, "uploadMedia": "", "ingestScreenshot": contractPicture(160), "borrowAccount": beat + `}`, "returnAccount": `{}`,
+		"signUpload":    beat + `,"name":"a.mp4","bytes":7,"sha256":"` + strings.Repeat("0", 64) + `"}`,
 		"createAccount": contractAccount("All"), "createZoomApp": `{"clientId":"all","clientSecret":"x","secretToken":"x"}`,
 		"intakeInvite":  `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`,
 		"completeLogin": `{"nonce":"` + strings.Repeat("x", 43) + `","apiKey":"k"}`, "receivePayment": event,

@@ -117,6 +117,26 @@ func contractUploads(t *testing.T, h *contractHarness) {
 	}
 }
 
+// contractSigning tests signUpload of api/openapi.yaml with a folder, to which only the service writes.
+func contractSigning(t *testing.T, h *contractHarness) {
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	body := func(bytes string) string {
+		return `{"jobId":"` + id + `","attempt":0,"name":"a.mp4","bytes":` + bytes + `,"sha256":"` + strings.Repeat("0", 64) + `"}`
+	}
+	if reply := h.call(t, 200, contractToken(id, 0), "signUpload", body("7")); strings.TrimSpace(string(reply.body)) != "{}" {
+		t.Errorf("an upload to a folder is signed: %s", reply.body)
+	}
+	h.call(t, 413, contractToken(id, 0), "signUpload", body("99999999999"))
+	h.call(t, 401, contractToken(id, 1), "signUpload", body("7"))
+	h.call(t, 400, contractToken(id, 0), "signUpload", body("-1"))
+	id = h.create(t, h.ada, contractJob(""))
+	h.sendEvent(t, id, "lifecycle.recording_started", "")
+	h.sendEvent(t, id, "lifecycle.exited", `{"failureCode":"internal_error"}`)
+	h.awaitStatus(t, h.ada, id, "failed")
+	h.call(t, 204, h.ada, "deleteRecording", "", id)
+	h.call(t, 409, contractToken(id, 0), "signUpload", body("7"))
+}
+
 // contractCalendar tests intakeInvite of api/openapi.yaml.
 func contractCalendar(t *testing.T, h *contractHarness) {
 	invite := func(uid, joinAt string) string {

@@ -14,6 +14,7 @@ var contractExcluded = map[string]string{
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
 	"ingestTexts 429": "a bot's quota of texts takes a thousand requests; package store tests it",
 	"readiness 503":   "it needs a broken machine; TestNotReady tests it",
+	"signUpload 429":  "like uploadMedia 429",
 	"uploadMedia 429": "a bot's quota of uploads takes gigabytes; packages httpapi and lifecycle test it with a small quota",
 }
 
@@ -27,7 +28,7 @@ func TestContract(t *testing.T) {
 		for name, rows := range map[string]func(*testing.T, *contractHarness){
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
 			"recordings": contractRecordings, "transcribe again": contractTranscribeAgain, "history": contractHistory, "search": contractSearch,
-			"bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
+			"bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads, "signing": contractSigning,
 			"calendar": contractCalendar, "calendars": contractCalendars, "pages": contractPages, "login": contractLogin,
 			"operator": contractOperator, "payments": contractPayments,
 			"service": contractService, "keys": contractKeys, "bodies": contractBodies, "webhooks": contractWebhooks,

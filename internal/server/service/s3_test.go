@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/bot/ingest"
 	"standin/internal/jobs/job"
 	"standin/internal/recording"
 	"standin/internal/recording/retention"
@@ -104,6 +106,35 @@ func TestRecordingsOnS3(t *testing.T) {
 		return h.do(t, contractRequest{op: "getManifest", in: []string{id}, bearer: key}).status == http.StatusNotFound
 	})
 	await.Until(t, "the deletion of all objects", func() bool { return objects() == 0 })
+}
+
+// TestSignUploadOnS3 checks that a bot may send files to the object store itself until its job has ended, within its quota. It
+// sets environment variables, so it does not run in parallel.
+func TestSignUploadOnS3(t *testing.T) {
+	for name, value := range s3test.Environment() {
+		t.Setenv(name, value)
+	}
+	settings := contractSettings(t)
+	settings.StorageURL, settings.OpenS3 = s3test.Start(t).Address(), s3.Open
+	h := openContractHarness(t, newContractCoverage(), settings)
+	id := h.create(t, h.ada, contractJob(`,"autoLeave":{"afterMaxSeconds":60}`))
+	sign := func(status int, sequence, bytes int) string {
+		t.Helper()
+		reply := h.call(t, status, contractToken(id, 0), "signUpload", fmt.Sprintf(`{"jobId":%q,"attempt":0,"name":%q,"bytes":%d,"sha256":%q}`,
+			id, ingest.SegmentName(0, sequence), bytes, strings.Repeat("0", 64)))
+		return string(reply.body)
+	}
+	if reply := sign(200, 0, 1<<20); !strings.Contains(reply, id+"/uploads/0/recording-000-000000.mp4s?") {
+		t.Errorf("the upload is not signed: %s", reply)
+	}
+	sign(200, 1, 1<<30)
+	sign(429, 2, 4<<30) // what was signed counts
+	h.sendEvent(t, id, "lifecycle.recording_started", "")
+	h.sendEvent(t, id, "lifecycle.exited", `{"failureCode":"internal_error"}`)
+	h.awaitStatus(t, h.ada, id, job.Failed)
+	if reply := sign(200, 3, 1<<20); strings.TrimSpace(reply) != "{}" {
+		t.Errorf("after the end of the job, an upload is signed: %s", reply)
+	}
 }
 
 // TestUploadDuringDeletionOnS3 checks that an upload that was admitted before its recording was

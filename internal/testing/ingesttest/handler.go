@@ -46,6 +46,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("POST "+ingest.HeartbeatPath, s.heartbeat)
 	mux.HandleFunc("GET "+ingest.OutputPath+"/{job}/{attempt}/{command}", s.sound)
 	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", s.upload)
+	mux.HandleFunc("POST "+ingest.SignPath, s.sign)
 	mux.HandleFunc("POST "+ingest.AccountPath, s.lend)
 	mux.HandleFunc("PUT "+ingest.AccountPath+"/{job}/{attempt}", s.takeBack)
 	mux.HandleFunc("PUT "+ingest.ScreenshotPath+"/{job}/{attempt}", s.screenshot)
@@ -125,6 +126,22 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	WriteJSON(w, response)
+}
+
+// sign signs uploads as Sign does.
+func (s *Service) sign(w http.ResponseWriter, r *http.Request) {
+	var upload ingest.DirectUpload
+	if err := json.NewDecoder(r.Body).Decode(&upload); err != nil || upload.JobID != s.jobID || upload.Attempt != s.attempt {
+		WriteError(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	var signed ingest.SignedUpload
+	s.Set(func() {
+		if s.Sign != nil {
+			signed = s.Sign(upload)
+		}
+	})
+	WriteJSON(w, signed)
 }
 
 // lend lends Account, if a guest was refused or there is no need for that.

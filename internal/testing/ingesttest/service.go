@@ -38,7 +38,8 @@ type Service struct {
 
 	// Intercept may respond to a request instead of the service.
 	Intercept  func(w http.ResponseWriter, r *http.Request) (done bool)
-	Requests   []string // method and path of each
+	Sign       func(ingest.DirectUpload) ingest.SignedUpload // nil: none is signed
+	Requests   []string                                      // method and path of each
 	Status     job.Status
 	Stale      bool           // a newer attempt has replaced this one
 	Events     []ingest.Event // applied, in order

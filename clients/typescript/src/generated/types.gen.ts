@@ -1098,6 +1098,45 @@ export type IngestTextsResult = {
 };
 
 /**
+ * A file that a bot has to upload.
+ */
+export type DirectUpload = {
+    /**
+     * The ID of the bot's job.
+     */
+    jobId: string;
+    attempt: Attempt;
+    /**
+     * The name of the file.
+     */
+    name: string;
+    /**
+     * The size of the file.
+     */
+    bytes: number;
+    /**
+     * The SHA-256 of the file in hex.
+     */
+    sha256: string;
+};
+
+/**
+ * An upload to the object store.
+ */
+export type SignedUpload = {
+    /**
+     * The URL, which is a secret. Omitted if the service has to take the file.
+     */
+    url?: string;
+    /**
+     * The headers of the request.
+     */
+    headers?: {
+        [key: string]: Array<string>;
+    };
+};
+
+/**
  * A heartbeat of a bot.
  */
 export type Heartbeat = {
@@ -8656,6 +8695,55 @@ export type UploadMediaResponses = {
 };
 
 export type UploadMediaResponse = UploadMediaResponses[keyof UploadMediaResponses];
+
+export type SignUploadData = {
+    body: DirectUpload;
+    path?: never;
+    query?: never;
+    url: '/api/v1/ingest/sign';
+};
+
+export type SignUploadErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * The bots of this job have exhausted its quota of events or uploads. Do not retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type SignUploadError = SignUploadErrors[keyof SignUploadErrors];
+
+export type SignUploadResponses = {
+    /**
+     * Where to send the file.
+     */
+    200: SignedUpload;
+};
+
+export type SignUploadResponse = SignUploadResponses[keyof SignUploadResponses];
 
 export type IngestSoundData = {
     body?: never;

@@ -4,6 +4,8 @@ package s3
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -12,10 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
+
+	"standin/internal/bot/ingest"
 )
 
 // stallTimeout is the maximum time to wait for a response of an object store, and then
@@ -29,24 +34,24 @@ const (
 
 // Open opens the bucket at an s3://bucket?… address as documented by gocloud.dev. The S3
 // library makes up to three attempts for each request, with increasing delays.
-func Open(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
+func Open(ctx context.Context, address *url.URL) (*blob.Bucket, ingest.Signer, error) {
 	return open(ctx, address, stallTimeout)
 }
 
 // open opens a bucket whose connections fail after stall without progress.
-func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {
+func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, ingest.Signer, error) {
 	opener := new(s3blob.URLOpener)
 	bucket, err := opener.OpenBucketURL(ctx, address)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer bucket.Close() // used only to get the client of the bucket returned below
 	var client *s3.Client
 	if !bucket.As(&client) {
-		return nil, errors.New("the S3 bucket has no S3 client")
+		return nil, nil, errors.New("the S3 bucket has no S3 client")
 	}
 	if client.Options().Region == "" {
-		return nil, fmt.Errorf("the bucket has no region: add it to STANDIN_STORAGE_URL, as in s3://%s?region=us-east-1, or set AWS_REGION",
+		return nil, nil, fmt.Errorf("the bucket has no region: add it to STANDIN_STORAGE_URL, as in s3://%s?region=us-east-1, or set AWS_REGION",
 			address.Host)
 	}
 	httpClient := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) {
@@ -65,7 +70,30 @@ func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Buc
 		// option, each download of one writes a warning to standard error.
 		options.DisableLogOutputChecksumValidationSkipped = true
 	})
-	return s3blob.OpenBucket(ctx, client, address.Host, &opener.Options)
+	presigner := s3.NewPresignClient(client, s3.WithPresignExpires(ingest.SignExpiry))
+	sign := func(ctx context.Context, key, contentType string, size int64, sha256 string, metadata map[string]string) (
+		ingest.SignedUpload, error,
+	) {
+		sum, err := hex.DecodeString(sha256)
+		if err != nil {
+			return ingest.SignedUpload{}, fmt.Errorf("sign an upload: %w", err)
+		}
+		input := &s3.PutObjectInput{
+			Bucket: &address.Host, Key: &key, ContentType: &contentType, ContentLength: &size, Metadata: metadata, IfNoneMatch: aws.String("*"),
+			ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum)), ServerSideEncryption: opener.Options.EncryptionType,
+		}
+		if opener.Options.KMSEncryptionID != "" {
+			input.SSEKMSKeyId = &opener.Options.KMSEncryptionID
+		}
+		request, err := presigner.PresignPutObject(ctx, input)
+		if err != nil {
+			return ingest.SignedUpload{}, err
+		}
+		request.SignedHeader.Del("Host")
+		return ingest.SignedUpload{URL: request.URL, Headers: request.SignedHeader}, nil
+	}
+	bucket, err = s3blob.OpenBucket(ctx, client, address.Host, &opener.Options)
+	return bucket, sign, err
 }
 
 // stallConn is a connection on which a write fails after a stall, and a read when it and

@@ -80,7 +80,7 @@ func TestStalledStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bucket, err := open(t.Context(), address, 50*time.Millisecond)
+	bucket, _, err := open(t.Context(), address, 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,7 @@ from .device_flow import DeviceFlow
 from .device_flow_key import DeviceFlowKey
 from .device_flow_response import DeviceFlowResponse
 from .device_flow_response_status import DeviceFlowResponseStatus
+from .direct_upload import DirectUpload
 from .done import Done
 from .error import Error
 from .expired_device_flow import ExpiredDeviceFlow
@@ -257,6 +258,8 @@ from .recording_permission_response_data import RecordingPermissionResponseData
 from .recording_permission_response_version import RecordingPermissionResponseVersion
 from .redelivery_response import RedeliveryResponse
 from .shared_picture import SharedPicture
+from .signed_upload import SignedUpload
+from .signed_upload_headers import SignedUploadHeaders
 from .simulation import Simulation
 from .simulation_outcome import SimulationOutcome
 from .simulation_permission import SimulationPermission
@@ -409,6 +412,7 @@ __all__ = (
     "DeviceFlowKey",
     "DeviceFlowResponse",
     "DeviceFlowResponseStatus",
+    "DirectUpload",
     "Done",
     "Error",
     "ExpiredDeviceFlow",
@@ -577,6 +581,8 @@ __all__ = (
     "RecordingPermissionResponseVersion",
     "RedeliveryResponse",
     "SharedPicture",
+    "SignedUpload",
+    "SignedUploadHeaders",
     "Simulation",
     "SimulationOutcome",
     "SimulationPermission",
