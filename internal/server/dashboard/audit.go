@@ -101,13 +101,10 @@ func (d *Dashboard) auditPage(req *pageRequest) error {
 		before = uuid.Nil
 	}
 	entries, err := d.Jobs.Store.AuditLog(req.Context(), req.User.ConsumerID, before, shown+1)
-	if err != nil {
-		return err
-	}
 	var view auditView
 	var more bool
 	if view.Entries, more = lifecycle.Cut(entries, shown); more {
 		view.More = "/team/audit?before=" + entries[shown-1].ID.String()
 	}
-	return req.show("audit", "Audit log", view)
+	return req.showAfter(err, "audit", "Audit log", view)
 }

@@ -152,18 +152,15 @@ func (d *Dashboard) connectCalendar(req *pageRequest) error {
 	if _, problem, ok := req.correct(err); ok {
 		return d.showCalendars(req, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
 	}
-	if err != nil {
-		return err
-	}
-	return d.readCalendar(req, req.as(job.Live), c.ID)
+	return d.readCalendar(req, req.as(job.Live), c.ID, err)
 }
 
-// readCalendar reads a calendar and redirects to its page.
-func (d *Dashboard) readCalendar(req *pageRequest, as account.Caller, id uuid.UUID) error {
-	if _, _, err := d.Calendars.SyncNow(req.Context(), as, id); err != nil {
-		return err
+// readCalendar reads a calendar and redirects to its page, unless a change failed.
+func (d *Dashboard) readCalendar(req *pageRequest, as account.Caller, id uuid.UUID, err error) error {
+	if err == nil {
+		_, _, err = d.Calendars.SyncNow(req.Context(), as, id)
 	}
-	return req.redirect("/calendars/" + id.String())
+	return req.redirectAfter(err, "/calendars/"+id.String())
 }
 
 func (d *Dashboard) calendarPage(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
@@ -206,10 +203,7 @@ func (d *Dashboard) patchCalendar(req *pageRequest, c calendarsync.Calendar, as 
 	if _, problem, ok := req.correct(err); ok {
 		return d.showCalendar(req, as, http.StatusBadRequest, calendarView{Calendar: c, Form: form, Problem: problem})
 	}
-	if err != nil {
-		return err
-	}
-	return d.readCalendar(req, as, c.ID)
+	return d.readCalendar(req, as, c.ID, err)
 }
 
 // choicesView is the data of the page that lists the calendars of an account.
@@ -229,10 +223,7 @@ func (d *Dashboard) choicesPage(req *pageRequest, c calendarsync.Calendar, as ac
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
 		return d.showCalendar(req, as, http.StatusBadGateway, calendarView{Calendar: c, Form: formOf(c), Problem: text.Sentence(refused.Reason)})
 	}
-	if err != nil {
-		return err
-	}
-	return req.show("choices", "Choose a calendar", choicesView{c, choices})
+	return req.showAfter(err, "choices", "Choose a calendar", choicesView{c, choices})
 }
 
 // chooseCalendar reads another calendar of the same account.
@@ -242,7 +233,7 @@ func (d *Dashboard) chooseCalendar(req *pageRequest, c calendarsync.Calendar, as
 }
 
 func (d *Dashboard) syncCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
-	return d.readCalendar(req, as, c.ID)
+	return d.readCalendar(req, as, c.ID, nil)
 }
 
 func (d *Dashboard) disconnectCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {

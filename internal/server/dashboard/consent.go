@@ -105,10 +105,7 @@ func (d *Dashboard) finishConsent(req *pageRequest) error {
 	if _, problem, ok := req.correct(err); ok {
 		return d.refuseConsent(req, state, problem)
 	}
-	if err != nil {
-		return err
-	}
-	return d.readCalendar(req, as, c.ID)
+	return d.readCalendar(req, as, c.ID, err)
 }
 
 // refuseConsent shows why a calendar is not connected.

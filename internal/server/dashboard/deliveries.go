@@ -66,9 +66,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 	if shown.Deliveries, next, err = d.Jobs.DeliveryLog(req.Context(), as, filter, page); err != nil {
 		return err
 	}
-	if shown.Names, err = names(req, shown.Deliveries, jobOfDelivery); err != nil {
-		return err
-	}
+	shown.Names, err = names(req, shown.Deliveries, jobOfDelivery)
 	query.Del("note")
 	query.Del("cursor")
 	if page.Cursor != "" {
@@ -78,7 +76,7 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest) error {
 		query.Set("cursor", next)
 		shown.Older = "/webhooks/deliveries?" + query.Encode()
 	}
-	return req.show("deliveries", "Webhook deliveries", shown)
+	return req.showAfter(err, "deliveries", "Webhook deliveries", shown)
 }
 
 // deliveryView is the data of the page of a delivery.
@@ -101,11 +99,8 @@ func (d *Dashboard) namedDelivery(req *pageRequest) (lifecycle.DeliveryDetails, 
 func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
 	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
 	called, err := req.d.Jobs.Store.JobNames(req.Context(), []uuid.UUID{found.JobID})
-	if err != nil {
-		return err
-	}
 	shown.Meeting = called[found.JobID]
-	return req.show("delivery", "Webhook", shown)
+	return req.showAfter(err, "delivery", "Webhook", shown)
 }
 
 // replayDelivery sends a delivery again.

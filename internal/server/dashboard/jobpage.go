@@ -86,10 +86,7 @@ type controls struct {
 
 func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) error {
 	view, err := d.readJob(req.Context(), found, as, new(recordingCache))
-	if err != nil {
-		return err
-	}
-	return req.show("job", view.Name(), view)
+	return req.showAfter(err, "job", view.Name(), view)
 }
 
 // namedJob returns the job in the path, live or test, and the caller to act as.
@@ -118,9 +115,7 @@ type recordingCache struct {
 // readJob reads the data of a job's page.
 func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Caller, cache *recordingCache) (jobView, error) {
 	view := jobView{Job: found, Metadata: indented(found.Metadata), Records: recordsText(found)}
-	entries, next, err := firstOf(shownEntries, func(page lifecycle.Page) ([]job.TimelineEntry, string, error) {
-		return d.Jobs.Timeline(ctx, as, found.ID, page)
-	})
+	entries, next, err := firstOf(ctx, as, found.ID, shownEntries, d.Jobs.Timeline)
 	if err != nil {
 		return view, err
 	}
@@ -133,9 +128,7 @@ func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Calle
 			attached++
 		}
 	}
-	view.Deliveries, next, err = firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
-		return d.Jobs.Deliveries(ctx, as, found.ID, page)
-	})
+	view.Deliveries, next, err = firstOf(ctx, as, found.ID, shownDeliveries, d.Jobs.Deliveries)
 	if err != nil {
 		return view, err
 	}
@@ -235,11 +228,12 @@ func restURL(id uuid.UUID, list, cursor string) string {
 	return "/jobs/" + id.String() + "/" + list + "?cursor=" + url.QueryEscape(cursor)
 }
 
-// firstOf reads pages of a list until it has enough, and returns the cursor of the
+// firstOf reads pages of a job's list until it has enough, and returns the cursor of the
 // rest; empty without a rest.
-func firstOf[T any](enough int, read func(lifecycle.Page) ([]T, string, error)) (all []T, cursor string, err error) {
+func firstOf[T any](ctx context.Context, as account.Caller, id uuid.UUID, enough int,
+	read func(context.Context, account.Caller, uuid.UUID, lifecycle.Page) ([]T, string, error)) (all []T, cursor string, err error) {
 	for {
-		page, next, err := read(lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
+		page, next, err := read(ctx, as, id, lifecycle.Page{Cursor: cursor, Limit: lifecycle.MaxPage})
 		if err != nil {
 			return nil, "", err
 		}

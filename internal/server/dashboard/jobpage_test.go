@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/jobs/job"
 	"standin/internal/jobs/lifecycle"
 	"standin/internal/recording"
@@ -19,7 +21,7 @@ import (
 func TestJobPageIsBounded(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
-	numbers := func(page lifecycle.Page) (list []int, next string, err error) {
+	numbers := func(_ context.Context, _ account.Caller, _ uuid.UUID, page lifecycle.Page) (list []int, next string, err error) {
 		from, _ := strconv.Atoi(page.Cursor) // 0 for the first page
 		for i := from; i < min(from+page.Limit, 1000); i++ {
 			list = append(list, i)
@@ -30,7 +32,7 @@ func TestJobPageIsBounded(t *testing.T) {
 		return list, next, nil
 	}
 	for enough, want := range map[int]string{shownEntries: "/jobs/" + id.String() + "/timeline?cursor=500", 1000: "", 2000: ""} {
-		list, next, err := firstOf(enough, numbers)
+		list, next, err := firstOf(t.Context(), account.Caller{}, id, enough, numbers)
 		if got := restURL(id, "timeline", next); err != nil || len(list) != min(enough, 1000) || got != want {
 			t.Errorf("%d: %d entries, the rest is at %q, want %q (%v)", enough, len(list), got, want, err)
 		}

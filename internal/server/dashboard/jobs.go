@@ -202,11 +202,8 @@ func (d *Dashboard) listJobs(req *pageRequest) error {
 		return err
 	}
 	counts, err := d.Jobs.Store.JobHours(req.Context(), req.as(list.Mode), d.Now().Add(-24*time.Hour))
-	if err != nil {
-		return err
-	}
 	list.FormID, list.Plot = uuid.NewString(), plotJobs(counts, d.Now())
-	return req.show("jobs", "Jobs", list)
+	return req.showAfter(err, "jobs", "Jobs", list)
 }
 
 // landing shows the jobs of the chosen mode, or of the other one if only that has jobs.

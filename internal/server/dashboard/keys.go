@@ -89,10 +89,7 @@ type cliView struct {
 func (d *Dashboard) cliPage(req *pageRequest) error {
 	nonce := req.URL.Query().Get("nonce")
 	waiting, err := d.pendingFlow(req, nonce)
-	if err != nil {
-		return err
-	}
-	return req.show("cli", "Authorize a command line", cliView{PendingFlow: waiting, Nonce: nonce})
+	return req.showAfter(err, "cli", "Authorize a command line", cliView{PendingFlow: waiting, Nonce: nonce})
 }
 
 var errExpiredFlow = &pageError{

@@ -116,12 +116,9 @@ func findMeeting(text string) (job.Platform, string, bool) {
 // detectPlatform returns the meeting in a text that the user is typing.
 func (d *Dashboard) detectPlatform(req *pageRequest) error {
 	platform, address, ok := findMeeting(job.Clip(req.URL.Query().Get("text"), 10_000))
-	return req.writeJSON(struct {
-		OK      bool   `json:"ok"`
-		Warning string `json:"warning"`
-		Name    string `json:"name"`
-		Address string `json:"address"`
-	}{ok, d.linkWarning(address), platform.Name(), address})
+	return req.writeJSON(map[string]any{
+		"ok": ok, "warning": d.linkWarning(address), "name": platform.Name(), "address": address,
+	})
 }
 
 // linkWarning returns why a meeting URL cannot lead to a meeting, or "".

@@ -68,10 +68,7 @@ const (
 
 func (d *Dashboard) operatorPage(req *pageRequest) error {
 	shown, err := d.operatorView(req.Context(), modeOf(req.URL.Query()))
-	if err != nil {
-		return err
-	}
-	return req.show("operator", "Operator", shown)
+	return req.showAfter(err, "operator", "Operator", shown)
 }
 
 // maxBots is the number of running bots on a page.
@@ -103,10 +100,8 @@ func (d *Dashboard) botsPage(req *pageRequest) error {
 	for _, b := range bots {
 		view.Bots = append(view.Bots, viewBot(b, now))
 	}
-	if view.Names, err = names(req, bots, func(b job.RunningBot) uuid.UUID { return b.JobID }); err != nil {
-		return err
-	}
-	return req.show("bots", "Running bots", view)
+	view.Names, err = names(req, bots, func(b job.RunningBot) uuid.UUID { return b.JobID })
+	return req.showAfter(err, "bots", "Running bots", view)
 }
 
 // failuresView is the data of a page of failed jobs.
@@ -160,10 +155,8 @@ func (d *Dashboard) failuresPage(req *pageRequest) error {
 		query.Set("after", fmt.Sprintf("%d.%s", last.At.UnixMilli(), last.JobID))
 		shown.Older = "/operator/failures?" + query.Encode()
 	}
-	if shown.Names, err = names(req, shown.Jobs, func(f job.FailedJob) uuid.UUID { return f.JobID }); err != nil {
-		return err
-	}
-	return req.show("failures", "Failed jobs", shown)
+	shown.Names, err = names(req, shown.Jobs, func(f job.FailedJob) uuid.UUID { return f.JobID })
+	return req.showAfter(err, "failures", "Failed jobs", shown)
 }
 
 // liveOperator streams the changes of the operator page.

@@ -54,11 +54,8 @@ func (v view) Manages() bool { return v.User.Role.Allows(account.Admin) }
 
 // pages returns the templates: each page with the layout and the shared parts. They are parsed
 // when the first page is shown.
-var pages = sync.OnceValues(func() (map[string]*template.Template, error) {
-	shared, err := template.New("").Funcs(functions()).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
-	if err != nil {
-		return nil, err
-	}
+var pages = sync.OnceValue(func() map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(functions()).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html"))
 	files, _ := fs.Glob(pageFiles, "pages/*.html") // the pattern is well-formed
 	parsed := make(map[string]*template.Template)
 	for _, file := range files {
@@ -66,13 +63,9 @@ var pages = sync.OnceValues(func() (map[string]*template.Template, error) {
 		if name == "layout" || name == "parts" {
 			continue
 		}
-		page, err := template.Must(shared.Clone()).ParseFS(pageFiles, file)
-		if err != nil {
-			return nil, err
-		}
-		parsed[name] = page
+		parsed[name] = template.Must(template.Must(shared.Clone()).ParseFS(pageFiles, file))
 	}
-	return parsed, nil
+	return parsed
 })
 
 // functions returns the functions of the templates.

@@ -216,6 +216,14 @@ func (req *pageRequest) show(page, title string, data any) error {
 	return req.showStatus(http.StatusOK, page, title, data)
 }
 
+// showAfter responds with a page, unless reading its data failed.
+func (req *pageRequest) showAfter(err error, page, title string, data any) error {
+	if err != nil {
+		return err
+	}
+	return req.show(page, title, data)
+}
+
 // showStatus responds with a page and a status.
 func (req *pageRequest) showStatus(status int, page, title string, data any) error {
 	text, err := req.render(page, "layout", title, data)
@@ -245,12 +253,8 @@ func (req *pageRequest) render(page, name, title string, data any) ([]byte, erro
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)
 	}
-	parsed, err := pages()
-	if err != nil {
-		return nil, err
-	}
 	var text bytes.Buffer
-	if err := parsed[page].ExecuteTemplate(&text, name, view); err != nil {
+	if err := pages()[page].ExecuteTemplate(&text, name, view); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", page, err)
 	}
 	return text.Bytes(), nil

@@ -34,11 +34,9 @@ func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) err
 		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.User.Email,
 		ExpiresAt: now.Add(d.ShareLifetime),
 	}
-	if err := d.Jobs.Store.InsertShareLink(req.Context(), link); err != nil {
-		return err
-	}
+	err := d.Jobs.Store.InsertShareLink(req.Context(), link)
 	address := d.BaseURL + "/shared?token=" + url.QueryEscape(token)
-	return req.show("share", "Share", shareView{Job: found, Link: address, Until: link.ExpiresAt})
+	return req.showAfter(err, "share", "Share", shareView{Job: found, Link: address, Until: link.ExpiresAt})
 }
 
 // revokeShare ends a link to a recording.

@@ -36,8 +36,6 @@ type systemView struct {
 func (d *Dashboard) systemPage(req *pageRequest) (err error) {
 	const maxCauses = 50
 	shown := systemView{SystemView: d.System(req.Context())}
-	if shown.Causes, err = d.Jobs.Store.FailureCauses(req.Context(), d.Now(), maxCauses); err != nil {
-		return err
-	}
-	return req.show("system", "System", shown)
+	shown.Causes, err = d.Jobs.Store.FailureCauses(req.Context(), d.Now(), maxCauses)
+	return req.showAfter(err, "system", "System", shown)
 }

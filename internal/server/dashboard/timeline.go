@@ -111,8 +111,7 @@ func (d *Dashboard) timelinePage(req *pageRequest, found job.Job, as account.Cal
 func (d *Dashboard) deliveriesPage(req *pageRequest, found job.Job, as account.Caller) error {
 	page := lifecycle.Page{Cursor: req.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
 	deliveries, next, err := d.Jobs.Deliveries(req.Context(), as, found.ID, page)
-	if err != nil {
-		return err
-	}
-	return req.show("history", "Webhooks", historyView{Job: found, Deliveries: deliveries, Receivers: receiversOf(deliveries), More: restURL(found.ID, "deliveries", next)})
+	return req.showAfter(err, "history", "Webhooks", historyView{
+		Job: found, Deliveries: deliveries, Receivers: receiversOf(deliveries), More: restURL(found.ID, "deliveries", next),
+	})
 }

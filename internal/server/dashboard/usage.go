@@ -55,11 +55,9 @@ func (d *Dashboard) usagePage(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	if shown.Plan, err = d.Jobs.Store.ConsumerPlan(req.Context(), req.User.ConsumerID); err != nil {
-		return err
-	}
+	shown.Plan, err = d.Jobs.Store.ConsumerPlan(req.Context(), req.User.ConsumerID)
 	shown.Used = resourcesText(shown.Total.Resources, d.Jobs.Prices)
-	return req.show("usage", "Usage", shown)
+	return req.showAfter(err, "usage", "Usage", shown)
 }
 
 // resourcesText formats what bots used of machines, with its price if there is one.

@@ -33,10 +33,8 @@ func (d *Dashboard) webhooksPage(req *pageRequest) error {
 	if next != "" {
 		shown.More = "/webhooks?" + url.Values{"mode": {string(shown.Mode)}, "cursor": {next}}.Encode()
 	}
-	if shown.Plots, err = d.plotTries(req, req.as(shown.Mode), ""); err != nil {
-		return err
-	}
-	return req.show("webhooks", "Webhooks", shown)
+	shown.Plots, err = d.plotTries(req, req.as(shown.Mode), "")
+	return req.showAfter(err, "webhooks", "Webhooks", shown)
 }
 
 // webhookSettings is the data of the page of the settings of webhooks.
