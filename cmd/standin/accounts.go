@@ -113,10 +113,7 @@ func (c *accountsAddCommand) Run(ctx context.Context, to terminal, s *store.Stor
 	}
 	state = cmp.Or(state, &signin.State{})
 	added, err := jobs.AddAccount(ctx, a, *state)
-	if err != nil {
-		return err
-	}
-	return c.printLine(to, showAccount(added), added.ID)
+	return c.printLine(to, showAccount(added), err, added.ID)
 }
 
 // accountOwner is the flag for the owner of accounts.
@@ -146,10 +143,8 @@ func (c *accountsSAMLCommand) Run(ctx context.Context, to terminal, s *store.Sto
 		return err
 	}
 	provider, err := jobs.IdentityProvider(ctx, owner)
-	if err != nil {
-		return err
-	}
-	return c.printLine(to, provider, "IDP entity ID, sign-in page URL and sign-out page URL: "+provider.SignInURL+"\n"+provider.Certificate)
+	line := "IDP entity ID, sign-in page URL and sign-out page URL: " + provider.SignInURL + "\n" + provider.Certificate
+	return c.printLine(to, provider, err, line)
 }
 
 // shownAccount is the JSON form of an account.
@@ -173,9 +168,6 @@ type accountsListCommand struct {
 // Run prints the accounts.
 func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to terminal, jobs *lifecycle.Service) error {
 	accounts, err := jobs.Accounts(ctx, uuid.Nil)
-	if err != nil {
-		return err
-	}
 	soon := time.Now().AddDate(0, 0, 14)
 	var unusable []string
 	for _, a := range accounts {
@@ -183,7 +175,7 @@ func (c *accountsListCommand) Run(ctx context.Context, parsed *kong.Context, to 
 			unusable = append(unusable, a.Label)
 		}
 	}
-	err = printTable(c.outputFlags, to, "ID|PLATFORM|LABEL|ADDRESS|MEETINGS|CONDITION|SIGNED IN UNTIL", rows(accounts, showAccount),
+	err = printTable(c.outputFlags, to, "ID|PLATFORM|LABEL|ADDRESS|MEETINGS|CONDITION|SIGNED IN UNTIL", rows(accounts, showAccount), err,
 		func(a shownAccount) []string {
 			return []string{
 				a.ID.String(), string(a.Platform), a.Label, a.Address, fmt.Sprintf("%d of %d", a.Meetings, a.MaxMeetings),

@@ -54,7 +54,7 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	err = c.print(to, made, func() error {
+	err = c.print(to, made, nil, func() error {
 		recordings := map[backup.RecordingsMode]string{
 			backup.CopyRecordings:  "with " + text.Count(made.Recorded, "recording"),
 			backup.CheckRecordings: "WITHOUT RECORDINGS: " + text.Count(made.Recorded, "recording") + " checked in storage and not copied",
@@ -103,7 +103,7 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 		"jobs": from.Rows("jobs"), "consumers": from.Rows("consumers"), "backupCreatedAt": from.CreatedAt,
 		"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
 	}
-	err = c.print(to, result, func() error {
+	err = c.print(to, result, nil, func() error {
 		return to.printf("restored %s of %s, as of %s, in %.1f s; %s\n", text.Count(from.Rows("jobs"), "job"),
 			text.Count(from.Rows("consumers"), "team"), from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(),
 			text.Count(restored.Recorded, "recording"))

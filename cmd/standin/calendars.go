@@ -89,10 +89,7 @@ func (c *calendarsSyncCommand) Run(ctx context.Context, to terminal, api *client
 func syncCalendar(ctx context.Context, to terminal, api *client.Client, id string, output outputFlags,
 	report func(client.CalendarSync) error) error {
 	result, err := api.SyncCalendar(ctx, id)
-	if err != nil {
-		return err
-	}
-	return output.print(to, result, func() error {
+	return output.print(to, result, err, func() error {
 		fmt.Fprintf(to.Out, "%s  %s", result.Calendar.ID, result.Calendar.State)
 		if result.Calendar.Error != nil {
 			fmt.Fprintln(to.Out)
@@ -141,10 +138,7 @@ func (c *calendarsSwitchCommand) Run(ctx context.Context, to terminal, api *clie
 		override = new(c.To == "on")
 	}
 	event, err := api.OverrideEvent(ctx, c.ID, c.Event, override)
-	if err != nil {
-		return err
-	}
-	return c.printLine(to, event, oneLine(event.Reason))
+	return c.printLine(to, event, err, oneLine(event.Reason))
 }
 
 type calendarsDisconnectCommand struct {
@@ -154,8 +148,6 @@ type calendarsDisconnectCommand struct {
 
 // Run disconnects the calendar.
 func (c *calendarsDisconnectCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	if err := api.DisconnectCalendar(ctx, c.ID); err != nil {
-		return err
-	}
-	return c.print(to, map[string]any{"id": c.ID, "disconnected": true}, func() error { return nil })
+	err := api.DisconnectCalendar(ctx, c.ID)
+	return c.print(to, map[string]any{"id": c.ID, "disconnected": true}, err, func() error { return nil })
 }

@@ -41,11 +41,8 @@ type consumersListCommand struct {
 // Run prints the consumers.
 func (c *consumersListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
 	consumers, err := s.Consumers(ctx)
-	if err != nil {
-		return err
-	}
 	shown := rows(consumers, showConsumer)
-	return printTable(c.outputFlags, to, to.header("ID|NAME|E-MAIL|CREATED"), shown, func(team shownConsumer) []string {
+	return printTable(c.outputFlags, to, to.header("ID|NAME|E-MAIL|CREATED"), shown, err, func(team shownConsumer) []string {
 		return []string{team.ID, team.Name, team.Email, to.time(team.CreatedAt)}
 	})
 }
@@ -68,7 +65,7 @@ func (c *consumersCreateCommand) Run(ctx context.Context, to terminal, s *store.
 	if found.ID != wanted.ID {
 		return fmt.Errorf("team %q exists already", c.Name)
 	}
-	return c.printLine(to, showConsumer(found), found.ID)
+	return c.printLine(to, showConsumer(found), nil, found.ID)
 }
 
 type consumersShowCommand struct {
@@ -84,11 +81,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal, s *store.St
 		shown.WebhookSecret = team.WebhookSecret
 	}
 	mail, err := s.ConsumerMail(ctx, team.ID)
-	if err != nil {
-		return err
-	}
 	shown.Mail = mail
-	return c.print(to, shown, func() error {
+	return c.print(to, shown, err, func() error {
 		return to.properties([][2]string{
 			{"id", team.ID.String()},
 			{"name", team.Name},

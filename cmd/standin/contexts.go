@@ -36,7 +36,7 @@ func (c *contextListCommand) Run(to terminal) error {
 		saved := stored.All[name]
 		listed = append(listed, shownContext{Name: name, URL: saved.URL, Email: saved.Email, Current: name == stored.Current})
 	}
-	return printTable(c.outputFlags, to, "NAME|URL|E-MAIL|CURRENT", listed, func(shown shownContext) []string {
+	return printTable(c.outputFlags, to, "NAME|URL|E-MAIL|CURRENT", listed, nil, func(shown shownContext) []string {
 		current := ""
 		if shown.Current {
 			current = "current"

@@ -86,9 +86,6 @@ func jobLink(api *client.Client, id string) string { return api.BaseURL() + "/jo
 
 // printJob prints a job, unless reading it failed. Its details may be those of a job only.
 func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobDetails, err error) error {
-	if err != nil {
-		return err
-	}
 	attempts, title := "", ""
 	if shown.Title != nil || shown.DisplayName != "" { // it has the details
 		title = job.NameOf(deref(shown.Title), shown.ExternalID, job.Platform(shown.Platform), shown.MeetingURL)
@@ -100,7 +97,7 @@ func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobD
 	for _, person := range shown.Participants {
 		people = append(people, person.Name)
 	}
-	return f.print(to, shown, func() error {
+	return f.print(to, shown, err, func() error {
 		return to.properties([][2]string{
 			{"id", shown.ID},
 			{"externalId", shown.ExternalID},
@@ -150,7 +147,7 @@ func (c *jobsOpenCommand) Run(ctx context.Context, to terminal, api *client.Clie
 	}
 	link := jobLink(api, found.ID)
 	openBrowser(link)
-	return c.printLine(to, map[string]string{"url": link}, link)
+	return c.printLine(to, map[string]string{"url": link}, nil, link)
 }
 
 type jobsListCommand struct {

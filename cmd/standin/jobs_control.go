@@ -13,10 +13,7 @@ import (
 
 // printCommand prints the ID of a queued bot command, unless queuing it failed.
 func (f jobFlags) printCommand(to terminal, commandID string, err error) error {
-	if err != nil {
-		return err
-	}
-	return f.print(to, map[string]string{"status": "queued", "commandId": commandID}, func() error {
+	return f.print(to, map[string]string{"status": "queued", "commandId": commandID}, err, func() error {
 		fmt.Fprintln(to.Err, "Command sent.")
 		return to.println(commandID)
 	})

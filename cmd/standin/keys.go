@@ -145,7 +145,7 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal, s *store.Store
 		"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope,
 		"expiresAt": timeOrNull(key.ExpiresAt), "key": secret,
 	}
-	return c.printLine(to, created, secret)
+	return c.printLine(to, created, nil, secret)
 }
 
 type keysListCommand struct {
@@ -156,11 +156,8 @@ type keysListCommand struct {
 // Run prints the keys.
 func (c *keysListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
 	keys, err := s.Keys(ctx)
-	if err != nil {
-		return err
-	}
 	header := to.header("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES")
-	return printTable(c.outputFlags, to, header, rows(keys, showKey), func(k shownKey) []string {
+	return printTable(c.outputFlags, to, header, rows(keys, showKey), err, func(k shownKey) []string {
 		return []string{
 			k.ID, k.Consumer, k.Mode, k.Prefix, to.time(k.CreatedAt), to.maybe(k.LastUsedAt), to.maybe(k.RevokedAt),
 			k.CreatedBy, k.Name, k.Scope, to.maybe(k.ExpiresAt),
@@ -196,10 +193,8 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 	if _, err := s.RevokeConsumerKey(ctx, key.ConsumerID, id, time.Now()); err != nil {
 		return err
 	}
-	if err := auditKey(ctx, s, key, "revoked an API key"); err != nil {
-		return err
-	}
-	return c.printLine(to, map[string]any{"id": id, "revoked": true}, "revoked", id)
+	err = auditKey(ctx, s, key, "revoked an API key")
+	return c.printLine(to, map[string]any{"id": id, "revoked": true}, err, "revoked", id)
 }
 
 // auditKey adds what was done with a key to the audit log of its team.

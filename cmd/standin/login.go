@@ -74,12 +74,10 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 	}
-	if err := saveContext(dir, c.Context, credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
-		return err
-	}
+	err = saveContext(dir, c.Context, credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email})
 	user := cmp.Or(grant.Email, "the owner of the key")
 	signedIn := map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)}
-	return c.printLine(to, signedIn, fmt.Sprintf("signed in to %s as %s; the key is stored in %s", service.BaseURL(), user,
+	return c.printLine(to, signedIn, err, fmt.Sprintf("signed in to %s as %s; the key is stored in %s", service.BaseURL(), user,
 		credentialsPath(dir)))
 }
 
@@ -116,9 +114,6 @@ func (c *logoutCommand) Run(to terminal) error {
 	} else if err = os.Remove(stored.path); err != nil {
 		err = fmt.Errorf("remove the credentials: %w", err)
 	}
-	if err != nil {
-		return err
-	}
-	return c.printLine(to, map[string]bool{"signedOut": true},
+	return c.printLine(to, map[string]bool{"signedOut": true}, err,
 		"the key was deleted from this machine; revoke it on the service if other people may have it")
 }

@@ -205,10 +205,7 @@ type mailListCommand struct {
 // Run lists the newest messages.
 func (c *mailListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
 	records, err := (&mail.Store{DB: s}).Records(ctx, uuid.Nil, c.Limit)
-	if err != nil {
-		return err
-	}
-	return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
+	return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, err, func(r mail.Record) []string {
 		return []string{
 			r.ID.String(), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail,
 		}

@@ -27,9 +27,11 @@ func (f outputFlags) isTable() bool { return f.Output != "yaml" && f.Output != "
 
 func (f outputFlags) isYAML() bool { return f.Output == "yaml" && !f.JSON }
 
-// print prints a value as JSON or YAML, or calls table to print it for people.
-func (f outputFlags) print(to terminal, value any, table func() error) error {
+// print prints a value as JSON or YAML, or calls table to print it for people, unless getting it failed.
+func (f outputFlags) print(to terminal, value any, err error, table func() error) error {
 	switch {
+	case err != nil:
+		return err
 	case f.isTable():
 		return table()
 	case f.isYAML():
@@ -38,25 +40,20 @@ func (f outputFlags) print(to terminal, value any, table func() error) error {
 	return printJSON(to.Out, value)
 }
 
-// printLine prints a value as JSON or YAML, or a line for people.
-func (f outputFlags) printLine(to terminal, value any, line ...any) error {
-	return f.print(to, value, func() error {
-		return to.println(line...)
-	})
+// printLine prints a value as JSON or YAML, or a line for people, unless getting it failed.
+func (f outputFlags) printLine(to terminal, value any, err error, line ...any) error {
+	return f.print(to, value, err, func() error { return to.println(line...) })
 }
 
-// printTable prints values as JSON or YAML, or as a table for people.
-func printTable[T any](f outputFlags, to terminal, header string, values []T, row func(T) []string) error {
-	return f.print(to, values, func() error { return to.table(header, rows(values, row)) })
+// printTable prints values as JSON or YAML, or as a table for people, unless getting them failed.
+func printTable[T any](f outputFlags, to terminal, header string, values []T, err error, row func(T) []string) error {
+	return f.print(to, values, err, func() error { return to.table(header, rows(values, row)) })
 }
 
 // printList prints up to limit values of a list of the API, or all if it is 0, like printTable.
 func printList[T any](f outputFlags, to terminal, header string, list iter.Seq2[T, error], limit int, row func(T) []string) error {
 	values, err := collect(list, limit)
-	if err != nil {
-		return err
-	}
-	return printTable(f, to, header, values, row)
+	return printTable(f, to, header, values, err, row)
 }
 
 // rows returns the rows of a table, or another form of values.

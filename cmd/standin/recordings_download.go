@@ -64,10 +64,8 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *c
 	if err := os.WriteFile(path+".part", text.Bytes(), 0o640); err != nil { //nolint:gosec // same mode as the recording
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	if err := os.Rename(path+".part", path); err != nil {
-		return err
-	}
-	return c.print(to, fetched, func() error { return nil })
+	err = os.Rename(path+".part", path)
+	return c.print(to, fetched, err, func() error { return nil })
 }
 
 // explainMissing returns an error that says why a job has no recording or no transcript.
@@ -76,16 +74,11 @@ func explainMissing(ctx context.Context, api *client.Client, id, what string) er
 	if jobErr != nil {
 		return jobErr
 	}
+	advice := "Run standin jobs events " + found.ID + " to see what happened."
 	if !found.Ended() {
-		return &hint{
-			fmt.Errorf("job %s has no %s yet; its status is %s", found.ID, what, found.Status), exitNotFound,
-			"Run standin jobs watch " + found.ID + " to follow it.",
-		}
+		what, advice = what+" yet", "Run standin jobs watch "+found.ID+" to follow it."
 	}
-	return &hint{
-		fmt.Errorf("job %s has no %s; its status is %s", found.ID, what, found.Status), exitNotFound,
-		"Run standin jobs events " + found.ID + " to see what happened.",
-	}
+	return &hint{fmt.Errorf("job %s has no %s; its status is %s", found.ID, what, found.Status), exitNotFound, advice}
 }
 
 // download fetches one file unless a complete copy exists.

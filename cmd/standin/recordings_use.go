@@ -15,20 +15,15 @@ type recordingsListCommand struct {
 
 // Run lists the jobs with a recording.
 func (c *recordingsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
-	listed := []client.JobDetails{}
-	for found, err := range api.JobsWithDetails(ctx,
-		client.JobFilter{Status: client.Completed + "," + client.Failed + "," + client.Cancelled}) {
-		if err != nil {
-			return err
-		}
-		if found.Recording == nil {
-			continue
-		}
-		if listed = append(listed, found); c.Limit > 0 && len(listed) == c.Limit {
-			break
+	ended := client.JobFilter{Status: client.Completed + "," + client.Failed + "," + client.Cancelled}
+	recorded := func(yield func(client.JobDetails, error) bool) {
+		for found, err := range api.JobsWithDetails(ctx, ended) {
+			if (err != nil || found.Recording != nil) && !yield(found, err) {
+				return
+			}
 		}
 	}
-	return printTable(c.outputFlags, to, "JOB|STARTED|LENGTH|MEETING", listed, func(found client.JobDetails) []string {
+	return printList(c.outputFlags, to, "JOB|STARTED|LENGTH|MEETING", recorded, c.Limit, func(found client.JobDetails) []string {
 		return []string{found.ID, to.maybe(found.StartedAt), clock(found.DurationSeconds), cmp.Or(deref(found.Title), found.MeetingURL)}
 	})
 }
@@ -46,8 +41,6 @@ func (c *recordingsDeleteCommand) Run(ctx context.Context, to terminal, api *cli
 		return errors.New("the recording of " + oneLine(c.ID) +
 			" would be deleted with all its files, which cannot be undone; confirm with --yes")
 	}
-	if err := api.DeleteRecording(ctx, c.ID); err != nil {
-		return err
-	}
-	return c.printLine(to, map[string]any{"jobId": c.ID, "deleted": true}, "deleted the recording of", c.ID)
+	err := api.DeleteRecording(ctx, c.ID)
+	return c.printLine(to, map[string]any{"jobId": c.ID, "deleted": true}, err, "deleted the recording of", c.ID)
 }

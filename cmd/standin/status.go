@@ -66,7 +66,7 @@ func (c *statusCommand) Run(ctx context.Context, to terminal) error {
 		status.Expires = me.Key.ExpiresAt.UTC().Format(time.RFC3339)
 		key += ", expires " + to.time(*me.Key.ExpiresAt)
 	}
-	err = c.print(to, status, func() error {
+	err = c.print(to, status, nil, func() error {
 		return to.properties([][2]string{
 			{"service", status.URL}, {"state", status.state()}, {"version", status.Version}, {"signed in as", status.Email},
 			{"team", status.Team}, {"key", key}, {"this program", status.Client},

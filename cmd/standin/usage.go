@@ -37,10 +37,7 @@ func (c *usageCommand) Run(ctx context.Context, to terminal, api *client.Client)
 		return err
 	}
 	report, err := api.Usage(ctx, c.From, c.To)
-	if err != nil {
-		return err
-	}
-	return c.print(to, report, func() error {
+	return c.print(to, report, err, func() error {
 		var rows [][]string
 		for _, day := range report.Days {
 			rows = append(rows, append([]string{day.Date}, usageCells(day.Usage)...))
@@ -109,7 +106,7 @@ func (c *consumersUsageCommand) Run(ctx context.Context, to terminal) error {
 	shown := rows(teams, func(team job.TeamUsage) shownTeamUsage {
 		return shownTeamUsage{team.Consumer, client.Usage(team.Fields(c.Prices)), max(0, team.Kept)}
 	})
-	return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, func(team shownTeamUsage) []string {
+	return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, nil, func(team shownTeamUsage) []string {
 		return append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
 	})
 }

@@ -56,16 +56,13 @@ type shownUser struct {
 // Run prints the users.
 func (c *usersListCommand) Run(ctx context.Context, to terminal, s *store.Store) error {
 	users, err := s.AllUsers(ctx)
-	if err != nil {
-		return err
-	}
 	shown := rows(users, func(u account.User) shownUser {
 		return shownUser{
 			Email: u.Email, Name: u.Name, Consumer: u.Consumer, Role: string(u.Role), Operator: u.Operator,
 			CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
 		}
 	})
-	return printTable(c.outputFlags, to, to.header("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN"), shown, func(u shownUser) []string {
+	return printTable(c.outputFlags, to, to.header("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN"), shown, err, func(u shownUser) []string {
 		role := u.Role
 		if u.Operator {
 			role += ", operator"

@@ -19,7 +19,7 @@ type versionCommand struct{ outputFlags }
 // Run prints the version, the commit and the commit's date.
 func (c versionCommand) Run(to terminal) error {
 	b := readBuild()
-	return c.printLine(to, b, b)
+	return c.printLine(to, b, nil, b)
 }
 
 // String returns the version, the commit and the commit's date for people.

@@ -64,10 +64,7 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal, api *cl
 		return errors.New("pass at least one of --job, --endpoint, --address, --from and --to")
 	}
 	count, err := api.RedeliverFailed(ctx, filter)
-	if err != nil {
-		return err
-	}
-	return c.printLine(to, map[string]int{"count": count}, fmt.Sprintf("%d webhooks will be redelivered", count))
+	return c.printLine(to, map[string]int{"count": count}, err, fmt.Sprintf("%d webhooks will be redelivered", count))
 }
 
 type webhooksRotateSecretCommand struct{ apiFlags }
@@ -75,10 +72,8 @@ type webhooksRotateSecretCommand struct{ apiFlags }
 // Run rotates the secret of the key's consumer.
 func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	secret, until, err := api.RotateWebhookSecret(ctx)
-	if err != nil {
-		return err
-	}
-	return c.print(to, map[string]any{"secret": secret, "previousSignsUntil": until}, func() error { return printSecret(to, secret, until) })
+	shown := map[string]any{"secret": secret, "previousSignsUntil": until}
+	return c.print(to, shown, err, func() error { return printSecret(to, secret, until) })
 }
 
 // printSecret prints a new secret, alone, on standard output.

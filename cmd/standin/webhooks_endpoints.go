@@ -27,10 +27,7 @@ type endpointsListCommand struct{ apiFlags }
 // Run lists the endpoints.
 func (c *endpointsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	listed, err := collect(api.WebhookEndpoints(ctx), 0)
-	if err != nil {
-		return err
-	}
-	return c.print(to, listed, func() error { return printEndpoints(to, listed...) })
+	return c.print(to, listed, err, func() error { return printEndpoints(to, listed...) })
 }
 
 func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
@@ -60,10 +57,7 @@ func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
 
 // printEndpoint prints an endpoint, unless the request for it failed.
 func (f outputFlags) printEndpoint(to terminal, endpoint client.WebhookEndpoint, err error) error {
-	if err != nil {
-		return err
-	}
-	return f.print(to, endpoint, func() error { return printEndpoints(to, endpoint) })
+	return f.print(to, endpoint, err, func() error { return printEndpoints(to, endpoint) })
 }
 
 type endpointsAddCommand struct {
@@ -123,10 +117,7 @@ type endpointsTestCommand struct {
 // Run sends the event.
 func (c *endpointsTestCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	result, err := api.TestWebhookEndpoint(ctx, c.ID, c.Event)
-	if err != nil {
-		return err
-	}
-	if err := c.print(to, result, func() error {
+	if err := c.print(to, result, err, func() error {
 		return to.table("EVENT|RESPONSE|MILLISECONDS", [][]string{{
 			result.Event, responseText(result.Status, result.Error), strconv.Itoa(result.LatencyMS),
 		}})
@@ -189,7 +180,7 @@ func (c *webhooksShowCommand) Run(ctx context.Context, to terminal, api *client.
 		}
 		return to.println(request.Curl())
 	}
-	return c.print(to, found, func() error {
+	return c.print(to, found, nil, func() error {
 		fmt.Fprintf(to.Out, "POST %s\n", oneLine(found.URL))
 		for _, header := range found.Headers {
 			fmt.Fprintf(to.Out, "%s: %s\n", oneLine(header.Name), oneLine(header.Value))
@@ -223,7 +214,7 @@ func (c *webhooksEventsCommand) Run(to terminal) error {
 		When string `json:"when"`
 	}
 	types := rows(webhook.EventTypes(), func(e webhook.EventType) eventType { return eventType{e.Name, e.When} })
-	return printTable(c.outputFlags, to, "EVENT|SENT WHEN", types, func(e eventType) []string {
+	return printTable(c.outputFlags, to, "EVENT|SENT WHEN", types, nil, func(e eventType) []string {
 		return []string{e.Name, e.When}
 	})
 }
