@@ -76,7 +76,8 @@ type usersChangeCommand struct{ userFlags }
 
 // Run changes the user.
 func (c *usersChangeCommand) Run(ctx context.Context, parsed *kong.Context, to terminal, s *store.Store) (err error) {
-	recovery, done := account.NewRecovery(s), ""
+	recovery := account.NewRecovery(s)
+	var done string
 	switch parsed.Selected().Name {
 	case "reset-password":
 		done, err = recovery.ResetPassword(ctx, c.Email)
