@@ -191,7 +191,7 @@ func (h *hour) bot(ctx context.Context, id string, joinAt time.Time, shift time.
 	for i, kind := range []standinjob.Trigger{standinjob.BotJoined, standinjob.BotInMeeting, standinjob.BotRecordingStarted} {
 		for {
 			body := fmt.Sprintf(`{"kind":%q,"jobId":%q,"attempt":0,"emittedAt":%q,"data":{}}`, kind, id, time.Now().UTC().Format(time.RFC3339Nano))
-			status, _, err := h.send(ctx, "event", http.MethodPost, ingest.EventPath, token, []byte(body))
+			status, _, err := h.send(ctx, "event", ingest.EventPath, token, []byte(body))
 			if err == nil && status == http.StatusOK {
 				break
 			}
@@ -218,7 +218,7 @@ func (h *hour) bot(ctx context.Context, id string, joinAt time.Time, shift time.
 		}
 		body := fmt.Sprintf(`{"jobId":%q,"attempt":0,"stats":{"bytesRecorded":%d,"bytesUploaded":%d,"eventsWaiting":0,"recordedMillis":%d,
 			"coresUsed":0.7,"memoryBytes":700000000,"coreSeconds":%d,"memoryGiBSeconds":%d}}`, id, n*segmentBytes, n*segmentBytes, 1000*n, n, n)
-		status, _, err := h.send(ctx, "beat", http.MethodPost, ingest.HeartbeatPath, token, []byte(body))
+		status, _, err := h.send(ctx, "beat", ingest.HeartbeatPath, token, []byte(body))
 		if ctx.Err() == nil && status != http.StatusOK {
 			return fmt.Errorf("a heartbeat of job %s: %d %w", id, status, err)
 		}
@@ -239,7 +239,7 @@ func (h *hour) createAt(ctx context.Context, perSecond, from int) error {
 			if err != nil {
 				return err
 			}
-			status, _, err := h.send(ctx, "create", http.MethodPost, "/api/v1/jobs", h.key, body)
+			status, _, err := h.send(ctx, "create", "/api/v1/jobs", h.key, body)
 			if ctx.Err() == nil && status/100 != 2 {
 				return fmt.Errorf("a create: %d %w", status, err)
 			}
@@ -289,7 +289,7 @@ func (h *hour) readCalendars(ctx context.Context, count int, feeds string) error
 	began := time.Now()
 	for n := 0; count > 0 && sleepUntil(ctx, began.Add(time.Duration(n)*100*time.Millisecond)); n++ {
 		path := "/api/v1/calendars/" + ids[n%count] + "/sync"
-		if status, _, err := h.send(ctx, "calendar", http.MethodPost, path, h.key, nil); ctx.Err() == nil && status != http.StatusOK {
+		if status, _, err := h.send(ctx, "calendar", path, h.key, nil); ctx.Err() == nil && status != http.StatusOK {
 			return fmt.Errorf("a calendar: %d %w", status, err)
 		}
 	}
@@ -303,7 +303,7 @@ func (h *hour) upload(ctx context.Context, id, token, name string) error {
 		return err
 	}
 	began := time.Now()
-	status, text, err := h.send(ctx, "sign", http.MethodPost, ingest.SignPath, token, body)
+	status, text, err := h.send(ctx, "sign", ingest.SignPath, token, body)
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("sign: %d %w", status, err)
 	}
@@ -329,8 +329,8 @@ func (h *hour) upload(ctx context.Context, id, token, name string) error {
 }
 
 // send sends a request and notes how long it took.
-func (h *hour) send(ctx context.Context, kind, method, path, token string, body []byte) (status int, text []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+h.Address+path, bytes.NewReader(body))
+func (h *hour) send(ctx context.Context, kind, path, token string, body []byte) (status int, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+h.Address+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}

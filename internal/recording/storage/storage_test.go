@@ -326,11 +326,16 @@ func TestSignUpload(t *testing.T) {
 			"an unfinished file":           func(u *ingest.DirectUpload) { u.Name = "a.tmp" },
 			"nothing":                      func(u *ingest.DirectUpload) { u.Bytes = 0 },
 			"more than one request has":    func(u *ingest.DirectUpload) { u.Bytes = 5<<30 + 1 },
-			"a sum that is none":           func(u *ingest.DirectUpload) { u.SHA256 = "x" },
-			"a sum that is one of another": func(u *ingest.DirectUpload) { u.SHA256 = u.SHA256[2:] },
 		} {
 			if signed := sign(change); signed.URL != "" {
 				t.Errorf("%s is signed: %s", why, signed.URL)
+			}
+		}
+		for _, sum := range []string{"", "x", upload.SHA256[2:], upload.SHA256 + "00"} {
+			wrong := upload
+			wrong.SHA256 = sum
+			if signed, err := storage.SignUpload(t.Context(), bot, wrong); err == nil && signed.URL != "" {
+				t.Errorf("the sum %q is signed: %s", sum, signed.URL)
 			}
 		}
 		signed := sign(func(*ingest.DirectUpload) {})

@@ -71,10 +71,16 @@ const maxSigned = 5 << 30
 
 // SignUpload signs the upload of a file that the object store can take from the bot itself, or returns none.
 func (r *Recordings) SignUpload(ctx context.Context, bot ingest.Bot, u ingest.DirectUpload) (signed ingest.SignedUpload, err error) {
-	key, err := uploadKey(bot.JobID(), bot.Attempt(), u.Name)
-	sum, wrong := declaredSum(u.SHA256)
-	if err != nil || wrong != nil || r.sign == nil || u.Bytes < 1 || u.Bytes > maxSigned || u.Name == ingest.ReportName {
+	if r.sign == nil || !storableName(u.Name) || u.Name == ingest.ReportName || u.Bytes < 1 || u.Bytes > maxSigned {
 		return signed, nil // the service takes the file, or says what is wrong
+	}
+	key, err := uploadKey(bot.JobID(), bot.Attempt(), u.Name)
+	if err != nil {
+		return signed, err
+	}
+	sum, err := declaredSum(u.SHA256)
+	if err != nil {
+		return signed, err
 	}
 	return r.sign(ctx, key, contentType(key), u.Bytes, sum, map[string]string{checksumKey: sum})
 }
